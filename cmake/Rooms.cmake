@@ -1,0 +1,66 @@
+# How a room becomes libraries: one of what knows no numbers, and one for each precision of the rest.
+
+set(VITRUVIAN_PRECISIONS f32 f64)
+
+# Our code's own flags: warnings are errors, every result is the same on every compiler.
+add_library(vitruvian_flags INTERFACE)
+target_compile_features(vitruvian_flags INTERFACE cxx_std_20)
+target_compile_options(vitruvian_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -Werror
+  -ffp-contract=off # a * b + c rounds twice everywhere; the kernels alone may fuse
+  $<$<BOOL:${VITRUVIAN_NATIVE}>:-march=native>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 sees overflows inside xtensor's and the standard library's own headers that are none.
+  target_compile_options(vitruvian_flags INTERFACE
+    -Wno-error=stringop-overflow -Wno-error=array-bounds -Wno-error=stringop-overread
+    -Wno-error=restrict -Wno-error=maybe-uninitialized -Wno-error=dangling-reference)
+endif()
+if(VITRUVIAN_SANITIZE)
+  target_compile_options(vitruvian_flags INTERFACE
+    -fsanitize=${VITRUVIAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  target_link_options(vitruvian_flags INTERFACE -fsanitize=${VITRUVIAN_SANITIZE})
+endif()
+
+# vitruvian_library(name SOURCES ... DEPENDS ... [PRIVATE ...]): one static library.
+function(vitruvian_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPENDS;PRIVATE")
+  add_library(vitruvian_${name} STATIC ${ARG_SOURCES})
+  add_library(vitruvian::${name} ALIAS vitruvian_${name})
+  set_target_properties(vitruvian_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(vitruvian_${name} PUBLIC cxx_std_20)
+  target_include_directories(vitruvian_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/vitruvian>)
+  target_link_libraries(vitruvian_${name} PUBLIC ${ARG_DEPENDS}
+    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:vitruvian_flags>)
+  set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES vitruvian_${name})
+endfunction()
+
+# vitruvian_room(name SOURCES ... ROOMS ... [DEPENDS ...]): <name>_f32 and <name>_f64 from the same
+# files. ROOMS are rooms of both precisions below this one, DEPENDS libraries without numbers.
+function(vitruvian_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;ROOMS;DEPENDS")
+  foreach(precision IN LISTS VITRUVIAN_PRECISIONS)
+    set(rooms ${ARG_ROOMS})
+    list(TRANSFORM rooms REPLACE "(.+)" "vitruvian_\\1_${precision}")
+    vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} DEPENDS ${rooms} ${ARG_DEPENDS})
+    if(precision STREQUAL "f64")
+      target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
+    endif()
+    vitruvian_precompile(vitruvian_${name}_${precision} ${precision})
+  endforeach()
+endfunction()
+
+# Every translation unit of the rooms reads xtensor's container and fmt: parse them once a
+# precision.
+function(vitruvian_precompile target precision)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  if(target STREQUAL "vitruvian_core_${precision}")
+    target_precompile_headers(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/core/precompiled.hpp>")
+  else()
+    target_precompile_headers(${target} REUSE_FROM vitruvian_core_${precision})
+  endif()
+endfunction()

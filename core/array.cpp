@@ -1,0 +1,126 @@
+#include "core/array.hpp"
+
+#include "core/error.hpp"
+#include "core/fault.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+Array empty(const Shape& shape) {
+  count(shape);
+  return Array::from_shape(shape);
+}
+
+Array full(const Shape& shape, real value) {
+  count(shape);
+  return Array(shape, value);
+}
+
+Array zeros(const Shape& shape) { return full(shape, real{0}); }
+
+Array scalar(real value) { return full({}, value); }
+
+Array array(const Shape& shape, const std::vector<double>& values) {
+  Array a = empty(shape);
+  if (values.size() != a.size()) {
+    fail("array: shape {} takes {} values, not {}", to_string(shape), a.size(), values.size());
+  }
+  std::transform(values.begin(), values.end(), a.data(),
+                 [](double v) { return static_cast<real>(v); });
+  return a;
+}
+
+std::size_t count(const Shape& shape) {
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(real);
+  std::size_t product = 1;
+  bool overflow = false;
+  for (const std::size_t n : shape) {
+    if (n == 0) return 0;
+    overflow = overflow || product > most / n;
+    product *= n;
+  }
+  if (overflow) fail("shape {} has more elements than memory can address", to_string(shape));
+  return product;
+}
+
+std::string to_string(const Shape& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::size_t normalise_axis(const char* op, int axis, std::size_t rank) {
+  const int n = static_cast<int>(rank);
+  if (axis < -n || axis >= n) fail("{}: axis {} of an array with {} axes", op, axis, rank);
+  return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
+}
+
+std::vector<std::size_t> normalise_axes(const char* op, const Axes& axes, std::size_t rank) {
+  std::vector<std::size_t> result;
+  if (axes.empty()) {
+    for (std::size_t i = 0; i < rank; ++i) result.push_back(i);
+    return result;
+  }
+  for (const int axis : axes) result.push_back(normalise_axis(op, axis, rank));
+  std::sort(result.begin(), result.end());
+  if (const auto twice = std::adjacent_find(result.begin(), result.end()); twice != result.end()) {
+    fail("{}: axis {} is named twice", op, *twice);
+  }
+  return result;
+}
+
+Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
+  Shape result(std::max(a.size(), b.size()));
+  for (std::size_t i = 1; i <= result.size(); ++i) {
+    const std::size_t m = i <= a.size() ? a[a.size() - i] : 1;
+    const std::size_t n = i <= b.size() ? b[b.size() - i] : 1;
+    if (m != n && m != 1 && n != 1) {
+      fail("{}: shapes {} and {} do not broadcast: axis -{} is {} against {}", op, to_string(a),
+           to_string(b), i, m, n);
+    }
+    result[result.size() - i] = m == 1 ? n : m;
+  }
+  return result;
+}
+
+Array unbroadcast(Array g, const Shape& shape) {
+  if (g.shape() == shape || Fault::forgets_unbroadcast()) return g;
+  const std::size_t added = g.dimension() - shape.size();
+  // Walk g once, in order, with the target's offset beside it: a stretched axis has stride 0.
+  Array result = zeros(shape);
+  std::vector<std::size_t> stride(g.dimension(), 0);
+  for (std::size_t i = shape.size(), step = 1; i-- > 0; step *= shape[i]) {
+    stride[added + i] = shape[i] == 1 ? 0 : step;
+  }
+  std::vector<std::size_t> index(g.dimension(), 0);
+  const real* from = g.data();
+  real* const to = result.data();
+  const std::size_t inner = g.dimension() == 0 ? 1 : g.shape().back();
+  const std::size_t inner_stride = g.dimension() == 0 ? 0 : stride.back();
+  std::size_t offset = 0;
+  for (std::size_t done = 0; done < g.size(); done += inner, from += inner) {
+    if (inner_stride == 0) {
+      double sum = 0;
+      for (std::size_t i = 0; i < inner; ++i) sum += static_cast<double>(from[i]);
+      to[offset] += static_cast<real>(sum);
+    } else {
+      for (std::size_t i = 0; i < inner; ++i) to[offset + i] += from[i];
+    }
+    for (std::size_t axis = g.dimension() - 1; axis-- > 0;) {
+      offset += stride[axis];
+      if (++index[axis] < g.shape()[axis]) break;
+      offset -= stride[axis] * index[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+void add_in_place(Array& a, const Array& b) {
+  real* const x = a.data();
+  const real* const y = b.data();
+  for (std::size_t i = 0, n = a.size(); i < n; ++i) x[i] += y[i];
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

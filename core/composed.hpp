@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/ops.hpp"
+
+// The readable twins: the same functions in textbook form, from primitive ops alone. Lessons show
+// them, inspection uses them where it wants the intermediates, and a test holds value and every
+// gradient of the fused form against them.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace composed {
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor softmax(const Tensor& x, int axis = -1);
+Tensor log_softmax(const Tensor& x, int axis = -1);
+Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps);
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+Tensor gelu(const Tensor& x);
+Tensor gelu_tanh(const Tensor& x);
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride = 1,
+              std::size_t padding = 0);
+
+/// What attention computes on its way: the probabilities are those before dropout (their rows sum
+/// to 1), with shape (..., T, S).
+struct Attention {
+  Tensor scores;
+  Tensor probs;
+  Tensor output;
+};
+Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                    const AttentionOptions& options = {});
+/// qkv (B, T, 3 D) to output (B, T, D); scores and probs (B, h, T, T).
+Attention self_attention(const Tensor& qkv, std::size_t heads,
+                         const AttentionOptions& options = {});
+
+Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
+                     double label_smoothing = 0, Reduction reduction = Reduction::mean);
+Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing = 0,
+                     Reduction reduction = Reduction::mean);
+Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
+                Reduction reduction = Reduction::mean);
+Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
+
+}  // namespace composed
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,191 @@
+// The engine: putting an op on the tape, and walking the tape backwards.
+
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "core/tensor.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+std::string where(const Node& node) { return node.path->empty() ? "" : " - in " + *node.path; }
+
+// Wraps a rule in the mistake that the active Fault asks for.
+Vjp broken(Vjp vjp, const Fault& fault) {
+  return [vjp = std::move(vjp), kind = fault.kind(), i = fault.input(), seen = fault.seen()](
+             const Node& node, const Array& g) {
+    const auto forgetting = kind == Fault::Kind::forget_unbroadcast
+                                ? std::make_unique<Fault::Forgetting>()
+                                : nullptr;
+    Cotangents gs = vjp(node, g);
+    const auto scale = [](std::optional<Array>& a, real factor) {
+      if (a) std::for_each(a->data(), a->data() + a->size(), [factor](real& x) { x *= factor; });
+    };
+    if (kind == Fault::Kind::flip_sign) scale(gs.at(i), real{-1});
+    if (kind == Fault::Kind::drop_cotangent) scale(gs.at(i), real{0});
+    if (kind == Fault::Kind::skip_accumulation) {
+      for (std::size_t k = 0; k < gs.size(); ++k) {
+        if (node.has(k) && !seen->insert(node.inputs[k].node.get()).second) scale(gs[k], real{0});
+      }
+    }
+    return gs;
+  };
+}
+
+// What holds of a node that is about to be differentiated.
+void check_usable(const Node& node) {
+  if (node.freed) {
+    fail("backward: the graph below '{}' was freed by an earlier backward; pass retain_graph to "
+         "the first one{}", node.op, where(node));
+  }
+  if (!node.vjp) return;
+  if (node.version != 0) {
+    fail("backward: the result of '{}' was changed after it was computed{}", node.op, where(node));
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.has(i) && node.inputs[i].node->version != node.inputs[i].version) {
+      fail("backward: input {} of '{}' was changed between forward and backward{}", i, node.op,
+           where(node));
+    }
+  }
+}
+
+void check_returned(const Node& node, const Cotangents& gs) {
+  if (gs.size() != node.inputs.size()) {
+    fail("backward: the rule of '{}' returned {} cotangents for {} inputs{}", node.op, gs.size(),
+         node.inputs.size(), where(node));
+  }
+  for (std::size_t i = 0; i < gs.size(); ++i) {
+    if (gs[i] && node.has(i) && gs[i]->shape() != node.in_shape(i)) {
+      fail("backward: the rule of '{}' returned a cotangent of shape {} for input {} of shape {}{}",
+           node.op, to_string(gs[i]->shape()), i, to_string(node.in_shape(i)), where(node));
+    }
+  }
+}
+
+using Consumers = std::unordered_map<const Node*, std::size_t>;
+
+// For every node that `root` depends on: how many of its uses lie between it and the root.
+// A node is visited once, however many paths lead to it.
+Consumers count_consumers(Node& root) {
+  Consumers consumers{{&root, 0}};
+  std::vector<Node*> stack{&root};
+  while (!stack.empty()) {
+    Node& node = *stack.back();
+    stack.pop_back();
+    check_usable(node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.needs(i) && consumers[node.inputs[i].node.get()]++ == 0) {
+        stack.push_back(node.inputs[i].node.get());
+      }
+    }
+  }
+  return consumers;
+}
+
+// Reverse mode: a node is ready when all its consumers have spoken; then its cotangent is complete,
+// `visit` sees it, and its rule hands on to its inputs. Without recursion, and freeing as it goes.
+template <class Visit>
+void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph, const Visit& visit) {
+  if (!y.requires_grad()) {
+    fail("backward: '{}' does not depend on anything that requires a gradient{}", y.node().op,
+         where(y.node()));
+  }
+  if (!seed && y.size() != 1) {
+    fail("backward: a result of shape {} needs a cotangent of that shape", to_string(y.shape()));
+  }
+  if (seed && seed->shape() != y.shape()) {
+    fail("backward: cotangent {} for a result of shape {}", to_string(seed->shape()),
+         to_string(y.shape()));
+  }
+  Consumers consumers = count_consumers(y.node());
+  std::unordered_map<const Node*, Array> partial;  // cotangents that are still being summed
+  partial.emplace(&y.node(), seed ? *seed : full(y.shape(), real{1}));
+  std::vector<std::shared_ptr<Node>> ready{y.node_ptr()};
+  while (!ready.empty()) {
+    const std::shared_ptr<Node> node = std::move(ready.back());
+    ready.pop_back();
+    auto entry = partial.extract(node.get());
+    Array g = entry ? std::move(entry.mapped()) : zeros(node->value.shape());
+    visit(*node, g);
+    if (!node->vjp) continue;
+    Cotangents gs = node->vjp(*node, g);
+    check_returned(*node, gs);
+    for (std::size_t i = 0; i < gs.size(); ++i) {
+      if (!node->needs(i)) continue;
+      const std::shared_ptr<Node>& input = node->inputs[i].node;
+      if (gs[i]) {
+        const auto [sum, first] = partial.try_emplace(input.get(), std::move(*gs[i]));
+        if (!first) add_in_place(sum->second, *gs[i]);
+      }
+      if (--consumers[input.get()] == 0) ready.push_back(input);
+    }
+    if (!retain_graph) {
+      node->vjp = nullptr;
+      node->freed = true;
+      node->inputs.clear();
+    }
+  }
+}
+
+void accumulate_on_leaves(const Tensor& y, const std::optional<Array>& seed, bool retain_graph) {
+  walk(y, seed, retain_graph, [](Node& node, Array& g) {
+    if (node.vjp || !node.requires_grad) return;
+    if (node.grad) {
+      add_in_place(*node.grad, g);
+    } else {
+      node.grad = std::make_unique<Array>(std::move(g));
+    }
+  });
+}
+
+}  // namespace
+
+Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp vjp) {
+  Tensor result(std::move(value));
+  Node& node = result.node();
+  node.op = op;
+  const auto wants = [](const Tensor& x) { return x && x.requires_grad(); };
+  if (NoGrad::active() || std::none_of(inputs.begin(), inputs.end(), wants)) return result;
+  node.requires_grad = true;
+  node.inputs.reserve(inputs.size());
+  for (const Tensor& x : inputs) node.inputs.push_back({x.node_ptr(), x ? x.node().version : 0});
+  const Fault* const fault = Fault::active();
+  node.vjp = fault != nullptr && fault->op() == op ? broken(std::move(vjp), *fault) : std::move(vjp);
+  return result;
+}
+
+Tensor record(const char* op, Array value, std::initializer_list<Tensor> inputs, Vjp vjp) {
+  return record(op, std::move(value), std::span<const Tensor>(inputs.begin(), inputs.size()),
+                std::move(vjp));
+}
+
+void Tensor::backward(bool retain_graph) const {
+  accumulate_on_leaves(*this, std::nullopt, retain_graph);
+}
+
+void Tensor::backward(const Array& cotangent, bool retain_graph) const {
+  accumulate_on_leaves(*this, cotangent, retain_graph);
+}
+
+std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
+                        const std::optional<Array>& cotangent, bool retain_graph) {
+  for (const Tensor& x : xs) {
+    if (!x.requires_grad()) fail("grad: an x of shape {} requires no gradient", to_string(x.shape()));
+  }
+  std::vector<Array> result;
+  for (const Tensor& x : xs) result.push_back(zeros(x.shape()));
+  walk(y, cotangent, retain_graph, [&](const Node& node, const Array& g) {
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      if (xs[i].node_ptr().get() == &node) result[i] = g;
+    }
+  });
+  return result;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

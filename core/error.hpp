@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace vitruvian {
+
+/// What a program returns to the shell. Every `Error` carries one.
+enum class Exit : int { ok = 0, failure = 1, usage = 2, data = 3, checkpoint = 4 };
+
+/// The one exception of the project: a sentence for a person, and the exit code that goes with it.
+/// The sentence says what was wrong, where, and what was expected.
+class Error : public std::runtime_error {
+ public:
+  Error(Exit exit, const std::string& message) : std::runtime_error(message), exit_(exit) {}
+  [[nodiscard]] Exit exit() const noexcept { return exit_; }
+
+ private:
+  Exit exit_;
+};
+
+/// " - in blocks.3.mlp.fc1" inside a `Scope`, empty outside: the end of a shape error's sentence.
+std::string in_scope();
+
+/// Throws an `Error` of a computation: the formatted sentence, and the module path it happened in.
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(Exit::failure, fmt::format(format, std::forward<Args>(args)...) + in_scope());
+}
+
+/// Throws an `Error` about something the user said or gave: a flag, a data file, a checkpoint.
+template <class... Args>
+[[noreturn]] void fail(Exit exit, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(exit, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace vitruvian

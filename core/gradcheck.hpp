@@ -1,0 +1,67 @@
+#pragma once
+
+#include "core/tensor.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// Derivatives against numbers. Meant for float64; in float32 only the coarsest mistakes show.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// How a gradient is checked.
+struct GradcheckOptions {
+  /// The readable form: (f(x + h) - f(x - h)) / 2h at h = 1e-6, relative error at most 1e-6.
+  /// The strict form: the better of the four-point stencil at 1e-3 and at 1e-4, at most 1e-8.
+  bool strict = false;
+  /// Up to this many (output x input) elements the whole Jacobian is compared; above it, the
+  /// gradient of sum(y * c) for one random cotangent c.
+  std::size_t largest_jacobian = 20'000;
+  /// How many entries of each input are perturbed, drawn at random; 0 means all.
+  std::size_t entries = 0;
+  std::uint64_t seed = 1;
+};
+
+/// What was found. `error` is |a - n| / max(|a|, |n|, 1e-3 max|g|), the largest of all entries, and
+/// the other fields tell where; `problem` is set when something was thrown.
+struct GradcheckReport {
+  bool passed = false;
+  std::size_t checked = 0;  ///< entries compared
+  double error = 0;
+  std::size_t input = 0;
+  std::size_t index = 0;
+  double analytic = 0;
+  double numeric = 0;
+  std::string problem;
+};
+
+using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+
+/// Compares the tape's derivative of `f` at `inputs` with differences.
+GradcheckReport gradcheck(const Function& f, const std::vector<Array>& inputs,
+                          const GradcheckOptions& options = {});
+
+/// One row of the table: an op at one shape.
+struct GradcheckCase {
+  std::string op;     ///< the name that `record` was given
+  std::string label;  ///< the shapes and attributes: "(2, 1, 3) + (4, 1)"
+  std::vector<Array> inputs;
+  Function f;
+};
+
+/// The table: every op on at least eight shapes. Adding an op means adding its rows here.
+std::vector<GradcheckCase> gradcheck_cases();
+std::vector<GradcheckCase> elementwise_cases();  // gradcheck_elementwise.cpp
+std::vector<GradcheckCase> shape_cases();        // gradcheck_shape.cpp: reductions, shapes, matmul
+std::vector<GradcheckCase> layer_cases();        // gradcheck_layers.cpp: the fused functions
+
+/// Arrays for the table: normal entries; in [low, high]; at least `gap` apart from each other (for
+/// maxima) or from a kink.
+Array random_normal(const Shape& shape, std::uint64_t seed);
+Array random_uniform(const Shape& shape, double low, double high, std::uint64_t seed);
+Array random_distinct(const Shape& shape, double gap, std::uint64_t seed);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vitruvian::kernels {
+
+/// One product C = alpha op(A) op(B) + beta C of row-major matrices. op(A) is m x k: A itself, or,
+/// with `trans_a`, the transpose of A (k x m). op(B) is k x n likewise. `lda`, `ldb`, `ldc` are the
+/// distances between rows. With beta 0, C is not read (it may hold NaN). T is float or double.
+template <class T>
+struct Gemm {
+  std::size_t m = 0, n = 0, k = 0;
+  const T* a = nullptr;
+  std::size_t lda = 0;
+  bool trans_a = false;
+  const T* b = nullptr;
+  std::size_t ldb = 0;
+  bool trans_b = false;
+  T* c = nullptr;
+  std::size_t ldc = 0;
+  T alpha = 1;
+  T beta = 0;
+};
+
+/// Computes the product, cut into blocks whose size depends on m, n and k alone; each block is one
+/// single-threaded call of the back end. The same bits for any number of threads. Sizes of 0 are
+/// fine (k = 0 gives beta C). Callable inside `parallel_for`, where it runs on the calling thread.
+template <class T>
+void gemm(const Gemm<T>& product);
+
+/// `batch` products; the i-th reads a + i stride_a, b + i stride_b and writes c + i stride_c.
+template <class T>
+void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a,
+                std::size_t stride_b, std::size_t stride_c);
+
+/// Who multiplies: our packed, register-blocked product; oneDNN (float only, double goes to
+/// `packed`); or CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests.
+enum class GemmBackend { packed, onednn, cblas };
+
+/// The one in use: oneDNN where it was built in and for double our own; or what the environment
+/// variable VITRUVIAN_GEMM (packed, onednn, cblas) or `set_gemm_backend` asks for. Throws on a name
+/// that does not exist or is not in this build.
+GemmBackend gemm_backend();
+void set_gemm_backend(GemmBackend backend);
+bool gemm_backend_available(GemmBackend backend);
+std::optional<GemmBackend> gemm_backend_named(std::string_view name);
+
+/// For `--version` and the head of a run: "oneDNN 2.6.3 (float), packed AVX-512 (double)".
+std::string gemm_description();
+
+}  // namespace vitruvian::kernels

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "core/kernels/gemm.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+// Plain loops over pointers: what the fused ops are made of. Forward and backward stand side by
+// side. Templates on the scalar (float and double are instantiated), no tape, no xtensor. Matrices
+// are (rows, n), row-major and contiguous. All of them cut their work into fixed chunks over
+// `parallel_for`; the result does not depend on the number of threads. Nothing here allocates
+// unless its comment says so. Outputs do not overlap inputs, except where "in place" is said.
+
+namespace vitruvian::kernels {
+
+/// The instruction set in use: "AVX-512", "AVX2", "SSE2", or "portable". VITRUVIAN_SIMD=portable
+/// (or sse2, avx2, avx512) in the environment lowers it, for tests.
+std::string simd_description();
+
+// y = exp(x - max x) / sum, a row at a time            dx = y (g - sum(g y))
+template <class T>
+void softmax(const T* x, T* y, std::size_t rows, std::size_t n);
+template <class T>
+void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
+
+// y = x - logsumexp(x)                                  dx = g - exp(y) sum(g)
+template <class T>
+void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n);
+template <class T>
+void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
+
+// y = (x - mean) rstd w + b, rstd = 1 / sqrt(var + eps); w and b (n) may be null. Two passes: a
+// large mean costs no digits. Writes mean and rstd (rows) for the backward.
+template <class T>
+void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
+                std::size_t rows, std::size_t n);
+// With xh = (x - mean) rstd and gw = g w:
+//   dx = rstd (gw - mean(gw) - xh mean(gw xh))   dw = sum_rows(g xh)   db = sum_rows(g)
+// Any of dx, dw, db may be null. Allocates one partial sum of dw and db for each chunk of rows.
+template <class T>
+void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
+                    T* db, std::size_t rows, std::size_t n);
+
+// y = x Phi(x)                                          dx = g (Phi(x) + x phi(x))
+template <class T>
+void gelu(const T* x, T* y, std::size_t n);
+template <class T>
+void gelu_vjp(const T* x, const T* g, T* dx, std::size_t n);
+// The tanh form.
+template <class T>
+void gelu_tanh(const T* x, T* y, std::size_t n);
+template <class T>
+void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n);
+
+// y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.
+template <class T>
+void add_bias(T* y, const T* b, std::size_t rows, std::size_t n);
+template <class T>
+void sum_rows(const T* g, T* db, std::size_t rows, std::size_t n);
+
+// y = x m / (1 - p). Element i is kept where word i mod 4 of philox(counter i / 4, key), as a
+// 32-bit integer, is at least p 2^32. The backward is the same function of g: nothing is stored.
+template <class T>
+void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key);
+
+/// Where q, k, v or the output lie: element (b, i, t, d) is at data[b * batch + i * head + t * token
+/// + d].
+template <class T>
+struct Heads {
+  T* data = nullptr;
+  std::size_t batch = 0, head = 0, token = 0;
+};
+
+/// One call of attention over B images and h heads: T queries and S keys of width E, values of
+/// width F. `bias` is null or (rows_of_bias ...): added to the scores (b, i) at
+/// bias + b * bias_batch + i * bias_head, as a T x S matrix (a stride of 0 repeats it).
+struct AttentionShape {
+  std::size_t B = 0, h = 0, T = 0, S = 0, E = 0, F = 0;
+};
+template <class T>
+struct AttentionBias {
+  const T* data = nullptr;
+  std::size_t batch = 0, head = 0;
+};
+
+// S = q k^T / sqrt(E) + bias,  P = softmax(S),  P' = dropout(P),  o = P' v, an image and head at a
+// time, so that the scores stay in cache. Writes P (B, h, T, S), before dropout. Dropout's mask is
+// that of `dropout` at the index into P; p = 0 means none.
+template <class T>
+void attention(const AttentionShape& shape, Heads<const T> q, Heads<const T> k, Heads<const T> v,
+               AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs);
+// dv = P'^T go,  dP' = go v^T,  dS = P (dP - sum(dP P)),  dq = dS k / sqrt(E),  dk = dS^T q / sqrt(E)
+// `dscores` is null or (B, h, T, S): receives dS, the cotangent of a bias before unbroadcasting.
+template <class T>
+void attention_vjp(const AttentionShape& shape, Heads<const T> q, Heads<const T> k,
+                   Heads<const T> v, const T* probs, double p, std::uint64_t key,
+                   Heads<const T> go, Heads<T> dq, Heads<T> dk, Heads<T> dv, T* dscores);
+
+// -sum(t log softmax(x)) of each row with t = (1 - e) target + e / n: writes the loss and, for the
+// backward, d(loss)/dx = softmax(x) sum(t) - t. Targets are labels or (rows, n) probabilities.
+template <class T>
+void cross_entropy(const T* x, const std::size_t* labels, double smoothing, T* loss, T* dx,
+                   std::size_t rows, std::size_t n);
+template <class T>
+void cross_entropy(const T* x, const T* targets, double smoothing, T* loss, T* dx,
+                   std::size_t rows, std::size_t n);
+
+// One step of AdamW (Loshchilov and Hutter, arXiv 1711.05101) in PyTorch's order of operations:
+// w -= lr decay w;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+// w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+struct AdamWStep {
+  double lr, beta1, beta2, eps, decay;
+  std::uint64_t t;  // counts from 1
+};
+template <class T>
+void adamw(T* w, const T* g, T* m, T* v, std::size_t n, const AdamWStep& step);
+
+/// sum of x^2, in fixed chunks of doubles.
+template <class T>
+double sum_of_squares(const T* x, std::size_t n);
+
+}  // namespace vitruvian::kernels

@@ -1,0 +1,178 @@
+#pragma once
+
+#include "core/rng.hpp"
+#include "core/tensor.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+// The ops: each is one function that computes a value and hands `record` its vector-Jacobian
+// product. Elementwise ops of two tensors broadcast as numpy does. Conventions at kinks and ties are
+// PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from the
+// end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so.
+// Wrong shapes throw an `Error` that names the op, the shapes, and the module path.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+// --- elementwise (ops/elementwise.cpp) -----------------------------------------------------------
+
+Tensor neg(const Tensor& x);
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor add(const Tensor& a, real b);
+Tensor mul(const Tensor& a, real b);
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, real b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, real b) { return add(a, -b); }
+inline Tensor operator*(const Tensor& a, real b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, real b) { return mul(a, real{1} / b); }
+
+/// x^p, p a constant. The derivative p x^(p-1) is 0 everywhere when p is 0.
+Tensor pow(const Tensor& x, real p);
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor rsqrt(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor erf(const Tensor& x);
+/// max(x, 0); the derivative at 0 is 0. NaN stays NaN.
+Tensor relu(const Tensor& x);
+/// |x|; the derivative at 0 is 0.
+Tensor abs(const Tensor& x);
+/// The larger (smaller); at a tie each gets half of the cotangent. A NaN wins.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+/// min(max(x, low), high); the derivative is 1 on [low, high], ends included, and 0 outside.
+Tensor clamp(const Tensor& x, real low, real high);
+/// a where `condition` is not 0, else b; all three broadcast. No derivative in `condition`.
+Tensor where(const Array& condition, const Tensor& a, const Tensor& b);
+
+// --- reductions (ops/reduce.cpp) -----------------------------------------------------------------
+
+Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+/// NaN over no elements, as 0 / 0.
+Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+/// mean((x - mean x)^2), divided by n - `correction`: 0 is the biased variance of layer norm, 1 is
+/// PyTorch's default. Computed in two passes: a large mean costs no digits.
+Tensor var(const Tensor& x, const Axes& axes = {}, int correction = 0, bool keepdim = false);
+/// The largest; ties share the cotangent equally. Throws over no elements. A NaN wins.
+Tensor amax(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+/// log sum exp x, never overflowing; -inf over rows of -inf or over no elements.
+Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+
+// --- matrix product (ops/matmul.cpp) -------------------------------------------------------------
+
+/// numpy's `matmul`: batches broadcast, a vector on the left (right) is a row (column) whose axis
+/// is dropped again. Throws on rank 0 and where the inner sizes differ.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+// --- shape (ops/shape.cpp) -----------------------------------------------------------------------
+
+/// Exchanges two axes.
+Tensor transpose(const Tensor& x, int axis0 = -2, int axis1 = -1);
+/// Axis i of the result is axis `order[i]` of x.
+Tensor permute(const Tensor& x, const Axes& order);
+/// The same elements in row-major order; one length may be -1 and is worked out.
+Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape);
+Tensor broadcast_to(const Tensor& x, const Shape& shape);
+/// Elements start, start + step, ... before stop along one axis; as Python's x[start:stop:step]
+/// (negative ends count from the end, ends out of range are cut, a negative step walks back; with
+/// it, `stop` may be `slice_end` for "to the very beginning").
+Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,
+             std::ptrdiff_t step = 1);
+inline constexpr std::ptrdiff_t slice_end = PTRDIFF_MAX;
+/// x's entries at `indices` along one axis, in that order; one may come several times.
+Tensor index_select(const Tensor& x, int axis, const std::vector<std::size_t>& indices);
+/// The index `i` along an axis, which disappears: x[:, i] is `select(x, 1, i)`.
+Tensor select(const Tensor& x, int axis, std::ptrdiff_t i);
+Tensor concat(const std::vector<Tensor>& xs, int axis);
+/// Concatenation along a new axis.
+Tensor stack(const std::vector<Tensor>& xs, int axis);
+/// Pieces of the given lengths along an axis; the lengths must add up.
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis);
+
+// --- layers' functions, fused (one file each; their readable twins stand in composed.hpp) --------
+
+/// y = x W^T + b on the last axis: x (..., in), weight (out, in), bias (out) or absent.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+Tensor softmax(const Tensor& x, int axis = -1);
+Tensor log_softmax(const Tensor& x, int axis = -1);
+
+/// (x - mean) / sqrt(var + eps) * weight + bias over the trailing `normalized_shape`, biased
+/// variance; weight and bias have that shape or are absent (Ba et al. 2016, arXiv 1607.06450).
+Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps);
+
+/// Batch norm with the batch's own statistics: x (B, C, ...), mean and biased variance of each
+/// channel over all other axes; weight and bias (C) or absent (Ioffe and Szegedy 2015).
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+
+/// x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel, arXiv 1606.08415).
+Tensor gelu(const Tensor& x);
+/// Its approximation x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+Tensor gelu_tanh(const Tensor& x);
+
+/// Zeroes each element with probability p and divides the others by 1 - p. The mask depends on the
+/// stream and the element's index alone. p in [0, 1]; p = 0 is the identity, p = 1 gives zeros.
+Tensor dropout(const Tensor& x, double p, const Rng& rng);
+
+/// The sliding patches of images: x (B, C, H, W) to (B, N, C * kh * kw), positions in raster order,
+/// each patch flattened as (C, kh, kw). PyTorch's nn.Unfold, with its last two axes exchanged.
+struct Window {
+  std::size_t height, width;
+  std::size_t stride_y = 1, stride_x = 1;
+  std::size_t padding_y = 0, padding_x = 0;
+};
+Tensor unfold(const Tensor& x, const Window& window);
+
+/// Cross-correlation: x (B, C, H, W), weight (O, C, kh, kw), bias (O) or absent; (B, O, H', W').
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride = 1,
+              std::size_t padding = 0);
+
+/// softmax(q k^T scale + bias, masked) v, as PyTorch's scaled_dot_product_attention.
+struct AttentionOptions {
+  /// Where it is 0 the score becomes -inf; broadcasts to (..., T, S). A row without any key is NaN.
+  const Array* mask = nullptr;
+  /// Added to the scores, with a gradient; broadcasts to (..., T, S). May be absent.
+  Tensor bias = {};
+  /// Applied to the probabilities, with `rng`; null means none.
+  double dropout = 0;
+  const Rng* rng = nullptr;
+};
+/// q (..., T, E), k (..., S, E), v (..., S, F) to (..., T, F); leading axes are equal. The scale is
+/// 1 / sqrt(E).
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options = {});
+/// The same for heads that still lie side by side, as Linear(D, 3D) leaves them: qkv (B, T, 3 D),
+/// columns in the order (3, h, D_h), to (B, T, D), heads concatenated. Bias and mask broadcast to
+/// (B, h, T, T).
+Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {});
+
+// --- losses (ops/loss.cpp) -----------------------------------------------------------------------
+
+enum class Reduction { mean, sum, none };
+
+/// -log softmax(logits)[label]: logits (B, K), one label in [0, K) per row. With `label_smoothing` e,
+/// the target is (1 - e) one_hot + e / K. A scalar, or (B,) with Reduction::none.
+Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
+                     double label_smoothing = 0, Reduction reduction = Reduction::mean);
+/// The same for targets that are probabilities (B, K) (mixup, distillation); no gradient to them.
+Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing = 0,
+                     Reduction reduction = Reduction::mean);
+/// -log_probabilities[label], for what `log_softmax` returns.
+Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
+                Reduction reduction = Reduction::mean);
+/// (a - b)^2, same shapes.
+Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace vitruvian {
+
+/// How many threads `parallel_for` uses, this one included. At the start: the processors that the
+/// operating system grants this process. In a build without threads it is always 1.
+std::size_t threads();
+/// Throws on 0 or more than 1024. Call it between parallel loops, not inside one.
+void set_threads(std::size_t n);
+
+/// Calls `body(begin, end)` for the ranges [0, chunk), [chunk, 2 chunk), ... that cover [0, count).
+///
+/// The ranges depend on `count` and `chunk` alone, each runs on one thread, and `chunk` must not be
+/// computed from `threads()`: that is what makes results independent of the number of threads.
+/// Whoever sums over chunks stores one partial sum a chunk and adds them in order afterwards.
+/// A loop inside a loop runs on the calling thread. An exception of the lowest failing chunk is
+/// rethrown once every running chunk has ended.
+void parallel_for(std::size_t count, std::size_t chunk,
+                  const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+}  // namespace vitruvian

@@ -1,0 +1,154 @@
+#pragma once
+
+#include "core/array.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+class Tensor;
+struct Node;
+
+/// The gradients that a rule returns, one for each input; `none` where nothing flows.
+using Cotangents = std::vector<std::optional<Array>>;
+inline constexpr std::nullopt_t none = std::nullopt;
+
+/// Puts arrays, xtensor expressions (materialised here) and `none` into `Cotangents`.
+template <class... Xs>
+Cotangents cotangents(Xs&&... xs) {
+  Cotangents result;
+  result.reserve(sizeof...(xs));
+  const auto put = [&result]<class X>(X&& x) {
+    if constexpr (std::is_convertible_v<X&&, std::optional<Array>>) {
+      result.push_back(std::forward<X>(x));
+    } else {
+      result.emplace_back(Array(std::forward<X>(x)));
+    }
+  };
+  (put(std::forward<Xs>(xs)), ...);
+  return result;
+}
+
+/// A vector-Jacobian product: from a node (its inputs and its output) and the cotangent `g` of its
+/// output to the cotangents of its inputs. A pure function; it captures attributes and saved
+/// statistics, never a `Tensor` (no cycles, no hidden copies).
+using Vjp = std::function<Cotangents(const Node& node, const Array& g)>;
+
+/// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
+/// default-made one is absent (a layer without bias).
+class Tensor {
+ public:
+  Tensor() = default;
+  /// A leaf. With `requires_grad`, `backward` leaves a gradient on it.
+  Tensor(Array value, bool requires_grad = false);  // NOLINT(google-explicit-constructor)
+  explicit Tensor(std::shared_ptr<Node> node) : node_(std::move(node)) {}
+
+  explicit operator bool() const { return node_ != nullptr; }
+
+  [[nodiscard]] const Array& value() const;
+  [[nodiscard]] const Shape& shape() const { return value().shape(); }
+  [[nodiscard]] std::size_t rank() const { return value().dimension(); }
+  [[nodiscard]] std::size_t size() const { return value().size(); }
+  /// The length of one axis; negative ones count from the end.
+  [[nodiscard]] std::size_t size(int axis) const;
+  /// The only element; throws when there are more or none.
+  [[nodiscard]] real item() const;
+
+  /// For changing the value in place. A graph that was recorded with the old value refuses its
+  /// backward from then on (unless the tensor was only ever used under `NoGrad`).
+  [[nodiscard]] Array& mutable_value() const;
+
+  [[nodiscard]] bool requires_grad() const;
+  [[nodiscard]] bool is_leaf() const;
+  /// The accumulated gradient of a leaf, or null before the first backward.
+  [[nodiscard]] const Array* grad() const;
+  /// The same for changing it in place (clipping), or null.
+  [[nodiscard]] Array* mutable_grad() const;
+  /// Replaces the gradient; throws when the shape is not the value's.
+  void set_grad(Array gradient) const;
+  void zero_grad() const;
+
+  /// A leaf with a copy of the value, cut off from the graph.
+  [[nodiscard]] Tensor detach() const;
+
+  /// Adds d(this)/d(leaf) to every leaf below; this must have one element.
+  void backward(bool retain_graph = false) const;
+  /// The same for sum(this * cotangent), at any shape.
+  void backward(const Array& cotangent, bool retain_graph = false) const;
+
+  [[nodiscard]] Node& node() const;
+  [[nodiscard]] const std::shared_ptr<Node>& node_ptr() const { return node_; }
+
+ private:
+  std::shared_ptr<Node> node_;
+};
+
+/// One value on the tape: which op made it, from what, and how cotangents go back through it.
+struct Node {
+  struct Input {
+    std::shared_ptr<Node> node;  // null where an optional input is absent
+    std::uint32_t version = 0;   // of the input's value when the op read it
+  };
+
+  const char* op = "leaf";
+  Array value;
+  std::vector<Input> inputs;
+  Vjp vjp;                           // empty for leaves, and once the graph is freed
+  std::unique_ptr<Array> grad;       // leaves only
+  const std::string* path = nullptr;  // the module it was recorded in
+  std::uint32_t version = 0;
+  bool requires_grad = false;
+  bool freed = false;
+
+  explicit Node(Array v);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // What a rule reads.
+  /// The value of input `i`.
+  [[nodiscard]] const Array& in(std::size_t i) const { return inputs[i].node->value; }
+  [[nodiscard]] const Shape& in_shape(std::size_t i) const { return in(i).shape(); }
+  [[nodiscard]] bool has(std::size_t i) const { return inputs[i].node != nullptr; }
+  /// Whether anybody wants the cotangent of input `i`; a rule may return `none` otherwise.
+  [[nodiscard]] bool needs(std::size_t i) const { return has(i) && inputs[i].node->requires_grad; }
+};
+
+/// Puts the result of an op on the tape. `op` must be a string literal; `inputs` may be absent
+/// tensors. Under `NoGrad`, or when no input requires a gradient, only the value is kept.
+Tensor record(const char* op, Array value, std::initializer_list<Tensor> inputs, Vjp vjp);
+Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp vjp);
+
+/// The gradients of sum(y * cotangent) with respect to `xs`, which may be any nodes; leaves' `.grad`
+/// stays as it is. Zeros where y does not depend on an x. First derivatives only: what is returned
+/// is not on the tape. Without `cotangent`, y must have one element.
+std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
+                        const std::optional<Array>& cotangent = std::nullopt,
+                        bool retain_graph = false);
+
+/// While it lives, this thread records nothing.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+  static bool active();
+
+ private:
+  bool previous_;
+};
+
+/// How many nodes exist, on all threads: zero when every graph and tensor is gone.
+std::size_t live_nodes();
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION
