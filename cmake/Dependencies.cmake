@@ -10,19 +10,11 @@ mark_as_advanced(VITRUVIAN_CXXBLAS_INCLUDE)
 
 set(VITRUVIAN_HAS_ONEDNN OFF)
 if(VITRUVIAN_ONEDNN)
-  find_package(dnnl QUIET)
-  if(NOT dnnl_FOUND) # Debian's libdnnl-dev ships no package file
-    find_path(VITRUVIAN_DNNL_INCLUDE oneapi/dnnl/dnnl.h)
-    find_library(VITRUVIAN_DNNL_LIBRARY dnnl)
-    mark_as_advanced(VITRUVIAN_DNNL_INCLUDE VITRUVIAN_DNNL_LIBRARY)
-    if(VITRUVIAN_DNNL_INCLUDE AND VITRUVIAN_DNNL_LIBRARY)
-      add_library(DNNL::dnnl UNKNOWN IMPORTED)
-      set_target_properties(DNNL::dnnl PROPERTIES
-        IMPORTED_LOCATION ${VITRUVIAN_DNNL_LIBRARY}
-        INTERFACE_INCLUDE_DIRECTORIES ${VITRUVIAN_DNNL_INCLUDE})
-    endif()
-  endif()
-  if(TARGET DNNL::dnnl)
+  # By hand: Debian's package file of oneDNN insists on OpenCL's headers, which nobody needs here.
+  find_path(VITRUVIAN_DNNL_INCLUDE oneapi/dnnl/dnnl.h)
+  find_library(VITRUVIAN_DNNL_LIBRARY dnnl)
+  mark_as_advanced(VITRUVIAN_DNNL_INCLUDE VITRUVIAN_DNNL_LIBRARY)
+  if(VITRUVIAN_DNNL_INCLUDE AND VITRUVIAN_DNNL_LIBRARY)
     set(VITRUVIAN_HAS_ONEDNN ON)
   endif()
 endif()

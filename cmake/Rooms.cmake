@@ -13,7 +13,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees overflows inside xtensor's and the standard library's own headers that are none.
   target_compile_options(vitruvian_flags INTERFACE
     -Wno-error=stringop-overflow -Wno-error=array-bounds -Wno-error=stringop-overread
-    -Wno-error=restrict -Wno-error=maybe-uninitialized -Wno-error=dangling-reference)
+    -Wno-error=restrict -Wno-error=maybe-uninitialized)
 endif()
 if(VITRUVIAN_SANITIZE)
   target_compile_options(vitruvian_flags INTERFACE
