@@ -103,6 +103,8 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph, 
     fail("backward: cotangent {} for a result of shape {}", to_string(seed->shape()),
          to_string(y.shape()));
   }
+  // "Only the first cotangent" is meant pass by pass.
+  if (const Fault* const fault = Fault::active()) fault->seen()->clear();
   Consumers consumers = count_consumers(y.node());
   std::unordered_map<const Node*, Array> partial;  // cotangents that are still being summed
   partial.emplace(&y.node(), seed ? *seed : full(y.shape(), real{1}));

@@ -26,7 +26,9 @@ struct GradcheckOptions {
 };
 
 /// What was found. `error` is |a - n| / max(|a|, |n|, 1e-3 max|g|), the largest of all entries, and
-/// the other fields tell where; `problem` is set when something was thrown.
+/// the other fields tell where; max|g| is over all derivatives in that input. Where none of them
+/// reaches 1e-6, the gradient is zero but for rounding and `error` is |a - n| / 1e-3. `problem` is
+/// set when something was thrown.
 struct GradcheckReport {
   bool passed = false;
   std::size_t checked = 0;  ///< entries compared
@@ -44,6 +46,11 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 GradcheckReport gradcheck(const Function& f, const std::vector<Array>& inputs,
                           const GradcheckOptions& options = {});
 
+/// The same for what `f` computes from leaves that it knows, such as the parameters of a model: the
+/// leaves are moved in place, and put back.
+GradcheckReport gradcheck(const std::function<Tensor()>& f, const std::vector<Tensor>& leaves,
+                          const GradcheckOptions& options = {});
+
 /// One row of the table: an op at one shape.
 struct GradcheckCase {
   std::string op;     ///< the name that `record` was given
@@ -59,7 +66,7 @@ std::vector<GradcheckCase> shape_cases();        // gradcheck_shape.cpp: reducti
 std::vector<GradcheckCase> layer_cases();        // gradcheck_layers.cpp: the fused functions
 
 /// Arrays for the table: normal entries; in [low, high]; at least `gap` apart from each other (for
-/// maxima) or from a kink.
+/// maxima) and from zero (for kinks).
 Array random_normal(const Shape& shape, std::uint64_t seed);
 Array random_uniform(const Shape& shape, double low, double high, std::uint64_t seed);
 Array random_distinct(const Shape& shape, double gap, std::uint64_t seed);

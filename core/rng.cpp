@@ -140,8 +140,8 @@ std::uint64_t Rng::below(std::uint64_t n, std::uint64_t index) const {
 }
 
 double Rng::normal(std::uint64_t index, std::uint64_t attempt) const {
-  // Odd multiples of 2^-54: never 0, never 1, symmetric about 1/2.
-  const double p = (static_cast<double>(bits(index, attempt) >> 11U) + 0.5) * 0x1p-53;
+  // Odd multiples of 2^-53: exact, never 0, never 1, symmetric about 1/2.
+  const double p = (static_cast<double>(bits(index, attempt) >> 12U) + 0.5) * 0x1p-52;
   return normal_quantile(p);
 }
 

@@ -1,1 +1,206 @@
+// The face of the matrix product: cuts it into blocks and gives each to the back end.
 #include "core/kernels/gemm.hpp"
+
+#include "core/error.hpp"
+#include "core/kernels/gemm_backends.hpp"
+#include "core/kernels/table.hpp"
+#include "core/kernels/workspace.hpp"
+#include "core/parallel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+
+namespace vitruvian::kernels {
+namespace {
+
+struct ForPacking;
+struct ForLanes;
+
+struct Name {
+  GemmBackend backend;
+  std::string_view name;
+};
+constexpr std::array names = {Name{GemmBackend::packed, "packed"},
+                              Name{GemmBackend::onednn, "onednn"},
+                              Name{GemmBackend::cblas, "cblas"}};
+
+GemmBackend wanted() {
+  const char* set = std::getenv("VITRUVIAN_GEMM");
+  if (!set || !*set) {
+    return gemm_backend_available(GemmBackend::onednn) ? GemmBackend::onednn : GemmBackend::packed;
+  }
+  const auto backend = gemm_backend_named(set);
+  if (!backend) fail(Exit::usage, "VITRUVIAN_GEMM: \"{}\" is none of packed, onednn, cblas", set);
+  if (!gemm_backend_available(*backend)) {
+    fail(Exit::usage, "VITRUVIAN_GEMM: this build has no {}", set);
+  }
+  return *backend;
+}
+
+std::atomic<GemmBackend>& current() {
+  static std::atomic<GemmBackend> backend = wanted();
+  return backend;
+}
+
+template <class T>
+void scale(const Gemm<T>& g) {
+  for (std::size_t i = 0; i < g.m; ++i) {
+    T* row = g.c + i * g.ldc;
+    for (std::size_t j = 0; j < g.n; ++j) row[j] = g.beta == T{0} ? T{0} : g.beta * row[j];
+  }
+}
+
+// One block on this thread.
+template <class T>
+void multiply(const Gemm<T>& g) {
+  if (g.m == 0 || g.n == 0) return;
+  if (g.k == 0) return scale(g);
+  const GemmBackend backend = gemm_backend();
+  if (backend == GemmBackend::cblas) return cblas_product(g);
+  if constexpr (std::is_same_v<T, float>) {
+    if (backend == GemmBackend::onednn) return onednn_product(g);
+  }
+  const Table<T>& bodies = table<T>();
+  bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
+}
+
+// Rows [i, i + m) and columns [j, j + n) of the product, over steps [p, p + k) of the sum.
+template <class T>
+Gemm<T> block(Gemm<T> g, std::size_t i, std::size_t m, std::size_t j, std::size_t n, std::size_t p,
+              std::size_t k) {
+  g.a += g.trans_a ? p * g.lda + i : i * g.lda + p;
+  g.b += g.trans_b ? j * g.ldb + p : p * g.ldb + j;
+  g.c += i * g.ldc + j;
+  g.m = m;
+  g.n = n;
+  g.k = k;
+  return g;
+}
+
+// How a product is cut: rows x columns of C a block and steps of k a lane.
+struct Cut {
+  std::size_t rows, columns, steps;
+};
+
+constexpr std::size_t small = 1'000'000;  // multiplications that are not worth a second thread
+
+std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
+
+// n in about `wanted` equal parts, each a multiple of 16.
+std::size_t even(std::size_t n, std::size_t wanted_parts) {
+  return std::max<std::size_t>(16, parts(parts(n, wanted_parts), 16) * 16);
+}
+
+Cut cut(std::size_t m, std::size_t n, std::size_t k) {
+  if (m * n * k <= small) return {m, n, k};
+  const std::size_t rows = even(m, parts(m, 512));
+  const std::size_t columns = even(n, parts(n, 512));
+  const std::size_t blocks = parts(m, rows) * parts(n, columns);
+  if (blocks >= 4) return {rows, columns, k};
+  if (k >= 1024) return {rows, columns, even(k, std::min<std::size_t>(8, parts(k, 512)))};
+  if (m >= n) return {even(m, 4), columns, k};
+  return {rows, even(n, 4), k};
+}
+
+// C += the lanes, one after the other.
+template <class T>
+void add_lanes(const Gemm<T>& g, const T* lanes, std::size_t count) {
+  parallel_for(g.m, std::max<std::size_t>(1, 32768 / g.n), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t l = 0; l < count; ++l) {
+      for (std::size_t i = begin; i < end; ++i) {
+        T* row = g.c + i * g.ldc;
+        const T* lane = lanes + (l * g.m + i) * g.n;
+        for (std::size_t j = 0; j < g.n; ++j) row[j] += lane[j];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const Gemm<T>& g) {
+  if (g.m == 0 || g.n == 0 || g.k == 0) return scale(g);
+  const Cut c = cut(g.m, g.n, g.k);
+  const std::size_t across = parts(g.n, c.columns);
+  const std::size_t blocks = parts(g.m, c.rows) * across;
+  const std::size_t lanes = parts(g.k, c.steps);
+  T* const sums = lanes > 1 ? workspace<T, ForLanes>((lanes - 1) * g.m * g.n) : nullptr;
+  parallel_for(blocks * lanes, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t task = begin; task < end; ++task) {
+      const std::size_t i = task % blocks / across * c.rows;
+      const std::size_t j = task % blocks % across * c.columns;
+      const std::size_t lane = task / blocks;
+      const std::size_t p = lane * c.steps;
+      Gemm<T> part = block(g, i, std::min(c.rows, g.m - i), j, std::min(c.columns, g.n - j), p,
+                           std::min(c.steps, g.k - p));
+      if (lane > 0) {
+        part.c = sums + ((lane - 1) * g.m + i) * g.n + j;
+        part.ldc = g.n;
+        part.beta = 0;
+      }
+      multiply(part);
+    }
+  });
+  if (lanes > 1) add_lanes(g, sums, lanes - 1);
+}
+
+template <class T>
+void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a,
+                std::size_t stride_b, std::size_t stride_c) {
+  const std::size_t work = first.m * first.n * first.k;
+  const auto at = [&](std::size_t i) {
+    Gemm<T> g = first;
+    g.a += i * stride_a;
+    g.b += i * stride_b;
+    g.c += i * stride_c;
+    return g;
+  };
+  if (work > small) {
+    for (std::size_t i = 0; i < batch; ++i) gemm(at(i));
+    return;
+  }
+  const std::size_t chunk = std::max<std::size_t>(1, small / std::max<std::size_t>(1, work));
+  parallel_for(batch, chunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) multiply(at(i));
+  });
+}
+
+template void gemm(const Gemm<float>&);
+template void gemm(const Gemm<double>&);
+template void gemm_batch(const Gemm<float>&, std::size_t, std::size_t, std::size_t, std::size_t);
+template void gemm_batch(const Gemm<double>&, std::size_t, std::size_t, std::size_t, std::size_t);
+
+GemmBackend gemm_backend() { return current(); }
+
+void set_gemm_backend(GemmBackend backend) {
+  if (!gemm_backend_available(backend)) fail("set_gemm_backend: that one is not in this build");
+  current() = backend;
+}
+
+bool gemm_backend_available(GemmBackend backend) {
+  if (backend == GemmBackend::onednn) return has_onednn();
+  if (backend == GemmBackend::cblas) return has_cblas();
+  return true;
+}
+
+std::optional<GemmBackend> gemm_backend_named(std::string_view name) {
+  for (const Name& n : names) {
+    if (n.name == name) return n.backend;
+  }
+  return std::nullopt;
+}
+
+std::string gemm_description() {
+  const std::string packed = "packed " + simd_description();
+  switch (gemm_backend()) {
+    case GemmBackend::onednn: return onednn_description() + " (float), " + packed + " (double)";
+    case GemmBackend::cblas: return cblas_description();
+    case GemmBackend::packed: break;
+  }
+  return packed;
+}
+
+}  // namespace vitruvian::kernels

@@ -18,6 +18,16 @@ namespace vitruvian::kernels {
 /// (or sse2, avx2, avx512) in the environment lowers it, for tests.
 std::string simd_description();
 
+// y = f(x), within 4 ulp of the true value (denormals, Inf and NaN included); y may be x.
+template <class T>
+void exp(const T* x, T* y, std::size_t n);
+template <class T>
+void log(const T* x, T* y, std::size_t n);
+template <class T>
+void erf(const T* x, T* y, std::size_t n);
+template <class T>
+void tanh(const T* x, T* y, std::size_t n);
+
 // y = exp(x - max x) / sum, a row at a time            dx = y (g - sum(g y))
 template <class T>
 void softmax(const T* x, T* y, std::size_t rows, std::size_t n);

@@ -1,0 +1,83 @@
+#include "apps/command_line.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+#include <vector>
+
+namespace vitruvian {
+namespace {
+
+int report(Exit exit, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "vitruvian: {}\n", message);
+  return static_cast<int>(exit);
+}
+
+// The innermost subcommand that was being parsed: its flags are the ones the user meant.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto subcommands = app.get_subcommands();
+  return subcommands.empty() ? app : innermost(*subcommands.back());
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
+  return names;
+}
+
+std::string unexpected(const CLI::App& app) {
+  const CLI::App& command = innermost(app);
+  const auto extra = app.remaining(true);
+  std::string word = extra.empty() ? "" : extra.front();
+  if (const auto equals = word.find('='); equals != std::string::npos) word.resize(equals);
+  const bool flag = word.starts_with('-');
+  const std::string near = nearest(word, flags_of(command));
+  return fmt::format("there is no {} '{}'{}{}", flag ? "flag" : "command or argument", word,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near),
+                     near.empty() ? fmt::format("; see {} --help", command.get_parent() == nullptr
+                                                   ? command.get_name()
+                                                   : app.get_name() + " " + command.get_name())
+                                  : "");
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
+  try {
+    app.parse(argc, argv);
+    body();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      return report(Exit::failure, "standard output cannot be written");
+    }
+    return static_cast<int>(Exit::ok);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ExtrasError&) {
+    return report(Exit::usage, unexpected(app));
+  } catch (const CLI::ParseError& error) {
+    return report(Exit::usage, one_line(error.what()));
+  } catch (const Error& error) {
+    return report(error.exit(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(Exit::failure, "out of memory");
+  } catch (const std::exception& error) {
+    return report(Exit::failure, one_line(error.what()));
+  }
+}
+
+}  // namespace vitruvian

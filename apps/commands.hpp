@@ -1,0 +1,42 @@
+#pragma once
+
+#include "train/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+
+// One function a command: it adds the command's flags, and sets `chosen` to what runs it.
+
+namespace vitruvian {
+
+void add_train(CLI::App& app, std::function<void()>& chosen);
+void add_eval(CLI::App& app, std::function<void()>& chosen);
+void print_version();
+
+/// Adds --dataset and --data, --threads and --precision: what every command that computes has.
+template <class Options>
+void add_data_flags(CLI::App& command, Options& options) {
+  command.add_option("--dataset", options.dataset, "digits (built in), mnist or cifar10")
+      ->capture_default_str();
+  command.add_option("--data", options.data, "The folder with the data set's files")->type_name("DIR");
+  command.add_option("--test-size", options.test_size, "Use the first so many test images; 0 means all");
+}
+template <class Options>
+void add_machine_flags(CLI::App& command, Options& options) {
+  command.add_option("--threads", options.threads, "Threads; 0 means one for each processor");
+  command
+      .add_option("--precision", options.precision, "float or double")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Precision>{{"float", Precision::float32}, {"double", Precision::float64}})
+                      .description(""))
+      ->default_str("float");
+}
+
+/// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
+/// A slow matrix product is said aloud, with its remedy.
+void print_machine(Precision precision);
+
+}  // namespace vitruvian

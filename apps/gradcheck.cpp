@@ -1,0 +1,113 @@
+// gradcheck: every derivative of the project against differences, one line for each row of the table.
+
+#include "apps/command_line.hpp"
+#include "core/error.hpp"
+#include "core/gradcheck.hpp"
+#include "core/nearest.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace vitruvian;
+
+struct Options {
+  GradcheckOptions check;
+  std::string op;
+};
+
+struct Summary {
+  std::size_t rows = 0;
+  std::size_t failed = 0;
+  std::size_t entries = 0;
+  double worst = 0;
+};
+
+// All rows, or those of one op.
+std::vector<GradcheckCase> chosen(const std::string& op) {
+  std::vector<GradcheckCase> all = gradcheck_cases();
+  if (op.empty()) return all;
+  std::vector<GradcheckCase> rows;
+  std::vector<std::string> names;
+  for (GradcheckCase& row : all) {
+    if (names.empty() || names.back() != row.op) names.push_back(row.op);
+    if (row.op == op) rows.push_back(std::move(row));
+  }
+  if (!rows.empty()) return rows;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::string near = nearest(op, names);
+  if (!near.empty()) fail(Exit::usage, "--op: there is no op '{}'; did you mean {}?", op, near);
+  fail(Exit::usage, "--op: there is no op '{}'; there are {}", op, fmt::join(names, ", "));
+}
+
+bool in_colour() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+}
+
+void print_row(const GradcheckCase& row, const GradcheckReport& report, bool colour) {
+  constexpr std::size_t width = 37;
+  std::string label = row.label;
+  if (label.size() > width) label = label.substr(0, width - 3) + "...";
+  const std::string verdict = report.passed ? "ok" : "FAIL";
+  const char* const paint = !colour ? "" : report.passed ? "\033[32m" : "\033[31m";
+  fmt::print("{:<15} {:<{}} {:>5} {:>12.5g} {:>12.5g} {:>8.1e} {}{}{}\n", row.op, label, width,
+             report.checked, report.analytic, report.numeric, report.error, paint, verdict,
+             colour ? "\033[0m" : "");
+  if (!report.problem.empty()) fmt::print("    {}\n", report.problem);
+}
+
+Summary check(const Options& options) {
+  const std::vector<GradcheckCase> rows = chosen(options.op);
+  const bool colour = in_colour();
+  fmt::print("{:<15} {:<37} {:>5} {:>12} {:>12} {:>8} verdict\n", "op", "inputs", "count",
+             "analytic", "numeric", "error");
+  Summary summary;
+  for (const GradcheckCase& row : rows) {
+    const GradcheckReport report = gradcheck(row.f, row.inputs, options.check);
+    print_row(row, report, colour);
+    ++summary.rows;
+    summary.failed += report.passed ? 0 : 1;
+    summary.entries += report.checked;
+    if (!std::isnan(summary.worst) && !(report.error <= summary.worst)) summary.worst = report.error;
+  }
+  return summary;
+}
+
+void run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const Summary s = check(options);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  fmt::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", s.rows, s.entries,
+             s.worst, s.failed, seconds.count());
+  if (s.failed > 0) fail("{} of {} rows failed", s.failed, s.rows);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Checks the derivative of every op against differences, in float64. A row shows how many\n"
+      "derivatives were compared, and the one with the largest error:\n"
+      "|a - n| / max(|a|, |n|, 1e-3 max|g|).",
+      "gradcheck");
+  app.add_flag("--strict", options.check.strict,
+               "Four-point differences, error at most 1e-8 (without: two points, 1e-6)");
+  app.add_option("--op", options.op, "Only the rows of this op")->type_name("NAME");
+  app.add_option("--seed", options.check.seed,
+                 "Of the random cotangents that stand for Jacobians too large to compare whole")
+      ->type_name("N")
+      ->capture_default_str();
+  return run_command_line(app, argc, argv, [&] { run(options); });
+}

@@ -1,0 +1,182 @@
+#include "core/composed.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace composed {
+namespace {
+
+// reshape's view of a shape: lengths that may be -1.
+std::vector<std::ptrdiff_t> lengths(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+// One axis for a reduction; a scalar has none and is a row of one element.
+Axes along(const Tensor& x, int axis) { return x.rank() == 0 ? Axes{} : Axes{axis}; }
+
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  if (reduction == Reduction::mean) return mean(losses);
+  if (reduction == Reduction::sum) return sum(losses);
+  return losses;
+}
+
+// x with zeros around its last two axes.
+Tensor padded(const Tensor& x, std::size_t padding) {
+  Tensor result = x;
+  for (const int axis : {2, 3}) {
+    Shape border = result.shape();
+    border[static_cast<std::size_t>(axis)] = padding;
+    result = concat({zeros(border), result, zeros(border)}, axis);
+  }
+  return result;
+}
+
+// log_probabilities (B, K) at the label of each row: (B,).
+Tensor picked(const Tensor& log_probabilities, const std::vector<std::size_t>& labels) {
+  std::vector<std::size_t> places(labels.size());
+  for (std::size_t b = 0; b < labels.size(); ++b) {
+    places[b] = b * log_probabilities.size(1) + labels[b];
+  }
+  const auto elements = static_cast<std::ptrdiff_t>(log_probabilities.size());
+  return index_select(reshape(log_probabilities, {elements}), 0, places);
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor xW = matmul(x, transpose(weight));
+  return bias ? xW + bias : xW;
+}
+
+// The largest element is taken out of numerator and denominator alike: it changes no value, so it
+// is a constant to the derivative, and nothing overflows.
+Tensor softmax(const Tensor& x, int axis) {
+  const Tensor largest = amax(x, along(x, axis), true).detach();
+  const Tensor e = exp(x - largest);
+  return e / sum(e, along(x, axis), true);
+}
+
+Tensor log_softmax(const Tensor& x, int axis) { return x - logsumexp(x, along(x, axis), true); }
+
+Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps) {
+  Axes axes;
+  for (int axis = -static_cast<int>(normalized_shape.size()); axis < 0; ++axis) {
+    axes.push_back(axis);
+  }
+  const Tensor mu = mean(x, axes, true);
+  const Tensor sigma2 = var(x, axes, 0, true);
+  Tensor y = (x - mu) / sqrt(sigma2 + static_cast<real>(eps));
+  if (weight) y = y * weight;
+  return bias ? y + bias : y;
+}
+
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  Axes axes{0};  // all but the channels
+  for (int axis = 2; axis < static_cast<int>(x.rank()); ++axis) axes.push_back(axis);
+  Shape per_channel(x.rank(), 1);
+  per_channel[1] = x.size(1);
+  const Tensor mu = mean(x, axes, true);
+  const Tensor sigma2 = var(x, axes, 0, true);
+  Tensor y = (x - mu) / sqrt(sigma2 + static_cast<real>(eps));
+  if (weight) y = y * reshape(weight, lengths(per_channel));
+  return bias ? y + reshape(bias, lengths(per_channel)) : y;
+}
+
+Tensor gelu(const Tensor& x) {
+  const Tensor Phi = (erf(x / std::numbers::sqrt2_v<real>) + real{1}) * real{0.5};
+  return x * Phi;
+}
+
+Tensor gelu_tanh(const Tensor& x) {
+  constexpr real c =
+      std::numbers::sqrt2_v<real> * std::numbers::inv_sqrtpi_v<real>;  // sqrt(2 / pi)
+  const Tensor u = (x + x * square(x) * real(0.044715)) * c;
+  return x * (tanh(u) + real{1}) * real{0.5};
+}
+
+// y = sum over the window's places (i, j) of W[:, :, i, j] times the image shifted by (i, j).
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride,
+              std::size_t padding) {
+  const Tensor image = padded(x, padding);
+  const auto B = static_cast<std::ptrdiff_t>(x.size(0));
+  const auto C = static_cast<std::ptrdiff_t>(x.size(1));
+  const auto O = static_cast<std::ptrdiff_t>(weight.size(0));
+  const auto step = static_cast<std::ptrdiff_t>(stride);
+  const auto kh = static_cast<std::ptrdiff_t>(weight.size(2));
+  const auto kw = static_cast<std::ptrdiff_t>(weight.size(3));
+  const std::ptrdiff_t rows = (static_cast<std::ptrdiff_t>(image.size(2)) - kh) / step + 1;
+  const std::ptrdiff_t columns = (static_cast<std::ptrdiff_t>(image.size(3)) - kw) / step + 1;
+  Tensor y = bias ? reshape(bias, {1, O, 1}) : Tensor(scalar(0));
+  for (std::ptrdiff_t i = 0; i < kh; ++i) {
+    for (std::ptrdiff_t j = 0; j < kw; ++j) {
+      Tensor shifted = slice(image, 2, i, i + (rows - 1) * step + 1, step);
+      shifted = slice(shifted, 3, j, j + (columns - 1) * step + 1, step);
+      const Tensor W_ij = select(select(weight, 3, j), 2, i);
+      y = y + matmul(W_ij, reshape(shifted, {B, C, rows * columns}));
+    }
+  }
+  return reshape(y, {B, O, rows, columns});
+}
+
+Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                    const AttentionOptions& options) {
+  const auto D_h = static_cast<real>(q.size(-1));
+  Tensor scores = matmul(q, transpose(k)) / std::sqrt(D_h);
+  if (options.bias) scores = scores + options.bias;
+  if (options.mask != nullptr) {
+    const Tensor minus_infinity(scalar(-std::numeric_limits<real>::infinity()));
+    scores = vitruvian::where(*options.mask, scores, minus_infinity);
+  }
+  const Tensor probs = composed::softmax(scores);
+  const Tensor kept =
+      options.rng != nullptr ? dropout(probs, options.dropout, *options.rng) : probs;
+  return {scores, probs, matmul(kept, v)};
+}
+
+Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
+  const auto B = static_cast<std::ptrdiff_t>(qkv.size(0));
+  const auto T = static_cast<std::ptrdiff_t>(qkv.size(1));
+  const auto h = static_cast<std::ptrdiff_t>(heads);
+  const auto D = static_cast<std::ptrdiff_t>(qkv.size(2)) / 3;
+  // (B, T, 3 D) -> (3, B, h, T, D_h)
+  const Tensor by_head = permute(reshape(qkv, {B, T, 3, h, D / h}), {2, 0, 3, 1, 4});
+  const Tensor q = select(by_head, 0, 0);
+  const Tensor k = select(by_head, 0, 1);
+  const Tensor v = select(by_head, 0, 2);
+  Attention a = composed::attention(q, k, v, options);
+  // Heads side by side again: (B, h, T, D_h) -> (B, T, D)
+  a.output = reshape(transpose(a.output, 1, 2), {B, T, D});
+  return a;
+}
+
+// With t = (1 - e) one_hot(label) + e / K, and the sum over k written out:
+//   -sum_k t_k log p_k = (1 - e) (-log p_label) + e mean_k(-log p_k)
+Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
+                     double label_smoothing, Reduction reduction) {
+  const auto e = static_cast<real>(label_smoothing);
+  const Tensor log_p = composed::log_softmax(logits);
+  Tensor losses = -picked(log_p, labels);
+  if (e != 0) losses = losses * (1 - e) - mean(log_p, {1}) * e;
+  return reduced(losses, reduction);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing,
+                     Reduction reduction) {
+  const auto e = static_cast<real>(label_smoothing);
+  const auto K = static_cast<real>(logits.size(1));
+  const Tensor t = Tensor(targets) * (1 - e) + e / K;
+  return reduced(-sum(t * composed::log_softmax(logits), {1}), reduction);
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
+                Reduction reduction) {
+  return reduced(-picked(log_probabilities, labels), reduction);
+}
+
+Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
+  return reduced(square(a - b), reduction);
+}
+
+}  // namespace composed
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,99 @@
+// Which instruction set's bodies run.
+#include "core/error.hpp"
+#include "core/kernels/table.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+namespace vitruvian::kernels {
+
+namespace baseline {
+extern const Tables tables;
+}
+#if VITRUVIAN_ALL_ISAS
+namespace avx2 {
+extern const Tables tables;
+}
+namespace avx512 {
+extern const Tables tables;
+}
+#endif
+
+namespace {
+
+Isa best() {
+  for (const Isa isa : {Isa::avx512, Isa::avx2}) {
+    if (isa_available(isa)) return isa;
+  }
+  return Isa::baseline;
+}
+
+Isa wanted() {
+  const char* set = std::getenv("VITRUVIAN_SIMD");
+  if (!set || !*set) return best();
+  const std::string_view name = set;
+  Isa isa = Isa::baseline;
+  if (name == "avx512") {
+    isa = Isa::avx512;
+  } else if (name == "avx2") {
+    isa = Isa::avx2;
+  } else if (name != "portable" && name != "sse2") {
+    fail(Exit::usage, "VITRUVIAN_SIMD: \"{}\" is none of portable, sse2, avx2, avx512", name);
+  }
+  if (!isa_available(isa)) {
+    fail(Exit::usage, "VITRUVIAN_SIMD: this processor or this build has no {}", name);
+  }
+  return isa;
+}
+
+std::atomic<Isa>& current() {
+  static std::atomic<Isa> isa = wanted();
+  return isa;
+}
+
+}  // namespace
+
+bool isa_available(Isa isa) {
+#if VITRUVIAN_ALL_ISAS
+  if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == Isa::avx512) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("fma");
+  }
+#endif
+  return isa == Isa::baseline;
+}
+
+Isa isa() { return current(); }
+
+void set_isa(Isa isa) {
+  if (!isa_available(isa)) fail("set_isa: this processor or this build has not that instruction set");
+  current() = isa;
+}
+
+namespace {
+
+const Tables& tables() {
+#if VITRUVIAN_ALL_ISAS
+  if (isa() == Isa::avx512) return avx512::tables;
+  if (isa() == Isa::avx2) return avx2::tables;
+#endif
+  return baseline::tables;
+}
+
+}  // namespace
+
+template <>
+const Table<float>& table() {
+  return tables().of_float;
+}
+template <>
+const Table<double>& table() {
+  return tables().of_double;
+}
+
+std::string simd_description() { return table<float>().name; }
+
+}  // namespace vitruvian::kernels

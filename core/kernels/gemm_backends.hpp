@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/kernels/gemm.hpp"
+
+// The back ends that are libraries. Sizes are at least 1; the product runs on the calling thread.
+
+namespace vitruvian::kernels {
+
+bool has_onednn();
+void onednn_product(const Gemm<float>& g);
+std::string onednn_description();
+
+bool has_cblas();
+void cblas_product(const Gemm<float>& g);
+void cblas_product(const Gemm<double>& g);
+std::string cblas_description();
+
+}  // namespace vitruvian::kernels

@@ -1,0 +1,123 @@
+// C = alpha op(A) op(B) + beta C on one thread, after Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication" (2008). A block of op(B) is packed into panels of
+// `columns` columns and a block of op(A) into panels of `rows` rows, k running slowest, so that the
+// innermost loop reads both in order, whatever the transposes were. That loop keeps a tile of
+// rows x columns sums in registers. Included by isa.cpp only.
+
+template <class T>
+struct Tile {
+  typedef T Vector __attribute__((vector_size(VITRUVIAN_VECTOR_BYTES)));
+  static constexpr std::size_t lanes = VITRUVIAN_VECTOR_BYTES / sizeof(T);
+  static constexpr std::size_t vectors = 2;  // a row of the tile
+  static constexpr std::size_t rows = VITRUVIAN_TILE_ROWS;
+  static constexpr std::size_t columns = lanes * vectors;
+  // Blocks: a panel of B stays in the first-level cache, a block of A in the second.
+  static constexpr std::size_t block_m = 16 * rows;
+  static constexpr std::size_t block_n = 512 / columns * columns;
+  static constexpr std::size_t block_k = 256;
+};
+
+template <class T>
+constexpr std::size_t product_workspace = (Tile<T>::block_m + Tile<T>::block_n) * Tile<T>::block_k;
+
+VITRUVIAN_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
+
+// Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes become 0. Either the
+// lanes are adjacent and steps are `ld` apart, or the other way round.
+template <class T, std::size_t width>
+void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
+          T* panel) {
+  for (std::size_t first = 0; first < lanes; first += width, panel += width * k) {
+    const std::size_t w = smaller(width, lanes - first);
+    if (lanes_adjacent && w == width) {
+      for (std::size_t p = 0; p < k; ++p) {
+        __builtin_memcpy(panel + p * width, source + p * ld + first, width * sizeof(T));
+      }
+      continue;
+    }
+    const std::size_t lane_step = lanes_adjacent ? 1 : ld;
+    const std::size_t k_step = lanes_adjacent ? ld : 1;
+    for (std::size_t i = 0; i < width; ++i) {
+      const T* lane = source + (first + i) * lane_step;
+      for (std::size_t p = 0; p < k; ++p) panel[p * width + i] = i < w ? lane[p * k_step] : T{0};
+    }
+  }
+}
+
+// The tile of sums over k of a (k x rows) and b (k x columns), scaled and added to beta C.
+template <class T>
+void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c, std::size_t ldc,
+                   std::size_t m, std::size_t n) {
+  using S = Tile<T>;
+  using Vector = typename S::Vector;
+  Vector sum[S::rows][S::vectors] = {};
+  for (std::size_t p = 0; p < k; ++p, a += S::rows, b += S::columns) {
+    Vector row[S::vectors];
+    __builtin_memcpy(row, b, sizeof row);
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < S::rows; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < S::vectors; ++j) sum[i][j] += a[i] * row[j];
+    }
+  }
+  if (m == S::rows && n == S::columns) {
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < S::rows; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < S::vectors; ++j) {
+        T* out = c + i * ldc + j * S::lanes;
+        Vector value = alpha * sum[i][j];
+        if (beta != T{0}) {
+          Vector old;
+          __builtin_memcpy(&old, out, sizeof old);
+          value += beta * old;
+        }
+        __builtin_memcpy(out, &value, sizeof value);
+      }
+    }
+    return;
+  }
+  T edge[S::rows * S::columns];
+  __builtin_memcpy(edge, sum, sizeof edge);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const T value = alpha * edge[i * S::columns + j];
+      T& out = c[i * ldc + j];
+      out = beta == T{0} ? value : value + beta * out;
+    }
+  }
+}
+
+template <class T>
+void product(const Gemm<T>& g, T* workspace) {
+  using S = Tile<T>;
+  T* const packed_a = workspace;
+  T* const packed_b = workspace + S::block_m * S::block_k;
+  for (std::size_t j = 0; j < g.n; j += S::block_n) {
+    const std::size_t n = smaller(S::block_n, g.n - j);
+    std::size_t p = 0;
+    do {  // once even for k = 0, which leaves beta C
+      const std::size_t k = smaller(S::block_k, g.k - p);
+      const T beta = p == 0 ? g.beta : T{1};
+      if (k > 0) {
+        const T* b = g.trans_b ? g.b + j * g.ldb + p : g.b + p * g.ldb + j;
+        pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
+      }
+      for (std::size_t i = 0; i < g.m; i += S::block_m) {
+        const std::size_t m = smaller(S::block_m, g.m - i);
+        if (k > 0) {
+          const T* a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
+          pack<T, S::rows>(a, g.lda, g.trans_a, m, k, packed_a);
+        }
+        for (std::size_t jj = 0; jj < n; jj += S::columns) {
+          for (std::size_t ii = 0; ii < m; ii += S::rows) {
+            multiply_tile(k, packed_a + ii * k, packed_b + jj * k, g.alpha, beta,
+                          g.c + (i + ii) * g.ldc + j + jj, g.ldc, smaller(S::rows, m - ii),
+                          smaller(S::columns, n - jj));
+          }
+        }
+      }
+      p += S::block_k;
+    } while (p < g.k);
+  }
+}

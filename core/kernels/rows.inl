@@ -1,0 +1,277 @@
+// The bodies of the row kernels. Reductions run in several lanes (`omp simd reduction`), whose
+// number belongs to the instruction set: another one may round differently, another number of
+// threads may not. Included by isa.cpp only.
+
+template <class T, T (*f)(T)>
+void map(const T* x, T* y, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+template <class T>
+VITRUVIAN_INLINE T gelu_of(T x) {
+  return x * normal(x).Phi;
+}
+template <class T>
+VITRUVIAN_INLINE T gelu_slope(T x) {
+  const Normal<T> n = normal(x);
+  const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
+  return n.Phi + inside * n.bell * T(0.39894228040143267794);
+}
+
+// y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s is
+// 1 / (1 + e) on the right and e / (1 + e) on the left.
+template <class T>
+struct Gate {
+  T e, s;
+};
+template <class T>
+VITRUVIAN_INLINE Gate<T> gelu_tanh_gate(T x) {
+  const T twice_u = T(1.59576912160573071176) * x * (T{1} + T(0.044715) * x * x);
+  const T e = exp_or_zero(-magnitude(twice_u));
+  return {e, (x < T{0} ? e : T{1}) / (T{1} + e)};
+}
+template <class T>
+VITRUVIAN_INLINE T gelu_tanh_of(T x) {
+  return x * gelu_tanh_gate(x).s;
+}
+// dy/dx = s + x ds/dx with ds/dx = s (1 - s) d(2u)/dx and s (1 - s) = e / (1 + e)^2
+template <class T>
+VITRUVIAN_INLINE T gelu_tanh_slope(T x) {
+  const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
+  const Gate<T> gate = gelu_tanh_gate(inside);
+  const T rise = gate.e / ((T{1} + gate.e) * (T{1} + gate.e));
+  return gate.s + inside * rise * T(1.59576912160573071176) *
+                      (T{1} + T(0.134145) * inside * inside);
+}
+
+template <class T, T (*slope)(T)>
+void map_vjp(const T* x, const T* g, T* dx, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) dx[i] = g[i] * slope(x[i]);
+}
+
+// The largest number of a row, NaN aside; -Inf when there is none.
+template <class T>
+VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
+  constexpr std::size_t lanes = VITRUVIAN_VECTOR_BYTES / sizeof(T);
+  T most[lanes];
+  for (std::size_t l = 0; l < lanes; ++l) most[l] = -Format<T>::infinity;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (std::size_t l = 0; l < lanes; ++l) most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+  }
+  for (; i < n; ++i) most[0] = x[i] > most[0] ? x[i] : most[0];
+  for (std::size_t l = 1; l < lanes; ++l) most[0] = most[l] > most[0] ? most[l] : most[0];
+  return most[0];
+}
+
+// A row of -Inf gives Inf - Inf, so NaN; so does one with +Inf or NaN.
+template <class T>
+void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const T most = largest(x, n);
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n; ++i) {
+      const T e = exp_or_zero(x[i] - most);
+      y[i] = e;
+      sum += e;
+    }
+    const T scale = T{1} / sum;
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] *= scale;
+  }
+}
+
+template <class T>
+void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, y += n, g += n, dx += n) {
+    T dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (std::size_t i = 0; i < n; ++i) dot += y[i] * g[i];
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) dx[i] = y[i] * (g[i] - dot);
+  }
+}
+
+template <class T>
+VITRUVIAN_INLINE T sum_of_exp(const T* x, T most, std::size_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += exp_or_zero(x[i] - most);
+  return sum;
+}
+
+template <class T>
+void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const T most = largest(x, n);
+    const T log_sum = logarithm(sum_of_exp(x, most, n));
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] = (x[i] - most) - log_sum;
+  }
+}
+
+template <class T>
+void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, y += n, g += n, dx += n) {
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n; ++i) sum += g[i];
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) dx[i] = g[i] - exponential(y[i]) * sum;
+  }
+}
+
+// The mean is that of x - x[0], so that a constant row has variance 0 exactly; what rounding it
+// to T left over, the second pass takes off again.
+template <class T>
+void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
+                std::size_t rows, std::size_t n) {
+  const T count = static_cast<T>(n);
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const T pivot = n > 0 ? x[0] : T{0};
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t i = 0; i < n; ++i) sum += x[i] - pivot;
+    const T mu = pivot + sum / count;
+    T rest = 0;
+    T squares = 0;
+#pragma omp simd reduction(+ : rest, squares)
+    for (std::size_t i = 0; i < n; ++i) {
+      const T d = x[i] - mu;
+      rest += d;
+      squares += d * d;
+    }
+    rest /= count;
+    const double variance = double{squares / count} - double{rest} * double{rest};
+    const T scale = static_cast<T>(1 / __builtin_sqrt((variance > 0 ? variance : variance * 0) + eps));
+    mean[r] = mu;
+    rstd[r] = scale;
+    if (w && b) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) y[i] = (x[i] - mu - rest) * scale * w[i] + b[i];
+    } else {
+      for (std::size_t i = 0; i < n; ++i) {
+        y[i] = (x[i] - mu - rest) * scale * (w ? w[i] : T{1}) + (b ? b[i] : T{0});
+      }
+    }
+  }
+}
+
+template <class T>
+void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
+                    T* db, std::size_t rows, std::size_t n) {
+  const T count = static_cast<T>(n);
+  for (std::size_t r = 0; r < rows; ++r, x += n, g += n) {
+    const T mu = mean[r];
+    const T scale = rstd[r];
+    T rest = 0;
+    T sum_g = 0;
+    T sum_gd = 0;
+#pragma omp simd reduction(+ : rest, sum_g, sum_gd)
+    for (std::size_t i = 0; i < n; ++i) {
+      const T d = x[i] - mu;
+      const T gw = w ? g[i] * w[i] : g[i];
+      rest += d;
+      sum_g += gw;
+      sum_gd += gw * d;
+    }
+    rest /= count;
+    const T mean_g = sum_g / count;
+    const T mean_gxh = (sum_gd / count - rest * mean_g) * scale;
+    if (dx) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) {
+        const T gw = w ? g[i] * w[i] : g[i];
+        const T xh = (x[i] - mu - rest) * scale;
+        dx[i] = scale * (gw - mean_g - xh * mean_gxh);
+      }
+      dx += n;
+    }
+    if (dw) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) dw[i] += g[i] * ((x[i] - mu - rest) * scale);
+    }
+    if (db) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) db[i] += g[i];
+    }
+  }
+}
+
+template <class T>
+void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, y += n) {
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y[i] += b[i];
+  }
+}
+
+// In groups of rows, so that the error grows with their number and not with that of the rows.
+template <class T>
+void sum_rows(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width) {
+  constexpr std::size_t group = 64;
+  constexpr std::size_t columns = 64;
+  for (std::size_t j = 0; j < width; j += columns) {
+    const std::size_t w = smaller(columns, width - j);
+    T total[columns] = {};
+    for (std::size_t first = 0; first < rows; first += group) {
+      T part[columns] = {};
+      for (std::size_t r = first; r < smaller(rows, first + group); ++r) {
+        const T* row = g + r * n + j;
+#pragma omp simd
+        for (std::size_t i = 0; i < w; ++i) part[i] += row[i];
+      }
+      for (std::size_t i = 0; i < columns; ++i) total[i] += part[i];
+    }
+    for (std::size_t i = 0; i < w; ++i) db[j + i] = total[i];
+  }
+}
+
+// t = (1 - e) target + e / n. A target of exactly 0 adds nothing, whatever its logit (0 log 0 = 0):
+// with labels so does PyTorch; with probabilities its 0 * -Inf is NaN and ours is not.
+template <class T>
+void cross_entropy(const T* x, const std::size_t* labels, const T* targets, double smoothing,
+                   T* loss, T* dx, std::size_t rows, std::size_t n) {
+  const T keep = static_cast<T>(1 - smoothing);
+  const T spread = static_cast<T>(smoothing / static_cast<double>(n));
+  for (std::size_t r = 0; r < rows; ++r, x += n, dx += n) {
+    const T most = largest(x, n);
+    const T sum = sum_of_exp(x, most, n);
+    const T log_sum = logarithm(sum);
+    T total = 0;
+    T weight = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const T target = labels ? T(i == labels[r]) : targets[r * n + i];
+      const T t = keep * target + spread;
+      weight += t;
+      if (t != T{0}) total += t * (log_sum - (x[i] - most));
+      dx[i] = t;
+    }
+    loss[r] = total;
+    const T scale = weight / sum;
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) dx[i] = exp_or_zero(x[i] - most) * scale - dx[i];
+  }
+}
+
+template <class T>
+void adamw(T* w, const T* g, T* m, T* v, std::size_t n, const AdamWNumbers<T>& a) {
+  const AdamWNumbers<T> c = a;
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) {
+    m[i] = c.beta1 * m[i] + c.rest1 * g[i];
+    v[i] = c.beta2 * v[i] + c.rest2 * g[i] * g[i];
+    w[i] = c.keep * w[i] - c.rate * (m[i] / (square_root(v[i]) / c.root2 + c.eps));
+  }
+}
+
+template <class T>
+double sum_of_squares(const T* x, std::size_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < n; ++i) sum += double{x[i]} * double{x[i]};
+  return sum;
+}

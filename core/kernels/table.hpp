@@ -1,0 +1,101 @@
+#pragma once
+
+#include "core/kernels/gemm.hpp"
+#include "core/kernels/kernels.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+// The seam between the kernels' faces, compiled once, and their bodies, compiled once for each
+// instruction set. A body works on one chunk on the calling thread and allocates nothing.
+
+namespace vitruvian::kernels {
+
+/// One (image, head) of an attention call: matrices whose rows lie `*_ld` elements apart. The words
+/// of dropout start at `first`, the index of the first element of `probs` in the whole array.
+template <class T>
+struct HeadMatrices {
+  std::size_t T_q = 0, S = 0, E = 0, F = 0;
+  const T *q = nullptr, *k = nullptr, *v = nullptr;
+  std::size_t q_ld = 0, k_ld = 0, v_ld = 0;
+};
+
+/// Element i of a dropout is kept where its 32-bit word is above `limit`, and then times `scale`.
+template <class T>
+struct DropoutRule {
+  bool active = false;
+  std::uint32_t limit = 0;
+  T scale = 1;
+  std::uint64_t key = 0;
+};
+
+/// The numbers of an AdamW step, rounded to T once.
+template <class T>
+struct AdamWNumbers {
+  T keep, beta1, rest1, beta2, rest2, root2, eps, rate;
+};
+
+template <class T>
+struct Table {
+  const char* name;
+
+  /// One product on this thread; `workspace` holds `product_workspace` elements.
+  void (*product)(const Gemm<T>&, T* workspace);
+  std::size_t product_workspace;
+
+  using Map = void (*)(const T* x, T* y, std::size_t n);
+  Map exp, log, erf, tanh, gelu, gelu_tanh;
+  using MapVjp = void (*)(const T* x, const T* g, T* dx, std::size_t n);
+  MapVjp gelu_vjp, gelu_tanh_vjp;
+
+  using Rows = void (*)(const T* x, T* y, std::size_t rows, std::size_t n);
+  Rows softmax, log_softmax;
+  using RowsVjp = void (*)(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
+  RowsVjp softmax_vjp, log_softmax_vjp;
+  void (*layer_norm)(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
+                     std::size_t rows, std::size_t n);
+  /// Adds to dw and db, each null or of n elements.
+  void (*layer_norm_vjp)(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx,
+                         T* dw, T* db, std::size_t rows, std::size_t n);
+  void (*add_bias)(T* y, const T* b, std::size_t rows, std::size_t n);
+  /// Sums `width` columns of rows that lie n apart.
+  void (*sum_rows)(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width);
+
+  void (*dropout)(const T* x, T* y, std::uint64_t first, std::size_t n, const DropoutRule<T>&);
+  /// `workspace`: T_q S (probabilities after dropout) and product_workspace elements.
+  void (*attention)(const HeadMatrices<T>&, const T* bias, const DropoutRule<T>&,
+                    std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace);
+  /// `workspace`: 2 T_q S and product_workspace elements.
+  void (*attention_vjp)(const HeadMatrices<T>&, const T* probs, const DropoutRule<T>&,
+                        std::uint64_t first, const T* go, std::size_t go_ld, T* dq,
+                        std::size_t dq_ld, T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld,
+                        T* dscores, T* workspace);
+
+  /// `labels` or `targets`, the other null.
+  void (*cross_entropy)(const T* x, const std::size_t* labels, const T* targets, double smoothing,
+                        T* loss, T* dx, std::size_t rows, std::size_t n);
+  void (*adamw)(T* w, const T* g, T* m, T* v, std::size_t n, const AdamWNumbers<T>&);
+  double (*sum_of_squares)(const T* x, std::size_t n);
+};
+
+struct Tables {
+  Table<float> of_float;
+  Table<double> of_double;
+};
+
+/// The instruction sets a build may hold; the first is what its compiler produces unasked.
+enum class Isa { baseline, avx2, avx512 };
+bool isa_available(Isa isa);
+/// The best available one, unless VITRUVIAN_SIMD or `set_isa` lowers it.
+Isa isa();
+void set_isa(Isa isa);
+
+/// The bodies in use.
+template <class T>
+const Table<T>& table();
+template <>
+const Table<float>& table();
+template <>
+const Table<double>& table();
+
+}  // namespace vitruvian::kernels

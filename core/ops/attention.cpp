@@ -1,0 +1,201 @@
+#include "core/error.hpp"
+#include "core/kernels/kernels.hpp"
+#include "core/ops.hpp"
+#include "core/ops/rows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+// S = q k^T / sqrt(E) + bias, -inf where masked    P = softmax(S)    P' = dropout(P)    o = P' v
+//   dv = P'^T g    dP' = g v^T    dS = P (dP - sum(dP P))    dbias = unbroadcast(dS)
+//   dq = dS k / sqrt(E)           dk = dS^T q / sqrt(E)
+// Vaswani et al. 2017, arXiv 1706.03762, equation 1. P is kept for the way back, S and P' are not.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+using kernels::AttentionShape;
+
+// A (..., rows, width) array as B images and h heads: the last leading axis counts as the heads.
+template <class T>
+kernels::Heads<T> as_heads(T* data, const AttentionShape& s, std::size_t rows, std::size_t width) {
+  return {data, s.h * rows * width, rows * width, width};
+}
+
+// The thirds of a (B, T, 3 D) array of queries, keys and values, each (h, D_h) wide.
+template <class T>
+kernels::Heads<T> third(T* qkv, std::size_t which, const AttentionShape& s) {
+  const std::size_t D = s.h * s.E;
+  return {qkv + which * D, s.T * 3 * D, s.E, 3 * D};
+}
+
+// Heads side by side, as they are concatenated: (B, T, h D_h).
+template <class T>
+kernels::Heads<T> side_by_side(T* data, const AttentionShape& s) {
+  return {data, s.T * s.h * s.E, s.E, s.h * s.E};
+}
+
+bool broadcasts(const Shape& shape, const Shape& to) {
+  return shape.size() <= to.size() &&
+         std::equal(shape.rbegin(), shape.rend(), to.rbegin(),
+                    [](std::size_t m, std::size_t n) { return m == 1 || m == n; });
+}
+
+void check(const char* op, const AttentionOptions& options, const Shape& scores) {
+  if (options.mask != nullptr && !broadcasts(options.mask->shape(), scores)) {
+    fail("{}: mask {} does not broadcast to the scores {}", op, to_string(options.mask->shape()),
+         to_string(scores));
+  }
+  if (options.bias && !broadcasts(options.bias.shape(), scores)) {
+    fail("{}: bias {} does not broadcast to the scores {}", op, to_string(options.bias.shape()),
+         to_string(scores));
+  }
+  if (!(options.dropout >= 0 && options.dropout <= 1)) {
+    fail("{}: dropout probability {} is not in [0, 1]", op, options.dropout);
+  }
+}
+
+// Bias and mask in one array that is added to the scores. Images and heads share it where they can:
+// a stride of 0 stands for a leading axis that was never stretched.
+struct Added {
+  Tensor values;
+  kernels::AttentionBias<real> bias;
+
+  Added(const AttentionOptions& options, const AttentionShape& s, const Shape& scores) {
+    if (options.mask == nullptr && !options.bias) return;
+    const NoGrad constant;
+    values = options.bias ? options.bias : Tensor(scalar(0));
+    if (options.mask != nullptr) {
+      // Qualified, or xtensor's own `where` would be found by the type of the mask.
+      values = vitruvian::where(*options.mask, values,
+                                Tensor(scalar(-std::numeric_limits<real>::infinity())));
+    }
+    const std::size_t leading = scores.size() - 2;
+    const auto length = [&](std::size_t axis) {
+      const std::size_t added = scores.size() - values.rank();
+      return axis < added ? 1 : values.shape()[axis - added];
+    };
+    bool per_image = false;
+    for (std::size_t axis = 0; axis + 1 < leading; ++axis) per_image |= length(axis) != 1;
+    const bool per_head = leading > 0 && length(leading - 1) != 1;
+    Shape needed = scores;
+    if (!per_image) std::fill_n(needed.begin(), leading > 0 ? leading - 1 : 0, std::size_t{1});
+    if (!per_head && leading > 0) needed[leading - 1] = 1;
+    values = broadcast_to(values, needed);
+    const std::size_t head = s.T * s.S;
+    bias = {values.value().data(), per_image ? (per_head ? s.h : 1) * head : 0,
+            per_head ? head : 0};
+  }
+};
+
+// Dropout's probability and key; the probability is 0 where there is no generator.
+struct Drop {
+  double p = 0;
+  std::uint64_t key = 0;
+  explicit Drop(const AttentionOptions& options) {
+    if (options.rng != nullptr) p = options.dropout, key = options.rng->key();
+  }
+};
+
+void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
+  for (const auto& [name, x] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+    if (x->rank() < 2) {
+      fail("attention: {} {} needs at least the axes (tokens, width)", name, to_string(x->shape()));
+    }
+  }
+  const auto same_leading = [&](const Tensor& x) {
+    return x.rank() == q.rank() &&
+           std::equal(q.shape().begin(), q.shape().end() - 2, x.shape().begin());
+  };
+  if (!same_leading(k) || !same_leading(v)) {
+    fail("attention: q {}, k {} and v {} differ in their leading axes", to_string(q.shape()),
+         to_string(k.shape()), to_string(v.shape()));
+  }
+  if (k.size(-1) != q.size(-1)) {
+    fail("attention: q {} is {} wide but k {} is {}", to_string(q.shape()), q.size(-1),
+         to_string(k.shape()), k.size(-1));
+  }
+  if (v.size(-2) != k.size(-2)) {
+    fail("attention: k {} has {} tokens but v {} has {}", to_string(k.shape()), k.size(-2),
+         to_string(v.shape()), v.size(-2));
+  }
+}
+
+}  // namespace
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
+  check_shapes(q, k, v);
+  const std::size_t leading = q.rank() - 2;
+  const AttentionShape s{.B = flattened(q.shape(), 0, leading == 0 ? 0 : leading - 1),
+                         .h = leading == 0 ? 1 : q.shape()[leading - 1],
+                         .T = q.size(-2),
+                         .S = k.size(-2),
+                         .E = q.size(-1),
+                         .F = v.size(-1)};
+  Shape scores = q.shape();
+  scores.back() = s.S;
+  check("attention", options, scores);
+  const Added added(options, s, scores);
+  const Drop drop(options);
+  Shape shape = q.shape();
+  shape.back() = s.F;
+  Array o = empty(shape);
+  Array probs = empty(scores);
+  kernels::attention<real>(s, as_heads(data_of(q), s, s.T, s.E), as_heads(data_of(k), s, s.S, s.E),
+                           as_heads(data_of(v), s, s.S, s.F), added.bias, drop.p, drop.key,
+                           as_heads(o.data(), s, s.T, s.F), probs.data());
+
+  auto vjp = [s, drop, probs = std::move(probs)](const Node& n, const Array& g) {
+    Array dq = empty(n.in_shape(0));
+    Array dk = empty(n.in_shape(1));
+    Array dv = empty(n.in_shape(2));
+    std::optional<Array> dbias;
+    if (n.needs(3)) dbias = empty(probs.shape());
+    kernels::attention_vjp<real>(
+        s, as_heads(data_of(n, 0), s, s.T, s.E), as_heads(data_of(n, 1), s, s.S, s.E),
+        as_heads(data_of(n, 2), s, s.S, s.F), probs.data(), drop.p, drop.key,
+        as_heads(g.data(), s, s.T, s.F), as_heads(dq.data(), s, s.T, s.E),
+        as_heads(dk.data(), s, s.S, s.E), as_heads(dv.data(), s, s.S, s.F), data_of(dbias));
+    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(3));
+    return cotangents(std::move(dq), std::move(dk), std::move(dv), std::move(dbias));
+  };
+  return record("attention", std::move(o), {q, k, v, options.bias}, std::move(vjp));
+}
+
+Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
+  if (qkv.rank() != 3) fail("self_attention: input {} is not (B, T, 3 D)", to_string(qkv.shape()));
+  if (heads == 0 || qkv.size(2) % (3 * heads) != 0) {
+    fail("self_attention: width {} of input {} is not 3 times a multiple of {} heads", qkv.size(2),
+         to_string(qkv.shape()), heads);
+  }
+  const std::size_t width = qkv.size(2) / (3 * heads);
+  const AttentionShape s{
+      .B = qkv.size(0), .h = heads, .T = qkv.size(1), .S = qkv.size(1), .E = width, .F = width};
+  const Shape scores{s.B, s.h, s.T, s.T};
+  check("self_attention", options, scores);
+  const Added added(options, s, scores);
+  const Drop drop(options);
+  Array o = empty({s.B, s.T, s.h * s.E});
+  Array probs = empty(scores);
+  kernels::attention<real>(s, third(data_of(qkv), 0, s), third(data_of(qkv), 1, s),
+                           third(data_of(qkv), 2, s), added.bias, drop.p, drop.key,
+                           side_by_side(o.data(), s), probs.data());
+
+  auto vjp = [s, drop, probs = std::move(probs)](const Node& n, const Array& g) {
+    Array dqkv = empty(n.in_shape(0));
+    std::optional<Array> dbias;
+    if (n.needs(1)) dbias = empty(probs.shape());
+    const real* const x = data_of(n, 0);
+    real* const dx = dqkv.data();
+    kernels::attention_vjp<real>(s, third(x, 0, s), third(x, 1, s), third(x, 2, s), probs.data(),
+                                 drop.p, drop.key, side_by_side(g.data(), s), third(dx, 0, s),
+                                 third(dx, 1, s), third(dx, 2, s), data_of(dbias));
+    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(1));
+    return cotangents(std::move(dqkv), std::move(dbias));
+  };
+  return record("self_attention", std::move(o), {qkv, options.bias}, std::move(vjp));
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

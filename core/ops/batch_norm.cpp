@@ -1,0 +1,93 @@
+#include "core/error.hpp"
+#include "core/kernels/kernels.hpp"
+#include "core/ops.hpp"
+#include "core/ops/rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (x.rank() < 2) fail("batch_norm: input {} is not (B, C, ...)", to_string(x.shape()));
+  for (const auto& [name, p] : {std::pair{"weight", &weight}, std::pair{"bias", &bias}}) {
+    if (*p && p->shape() != Shape{x.size(1)}) {
+      fail("batch_norm: {} {} but input {} has {} channels", name, to_string(p->shape()),
+           to_string(x.shape()), x.size(1));
+    }
+  }
+}
+
+// (a, b, inner) to (b, a, inner), as `shape`: brings the channels to the front and back again.
+Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b) {
+  Array y = empty(shape);
+  if (y.size() == 0) return y;
+  const std::size_t inner = x.size() / (a * b);
+  for (std::size_t i = 0; i < a; ++i) {
+    for (std::size_t j = 0; j < b; ++j) {
+      std::copy_n(x.data() + (i * b + j) * inner, inner, y.data() + (j * a + i) * inner);
+    }
+  }
+  return y;
+}
+
+}  // namespace
+
+// Ioffe and Szegedy 2015, arXiv 1502.03167: for each channel c, over the other axes,
+//   xh = (x - mean_c) rstd_c,   y = xh w_c + b_c
+// With the channels in front this is a layer norm of rows (C, n), with one weight for each row:
+//   dx = layer norm's rule for g w_c      dw_c = sum(g xh)      db_c = sum(g)
+Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  check(x, weight, bias);
+  const std::size_t B = x.size(0);
+  const std::size_t C = x.size(1);
+  const std::size_t n = B * flattened(x.shape(), 2, x.rank());
+  const Array rows = exchanged(x.value(), {C, n}, B, C);
+  Array xh = empty({C, n});
+  Array mean = empty({C});
+  Array rstd = empty({C});
+  kernels::layer_norm<real>(rows.data(), nullptr, nullptr, eps, xh.data(), mean.data(), rstd.data(),
+                            C, n);
+  if (weight || bias) {
+    for (std::size_t c = 0; c < C; ++c) {
+      const real w = weight ? data_of(weight)[c] : real{1};
+      const real b = bias ? data_of(bias)[c] : real{0};
+      std::transform(xh.data() + c * n, xh.data() + (c + 1) * n, xh.data() + c * n,
+                     [w, b](real v) { return v * w + b; });
+    }
+  }
+
+  auto vjp = [B, C, n, mean = std::move(mean), rstd = std::move(rstd)](const Node& node,
+                                                                       const Array& g) {
+    std::optional<Array> dx;
+    std::optional<Array> dw = cotangent_for(node, 1);
+    std::optional<Array> db = cotangent_for(node, 2);
+    const Array x_rows = exchanged(node.in(0), {C, n}, B, C);
+    Array g_rows = exchanged(g, {C, n}, B, C);
+    for (std::size_t c = 0; c < C; ++c) {
+      double sum_g = 0;
+      double sum_g_xh = 0;
+      const real w = node.has(1) ? data_of(node, 1)[c] : real{1};
+      for (std::size_t i = c * n; i < (c + 1) * n; ++i) {
+        real& g_i = g_rows.data()[i];
+        const real xh_i = (x_rows.data()[i] - mean.data()[c]) * rstd.data()[c];
+        sum_g += double{g_i};
+        sum_g_xh += double{g_i} * double{xh_i};
+        g_i *= w;
+      }
+      if (dw) dw->data()[c] = static_cast<real>(sum_g_xh);
+      if (db) db->data()[c] = static_cast<real>(sum_g);
+    }
+    if (node.needs(0)) {
+      Array dx_rows = empty({C, n});
+      kernels::layer_norm_vjp<real>(x_rows.data(), nullptr, mean.data(), rstd.data(), g_rows.data(),
+                                    dx_rows.data(), nullptr, nullptr, C, n);
+      dx = exchanged(dx_rows, node.in_shape(0), C, B);
+    }
+    return cotangents(std::move(dx), std::move(dw), std::move(db));
+  };
+  return record("batch_norm", exchanged(xh, x.shape(), C, B), {x, weight, bias}, std::move(vjp));
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,170 @@
+#include "core/error.hpp"
+#include "core/kernels/kernels.hpp"
+#include "core/ops.hpp"
+#include "core/ops/rows.hpp"
+#include "core/parallel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+// How many places a window has along one axis.
+std::size_t places(const char* op, const char* axis, std::size_t length, std::size_t window,
+                   std::size_t stride, std::size_t padding) {
+  if (window == 0 || stride == 0) {
+    fail("{}: window {} and stride {} along the {} must be at least 1", op, window, stride, axis);
+  }
+  if (length + 2 * padding < window) {
+    fail("{}: a window of {} does not fit into the image's {} of {} with padding {}", op, window,
+         axis, length, padding);
+  }
+  return (length + 2 * padding - window) / stride + 1;
+}
+
+// The sizes of an image and of the grid of its patches.
+struct Grid {
+  Window window;
+  std::size_t B, C, H, W;
+  std::size_t rows, columns;  // of the grid
+  Grid(const char* op, const Shape& x, const Window& w) : window(w) {
+    if (x.size() != 4) fail("{}: input {} is not (B, C, H, W)", op, to_string(x));
+    B = x[0], C = x[1], H = x[2], W = x[3];
+    rows = places(op, "height", H, w.height, w.stride_y, w.padding_y);
+    columns = places(op, "width", W, w.width, w.stride_x, w.padding_x);
+  }
+  [[nodiscard]] std::size_t N() const { return rows * columns; }
+  [[nodiscard]] std::size_t features() const { return C * window.height * window.width; }
+};
+
+// Calls `visit(pixels, patch, n)` for every run of n neighbours that lie both in the image (from
+// offset `pixels`) and in its patches (N, features) (from offset `patch`). What a patch holds
+// beyond its runs is padding.
+template <class Visit>
+void for_each_run(const Grid& grid, const Visit& visit) {
+  const Window& w = grid.window;
+  std::size_t patch = 0;
+  for (std::size_t place = 0; place < grid.N(); ++place) {
+    // In the padded image; the image itself begins at (padding_y, padding_x).
+    const std::size_t top = place / grid.columns * w.stride_y;
+    const std::size_t left = place % grid.columns * w.stride_x;
+    const std::size_t begin = std::max(left, w.padding_x);
+    const std::size_t end = std::min(left + w.width, w.padding_x + grid.W);
+    for (std::size_t c = 0; c < grid.C; ++c) {
+      for (std::size_t y = top; y < top + w.height; ++y, patch += w.width) {
+        if (y < w.padding_y || y >= w.padding_y + grid.H || begin >= end) continue;
+        visit((c * grid.H + y - w.padding_y) * grid.W + begin - w.padding_x, patch + begin - left,
+              end - begin);
+      }
+    }
+  }
+}
+
+Array unfolded(const Array& x, const Grid& grid) {
+  Array patches = zeros({grid.B, grid.N(), grid.features()});
+  const std::size_t image = grid.C * grid.H * grid.W;
+  parallel_for(grid.B, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      const real* const from = x.data() + b * image;
+      real* const to = patches.data() + b * grid.N() * grid.features();
+      for_each_run(grid, [=](std::size_t pixels, std::size_t patch, std::size_t n) {
+        std::copy_n(from + pixels, n, to + patch);
+      });
+    }
+  });
+  return patches;
+}
+
+// The adjoint: every pixel gets the sum of what the patches hold of it.
+Array folded(const Array& patches, const Grid& grid) {
+  Array x = zeros({grid.B, grid.C, grid.H, grid.W});
+  const std::size_t image = grid.C * grid.H * grid.W;
+  parallel_for(grid.B, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      const real* const from = patches.data() + b * grid.N() * grid.features();
+      real* const to = x.data() + b * image;
+      for_each_run(grid, [=](std::size_t pixels, std::size_t patch, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) to[pixels + i] += from[patch + i];
+      });
+    }
+  });
+  return x;
+}
+
+void check_conv(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (weight.rank() != 4) {
+    fail("conv2d: weight {} is not (O, C, kh, kw)", to_string(weight.shape()));
+  }
+  if (x.rank() != 4) fail("conv2d: input {} is not (B, C, H, W)", to_string(x.shape()));
+  if (x.size(1) != weight.size(1)) {
+    fail("conv2d: input {} has {} channels but weight {} takes {}", to_string(x.shape()), x.size(1),
+         to_string(weight.shape()), weight.size(1));
+  }
+  if (bias && bias.shape() != Shape{weight.size(0)}) {
+    fail("conv2d: bias {} but weight {} gives {} channels", to_string(bias.shape()),
+         to_string(weight.shape()), weight.size(0));
+  }
+}
+
+}  // namespace
+
+// y_{b,n,(c,i,j)} = x_{b,c,sy+i-p,sx+j-p}, zero outside, place n = (y, x)          dx = fold(g)
+Tensor unfold(const Tensor& x, const Window& window) {
+  const Grid grid("unfold", x.shape(), window);
+  return record("unfold", unfolded(x.value(), grid), {x},
+                [grid](const Node&, const Array& g) { return cotangents(folded(g, grid)); });
+}
+
+// With P = unfold(x) (B, N, F), F = C kh kw, and the weight as a matrix W (O, F), for each image:
+//   y = W P^T + b      dx = fold(g^T W)      dW = sum over images of g P      db = sum of g
+// P is kh kw / stride^2 times the image, so it is unfolded again on the way back, not kept.
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride,
+              std::size_t padding) {
+  check_conv(x, weight, bias);
+  const Grid grid("conv2d", x.shape(),
+                  {weight.size(2), weight.size(3), stride, stride, padding, padding});
+  const std::size_t O = weight.size(0);
+  const std::size_t N = grid.N();
+  const std::size_t F = grid.features();
+  Array y = empty({grid.B, O, grid.rows, grid.columns});
+  const Array patches = unfolded(x.value(), grid);
+  multiply({data_of(weight), O, F}, Matrix{patches.data(), N, F}.t(), y.data(), 0, grid.B, 0,
+           N * F);
+  if (bias) {
+    for (std::size_t row = 0; row < grid.B * O; ++row) {
+      const real b = data_of(bias)[row % O];
+      std::for_each_n(y.data() + row * N, N, [b](real& v) { v += b; });
+    }
+  }
+
+  auto vjp = [grid, O, N, F](const Node& n, const Array& g) {
+    std::optional<Array> dx;
+    std::optional<Array> dw;
+    std::optional<Array> db;
+    if (n.needs(0)) {
+      Array dp = empty({grid.B, N, F});
+      multiply(Matrix{g.data(), O, N}.t(), {data_of(n, 1), O, F}, dp.data(), 0, grid.B, O * N);
+      dx = folded(dp, grid);
+    }
+    if (n.needs(1)) {
+      dw = zeros(n.in_shape(1));
+      const Array p = unfolded(n.in(0), grid);
+      for (std::size_t b = 0; b < grid.B; ++b) {
+        multiply({g.data() + b * O * N, O, N}, {p.data() + b * N * F, N, F}, dw->data(), 1);
+      }
+    }
+    if (n.needs(2)) {
+      db = zeros(n.in_shape(2));
+      for (std::size_t row = 0; row < grid.B * O; ++row) {
+        double sum = 0;
+        for (std::size_t i = row * N; i < (row + 1) * N; ++i) sum += double{g.data()[i]};
+        db->data()[row % O] += static_cast<real>(sum);
+      }
+    }
+    return cotangents(std::move(dx), std::move(dw), std::move(db));
+  };
+  return record("conv2d", std::move(y), {x, weight, bias}, vjp);
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

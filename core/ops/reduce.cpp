@@ -1,0 +1,194 @@
+// Reductions over any set of axes. Each walks its input once or twice in memory order, with the
+// place of the result beside it, and sums in double: no axis is slow, no float sum drifts.
+
+#include "core/error.hpp"
+#include "core/ops.hpp"
+#include "core/ops/strided.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+using Sums = std::vector<double>;  // one for each element of the result
+
+// Which element of the result each element of the input belongs to.
+class Groups {
+ public:
+  Groups(const char* op, const Shape& shape, const Axes& axes, bool keepdim) : input_(shape) {
+    const std::vector<std::size_t> reduced = normalise_axes(op, axes, shape.size());
+    Shape kept = shape;
+    for (const std::size_t axis : reduced) {
+      kept[axis] = 1;
+      over_ *= shape[axis];
+    }
+    to_ = strided(kept).strides;
+    for (const std::size_t axis : reduced) to_[axis] = 0;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const bool gone = std::binary_search(reduced.begin(), reduced.end(), axis);
+      if (keepdim || !gone) result_.push_back(kept[axis]);
+    }
+  }
+
+  /// The shape of the result.
+  [[nodiscard]] const Shape& result() const { return result_; }
+  /// How many elements of the input meet in one of the result.
+  [[nodiscard]] std::size_t over() const { return over_; }
+  /// One number for each element of the result.
+  [[nodiscard]] Sums start(double value) const { return Sums(count(result_), value); }
+
+  /// Calls f(i, o) for every element i of the input, in order; o is its element of the result.
+  template <class F>
+  void walk(const F& f) const {
+    const std::size_t size = count(input_);
+    const std::size_t rank = input_.size();
+    const std::size_t row = rank == 0 ? 1 : input_.back();
+    const bool row_is_summed = rank == 0 || to_.back() == 0;
+    std::vector<std::size_t> index(rank, 0);
+    std::size_t o = 0;
+    for (std::size_t i = 0; i < size; i += row) {
+      if (row_is_summed) {
+        for (std::size_t k = 0; k < row; ++k) f(i + k, o);
+      } else {
+        for (std::size_t k = 0; k < row; ++k) f(i + k, o + k);
+      }
+      for (std::size_t axis = rank; axis-- > 1;) {
+        const auto step = static_cast<std::size_t>(to_[axis - 1]);
+        o += step;
+        if (++index[axis - 1] < input_[axis - 1]) break;
+        o -= step * input_[axis - 1];
+        index[axis - 1] = 0;
+      }
+    }
+  }
+
+ private:
+  Shape input_;
+  Shape result_;
+  xt::svector<std::ptrdiff_t, 4> to_;
+  std::size_t over_ = 1;
+};
+
+// The sums, rounded to the result's precision.
+Array rounded(const Groups& r, const Sums& sums) {
+  Array y = empty(r.result());
+  std::transform(sums.begin(), sums.end(), y.data(), [](double s) { return static_cast<real>(s); });
+  return y;
+}
+
+Sums summed(const Groups& r, const Array& x) {
+  Sums sums = r.start(0);
+  r.walk([&, from = x.data()](std::size_t i, std::size_t o) {
+    sums[o] += static_cast<double>(from[i]);
+  });
+  return sums;
+}
+
+Sums means(const Groups& r, const Array& x) {
+  Sums m = summed(r, x);
+  for (double& value : m) value /= static_cast<double>(r.over());
+  return m;
+}
+
+// The largest of each group; a NaN wins.
+Sums largest(const Groups& r, const Array& x) {
+  Sums m = r.start(-std::numeric_limits<double>::infinity());
+  r.walk([&, from = x.data()](std::size_t i, std::size_t o) {
+    const auto value = static_cast<double>(from[i]);
+    if (value > m[o] || std::isnan(value)) m[o] = value;
+  });
+  return m;
+}
+
+// An array like x whose element i is f(i, o).
+template <class F>
+Array spread(const Groups& r, const Array& x, const F& f) {
+  Array dx = empty(x.shape());
+  r.walk([&, to = dx.data()](std::size_t i, std::size_t o) {
+    to[i] = static_cast<real>(f(i, o));
+  });
+  return dx;
+}
+
+}  // namespace
+
+// y = sum x                dx_i = g
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdim) {
+  const Groups r("sum", x.shape(), axes, keepdim);
+  return record("sum", rounded(r, summed(r, x.value())), {x}, [r](const Node& n, const Array& g) {
+    return cotangents(
+        spread(r, n.in(0), [&](std::size_t, std::size_t o) { return g.data()[o]; }));
+  });
+}
+
+// y = sum(x) / n           dx_i = g / n
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdim) {
+  const Groups r("mean", x.shape(), axes, keepdim);
+  return record("mean", rounded(r, means(r, x.value())), {x}, [r](const Node& n, const Array& g) {
+    const auto count = static_cast<real>(r.over());
+    return cotangents(
+        spread(r, n.in(0), [&](std::size_t, std::size_t o) { return g.data()[o] / count; }));
+  });
+}
+
+// y = sum((x - mean x)^2) / (n - c)                dx_i = g 2 (x_i - mean x) / (n - c)
+Tensor var(const Tensor& x, const Axes& axes, int correction, bool keepdim) {
+  const Groups r("var", x.shape(), axes, keepdim);
+  const double divisor = std::max(0.0, static_cast<double>(r.over()) - correction);
+  Sums mean = means(r, x.value());
+  Sums squares = r.start(0);
+  r.walk([&, from = x.value().data()](std::size_t i, std::size_t o) {
+    const double deviation = static_cast<double>(from[i]) - mean[o];
+    squares[o] += deviation * deviation;
+  });
+  for (double& value : squares) value /= divisor;
+  return record("var", rounded(r, squares), {x},
+                [r, divisor, mean = std::move(mean)](const Node& n, const Array& g) {
+                  const real* const from = n.in(0).data();
+                  return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
+                    return static_cast<double>(g.data()[o]) * 2 *
+                           (static_cast<double>(from[i]) - mean[o]) / divisor;
+                  }));
+                });
+}
+
+// y = max x                dx_i = g / (number of x_j that equal y) where x_i = y, else 0
+Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
+  const Groups r("amax", x.shape(), axes, keepdim);
+  if (r.over() == 0) fail("amax: no elements to choose from in {}", to_string(x.shape()));
+  return record("amax", rounded(r, largest(r, x.value())), {x}, [r](const Node& n, const Array& g) {
+    const real* const from = n.in(0).data();
+    const real* const y = n.value.data();
+    Sums ties = r.start(0);
+    r.walk([&](std::size_t i, std::size_t o) { ties[o] += from[i] == y[o] ? 1 : 0; });
+    return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
+      return (from[i] == y[o] ? static_cast<double>(g.data()[o]) : 0.0) / ties[o];
+    }));
+  });
+}
+
+// y = m + log sum exp(x - m), m = max x                dx_i = g exp(x_i - y)
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
+  const Groups r("logsumexp", x.shape(), axes, keepdim);
+  Sums m = largest(r, x.value());
+  for (double& value : m) {
+    if (std::isinf(value)) value = 0;  // inf - inf is NaN; without a shift, exp and log do right
+  }
+  Sums y = r.start(0);
+  r.walk([&, from = x.value().data()](std::size_t i, std::size_t o) {
+    y[o] += std::exp(static_cast<double>(from[i]) - m[o]);
+  });
+  for (std::size_t o = 0; o < y.size(); ++o) y[o] = m[o] + std::log(y[o]);
+  return record("logsumexp", rounded(r, y), {x}, [r](const Node& n, const Array& g) {
+    const real* const from = n.in(0).data();
+    return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
+      return g.data()[o] * std::exp(from[i] - n.value.data()[o]);
+    }));
+  });
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

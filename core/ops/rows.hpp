@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/kernels/gemm.hpp"
+#include "core/tensor.hpp"
+
+#include <cstddef>
+#include <optional>
+
+// What the fused ops share: arrays seen as matrices, and optional arrays handed to kernels.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// The number of elements in axes [first, last): the rows or the columns of a flattened array.
+inline std::size_t flattened(const Shape& shape, std::size_t first, std::size_t last) {
+  std::size_t n = 1;
+  for (std::size_t axis = first; axis < last; ++axis) n *= shape[axis];
+  return n;
+}
+
+/// The elements of an optional input or cotangent; null where it is absent.
+inline const real* data_of(const Tensor& x) { return x ? x.value().data() : nullptr; }
+inline const real* data_of(const Node& n, std::size_t i) {
+  return n.has(i) ? n.in(i).data() : nullptr;
+}
+inline real* data_of(std::optional<Array>& x) { return x ? x->data() : nullptr; }
+
+/// An uninitialised cotangent for input `i`, or `none` where nobody wants it.
+inline std::optional<Array> cotangent_for(const Node& n, std::size_t i) {
+  if (!n.needs(i)) return none;
+  return empty(n.in_shape(i));
+}
+
+/// Row-major elements read as a matrix, or as its transpose.
+struct Matrix {
+  const real* data;
+  std::size_t rows, columns;  // as they lie in memory
+  bool transposed = false;
+  [[nodiscard]] Matrix t() const { return {data, rows, columns, !transposed}; }
+};
+
+/// c = a b + beta c. With `batch`, so many times: a and b advance by their strides (0 reads the
+/// same matrix again), c by its own size.
+inline void multiply(const Matrix& a, const Matrix& b, real* c, real beta = 0,
+                     std::size_t batch = 1, std::size_t stride_a = 0, std::size_t stride_b = 0) {
+  kernels::Gemm<real> gemm;
+  gemm.m = a.transposed ? a.columns : a.rows;
+  gemm.k = a.transposed ? a.rows : a.columns;
+  gemm.n = b.transposed ? b.rows : b.columns;
+  gemm.a = a.data;
+  gemm.lda = a.columns;
+  gemm.trans_a = a.transposed;
+  gemm.b = b.data;
+  gemm.ldb = b.columns;
+  gemm.trans_b = b.transposed;
+  gemm.c = c;
+  gemm.ldc = gemm.n;
+  gemm.beta = beta;
+  kernels::gemm_batch(gemm, batch, stride_a, stride_b, gemm.m * gemm.n);
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,180 @@
+// Ops that move elements without computing anything: each is a strided copy (strided.hpp), and its
+// derivative is the copy back. Joining and picking by index are in join.cpp.
+
+#include "core/error.hpp"
+#include "core/ops.hpp"
+#include "core/ops/strided.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+using Order = std::vector<std::size_t>;
+
+// Where axis i of the result is axis order[i] of an array of this shape.
+Strided permuted(const Shape& shape, const Order& order) {
+  const Strided own = strided(shape);
+  Strided s = own;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    s.shape[i] = own.shape[order[i]];
+    s.strides[i] = own.strides[order[i]];
+  }
+  return s;
+}
+
+// y[i_0, i_1, ...] = x with i_k on axis order[k]           dx = g, permuted back
+Tensor permute_as(const char* op, const Tensor& x, const Order& order) {
+  return record(op, read(x.value(), permuted(x.shape(), order)), {x},
+                [order](const Node& n, const Array& g) {
+                  Array dx = empty(n.in_shape(0));
+                  write(dx, permuted(n.in_shape(0), order), g);
+                  return cotangents(std::move(dx));
+                });
+}
+
+// y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
+Tensor pick_as(const char* op, const Tensor& x, const Strided& s) {
+  return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
+    Array dx = zeros(n.in_shape(0));
+    write(dx, s, g);
+    return cotangents(std::move(dx));
+  });
+}
+
+// The places of `length` entries of one axis, from `start` on in steps of `step`.
+Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::ptrdiff_t step,
+              std::size_t length) {
+  Strided s = strided(shape);
+  s.offset = start * s.strides[axis];
+  s.strides[axis] *= step;
+  s.shape[axis] = length;
+  return s;
+}
+
+// One length of -1 is what the others leave of the `size` elements.
+Shape resolved(const Shape& from, const std::vector<std::ptrdiff_t>& lengths) {
+  const std::string asked = fmt::format("({})", fmt::join(lengths, ", "));
+  Shape shape(lengths.size());
+  Shape known;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < -1) fail("reshape: length {} in {} is negative", lengths[i], asked);
+    if (lengths[i] != -1) {
+      shape[i] = static_cast<std::size_t>(lengths[i]);
+      known.push_back(shape[i]);
+    }
+  }
+  const std::size_t size = count(from);
+  const std::size_t product = count(known);
+  const std::size_t unknown = lengths.size() - known.size();
+  if (unknown > 1) fail("reshape: {} leaves more than one length open", asked);
+  if (unknown == 1) {
+    if (product == 0) fail("reshape: with a length of 0 in {}, -1 could be anything", asked);
+    if (size % product != 0) {
+      fail("reshape: {} has {} elements, which do not divide into {}", to_string(from), size,
+           asked);
+    }
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (lengths[i] == -1) shape[i] = size / product;
+    }
+  } else if (product != size) {
+    fail("reshape: {} has {} elements, {} has {}", to_string(from), size, asked, product);
+  }
+  return shape;
+}
+
+// The same elements in row-major order under another shape.
+Array reshaped(Array x, const Shape& shape) {
+  x.reshape(shape);
+  return x;
+}
+
+}  // namespace
+
+Tensor transpose(const Tensor& x, int axis0, int axis1) {
+  Order order(x.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::swap(order[normalise_axis("transpose", axis0, x.rank())],
+            order[normalise_axis("transpose", axis1, x.rank())]);
+  return permute_as("transpose", x, order);
+}
+
+Tensor permute(const Tensor& x, const Axes& axes) {
+  if (axes.size() != x.rank()) {
+    fail("permute: {} axes named for an input {} of {}", axes.size(), to_string(x.shape()),
+         x.rank());
+  }
+  normalise_axes("permute", axes, x.rank());  // each axis once
+  Order order;
+  for (const int axis : axes) order.push_back(normalise_axis("permute", axis, x.rank()));
+  return permute_as("permute", x, order);
+}
+
+// y = x under another shape                dx = g under x's shape
+Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape) {
+  return record("reshape", reshaped(x.value(), resolved(x.shape(), shape)), {x},
+                [](const Node& n, const Array& g) {
+                  return cotangents(reshaped(g, n.in_shape(0)));
+                });
+}
+
+// y = x, repeated                          dx = unbroadcast(g)
+Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+  if (x.rank() > shape.size() || broadcast_shape("broadcast_to", x.shape(), shape) != shape) {
+    fail("broadcast_to: {} cannot be stretched to {}", to_string(x.shape()), to_string(shape));
+  }
+  return record("broadcast_to", stretch(x.value(), shape), {x}, [](const Node& n, const Array& g) {
+    return cotangents(unbroadcast(g, n.in_shape(0)));
+  });
+}
+
+Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,
+             std::ptrdiff_t step) {
+  if (step == 0) fail("slice: a step of 0 along axis {} of {}", axis, to_string(x.shape()));
+  const std::size_t a = normalise_axis("slice", axis, x.rank());
+  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
+  // Python's rule: negative ends count from the end, then both are cut to where a walk can be.
+  const std::ptrdiff_t lowest = step > 0 ? 0 : -1;
+  const auto cut = [&](std::ptrdiff_t end) {
+    return std::clamp(end < 0 ? end + n : end, lowest, n + lowest);
+  };
+  const std::ptrdiff_t from = cut(start);
+  const std::ptrdiff_t to = step < 0 && stop == slice_end ? -1 : cut(stop);
+  std::ptrdiff_t length = 0;
+  if (step > 0 && from < to) length = (to - from - 1) / step + 1;
+  if (step < 0 && from > to) length = (to - from + 1) / step + 1;
+  return pick_as("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
+}
+
+Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
+  const std::size_t a = normalise_axis("select", axis, x.rank());
+  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
+  if (i < -n || i >= n) {
+    fail("select: index {} on axis {} of {}, which has length {}", i, axis, to_string(x.shape()),
+         n);
+  }
+  Strided s = along(x.shape(), a, i < 0 ? i + n : i, 1, 1);
+  s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(a));
+  s.strides.erase(s.strides.begin() + static_cast<std::ptrdiff_t>(a));
+  return pick_as("select", x, s);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
+  const std::size_t a = normalise_axis("split", axis, x.rank());
+  std::size_t sum = 0;
+  for (const std::size_t n : lengths) sum += n;
+  if (sum != x.shape()[a]) {
+    fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}",
+         fmt::join(lengths, ", "), x.shape()[a], axis, to_string(x.shape()));
+  }
+  std::vector<Tensor> pieces;
+  std::ptrdiff_t start = 0;
+  for (const std::size_t n : lengths) {
+    pieces.push_back(pick_as("split", x, along(x.shape(), a, start, 1, n)));
+    start += static_cast<std::ptrdiff_t>(n);
+  }
+  return pieces;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,94 @@
+#include "datasets/dataset.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+#include "datasets/cifar.hpp"
+#include "datasets/digits.hpp"
+#include "datasets/idx.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+constexpr std::size_t digits_to_train = 20'000;
+constexpr std::size_t digits_to_test = 2'000;
+
+void check_name(const std::string& name) {
+  const std::vector<std::string> names = dataset_names();
+  for (const std::string& known : names) {
+    if (name == known) return;
+  }
+  const std::string guess = nearest(name, names);
+  fail(Exit::usage, "there is no data set '{}'{}; the data sets are {}", name,
+       guess.empty() ? "" : fmt::format(", did you mean '{}'?", guess), fmt::join(names, ", "));
+}
+
+void keep(Dataset& data, std::size_t n, const char* part) {
+  if (n == 0 || n == data.size()) return;
+  if (n > data.size()) {
+    fail(Exit::usage, "{}: {} {} images were asked for, but there are {}", data.name, n, part,
+         data.size());
+  }
+  data = data.head(n);
+}
+
+}  // namespace
+
+std::span<const std::uint8_t> Dataset::image(std::size_t i) const {
+  if (i >= size()) fail("{}: there is no image {} among {}", name, i, size());
+  return std::span(pixels).subspan(i * image_size(), image_size());
+}
+
+Dataset Dataset::head(std::size_t n) const {
+  if (n == 0 || n > size()) {
+    fail(Exit::usage, "{}: expected from 1 to {} images, was asked for {}", name, size(), n);
+  }
+  Dataset first{name, channels, height, width, classes, {}, {}, class_names, mean, std};
+  first.pixels.assign(pixels.begin(),
+                      pixels.begin() + static_cast<std::ptrdiff_t>(n * image_size()));
+  first.labels.assign(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(n));
+  return first;
+}
+
+Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t width) {
+  Dataset data;
+  data.name = std::move(name);
+  data.channels = 1;
+  data.height = height;
+  data.width = width;
+  data.class_names = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  data.classes = data.class_names.size();
+  data.mean = {0.1307};
+  data.std = {0.3081};
+  return data;
+}
+
+std::vector<std::string> dataset_names() { return {"digits", "mnist", "cifar10"}; }
+
+Split load(const Source& source) {
+  check_name(source.name);
+  if (source.name == "digits") {
+    const std::size_t train = source.train_size != 0 ? source.train_size : digits_to_train;
+    return {digits(train, source.seed, "train"), load_test(source)};
+  }
+  Split split =
+      source.name == "mnist" ? read_mnist(source.directory) : read_cifar10(source.directory);
+  keep(split.train, source.train_size, "training");
+  keep(split.test, source.test_size, "test");
+  return split;
+}
+
+Dataset load_test(const Source& source) {
+  check_name(source.name);
+  if (source.name == "digits") {
+    return digits(source.test_size != 0 ? source.test_size : digits_to_test, source.seed, "test");
+  }
+  Dataset test = source.name == "mnist" ? read_mnist_test(source.directory)
+                                        : read_cifar10_test(source.directory);
+  keep(test, source.test_size, "test");
+  return test;
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// Labelled images, as the files hold them: unsigned bytes. Normalising happens when a batch is
+/// made (datasets/batch.hpp), with `mean` and `std` per channel of pixels scaled to [0, 1].
+struct Dataset {
+  std::string name;
+  std::size_t channels = 0, height = 0, width = 0, classes = 0;
+  std::vector<std::uint8_t> pixels;  ///< (n, C, H, W)
+  std::vector<std::uint8_t> labels;  ///< (n), each below `classes`
+  std::vector<std::string> class_names;
+  std::vector<double> mean, std;  ///< (C)
+
+  /// The number of images, n.
+  [[nodiscard]] std::size_t size() const { return labels.size(); }
+  /// Bytes of one image, C H W.
+  [[nodiscard]] std::size_t image_size() const { return channels * height * width; }
+  /// Image i, (C, H, W). Throws when there is none.
+  [[nodiscard]] std::span<const std::uint8_t> image(std::size_t i) const;
+  /// The first n images. Throws (Exit::usage) when n is 0 or there are fewer.
+  [[nodiscard]] Dataset head(std::size_t n) const;
+};
+
+struct Split {
+  Dataset train, test;
+};
+
+/// A grey data set of the ten digits, no images yet, with MNIST's mean and std.
+Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t width);
+
+/// What to load. The sizes mean the first so many images; 0 means all of them.
+struct Source {
+  std::string name = "digits";  ///< digits, mnist or cifar10
+  std::string directory{};      ///< of the files of mnist and cifar10; the digits have none
+  std::uint64_t seed = 1;       ///< of the digits, which are drawn, not read
+  std::size_t train_size = 0;
+  std::size_t test_size = 0;
+};
+
+/// The names that `load` knows.
+std::vector<std::string> dataset_names();
+
+/// Reads or draws a data set. Throws an `Error` of one line: Exit::usage for a name that does not
+/// exist (with the nearest that does), a directory that is not given or a size beyond what there
+/// is; Exit::data for files that are missing, damaged or disagree.
+Split load(const Source& source);
+/// The same for the test images alone.
+Dataset load_test(const Source& source);
+
+}  // namespace vitruvian

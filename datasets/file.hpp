@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// A data file read from front to back, plain or gzip: which of the two its first bytes say, not
+/// its name. Every failure throws an `Error` (Exit::data) that names the file and the place.
+class DataFile {
+ public:
+  /// Throws when there is no such file, it may not be read, or it is not a regular file.
+  explicit DataFile(const std::filesystem::path& path);
+  ~DataFile();
+  DataFile(const DataFile&) = delete;
+  DataFile& operator=(const DataFile&) = delete;
+
+  /// Exactly the next `n` bytes, which hold `what` ("the labels"); throws when the file ends
+  /// before. No more memory is taken than the file has shown to fill.
+  std::vector<std::uint8_t> take(std::uint64_t n, const std::string& what);
+  /// The next four bytes as a big-endian number.
+  std::uint32_t take_u32(const std::string& what);
+  /// Throws when anything follows. A gzip stream is unpacked no further than one byte.
+  void expect_end();
+
+  [[nodiscard]] std::string name() const { return path_.string(); }
+  /// Bytes taken so far: of the content, where it is packed.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  /// Bytes of the file on disk.
+  [[nodiscard]] std::uint64_t size_on_disk() const { return size_; }
+
+ private:
+  struct Inflater;
+  std::size_t read(std::uint8_t* out, std::size_t n);
+  std::size_t read_packed(std::uint8_t* out, std::size_t n);
+  std::size_t read_disk(std::uint8_t* out, std::size_t n);
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t offset_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // null for a plain file
+};
+
+/// `directory`, or its folder `child` where only that one holds `file` (or file.gz). Throws
+/// (Exit::data), listing `files`, when there is no such directory or no file.
+std::filesystem::path data_directory(const std::string& dataset, const std::string& directory,
+                                     const std::string& child,
+                                     const std::vector<std::string>& files);
+
+/// directory / file, or with ".gz" where only that exists.
+std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
+                                    const std::string& file);
+
+}  // namespace vitruvian

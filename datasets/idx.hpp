@@ -1,0 +1,32 @@
+#pragma once
+
+#include "datasets/dataset.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// The IDX files of MNIST (and of Fashion-MNIST), plain or gzip: big-endian u32 magic number and
+// dimensions, then bytes. http://yann.lecun.com/exdb/mnist/
+
+namespace vitruvian {
+
+struct IdxImages {
+  std::size_t count = 0, height = 0, width = 0;
+  std::vector<std::uint8_t> pixels;  ///< (count, height, width)
+};
+
+/// Magic 0x00000803, then count, rows, columns. Throws an `Error` (Exit::data) that names file,
+/// offset, what was expected and what was found.
+IdxImages read_idx_images(const std::filesystem::path& path);
+
+/// Magic 0x00000801, then count. Throws likewise, and for a label that is not below `classes`.
+std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes);
+
+/// The four files of MNIST in `directory` (or in its folder mnist/), each with or without .gz.
+Split read_mnist(const std::string& directory);
+Dataset read_mnist_test(const std::string& directory);
+
+}  // namespace vitruvian

@@ -1,0 +1,75 @@
+#include "nn/init.hpp"
+
+#include "core/error.hpp"
+
+#include <cmath>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace init {
+namespace {
+
+// x[i] = draw(i)
+template <class Draw>
+void fill(const Tensor& x, const Draw& draw) {
+  Array& values = x.mutable_value();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values.data()[i] = static_cast<real>(draw(std::uint64_t{i}));
+  }
+}
+
+}  // namespace
+
+Fans fans(const Tensor& weight) {
+  const Shape& shape = weight.shape();
+  if (shape.size() < 2) {
+    fail("init: a tensor of shape {} has no fans: a weight (out, in, ...) was expected",
+         to_string(shape));
+  }
+  std::size_t window = 1;
+  for (std::size_t i = 2; i < shape.size(); ++i) window *= shape[i];
+  return {shape[1] * window, shape[0] * window};
+}
+
+void constant(const Tensor& x, double value) {
+  fill(x, [value](std::uint64_t) { return value; });
+}
+
+void normal(const Tensor& x, const Rng& rng, double std, double mean) {
+  fill(x, [&](std::uint64_t i) { return mean + std * rng.normal(i); });
+}
+
+void uniform(const Tensor& x, const Rng& rng, double low, double high) {
+  fill(x, [&](std::uint64_t i) { return low + (high - low) * rng.uniform(i); });
+}
+
+void truncated_normal(const Tensor& x, const Rng& rng, double std, double low, double high) {
+  if (!(std > 0)) fail("truncated_normal: a standard deviation of {} is not positive", std);
+  fill(x, [&](std::uint64_t i) { return std * rng.truncated_normal(low / std, high / std, i); });
+}
+
+void sigma_truncated_normal(const Tensor& x, const Rng& rng, double std, double sigmas) {
+  fill(x, [&](std::uint64_t i) { return std * rng.truncated_normal(-sigmas, sigmas, i); });
+}
+
+void xavier_uniform(const Tensor& x, const Rng& rng, const Fans& f) {
+  const double a = std::sqrt(6 / static_cast<double>(f.in + f.out));
+  uniform(x, rng, -a, a);
+}
+
+void xavier_uniform(const Tensor& x, const Rng& rng) { xavier_uniform(x, rng, fans(x)); }
+
+void lecun_normal(const Tensor& x, const Rng& rng, const Fans& f) {
+  // The standard deviation of a standard normal that is cut at -2 and 2.
+  constexpr double cut = 0.87962566103423978;
+  sigma_truncated_normal(x, rng, std::sqrt(1 / static_cast<double>(f.in)) / cut);
+}
+
+void lecun_normal(const Tensor& x, const Rng& rng) { lecun_normal(x, rng, fans(x)); }
+
+void kaiming_uniform(const Tensor& x, const Rng& rng, double a) {
+  const double bound = std::sqrt(6 / ((1 + a * a) * static_cast<double>(fans(x).in)));
+  uniform(x, rng, -bound, bound);
+}
+
+}  // namespace init
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,128 @@
+#include "nn/layers.hpp"
+
+#include "core/composed.hpp"
+#include "core/error.hpp"
+#include "nn/init.hpp"
+
+#include <cmath>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+// --- Linear ------------------------------------------------------------------------------------
+
+Linear::Linear(std::size_t in, std::size_t out, const Rng& rng, bool with_bias)
+    : weight(zeros({out, in})) {
+  init::kaiming_uniform(weight, rng.fork("weight"), std::sqrt(5.0));
+  if (!with_bias) return;
+  bias = Parameter(zeros({out}));
+  const double bound = in == 0 ? 0 : 1 / std::sqrt(static_cast<double>(in));
+  init::uniform(bias, rng.fork("bias"), -bound, bound);
+}
+
+Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
+
+void Linear::visit(Visitor& visitor) const {
+  visitor.parameter("weight", Role::weight, weight);
+  visitor.parameter("bias", Role::bias, bias);
+}
+
+Linear Linear::fresh() const { return {in(), out(), Rng(0), static_cast<bool>(bias)}; }
+
+// --- LayerNorm ---------------------------------------------------------------------------------
+
+LayerNorm::LayerNorm(const Shape& shape, double epsilon, bool affine, bool with_bias)
+    : normalized_shape(shape), eps(epsilon) {
+  if (affine) weight = Parameter(full(shape, real{1}));
+  if (affine && with_bias) bias = Parameter(zeros(shape));
+}
+
+Tensor LayerNorm::operator()(const Tensor& x) const {
+  return layer_norm(x, normalized_shape, weight, bias, eps);
+}
+
+void LayerNorm::visit(Visitor& visitor) const {
+  visitor.parameter("weight", Role::norm, weight);
+  visitor.parameter("bias", Role::norm, bias);
+}
+
+LayerNorm LayerNorm::fresh() const {
+  return LayerNorm(normalized_shape, eps, static_cast<bool>(weight), static_cast<bool>(bias));
+}
+
+// --- Dropout -----------------------------------------------------------------------------------
+
+Tensor Dropout::operator()(const Tensor& x, const Pass& pass) const {
+  if (pass.rng == nullptr || p == 0) return x;
+  return dropout(x, p, pass.rng->fork(Scope::path()));
+}
+
+// --- Mlp ---------------------------------------------------------------------------------------
+
+Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu)
+    : fc1(D, M, rng.fork("fc1")), act(gelu), drop1{drop}, fc2(M, D, rng.fork("fc2")), drop2{drop} {}
+
+Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
+  const Tensor hidden = under("act", act, under("fc1", fc1, x));
+  pass.note("hidden", "(B, T, M)", hidden);
+  return under("drop2", drop2, under("fc2", fc2, under("drop1", drop1, hidden, pass)), pass);
+}
+
+void Mlp::visit(Visitor& visitor) const {
+  visitor.child("fc1", fc1);
+  visitor.child("fc2", fc2);
+}
+
+Mlp Mlp::fresh() const { return {fc1.in(), fc1.out(), Rng(0), drop1.p, act}; }
+
+// --- MultiHeadSelfAttention --------------------------------------------------------------------
+
+MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, const Rng& rng,
+                                               const Options& options)
+    : heads(h),
+      qkv(D, 3 * D, rng.fork("qkv"), options.qkv_bias),
+      proj(D, D, rng.fork("proj")),
+      attn_drop(options.attn_drop),
+      proj_drop{options.proj_drop},
+      composed(options.composed) {
+  if (h == 0 || D % h != 0) fail("attention: {} heads do not divide a width D of {}", h, D);
+}
+
+MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, const Rng& rng)
+    : MultiHeadSelfAttention(D, h, rng, Options{}) {}
+
+Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass) const {
+  AttentionOptions options;
+  const Rng stream = pass.rng == nullptr ? Rng(0) : pass.rng->fork(Scope::path() + ".attn_drop");
+  if (pass.rng != nullptr && attn_drop > 0) {
+    options.dropout = attn_drop;
+    options.rng = &stream;
+  }
+  const Tensor qkv_x = under("qkv", qkv, x);
+  Tensor heads_output;
+  if (composed || pass.trace != nullptr) {
+    const auto a = vitruvian::composed::self_attention(qkv_x, heads, options);
+    pass.note("scores", "(B, h, T, T)", a.scores);
+    pass.note("probs", "(B, h, T, T)", a.probs);
+    heads_output = a.output;
+  } else {
+    heads_output = self_attention(qkv_x, heads, options);
+  }
+  return under("proj_drop", proj_drop, under("proj", proj, heads_output), pass);
+}
+
+void MultiHeadSelfAttention::visit(Visitor& visitor) const {
+  visitor.child("qkv", qkv);
+  visitor.child("proj", proj);
+}
+
+MultiHeadSelfAttention MultiHeadSelfAttention::fresh() const {
+  return {proj.in(),
+          heads,
+          Rng(0),
+          {.qkv_bias = static_cast<bool>(qkv.bias),
+           .attn_drop = attn_drop,
+           .proj_drop = proj_drop.p,
+           .composed = composed}};
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

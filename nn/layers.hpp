@@ -1,0 +1,112 @@
+#pragma once
+
+#include "core/ops.hpp"
+#include "nn/parameter.hpp"
+#include "nn/pass.hpp"
+
+#include <cstddef>
+
+// The layers as plain structs. A constructor takes sizes and a random stream and draws PyTorch's
+// default values; `operator()` is the equation; `visit` lists the parameters; `fresh` makes another
+// of the same configuration. The module that holds a layer names it, in `visit` and when it calls:
+// `under("fc1", fc1, x)`.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// y = x W^T + b on the last axis.
+struct Linear {
+  Parameter weight;  // (out, in)
+  Parameter bias;    // (out), or absent
+
+  /// Both are drawn from U(-1 / sqrt(in), 1 / sqrt(in)), as by PyTorch's nn.Linear.
+  Linear(std::size_t in, std::size_t out, const Rng& rng, bool with_bias = true);
+  [[nodiscard]] std::size_t in() const { return weight.shape()[1]; }
+  [[nodiscard]] std::size_t out() const { return weight.shape()[0]; }
+  /// (..., in) to (..., out).
+  Tensor operator()(const Tensor& x) const;
+  void visit(Visitor& visitor) const;
+  [[nodiscard]] Linear fresh() const;
+};
+
+/// y = (x - mean) / sqrt(var + eps) w + b over the trailing axes of shape `normalized_shape`.
+struct LayerNorm {
+  Shape normalized_shape;
+  double eps;
+  Parameter weight;  // of the normalized shape: ones; absent unless affine
+  Parameter bias;    // of the normalized shape: zeros; absent unless affine and with bias
+
+  /// The field's defaults differ: eps is 1e-6 in timm, torchvision's ViT and here, 1e-5 in PyTorch.
+  explicit LayerNorm(const Shape& shape, double epsilon = 1e-6, bool affine = true,
+                     bool with_bias = true);
+  Tensor operator()(const Tensor& x) const;
+  void visit(Visitor& visitor) const;
+  [[nodiscard]] LayerNorm fresh() const;
+};
+
+/// x Phi(x), or its tanh approximation.
+struct GELU {
+  bool tanh = false;
+  Tensor operator()(const Tensor& x) const { return tanh ? gelu_tanh(x) : gelu(x); }
+  void visit(Visitor&) const {}
+};
+
+struct Softmax {
+  int axis = -1;
+  Tensor operator()(const Tensor& x) const { return softmax(x, axis); }
+  void visit(Visitor&) const {}
+};
+
+/// Zeroes each element with probability p and divides the others by 1 - p. Without a generator in
+/// the pass (inference), and for p = 0, it is the identity. The mask is a function of the pass's
+/// stream, the module's path, and the element's place.
+struct Dropout {
+  double p = 0;
+  Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
+  void visit(Visitor&) const {}
+};
+
+/// drop(fc2(drop(GELU(fc1 x)))): the second half of an encoder block.
+struct Mlp {
+  Linear fc1;  // (M, D)
+  GELU act;
+  Dropout drop1;
+  Linear fc2;  // (D, M)
+  Dropout drop2;
+
+  Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop = 0, GELU gelu = {});
+  /// (..., D) to (..., D). Traces "hidden" (..., M), after GELU.
+  Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
+  void visit(Visitor& visitor) const;
+  [[nodiscard]] Mlp fresh() const;
+};
+
+/// Multi-head self-attention (Equations 5 to 8 of the paper):
+///   [q, k, v] = x U_qkv    A = softmax(q k^T / sqrt(D_h))    MSA(x) = [A_1 v_1; ...; A_h v_h]
+///   U_msa
+struct MultiHeadSelfAttention {
+  struct Options {
+    bool qkv_bias = true;
+    double attn_drop = 0;   ///< of the probabilities
+    double proj_drop = 0;   ///< of the output
+    bool composed = false;  ///< from primitive ops, as the equations are written
+  };
+
+  std::size_t heads;
+  Linear qkv;   // (3 D, D), rows in the order (q, k, v), heads inside
+  Linear proj;  // (D, D)
+  double attn_drop;
+  Dropout proj_drop;
+  bool composed;
+
+  /// Throws when the heads do not divide D.
+  MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng, const Options& options);
+  MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng);
+  /// (B, T, D) to (B, T, D). A trace asks for the composed form, which has the same values to
+  /// rounding, and receives "scores" (before the softmax) and "probs" (before dropout), both
+  /// (B, h, T, T).
+  Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
+  void visit(Visitor& visitor) const;
+  [[nodiscard]] MultiHeadSelfAttention fresh() const;
+};
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

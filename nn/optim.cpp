@@ -1,0 +1,156 @@
+#include "nn/optim.hpp"
+
+#include "core/error.hpp"
+#include "core/kernels/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+void check(const char* optimizer, const char* name, double value, double below) {
+  if (!(value >= 0 && value < below)) {
+    fail("{}: {} is {}, not in [0, {})", optimizer, name, value, below);
+  }
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double decay_of(const NamedParameter& p, double weight_decay, const Roles& undecayed) {
+  const bool spared = std::find(undecayed.begin(), undecayed.end(), p.role) != undecayed.end();
+  return spared ? 0 : weight_decay;
+}
+
+// g + decay w: weight decay as the derivative of decay |w|^2 / 2.
+Array decayed_gradient(const NamedParameter& p, double decay) {
+  Array g = *p.tensor.grad();
+  if (decay == 0) return g;
+  const real* const w = p.tensor.value().data();
+  const real c = static_cast<real>(decay);
+  for (std::size_t i = 0; i < g.size(); ++i) g.data()[i] += c * w[i];
+  return g;
+}
+
+Array& ensure(std::optional<Array>& moment, const Shape& shape) {
+  if (!moment) moment = zeros(shape);
+  return *moment;
+}
+
+void adam_step(const NamedParameter& p, const Array& g, Moments& s, double lr, double decay,
+               double beta1, double beta2, double eps) {
+  Array& m = ensure(s.m, p.tensor.shape());
+  Array& v = ensure(s.v, p.tensor.shape());
+  ++s.t;
+  kernels::adamw(p.tensor.mutable_value().data(), g.data(), m.data(), v.data(), g.size(),
+                 {.lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = decay, .t = s.t});
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<NamedParameter> parameters) : parameters_(std::move(parameters)) {
+  for (const NamedParameter& p : parameters_) {
+    if (!state_.try_emplace(p.name).second) {
+      fail("optimizer: two parameters are called '{}'", p.name);
+    }
+  }
+}
+
+void Optimizer::set_state(std::map<std::string, Moments> state) {
+  if (state.size() != state_.size()) {
+    fail("optimizer: a state of {} parameters for {}", state.size(), state_.size());
+  }
+  for (const NamedParameter& p : parameters_) {
+    const auto entry = state.find(p.name);
+    if (entry == state.end()) fail("optimizer: the state has no '{}'", p.name);
+    for (const auto* moment : {&entry->second.m, &entry->second.v}) {
+      if (*moment && (*moment)->shape() != p.tensor.shape()) {
+        fail("optimizer: the state of '{}' has shape {}, not {}", p.name,
+             to_string((*moment)->shape()), to_string(p.tensor.shape()));
+      }
+    }
+  }
+  state_ = std::move(state);
+}
+
+SGD::SGD(std::vector<NamedParameter> parameters, SgdOptions options)
+    : Optimizer(std::move(parameters)), options_(std::move(options)) {
+  check("sgd", "momentum", options_.momentum, infinity);
+  check("sgd", "weight decay", options_.weight_decay, infinity);
+  if (options_.nesterov && options_.momentum == 0) fail("sgd: Nesterov needs a momentum");
+}
+
+void SGD::step(double lr) {
+  const real rate = static_cast<real>(lr);
+  const real momentum = static_cast<real>(options_.momentum);
+  for (const NamedParameter& p : parameters()) {
+    if (p.tensor.grad() == nullptr) continue;
+    Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
+    Moments& s = moments(p);
+    if (momentum != 0) {
+      real* const buffer = ensure(s.m, p.tensor.shape()).data();
+      for (std::size_t i = 0; i < g.size(); ++i) {
+        real& m = buffer[i];
+        m = momentum * m + g.data()[i];
+        g.data()[i] = options_.nesterov ? g.data()[i] + momentum * m : m;
+      }
+    }
+    ++s.t;
+    real* const w = p.tensor.mutable_value().data();
+    for (std::size_t i = 0; i < g.size(); ++i) w[i] -= rate * g.data()[i];
+  }
+}
+
+Adam::Adam(std::vector<NamedParameter> parameters, AdamOptions options)
+    : Optimizer(std::move(parameters)), options_(std::move(options)) {
+  check("adam", "beta1", options_.beta1, 1);
+  check("adam", "beta2", options_.beta2, 1);
+  check("adam", "eps", options_.eps, infinity);
+  check("adam", "weight decay", options_.weight_decay, infinity);
+}
+
+void Adam::step(double lr) {
+  for (const NamedParameter& p : parameters()) {
+    if (p.tensor.grad() == nullptr) continue;
+    const Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
+    adam_step(p, g, moments(p), lr, 0, options_.beta1, options_.beta2, options_.eps);
+  }
+}
+
+AdamW::AdamW(std::vector<NamedParameter> parameters, AdamWOptions options)
+    : Optimizer(std::move(parameters)), options_(std::move(options)) {
+  check("adamw", "beta1", options_.beta1, 1);
+  check("adamw", "beta2", options_.beta2, 1);
+  check("adamw", "eps", options_.eps, infinity);
+  check("adamw", "weight decay", options_.weight_decay, infinity);
+}
+
+void AdamW::step(double lr) {
+  for (const NamedParameter& p : parameters()) {
+    if (p.tensor.grad() == nullptr) continue;
+    const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
+    adam_step(p, *p.tensor.grad(), moments(p), lr, decay, options_.beta1, options_.beta2,
+              options_.eps);
+  }
+}
+
+double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
+  double sum = 0;
+  for (const NamedParameter& p : parameters) {
+    if (const Array* g = p.tensor.grad()) sum += kernels::sum_of_squares(g->data(), g->size());
+  }
+  const double norm = std::sqrt(sum);
+  const double factor = max_norm / (norm + 1e-6);
+  if (factor >= 1) return norm;
+  for (const NamedParameter& p : parameters) {
+    Array* const g = p.tensor.mutable_grad();
+    for (std::size_t i = 0; g != nullptr && i < g->size(); ++i) {
+      g->data()[i] *= static_cast<real>(factor);
+    }
+  }
+  return norm;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "nn/parameter.hpp"
+#include "nn/schedule.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The optimizers, as PyTorch computes them to the last term. `step(lr)` takes one step down the
+// gradients that a backward left on the parameters; a parameter without one is skipped, and its own
+// count of steps stands still. The rate comes with every step: schedules are functions, see
+// nn/schedule.hpp.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+using Roles = std::vector<Role>;
+
+/// What most recipes do not decay: everything but the weight matrices. (The paper's code decays
+/// all.)
+inline const Roles all_but_weights{Role::bias, Role::norm, Role::position, Role::token};
+
+/// What an optimizer remembers of one parameter. The arrays are absent until the first step, and
+/// where the rule has no use for them.
+struct Moments {
+  std::uint64_t t = 0;     ///< steps taken with a gradient
+  std::optional<Array> m;  ///< SGD: the momentum buffer; Adam: the mean of the gradients
+  std::optional<Array> v;  ///< Adam: the mean of their squares
+};
+
+/// What the three optimizers share: the parameters, and their memory by name, which a checkpoint
+/// reads and writes.
+class Optimizer {
+ public:
+  [[nodiscard]] const std::vector<NamedParameter>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::map<std::string, Moments>& state() const { return state_; }
+  /// Replaces the memory; throws when the names or shapes are not those of the parameters.
+  void set_state(std::map<std::string, Moments> state);
+  void zero_grad() const { vitruvian::zero_grad(parameters_); }
+
+ protected:
+  explicit Optimizer(std::vector<NamedParameter> parameters);
+  Moments& moments(const NamedParameter& p) { return state_.at(p.name); }
+
+ private:
+  std::vector<NamedParameter> parameters_;
+  std::map<std::string, Moments> state_;
+};
+
+struct SgdOptions {
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  Roles undecayed = {};  ///< roles that weight decay leaves alone
+};
+
+/// g = g + decay w;  m = momentum m + g (m = g at the first step);
+/// w -= lr m,  or  w -= lr (g + momentum m) with Nesterov.
+class SGD : public Optimizer {
+ public:
+  explicit SGD(std::vector<NamedParameter> parameters, SgdOptions options = {});
+  void step(double lr);
+
+ private:
+  SgdOptions options_;
+};
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+  Roles undecayed = {};
+};
+
+/// Adam (Kingma and Ba, arXiv 1412.6980), with weight decay as a part of the gradient:
+/// g = g + decay w;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+/// w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps).
+class Adam : public Optimizer {
+ public:
+  explicit Adam(std::vector<NamedParameter> parameters, AdamOptions options = {});
+  void step(double lr);
+
+ private:
+  AdamOptions options_;
+};
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  Roles undecayed = {};
+};
+
+/// Adam with decoupled decay (Loshchilov and Hutter, arXiv 1711.05101): w -= lr decay w, then
+/// Adam's step on the bare gradient.
+class AdamW : public Optimizer {
+ public:
+  explicit AdamW(std::vector<NamedParameter> parameters, AdamWOptions options = {});
+  void step(double lr);
+
+ private:
+  AdamWOptions options_;
+};
+
+/// Scales all gradients by min(1, max_norm / (norm + 1e-6)), norm being that of all of them
+/// together, and returns the norm before. A norm that is NaN or infinite leaves useless gradients,
+/// as in PyTorch: look at what is returned.
+double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,31 @@
+#include "nn/pass.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+
+#include <algorithm>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+void Trace::add(std::string_view name, std::string_view symbols, const Tensor& tensor) {
+  const std::string& path = Scope::path();
+  std::string full = path.empty() ? std::string(name) : path + '.' + std::string(name);
+  entries_.push_back({std::move(full), std::string(symbols), tensor});
+}
+
+const Trace::Entry* Trace::find(std::string_view name) const {
+  const auto entry = std::find_if(entries_.rbegin(), entries_.rend(),
+                                  [name](const Entry& e) { return e.name == name; });
+  return entry == entries_.rend() ? nullptr : &*entry;
+}
+
+const Tensor& Trace::at(std::string_view name) const {
+  if (const Entry* const entry = find(name)) return entry->tensor;
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  const std::string near = nearest(name, names);
+  fail("trace: nothing is called '{}'{}", name,
+       near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/rng.hpp"
+#include "core/scope.hpp"
+#include "core/tensor.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// The one observer: modules hand it named intermediates with the symbols of their shapes. Lessons
+/// print it, inspection draws it; nobody adds print statements to the model.
+class Trace {
+ public:
+  struct Entry {
+    std::string name;     ///< the module's path and the local name: "blocks.3.attn.probs"
+    std::string symbols;  ///< "(B, h, T, T)"
+    Tensor tensor;
+  };
+
+  /// Keeps a tensor under the current `Scope`'s path and `name`.
+  void add(std::string_view name, std::string_view symbols, const Tensor& tensor);
+
+  /// In the order in which they were computed.
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  /// The latest entry of this full name, or null.
+  [[nodiscard]] const Entry* find(std::string_view name) const;
+  /// Its tensor; throws when there is none, naming the nearest that exists.
+  [[nodiscard]] const Tensor& at(std::string_view name) const;
+  void clear() { entries_.clear(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// What a forward pass may be given beside its input. There is no global generator and no hidden
+/// train or eval mode.
+struct Pass {
+  const Rng* rng = nullptr;  ///< randomness of dropout; null means inference
+  Trace* trace = nullptr;    ///< who wants to see intermediates; null means nobody
+
+  /// Shows an intermediate to the trace, if there is one.
+  void note(std::string_view name, std::string_view symbols, const Tensor& tensor) const {
+    if (trace != nullptr) trace->add(name, symbols, tensor);
+  }
+};
+
+/// Calls a module inside the `Scope` of its name: `under("fc1", fc1, x)` is `fc1(x)`, and errors,
+/// traces and random streams know it as "...fc1".
+template <class Module, class... Args>
+Tensor under(std::string_view name, const Module& module, Args&&... args) {
+  const Scope scope(name);
+  return module(std::forward<Args>(args)...);
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "nn/parameter.hpp"
+#include "nn/safetensors_file.hpp"
+
+#include <string>
+#include <vector>
+
+// A model's parameters in a file, under their names.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// Writes the parameters in this precision, safely (see core/safe_file.hpp).
+void save(const std::vector<NamedParameter>& parameters, const std::string& path,
+          const Metadata& metadata = {});
+template <class Module>
+void save(const Module& module, const std::string& path, const Metadata& metadata = {}) {
+  save(named_parameters(module), path, metadata);
+}
+
+/// Fills the parameters from a file that has exactly them, converting precision where it differs.
+/// Throws (Exit::checkpoint), naming every tensor that is missing, unknown or misshapen (the first
+/// few of them), before any parameter is changed.
+void load(const std::vector<NamedParameter>& parameters, const Safetensors& file);
+template <class Module>
+void load(const Module& module, const Safetensors& file) {
+  load(named_parameters(module), file);
+}
+/// The same from a path. Returns the file's metadata.
+template <class Module>
+Metadata load(const Module& module, const std::string& path) {
+  const SafetensorsFile file = read_safetensors(path);
+  load(module, file.content);
+  return file.content.metadata;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

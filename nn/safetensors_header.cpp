@@ -1,0 +1,179 @@
+#include "nn/safetensors_header.hpp"
+
+#include "core/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <set>
+
+namespace vitruvian {
+namespace {
+
+struct DtypeName {
+  Dtype dtype;
+  std::string_view name;
+};
+constexpr std::array dtype_names{DtypeName{Dtype::f32, "F32"}, DtypeName{Dtype::f64, "F64"}};
+
+// Listens to the JSON as it is read, so that a key that comes twice is seen. Where it is:
+//   top:       { name: -> entry, "__metadata__": -> metadata }
+//   entry:     "dtype": string, "shape": -> numbers, "data_offsets": -> numbers
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit HeaderReader(const std::string& source) : source_(source) {}
+
+  Header take() { return std::move(header_); }
+
+  bool start_object(std::size_t) override {
+    switch (place_) {
+      case Place::before:
+        place_ = Place::top;
+        return true;
+      case Place::name:
+        begin_entry();
+        return true;
+      default:
+        return unexpected("an object");
+    }
+  }
+
+  bool end_object() override {
+    if (place_ == Place::entry) end_entry();
+    place_ = place_ == Place::top ? Place::after : Place::top;
+    return true;
+  }
+
+  bool key(string_t& key) override {
+    if (place_ == Place::top) {
+      name_ = key;
+      if (!names_.insert(key).second) wrong("the name '{}' comes twice", key);
+      place_ = Place::name;
+    } else if (place_ == Place::metadata) {
+      metadata_key_ = key;
+      if (header_.metadata.contains(key)) wrong("the __metadata__ '{}' comes twice", key);
+    } else {
+      field_ = key;
+      if (!fields_.insert(key).second) wrong("'{}' has two '{}'", name_, key);
+    }
+    return true;
+  }
+
+  bool string(string_t& value) override {
+    if (place_ == Place::metadata) {
+      header_.metadata.emplace(metadata_key_, value);
+      return true;
+    }
+    if (place_ != Place::entry || field_ != "dtype") return unexpected("a string");
+    for (const DtypeName& d : dtype_names) {
+      if (d.name == value) entry().dtype = d.dtype;
+    }
+    if (!entry().dtype) wrong("'{}' has dtype '{}'; F32 and F64 are known", name_, value);
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    if (place_ != Place::entry) return unexpected("an array");
+    if (field_ == "shape") {
+      numbers_ = &entry().shape.emplace();
+    } else if (field_ == "data_offsets") {
+      numbers_ = &entry().offsets.emplace();
+    } else {
+      return unexpected("an array");
+    }
+    place_ = Place::numbers;
+    return true;
+  }
+
+  bool end_array() override {
+    place_ = Place::entry;
+    return true;
+  }
+
+  bool number_unsigned(number_unsigned_t value) override {
+    if (place_ != Place::numbers) return unexpected("a number");
+    numbers_->push_back(value);
+    if (numbers_->size() > largest_rank) wrong("'{}' has more than {} axes", name_, largest_rank);
+    return true;
+  }
+
+  bool number_integer(number_integer_t) override { return unexpected("a negative number"); }
+  bool number_float(number_float_t, const string_t&) override {
+    return unexpected("a number that is not whole, or too large");
+  }
+  bool boolean(bool) override { return unexpected("a boolean"); }
+  bool null() override { return unexpected("null"); }
+  bool binary(binary_t&) override { return unexpected("binary data"); }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception&) override {
+    wrong("it is not valid JSON at byte {}", position);
+  }
+
+ private:
+  enum class Place { before, top, name, metadata, entry, numbers, after };
+
+  template <class... Args>
+  [[noreturn]] void wrong(fmt::format_string<Args...> format, Args&&... args) {
+    fail(Exit::checkpoint, "{}: in its header, {}", source_,
+         fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  bool unexpected(const char* what) {
+    if (place_ == Place::before) wrong("{} stands where an object was expected", what);
+    if (place_ == Place::metadata) wrong("__metadata__ holds {}, not only strings", what);
+    wrong("{} stands in '{}' where none was expected", what, name_);
+  }
+
+  HeaderEntry& entry() { return header_.entries.back(); }
+
+  void begin_entry() {
+    if (name_ == "__metadata__") {
+      place_ = Place::metadata;
+      return;
+    }
+    header_.entries.push_back({.name = name_, .dtype = {}, .shape = {}, .offsets = {}});
+    fields_.clear();
+    place_ = Place::entry;
+  }
+
+  void end_entry() {
+    const HeaderEntry& e = entry();
+    if (!e.dtype) wrong("'{}' has no dtype", name_);
+    if (!e.shape) wrong("'{}' has no shape", name_);
+    if (!e.offsets || e.offsets->size() != 2) wrong("'{}' has no data_offsets [begin, end]", name_);
+  }
+
+  const std::string& source_;
+  Header header_;
+  Place place_ = Place::before;
+  std::string name_, field_, metadata_key_;
+  std::set<std::string> names_, fields_;
+  std::vector<std::uint64_t>* numbers_ = nullptr;
+};
+
+}  // namespace
+
+Header parse_header(std::string_view json, const std::string& source) {
+  HeaderReader reader(source);
+  nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
+  return reader.take();
+}
+
+std::string format_header(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
+  nlohmann::json header = nlohmann::json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::size_t begin = 0;
+  for (const StoredTensor& t : tensors) {
+    const std::size_t end = begin + t.bytes.size();
+    header[t.name] = {{"dtype", dtype_names[static_cast<std::size_t>(t.dtype)].name},
+                      {"shape", t.shape},
+                      {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC1090,SC2086 # lists of packages are meant to split into words
+# What start.sh and test.sh share: finding the packages, installing what is missing, building.
+# To be sourced. Written for bash 3.2, which is what macOS has.
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SCRIPT=scripts/$(basename "$0")
+OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be other systems
+
+LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
+  nlohmann-json3-dev zlib1g-dev doctest-dev"
+FASTER="libdnnl-dev" # not there on every processor; the project does without it
+HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn"
+
+say() { printf '%s\n' "$*"; }
+
+package_table() {
+  cat <<TABLE
+The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, ninja, and
+
+  library       Debian, Ubuntu        Homebrew        vcpkg           conda-forge
+  xtensor       libxtensor-dev        xtensor         xtensor         xtensor
+  fmt           libfmt-dev            fmt             fmt             fmt
+  CLI11         libcli11-dev          cli11           cli11           cli11
+  JSON          nlohmann-json3-dev    nlohmann-json   nlohmann-json   nlohmann_json
+  zlib          zlib1g-dev            zlib            zlib            zlib
+  doctest       doctest-dev           doctest         doctest         doctest
+
+and does without these: the first makes training faster, the others are what tests compare with.
+
+  oneDNN        libdnnl-dev           onednn          onednn          onednn
+  OpenBLAS      libopenblas-dev       openblas        openblas        openblas
+  xtensor-blas  libxtensor-blas-dev   (none)          xtensor-blas    xtensor-blas
+
+They are found at https://packages.debian.org, https://packages.ubuntu.com,
+https://formulae.brew.sh, https://vcpkg.io/en/packages and https://anaconda.org/conda-forge.
+Once they are there:  $SCRIPT --no-install
+TABLE
+}
+
+# debian, macos, or unknown: an old release counts as unknown, its compiler or xtensor is too old.
+system_kind() {
+  if [ "$(uname -s)" = Darwin ]; then
+    say macos
+  elif [ -r "$OS_RELEASE" ]; then
+    (
+      ID="" VERSION_ID="" kind=unknown
+      . "$OS_RELEASE"
+      case $ID in
+        debian) [ "${VERSION_ID:-99}" -ge 12 ] && kind=debian ;; # testing has no number
+        ubuntu) [ "${VERSION_ID%%.*}" -ge 24 ] && kind=debian ;;
+      esac
+      say $kind
+    )
+  else
+    say unknown
+  fi
+}
+
+system_name() {
+  if [ -r "$OS_RELEASE" ]; then
+    (. "$OS_RELEASE" && say "${PRETTY_NAME:-${NAME:-this system}}")
+  else
+    uname -s
+  fi
+}
+
+missing_debian_packages() { # missing_debian_packages PACKAGE...
+  local package
+  for package in "$@"; do
+    case $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) in
+      installed) ;;
+      *) printf '%s ' "$package" ;;
+    esac
+  done
+}
+
+missing_tools() {
+  command -v g++ >/dev/null || command -v clang++ >/dev/null || printf 'g++ '
+  command -v cmake >/dev/null || printf 'cmake '
+  command -v ninja >/dev/null || printf 'ninja-build '
+}
+
+# As root, or through sudo where it asks for nothing or there is a terminal to ask on.
+install_debian_packages() { # install_debian_packages PACKAGE...
+  local as_root="" answer
+  say "Missing packages: $*"
+  if [ "$(id -u)" -ne 0 ]; then
+    as_root=sudo
+    if ! command -v sudo >/dev/null || { [ ! -t 0 ] && ! sudo -n true 2>/dev/null; }; then
+      say "Installing them takes root's rights, and nobody is here to ask. Please run"
+      say "  apt-get install --no-install-recommends $*"
+      say "as root, then $SCRIPT again."
+      exit 1
+    fi
+  fi
+  if [ -t 0 ]; then
+    printf 'Install them now%s? [Y/n] ' "${as_root:+ with sudo}"
+    read -r answer
+    case $answer in
+      "" | [yY]*) ;;
+      *) say "Nothing was installed." && exit 1 ;;
+    esac
+  fi
+  # An update that fails for somebody else's archive need not stop us; a package not found will.
+  $as_root apt-get update -qq || true
+  local packages=$* package available=""
+  for package in $packages; do
+    case " $FASTER " in
+      *" $package "*) apt-cache show "$package" >/dev/null 2>&1 || continue ;;
+    esac
+    available="$available $package"
+  done
+  $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends $available </dev/null
+}
+
+setup_debian() {
+  local required faster package
+  required=$(missing_tools; missing_debian_packages $LIBRARIES)
+  faster=$(missing_debian_packages $FASTER)
+  if [ -z "$required" ] && [ -n "$faster" ]; then
+    apt-cache show $faster >/dev/null 2>&1 || faster=""
+  fi
+  if [ -n "$required$faster" ]; then
+    install_debian_packages $required $faster
+  fi
+}
+
+setup_macos() {
+  local formula missing="" answer
+  if ! command -v brew >/dev/null; then
+    say "Homebrew is missing: see https://brew.sh, then run $SCRIPT again."
+    exit 1
+  fi
+  for formula in $HOMEBREW; do
+    brew list --versions "$formula" >/dev/null 2>&1 || missing="$missing $formula"
+  done
+  if [ -n "$missing" ]; then
+    say "Missing packages:$missing"
+    if [ -t 0 ]; then
+      printf 'Install them now with brew? [Y/n] '
+      read -r answer
+      case $answer in
+        "" | [yY]*) ;;
+        *) say "Nothing was installed." && exit 1 ;;
+      esac
+    fi
+    brew install $missing </dev/null
+  fi
+}
+
+# Installs what is missing, or says what to install and exits.
+setup_packages() {
+  case $(system_kind) in
+    debian) setup_debian ;;
+    macos) setup_macos ;;
+    *)
+      say "$SCRIPT installs packages on Debian 12 and 13, Ubuntu 24.04 and macOS; this is" \
+        "$(system_name)."
+      package_table
+      exit 1
+      ;;
+  esac
+}
+
+build() ( # build PRESET [TARGET...]
+  cd "$ROOT" || exit
+  preset=$1
+  shift
+  cmake --preset "$preset" --log-level=WARNING
+  if [ $# -gt 0 ]; then
+    cmake --build --preset "$preset" --target "$@"
+  else
+    cmake --build --preset "$preset"
+  fi
+)

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Sets up, builds the trainer, and trains a Vision Transformer on the built-in digits.
+# shellcheck source=scripts/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+usage() {
+  cat <<USAGE
+usage: scripts/start.sh [--no-install] [OPTION OF vitruvian train]...
+
+Installs the packages that are missing (it names them first, asks only on a terminal, and uses sudo
+only where it must), builds build/bin/vitruvian and trains a small Vision Transformer on digits that
+the program draws itself. What it writes goes to a new folder under runs/.
+
+  --no-install   do not look at packages; all of them are there
+  --help         this text
+
+Everything else is handed to the trainer: scripts/start.sh --epochs 2
+USAGE
+}
+
+install=yes
+out="$ROOT/runs/digits-$(date +%Y%m%d-%H%M%S)"
+options=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --no-install) install=no ;;
+    --out) out=${2:?--out needs a folder} && shift ;;
+    --out=*) out=${1#--out=} ;;
+    *) options+=("$1") ;;
+  esac
+  shift
+done
+
+[ $install = no ] || setup_packages
+build default vitruvian
+"$ROOT/build/bin/vitruvian" train --out "$out" ${options[@]+"${options[@]}"}
+
+cat <<NEXT
+
+Try next, in $ROOT:
+  build/bin/vitruvian eval --weights ${out#"$ROOT/"}
+      the same model, read back from its file
+  build/bin/vitruvian train --help
+      every setting of the run and of the model
+  build/bin/vitruvian train --dataset mnist --data DIR --out runs/mnist
+      real digits: DIR holds the four files of MNIST
+  cmake --build build --target gradcheck && build/bin/gradcheck
+      every derivative in it against differences
+  scripts/test.sh
+      everything, tested
+NEXT

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Sets up, builds everything in both precisions, and runs the tests.
+# shellcheck source=scripts/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+usage() {
+  cat <<USAGE
+usage: scripts/test.sh [--no-install] [SUITE]...
+
+Installs the packages that are missing (as scripts/start.sh does), builds and runs the tests.
+Several suites run one after the other; the first that fails ends it. Without one: the default.
+
+  --default      the release build, as users have it                     build/
+  --backends     the same under each matrix product (VITRUVIAN_GEMM)     build/
+  --sanitize     AddressSanitizer, LeakSanitizer, UndefinedBehavior...   build-asan/
+  --tsan         the threaded parts under ThreadSanitizer                build-tsan/
+  --portable     no BLAS, no threads, no SIMD flags                      build-portable/
+  --debug        no optimisation, with xtensor's assertions              build-debug/
+  --clang        the release build by clang++                            build-clang/
+  --no-install   do not look at packages; all of them are there
+  --help         this text
+USAGE
+}
+
+install=yes
+suites=""
+for option in "$@"; do
+  case $option in
+    --help | -h) usage && exit 0 ;;
+    --no-install) install=no ;;
+    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang)
+      suites="$suites ${option#--}"
+      ;;
+    *)
+      say "scripts/test.sh: there is no option $option; see --help" >&2
+      exit 2
+      ;;
+  esac
+done
+
+jobs=$(getconf _NPROCESSORS_ONLN)
+
+run_tests() ( # run_tests PRESET [CTEST OPTION...]
+  cd "$ROOT" || exit
+  preset=$1
+  shift
+  ctest --preset "$preset" -j "$jobs" "$@"
+)
+
+# Every back end of the matrix product that this build has, one after the other.
+run_backends() {
+  local backend
+  for backend in packed onednn cblas; do
+    if VITRUVIAN_GEMM=$backend "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; then
+      say "--- VITRUVIAN_GEMM=$backend"
+      VITRUVIAN_GEMM=$backend run_tests default -LE project
+    else
+      say "--- $backend is not in this build"
+    fi
+  done
+}
+
+# Tests labelled `project` look at the sources and the packages, not at numbers: once is enough.
+run_suite() {
+  case $1 in
+    default)
+      build default
+      run_tests default
+      ;;
+    backends)
+      build default
+      run_backends
+      ;;
+    sanitize)
+      build asan
+      run_tests asan -LE project
+      ;;
+    tsan)
+      build tsan thread_tests
+      run_tests tsan -L threads
+      ;;
+    *)
+      build "$1"
+      run_tests "$1" -LE project
+      ;;
+  esac
+}
+
+[ $install = no ] || setup_packages
+for suite in ${suites:-default}; do
+  say "=== $suite"
+  run_suite "$suite"
+done

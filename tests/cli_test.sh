@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# The command line as a user meets it: every mistake ends in one line on standard error, the right
+# exit code, and nothing half-written. Usage: cli_test.sh PATH/TO/vitruvian
+set -u
+vitruvian=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+checks=0
+
+# expect CODE PATTERN ARGUMENT...: runs vitruvian and compares exit code and standard error.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$vitruvian" "$@" >out 2>err </dev/null
+  local got=$?
+  checks=$((checks + 1))
+  if [ "$got" -ne "$code" ] || ! grep -qE -- "$pattern" err || [ "$(wc -l <err)" -gt 2 ]; then
+    failures=$((failures + 1))
+    printf 'FAIL vitruvian %s\n  exit %d (expected %d), expected /%s/, standard error:\n' "$*" "$got" "$code" "$pattern"
+    sed 's/^/  > /' err
+  fi
+}
+
+check() { # check MESSAGE COMMAND...: the command must succeed
+  local message=$1
+  shift
+  checks=$((checks + 1))
+  if ! "$@" >/dev/null 2>&1; then
+    failures=$((failures + 1))
+    printf 'FAIL %s\n' "$message"
+  fi
+}
+
+small=(--train-size 40 --test-size 20 --epochs 1 --width 16 --depth 1 --heads 2 --batch-size 16)
+
+# Usage: exit 2.
+expect 2 "did you mean --epochs" train --epoch 3
+expect 2 "did you mean --batch-size" train --batchsize 3
+expect 2 "did you mean train" trian
+expect 2 "zzzzzzz" train --zzzzzzz
+expect 2 "epochs" train --epochs -1
+expect 2 "epochs" train --epochs 0
+expect 2 "epochs" train --epochs ten
+expect 2 "epochs" train --epochs
+expect 2 "lr" train --lr nan
+expect 2 "lr" train --lr -1
+expect 2 "lr" train --lr 0
+expect 2 "batch-size" train --batch-size 0
+expect 2 "3 heads do not divide" train --heads 3
+expect 2 "patch of 5 does not divide" train --patch-size 5
+expect 2 "patch" train --patch-size 0
+expect 2 "depth" train --depth 0
+expect 2 "threads" train --threads 100000
+expect 2 "threads" train --threads -2
+expect 2 "precision" train --precision half
+expect 2 "did you mean mnist" train --dataset mnits
+expect 2 "digits, mnist and cifar10" train --dataset imagenet
+expect 2 "machine has" train --width 100000 --heads 1 --depth 12
+expect 2 "beyond reason" train --width 99999999999
+expect 2 "dropout" train --dropout 1.5
+expect 2 "warmup" train --warmup 2
+expect 2 "train-size|training" train --train-size -3
+expect 2 "--data" train --dataset mnist
+expect 2 "weights" eval
+
+# Data: exit 3.
+mkdir empty
+expect 3 "missing.*|no such|No such" train --dataset mnist --data missing "${small[@]}"
+expect 3 "train-images-idx3-ubyte" train --dataset mnist --data empty --out run "${small[@]}"
+check "no run directory is left behind by a data error" test ! -e run
+expect 3 "data_batch_1.bin" train --dataset cifar10 --data empty
+mkdir damaged
+for part in train t10k; do
+  printf '\0\0\10\3\0\0\0\2\0\0\0\34\0\0\0\34' >damaged/$part-images-idx3-ubyte
+  printf '\0\0\10\1\0\0\0\2\1\2' >damaged/$part-labels-idx1-ubyte
+done
+expect 3 "train-images-idx3-ubyte" train --dataset mnist --data damaged "${small[@]}"
+
+# Checkpoints: exit 4.
+printf 'no weights' >noise.safetensors
+expect 4 "noise.safetensors" eval --weights noise.safetensors
+expect 4 "nowhere" eval --weights nowhere.safetensors
+
+# Everything else: exit 1.
+printf '' >file
+expect 1 "file" train --out file/run "${small[@]}"
+expect 1 "/proc" train --out /proc/run "${small[@]}"
+
+# What works.
+expect 0 "" train --out run "${small[@]}"
+check "no carriage return off a terminal" sh -c '! grep -q "$(printf "\r")" out'
+check "no escape off a terminal" sh -c '! grep -q "$(printf "\033")" out'
+check "the run says how well it did" grep -q "test accuracy" out
+check "one line of metrics an epoch" test "$(wc -l <run/metrics.jsonl)" -eq 1
+for key in epoch train_loss test_loss test_accuracy lr images_per_second seconds; do
+  check "metrics.jsonl has $key" grep -q "\"$key\":" run/metrics.jsonl
+done
+check "nothing temporary is left" test "$(find run | wc -l)" -eq 4
+expect 0 "" eval --weights run --test-size 20
+check "eval says the accuracy" grep -q "accuracy" out
+accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
+check "eval finds what train found" grep -q "test accuracy $accuracy %" <("$vitruvian" train --out again "${small[@]}")
+check "the same seed writes the same bytes" cmp run/model.safetensors again/model.safetensors
+expect 0 "" train --threads 1 --out one "${small[@]}"
+check "one thread writes the same bytes" cmp run/model.safetensors one/model.safetensors
+expect 0 "" train --threads 4 --out four "${small[@]}"
+check "four threads write the same bytes" cmp run/model.safetensors four/model.safetensors
+expect 0 "" train --seed 2 --out other "${small[@]}"
+check "another seed writes other bytes" sh -c '! cmp -s run/model.safetensors other/model.safetensors'
+expect 0 "" train --micro-batch 4 --dropout 0.1 --out micro "${small[@]}"
+expect 0 "" train --precision double --out double "${small[@]}"
+expect 0 "" eval --weights double --test-size 20
+cp run/model.safetensors first.safetensors
+expect 0 "" train --seed 3 --out run "${small[@]}"
+check "an earlier run's weights are kept" cmp first.safetensors run/model.previous.safetensors
+head -c 1000 first.safetensors >cut.safetensors
+expect 4 "cut.safetensors" eval --weights cut.safetensors
+expect 0 "" --version
+check "--version names the matrix product" grep -q "matrix product" out
+expect 0 "" train --help
+check "help names the flags" grep -q -- "--dataset" out
+
+if [ -w /dev/full ]; then
+  check "a full standard output is an error" sh -c '! "$1" --version >/dev/full' sh "$vitruvian"
+fi
+
+echo "$((checks - failures)) of $checks checks passed"
+[ "$failures" -eq 0 ]

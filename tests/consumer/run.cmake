@@ -1,0 +1,30 @@
+# Builds and runs the consumer project in one of two WAYs:
+#   find_package      installs the build in BUILD to a folder of its own and finds it there
+#   add_subdirectory  takes the sources under ROOT into its own build, with nothing optional
+cmake_minimum_required(VERSION 3.22)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  message(STATUS "${out}")
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}: ${result}")
+  endif()
+endfunction()
+
+set(here ${CMAKE_CURRENT_LIST_DIR})
+set(options -DCMAKE_CXX_COMPILER=${COMPILER})
+if(WAY STREQUAL "find_package")
+  file(REMOVE_RECURSE ${SCRATCH}) # a file that is no longer installed must not be found
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
+  list(APPEND options -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix)
+else()
+  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DVITRUVIAN_SOURCE=${ROOT} -DVITRUVIAN_SIMD=OFF
+       -DVITRUVIAN_ONEDNN=OFF -DVITRUVIAN_CBLAS=OFF -DVITRUVIAN_THREADS=OFF)
+endif()
+run(${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/build -G Ninja ${options})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run(${SCRATCH}/build/consumer)
+if(WAY STREQUAL "find_package")
+  run(${SCRATCH}/build/consumer_f64)
+endif()

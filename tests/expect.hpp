@@ -1,0 +1,25 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <string>
+
+/// The message of what `body` throws; "" and a failed check when it throws nothing.
+template <class Body>
+std::string message_of(const Body& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  FAIL_CHECK("nothing was thrown");
+  return "";
+}
+
+/// Checks that `body` throws an error whose message contains `part`.
+#define CHECK_FAILS_WITH(body, part)                              \
+  do {                                                            \
+    const std::string message = message_of([&] { (void)(body); }); \
+    CHECK_MESSAGE(message.find(part) != std::string::npos, message); \
+  } while (false)

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/array.hpp"
+#include "core/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+// Reading the golden numbers of tests/golden, whose scripts describe the layout.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace golden {
+
+using Json = nlohmann::json;
+
+inline Json read(const std::string& file) {
+  const std::string path = std::string(VITRUVIAN_TEST_DATA) + "/golden/" + file;
+  std::ifstream stream(path);
+  if (!stream) fail("{} cannot be read", path);
+  return Json::parse(stream);
+}
+
+inline double number(const Json& x) {
+  if (!x.is_string()) return x.get<double>();
+  if (x == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return x == "inf" ? std::numeric_limits<double>::infinity()
+                    : -std::numeric_limits<double>::infinity();
+}
+
+inline Array tensor(const Json& x) {
+  std::vector<double> values;
+  for (const Json& v : x.at("values")) values.push_back(number(v));
+  const auto lengths = x.at("shape").get<std::vector<std::size_t>>();
+  return array(Shape(lengths.begin(), lengths.end()), values);
+}
+
+/// max |ours - golden| / max |golden| over the finite entries (0 for two equal arrays of zeros);
+/// infinite when the shapes differ, or where one has a NaN or an infinity that the other has not.
+inline double difference(const Array& ours, const Array& golden) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (ours.shape() != golden.shape()) return infinity;
+  double worst = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < golden.size(); ++i) {
+    const auto a = static_cast<double>(ours.data()[i]);
+    const auto b = static_cast<double>(golden.data()[i]);
+    if (std::isnan(a) != std::isnan(b)) return infinity;
+    if (std::isfinite(b)) largest = std::max(largest, std::abs(b));
+    if (std::isnan(b) || a == b) continue;
+    worst = std::max(worst, std::abs(a - b));  // infinite where only one is
+  }
+  return worst == 0 ? 0 : worst / largest;
+}
+
+}  // namespace golden
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,46 @@
+# Plants one violation at a time in a small tree and expects layering.cmake to name it.
+#
+#   cmake -DSCRATCH=<empty directory> -P layering_self_test.cmake
+cmake_minimum_required(VERSION 3.22)
+
+# expect(<what the check must say, or "in the one direction"> <file> <its only line>)
+function(expect message file line)
+  file(REMOVE_RECURSE ${SCRATCH})
+  foreach(header core/array.hpp core/ops.hpp core/error.hpp core/kernels/kernels.hpp
+          core/ops/strided.hpp nn/layers.hpp vit/model.hpp datasets/dataset.hpp train/trainer.hpp
+          apps/commands.hpp tests/tools.hpp)
+    file(WRITE ${SCRATCH}/${header} "#include <vector>\n")
+  endforeach()
+  file(WRITE ${SCRATCH}/${file} "${line}\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${SCRATCH}
+                          -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/layering.cmake
+                  OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE result)
+  string(FIND "${out}" "${message}" found)
+  if(found EQUAL -1)
+    message(SEND_ERROR "${file} with ${line}: expected '${message}', got (${result}) ${out}")
+  endif()
+  if(message STREQUAL "in the one direction" AND NOT result EQUAL 0
+     OR NOT message STREQUAL "in the one direction" AND result EQUAL 0)
+    message(SEND_ERROR "${file} with ${line}: exit code ${result}")
+  endif()
+endfunction()
+
+expect("in the one direction" vit/model.cpp "#include \"nn/layers.hpp\"")
+expect("in the one direction" nn/layers.cpp "#include \"core/ops.hpp\"")
+expect("in the one direction" core/array.hpp "#include <xtensor/xarray.hpp>")
+expect("in the one direction" core/ops.cpp "#include <xtensor/xmath.hpp>")
+expect("in the one direction" train/trainer.cpp "#include \"datasets/dataset.hpp\"")
+
+expect("nn does not know it" nn/layers.cpp "#include \"vit/model.hpp\"")
+expect("nn does not know it" nn/deep/inside.hpp "  #  include <vit/model.hpp>  // anyway")
+expect("nn does not know it" nn/layers.cpp "#include \"core/ops/strided.hpp\"")
+expect("core does not know it" core/ops/linear.cpp "#include \"nn/layers.hpp\"")
+expect("core/kernels does not know it" core/kernels/gelu.cpp "#include \"core/array.hpp\"")
+expect("kernels are plain loops" core/kernels/gelu.cpp "#include <xtensor/xarray.hpp>")
+expect("vit does not know it" vit/model.cpp "#include \"datasets/dataset.hpp\"")
+expect("datasets does not know it" datasets/idx.cpp "#include \"core/ops.hpp\"")
+expect("train does not know it" train/loop.cpp "#include \"apps/commands.hpp\"")
+expect("apps does not know it" apps/train.cpp "#include \"tests/tools.hpp\"")
+expect("no such file from the root" nn/layers.cpp "#include \"../vit/model.hpp\"")
+expect("no such file from the root" vit/block.cpp "#include \"model.hpp\"")
+expect("only core/array.hpp does" nn/layers.hpp "#include <xtensor/xarray.hpp>")

@@ -1,0 +1,413 @@
+// Layers, parameters, initial values, optimizers and schedules by themselves. What PyTorch says of
+// the same is in golden_test.cpp.
+
+#include "core/error.hpp"
+#include "nn/init.hpp"
+#include "nn/layers.hpp"
+#include "nn/optim.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <type_traits>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+constexpr bool is_float = sizeof(real) == sizeof(float);
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool same(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
+}
+
+Tensor draw(const Shape& shape, std::uint64_t seed) {
+  Tensor x(zeros(shape));
+  init::normal(x, Rng(seed), 1);
+  return x;
+}
+
+struct Moment {
+  double mean, std, low, high;
+};
+
+Moment moments(const Tensor& x) {
+  const Array& a = x.value();
+  const auto n = static_cast<double>(a.size());
+  Moment m{0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto v = static_cast<double>(a.data()[i]);
+    m.mean += v / n;
+    m.low = std::min(m.low, v);
+    m.high = std::max(m.high, v);
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    m.std += std::pow(static_cast<double>(a.data()[i]) - m.mean, 2) / n;
+  }
+  m.std = std::sqrt(m.std);
+  return m;
+}
+
+// --- parameters --------------------------------------------------------------------------------
+
+TEST_CASE("a module names its parameters and their roles, absent ones included") {
+  const MultiHeadSelfAttention attn(8, 2, Rng(1), {.qkv_bias = false});
+  std::vector<std::string> seen;
+  Visitor visitor([&seen](const std::string& name, Role role, const Parameter& p) {
+    seen.push_back(name + (role == Role::weight ? " weight" : " bias") + (p ? "" : " absent"));
+  });
+  visitor.child("blocks", 3, attn);
+  CHECK(seen == std::vector<std::string>{
+                    "blocks.3.qkv.weight weight", "blocks.3.qkv.bias bias absent",
+                    "blocks.3.proj.weight weight", "blocks.3.proj.bias bias"});
+
+  std::vector<std::string> names;
+  for (const NamedParameter& p : named_parameters(attn)) names.push_back(p.name);
+  CHECK(names == std::vector<std::string>{"qkv.weight", "proj.weight", "proj.bias"});
+  CHECK(count_parameters(attn) == 8 * 24 + 8 * 8 + 8);
+
+  for (const NamedParameter& p : named_parameters(LayerNorm({4}))) CHECK(p.role == Role::norm);
+  CHECK(named_parameters(LayerNorm({4}, 1e-6, false)).empty());
+  CHECK(named_parameters(LayerNorm({4}, 1e-6, true, false)).size() == 1);
+}
+
+TEST_CASE("parameters and modules are move-only") {
+  CHECK_FALSE(std::is_copy_constructible_v<Parameter>);
+  CHECK_FALSE(std::is_copy_constructible_v<Linear>);
+  CHECK_FALSE(std::is_copy_assignable_v<MultiHeadSelfAttention>);
+  CHECK(std::is_nothrow_move_constructible_v<Parameter>);
+  CHECK(std::is_move_constructible_v<Mlp>);
+
+  Linear a(3, 2, Rng(1));
+  const Tensor handle = a.weight;
+  const Linear b = std::move(a);
+  CHECK(b.weight.tensor().node_ptr() == handle.node_ptr());
+}
+
+TEST_CASE("a clone is equal, and independent") {
+  const Mlp mlp(4, 6, Rng(1), 0.25, GELU{true});
+  under("mlp", mlp, draw({2, 4}, 1)).backward(full({2, 4}, real{1}));
+  const Mlp copy = clone(mlp);
+  const auto original = named_parameters(mlp);
+  const auto copied = named_parameters(copy);
+  REQUIRE(copied.size() == original.size());
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    CHECK(copied[i].name == original[i].name);
+    CHECK(same(copied[i].tensor.value(), original[i].tensor.value()));
+    CHECK(copied[i].tensor.grad() == nullptr);
+    init::constant(copied[i].tensor, 7);
+    CHECK_FALSE(same(copied[i].tensor.value(), original[i].tensor.value()));
+  }
+  CHECK(copy.drop1.p == 0.25);
+  CHECK(copy.act.tanh);
+
+  const MultiHeadSelfAttention attn(6, 3, Rng(1), {.qkv_bias = false, .attn_drop = 0.5, .composed = true});
+  const MultiHeadSelfAttention twin = clone(attn);
+  CHECK(twin.heads == 3);
+  CHECK(twin.attn_drop == 0.5);
+  CHECK(twin.composed);
+  CHECK_FALSE(twin.qkv.bias);
+}
+
+TEST_CASE("copy_parameters names what does not fit, and changes nothing then") {
+  const Linear a(3, 2, Rng(1));
+  const Linear b(3, 2, Rng(2), false);
+  const Linear c(4, 2, Rng(3));
+  const Array before = b.weight.value();
+  CHECK(message_of([&] { copy_parameters(a, b); }) == "copy_parameters: the target has no 'bias'");
+  CHECK(message_of([&] { copy_parameters(b, a); }) == "copy_parameters: the source has no 'bias'");
+  CHECK(message_of([&] { copy_parameters(a, c); }) ==
+        "copy_parameters: 'weight' is (2, 3) in the source and (2, 4) in the target");
+  CHECK(same(b.weight.value(), before));
+}
+
+// --- initial values ----------------------------------------------------------------------------
+
+TEST_CASE("initialisers have the moments and bounds of their distributions") {
+  const Rng rng(7);
+  const double tolerance = 0.02;  // of 40,000 draws: four standard errors of the mean and the std
+  Tensor x(zeros({200, 200}));
+
+  init::normal(x, rng, 0.5, 3);
+  CHECK(moments(x).mean == doctest::Approx(3).epsilon(tolerance));
+  CHECK(moments(x).std == doctest::Approx(0.5).epsilon(tolerance));
+
+  init::uniform(x, rng, -1, 3);
+  CHECK(moments(x).mean == doctest::Approx(1).epsilon(tolerance));
+  CHECK(moments(x).std == doctest::Approx(4 / std::sqrt(12.0)).epsilon(tolerance));
+  CHECK(moments(x).low >= -1);
+  CHECK(moments(x).high <= 3);
+
+  // The absolute cut at 2 bites when the standard deviation is 1, and not when it is .02.
+  init::truncated_normal(x, rng, 1);
+  CHECK(moments(x).std == doctest::Approx(0.87962566103423978).epsilon(tolerance));
+  CHECK(moments(x).high <= 2);
+  CHECK(moments(x).high > 1.9);
+  init::truncated_normal(x, rng, 0.02);
+  CHECK(moments(x).std == doctest::Approx(0.02).epsilon(tolerance));
+  CHECK(moments(x).high > 2 * 0.02);
+
+  init::sigma_truncated_normal(x, rng, 0.02);
+  CHECK(moments(x).std == doctest::Approx(0.02 * 0.87962566103423978).epsilon(tolerance));
+  CHECK(moments(x).high <= 2 * 0.02 * (1 + 1e-6));
+
+  // flax: after the cut, the standard deviation is sqrt(1 / fan_in).
+  init::lecun_normal(x, rng);
+  CHECK(moments(x).std == doctest::Approx(1 / std::sqrt(200.0)).epsilon(tolerance));
+  CHECK(moments(x).high <= 2 / std::sqrt(200.0) / 0.8796);
+
+  init::constant(x, 2.5);
+  CHECK(moments(x).low == 2.5);
+  CHECK(moments(x).high == 2.5);
+}
+
+TEST_CASE("bounds of the uniform initialisers are those of requirements C3") {
+  // With enough draws the largest comes within a hundredth of the bound.
+  const auto bound = [](const Tensor& x) { return moments(x).high; };
+  const Tensor qkv(zeros({192, 64}));
+  init::xavier_uniform(qkv, Rng(1), {64, 64});
+  CHECK(bound(qkv) == doctest::Approx(std::sqrt(6.0 / 128)).epsilon(0.01));
+  init::xavier_uniform(qkv, Rng(1));
+  CHECK(bound(qkv) == doctest::Approx(std::sqrt(6.0 / 256)).epsilon(0.01));
+  init::kaiming_uniform(qkv, Rng(1), std::sqrt(5.0));
+  CHECK(bound(qkv) == doctest::Approx(1 / 8.0).epsilon(0.01));
+
+  const Tensor patches(zeros({64, 3, 4, 4}));
+  CHECK(init::fans(patches).in == 48);
+  CHECK(init::fans(patches).out == 1024);
+  CHECK(message_of([] { init::xavier_uniform(Tensor(zeros({3})), Rng(1)); }) ==
+        "init: a tensor of shape (3,) has no fans: a weight (out, in, ...) was expected");
+}
+
+TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
+  const Linear layer(64, 300, Rng(5));
+  const double bound = 1.0 / 8;
+  for (const NamedParameter& p : named_parameters(layer)) {
+    CHECK(moments(p.tensor).high <= bound);
+    CHECK(moments(p.tensor).low >= -bound);
+    CHECK(moments(p.tensor).high > 0.95 * bound);
+    CHECK(moments(p.tensor).low < -0.95 * bound);
+  }
+  // Neither drawn from the same numbers, nor dependent on whether the other is drawn.
+  CHECK(layer.weight.value().data()[0] != layer.bias.value().data()[0]);
+  CHECK(same(layer.weight.value(), Linear(64, 300, Rng(5), false).weight.value()));
+  const Mlp mlp(4, 4, Rng(5));
+  CHECK_FALSE(same(mlp.fc1.weight.value(), mlp.fc2.weight.value()));
+}
+
+// --- layers ------------------------------------------------------------------------------------
+
+TEST_CASE("dropout is the identity without a generator, and a function of path and stream with one") {
+  const Dropout drop{0.5};
+  const Tensor x = draw({40, 50}, 1);
+  CHECK(drop(x).node_ptr() == x.node_ptr());
+
+  const Rng rng(3);
+  const Pass pass{.rng = &rng};
+  const auto at = [&](const char* name) { return Array(under(name, drop, x, pass).value()); };
+  CHECK(same(at("a"), at("a")));
+  CHECK_FALSE(same(at("a"), at("b")));
+  const Rng other(4);
+  CHECK_FALSE(same(at("a"), under("a", drop, x, Pass{.rng = &other}).value()));
+
+  std::size_t kept = 0;
+  const Array y = at("a");
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (y.data()[i] == 0) continue;
+    ++kept;
+    REQUIRE(y.data()[i] == 2 * x.value().data()[i]);
+  }
+  CHECK(kept > 900);  // 1,000 expected, standard deviation 22
+  CHECK(kept < 1100);
+}
+
+TEST_CASE("the dropouts of an Mlp and of attention do something, each its own mask") {
+  const Rng rng(3);
+  const Pass pass{.rng = &rng};
+  const Tensor x = draw({2, 5, 8}, 1);
+  const Mlp mlp(8, 8, Rng(1), 0.5);
+  CHECK_FALSE(same(mlp(x).value(), mlp(x, pass).value()));
+  CHECK(same(mlp(x, pass).value(), mlp(x, pass).value()));
+  for (const auto& [attn_drop, proj_drop] : {std::pair{0.5, 0.0}, std::pair{0.0, 0.5}}) {
+    const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = attn_drop, .proj_drop = proj_drop});
+    CHECK_FALSE(same(attn(x).value(), attn(x, pass).value()));
+    CHECK(same(attn(x, pass).value(), attn(x, pass).value()));
+  }
+}
+
+TEST_CASE("attention says the same under a trace, dropout included, and hands over probabilities") {
+  const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = 0.3});
+  const Tensor x = draw({3, 5, 8}, 2);
+  const Rng rng(9);
+  Trace trace;
+  const Tensor plain = under("attn", attn, x, Pass{.rng = &rng});
+  const Tensor traced = under("attn", attn, x, Pass{.rng = &rng, .trace = &trace});
+  const double tolerance = is_float ? 1e-6 : 1e-14;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(std::abs(static_cast<double>(plain.value().data()[i] - traced.value().data()[i])) < tolerance);
+  }
+  const Trace::Entry* const entry = trace.find("attn.probs");
+  REQUIRE(entry != nullptr);
+  CHECK(entry->symbols == "(B, h, T, T)");
+  const Array& probs = entry->tensor.value();
+  CHECK(probs.shape() == Shape{3, 2, 5, 5});
+  for (std::size_t row = 0; row < probs.size() / 5; ++row) {  // before dropout: rows sum to 1
+    double total = 0;
+    for (std::size_t j = 0; j < 5; ++j) total += static_cast<double>(probs.data()[row * 5 + j]);
+    CHECK(total == doctest::Approx(1).epsilon(tolerance));
+  }
+  CHECK(&trace.at("attn.probs") == &entry->tensor);
+  CHECK(trace.find("probs") == nullptr);
+  CHECK(message_of([&] { trace.at("attn.prob"); }) ==
+        "trace: nothing is called 'attn.prob'; the nearest is 'attn.probs'");
+}
+
+TEST_CASE("errors of a layer name the shapes and the module's path") {
+  const Mlp mlp(4, 6, Rng(1));
+  const Scope scope("blocks", 3);
+  const std::string message = message_of([&] { under("mlp", mlp, draw({2, 7}, 1)); });
+  CAPTURE(message);
+  CHECK(message.find("(2, 7)") != std::string::npos);
+  CHECK(message.find("(6, 4)") != std::string::npos);
+  CHECK(message.ends_with(" - in blocks.3.mlp.fc1"));
+  CHECK(message_of([] { MultiHeadSelfAttention(8, 3, Rng(1)); }) ==
+        "attention: 3 heads do not divide a width D of 8");
+}
+
+// --- optimizers --------------------------------------------------------------------------------
+
+// One parameter w = (2, -4) with gradient (0.5, 3), and one without a gradient.
+std::vector<NamedParameter> two_parameters() {
+  const Tensor w(array({2}, {2, -4}), true);
+  w.set_grad(array({2}, {0.5, 3}));
+  return {{"w", Role::weight, w}, {"idle", Role::bias, Tensor(array({1}, {5}), true)}};
+}
+
+void check_values(const std::vector<NamedParameter>& parameters, double w0, double w1) {
+  const double epsilon = is_float ? 1e-6 : 1e-15;
+  CHECK(static_cast<double>(parameters[0].tensor.value().data()[0]) == doctest::Approx(w0).epsilon(epsilon));
+  CHECK(static_cast<double>(parameters[0].tensor.value().data()[1]) == doctest::Approx(w1).epsilon(epsilon));
+  CHECK(parameters[1].tensor.value().data()[0] == 5);  // untouched: it has no gradient
+}
+
+TEST_CASE("the first steps, by hand") {
+  SUBCASE("SGD") {
+    SGD sgd(two_parameters());
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5, -4 - 0.1 * 3);
+  }
+  SUBCASE("SGD with momentum: twice the same gradient, 1 and then 1.9 of it") {
+    SGD sgd(two_parameters(), {.momentum = 0.9});
+    sgd.step(0.1);
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5 * 2.9, -4 - 0.1 * 3 * 2.9);
+  }
+  SUBCASE("SGD with Nesterov's momentum and decay") {
+    SGD sgd(two_parameters(), {.momentum = 0.9, .nesterov = true, .weight_decay = 0.5});
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 1.9 * (0.5 + 1), -4 - 0.1 * 1.9 * (3 - 2));
+  }
+  SUBCASE("Adam's first step is lr times the sign, whatever the gradient") {
+    Adam adam(two_parameters(), {.eps = 0});
+    adam.step(0.1);
+    check_values(adam.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+  SUBCASE("AdamW decays beside it") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 * 0.95 - 0.1, -4 * 0.95 - 0.1);
+  }
+  SUBCASE("AdamW spares roles") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5, .undecayed = {Role::weight}});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+}
+
+TEST_CASE("an optimizer that is given another's state goes on where that one stopped") {
+  AdamW first(two_parameters());
+  first.step(0.1);
+  AdamW second(two_parameters());
+  for (std::size_t i = 0; i < 2; ++i) {
+    second.parameters()[i].tensor.mutable_value() = first.parameters()[i].tensor.value();
+  }
+  second.set_state(first.state());
+  first.step(0.01);
+  second.step(0.01);
+  CHECK(same(first.parameters()[0].tensor.value(), second.parameters()[0].tensor.value()));
+  CHECK(first.state().at("w").t == 2);
+  CHECK(first.state().at("idle").t == 0);
+
+  auto state = first.state();
+  state.at("w").m = zeros({3});
+  CHECK(message_of([&] { second.set_state(state); }) ==
+        "optimizer: the state of 'w' has shape (3,), not (2,)");
+  auto renamed = first.state();
+  renamed.erase("w");
+  renamed["v"] = {};
+  CHECK(message_of([&] { second.set_state(renamed); }) == "optimizer: the state has no 'w'");
+}
+
+TEST_CASE("optimizers refuse what makes no sense") {
+  CHECK(message_of([] { SGD({}, {.nesterov = true}); }) == "sgd: Nesterov needs a momentum");
+  CHECK(message_of([] { AdamW({}, {.beta2 = 1}); }) == "adamw: beta2 is 1, not in [0, 1)");
+  CHECK(message_of([] { Adam({}, {.weight_decay = -1}); }) ==
+        "adam: weight decay is -1, not in [0, inf)");
+  CHECK(message_of([] {
+          const Tensor w(zeros({1}), true);
+          SGD({{"w", Role::weight, w}, {"w", Role::weight, w}});
+        }) == "optimizer: two parameters are called 'w'");
+}
+
+TEST_CASE("clipping scales all gradients by one factor, and only when they are too long") {
+  const auto parameters = two_parameters();
+  const Tensor& w = parameters[0].tensor;
+  w.set_grad(array({2}, {3, 4}));
+  CHECK(clip_grad_norm(parameters, 10) == doctest::Approx(5));
+  CHECK(same(*w.grad(), array({2}, {3, 4})));
+  CHECK(clip_grad_norm(parameters, 1) == doctest::Approx(5));
+  const double factor = 1 / (5 + 1e-6);
+  const double epsilon = is_float ? 1e-6 : 1e-14;
+  CHECK(static_cast<double>(w.grad()->data()[0]) == doctest::Approx(3 * factor).epsilon(epsilon));
+  CHECK(static_cast<double>(w.grad()->data()[1]) == doctest::Approx(4 * factor).epsilon(epsilon));
+  CHECK(clip_grad_norm({}, 1) == 0);
+
+  w.set_grad(array({2}, {std::numeric_limits<double>::quiet_NaN(), 4}));
+  CHECK(std::isnan(clip_grad_norm(parameters, std::numeric_limits<double>::infinity())));
+}
+
+// --- schedules ---------------------------------------------------------------------------------
+
+TEST_CASE("schedules at their ends") {
+  for (const auto schedule : {constant_schedule, linear_schedule, cosine_schedule}) {
+    CHECK(schedule(0, 100, 10) == doctest::Approx(0.1));
+    CHECK(schedule(9, 100, 10) == 1);
+    CHECK(schedule(10, 100, 10) == 1);
+    CHECK(schedule(0, 100, 0) == 1);
+    CHECK(schedule(5, 10, 10) == doctest::Approx(0.6));  // nothing but warm-up
+    CHECK(std::isfinite(schedule(10, 10, 10)));
+    CHECK(std::isfinite(schedule(0, 0, 0)));
+  }
+  CHECK(constant_schedule(99, 100, 10) == 1);
+  CHECK(linear_schedule(55, 100, 10) == doctest::Approx(0.5));
+  CHECK(cosine_schedule(55, 100, 10) == doctest::Approx(0.5));
+  CHECK(linear_schedule(99, 100, 10) == doctest::Approx(1.0 / 90));
+  CHECK(cosine_schedule(99, 100, 10) == doctest::Approx((1 - std::cos(std::acos(-1.0) / 90)) / 2));
+  for (const std::size_t after : {100, 1000}) {
+    CHECK(linear_schedule(after, 100, 10) == 0);
+    CHECK(cosine_schedule(after, 100, 10) == doctest::Approx(0));
+  }
+}
+
+}  // namespace
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,315 @@
+// Weights in a file: what is written comes back, what is wrong is refused in one clear line, and
+// nothing half-written stays behind.
+
+#include "core/error.hpp"
+#include "core/safe_file.hpp"
+#include "nn/layers.hpp"
+#include "nn/safetensors.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of this test, gone when it ends.
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "vitruvian-safetensors-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Failure {
+  std::string message;
+  Exit exit = Exit::ok;
+};
+
+template <class F>
+Failure failure_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return {error.what(), error.exit()};
+  }
+  return {};
+}
+
+// The bytes of a file with this header and so many bytes of data.
+std::string bytes_of(const std::string& header, std::size_t data) {
+  const std::uint64_t length = header.size();
+  std::string bytes(sizeof length, '\0');
+  std::memcpy(bytes.data(), &length, sizeof length);
+  return bytes + header + std::string(data, 'x');
+}
+
+Failure parse_failure(const std::string& bytes) {
+  return failure_of([&] { static_cast<void>(parse_safetensors(bytes, "f")); });
+}
+
+TEST_CASE("what is saved comes back, bit for bit") {
+  const Folder folder;
+  const Mlp model(3, 5, Rng(1));
+  model.fc1.weight.tensor().mutable_value().data()[0] = std::numeric_limits<real>::quiet_NaN();
+  model.fc1.weight.tensor().mutable_value().data()[1] = -real{0};
+  model.fc1.weight.tensor().mutable_value().data()[2] = std::numeric_limits<real>::denorm_min();
+  const Metadata metadata{{"note", "\"quoted\", \xC3\xA9 and\nlines"}, {"empty", ""}};
+  save(model, folder.file("m.safetensors"), metadata);
+
+  const Mlp other(3, 5, Rng(2));
+  CHECK(load(other, folder.file("m.safetensors")) == metadata);
+  const auto a = named_parameters(model);
+  const auto b = named_parameters(other);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CAPTURE(a[i].name);
+    const Array& x = a[i].tensor.value();
+    CHECK(std::memcmp(x.data(), b[i].tensor.value().data(), x.size() * sizeof(real)) == 0);
+  }
+  CHECK(folder.files() == std::vector<std::string>{"m.safetensors"});
+}
+
+TEST_CASE("the bytes are those of the format, and the same every time") {
+  const Folder folder;
+  const std::vector<NamedParameter> parameters{
+      {"b", Role::bias, Tensor(array({2}, {1, 2}), true)},
+      {"a", Role::weight, Tensor(array({1, 0}, {}), true)},
+      {"c", Role::bias, Tensor(scalar(real{3}), true)}};
+  save(parameters, folder.file("1"), {{"k", "v"}});
+  const std::vector<NamedParameter> reversed(parameters.rbegin(), parameters.rend());
+  save(reversed, folder.file("2"), {{"k", "v"}});
+  const std::string bytes = content(folder.file("1"));
+  CHECK(bytes == content(folder.file("2")));
+
+  const std::size_t w = sizeof(real);
+  const std::string type = w == 4 ? "F32" : "F64";
+  std::string header = fmt::format(
+      R"({{"__metadata__":{{"k":"v"}},"a":{{"data_offsets":[0,0],"dtype":"{0}","shape":[1,0]}},)"
+      R"("b":{{"data_offsets":[0,{1}],"dtype":"{0}","shape":[2]}},)"
+      R"("c":{{"data_offsets":[{1},{2}],"dtype":"{0}","shape":[]}}}})", type, 2 * w, 3 * w);
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  CHECK(length == header.size());
+  CHECK(bytes.substr(8, length) == header);
+  CHECK(bytes.size() == 8 + length + 3 * w);
+  real last = 0;
+  std::memcpy(&last, bytes.data() + bytes.size() - w, w);
+  CHECK(last == 3);
+}
+
+TEST_CASE("either precision is read") {
+  const double values[] = {0.1, -2.5};
+  std::string bytes = bytes_of(R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(values), sizeof values);
+  const Safetensors file = parse_safetensors(bytes, "f");
+  const Tensor x(zeros({2}), true);
+  load({{"x", Role::weight, x}}, file);
+  CHECK(x.value().data()[0] == static_cast<real>(0.1));
+  CHECK(file.at("x")[1] == -2.5);
+  CHECK(failure_of([&] { static_cast<void>(file.at("xx")); }).message ==
+        "f: it has no tensor 'xx'; the nearest is 'x'");
+
+  const float single = 0.1F;
+  bytes = bytes_of(R"({"x":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   )", 0);
+  bytes.append(reinterpret_cast<const char*>(&single), sizeof single);
+  CHECK(parse_safetensors(bytes, "f").at("x")[0] == static_cast<double>(single));
+}
+
+TEST_CASE("malformed files are refused in one line that says why") {
+  struct Row {
+    std::string bytes;
+    const char* message;
+  };
+  const std::string x4 = R"("x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  const Row rows[] = {
+      {"", "f: 0 bytes are too few for a safetensors file"},
+      {std::string("\x02\0\0", 3), "f: 3 bytes are too few for a safetensors file"},
+      {std::string("\x40\0\0\0\0\0\0\0{}", 10),
+       "f: its header has 64 bytes, but only 2 follow: the file is cut short"},
+      {std::string(16, '\xFF'),
+       "f: it promises a header of 18446744073709551615 bytes, above 16777216: not a safetensors file?"},
+      {bytes_of("", 0), "f: in its header, it is not valid JSON at byte 1"},
+      {bytes_of("[]", 0), "f: in its header, an array stands where an object was expected"},
+      {bytes_of("{", 0), "f: in its header, it is not valid JSON at byte 2"},
+      {bytes_of("{} {}", 0), "f: in its header, it is not valid JSON at byte 4"},
+      {bytes_of("{\"\xFF\":1}", 0), "f: in its header, it is not valid JSON at byte 3"},
+      {bytes_of("{" + x4 + "," + x4 + "}", 4), "f: in its header, the name 'x' comes twice"},
+      {bytes_of(R"({"x":3})", 0), "f: in its header, a number stands in 'x' where none was expected"},
+      {bytes_of(R"({"x":{"dtype":"F32","dtype":"F64","shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has two 'dtype'"},
+      {bytes_of(R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has dtype 'I8'; F32 and F64 are known"},
+      {bytes_of(R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4), "f: in its header, 'x' has no dtype"},
+      {bytes_of(R"({"x":{"dtype":"F32","data_offsets":[0,4]}})", 4), "f: in its header, 'x' has no shape"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[1]}})", 4),
+       "f: in its header, 'x' has no data_offsets [begin, end]"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4]}})", 4),
+       "f: in its header, 'x' has no data_offsets [begin, end]"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, a negative number stands in 'x' where none was expected"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4),
+       "f: in its header, a number that is not whole, or too large stands in 'x' where none was expected"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4),
+       "f: in its header, an array stands in 'x' where none was expected"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has more than 16 axes"},
+      {bytes_of(R"({"__metadata__":{"a":1}})", 0),
+       "f: in its header, __metadata__ holds a number, not only strings"},
+      {bytes_of(R"({"__metadata__":{"a":"1","a":"2"}})", 0),
+       "f: in its header, the __metadata__ 'a' comes twice"},
+      {bytes_of("{" + x4 + "}", 3), "f: 'x' lies at bytes [0, 4) of 3: the file is cut short or wrong"},
+      {bytes_of("{" + x4 + "}", 5), "f: the last 1 bytes belong to nobody"},
+      {bytes_of("{}", 5), "f: the last 5 bytes belong to nobody"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4),
+       "f: 'x' lies at bytes [4, 0) of 4: the file is cut short or wrong"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4),
+       "f: 'x' of shape (2) needs 8 bytes but has 4"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+       "f: the shape of 'x' (4294967296, 4294967296) overflows"},
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+       "f: the shape of 'x' (0, 4294967296, 4294967296) overflows"},
+      {bytes_of("{" + x4 + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: 'x' and 'y' overlap"},
+      {bytes_of("{" + x4 + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
+       "f: bytes [4, 8) before 'y' belong to nobody"},
+  };
+  for (const Row& row : rows) {
+    const Failure failure = parse_failure(row.bytes);
+    CHECK(failure.message == row.message);
+    CHECK(failure.exit == Exit::checkpoint);
+  }
+}
+
+TEST_CASE("every truncation and every flipped bit of a file is refused or harmless") {
+  const Folder folder;
+  save(Linear(2, 2, Rng(1)), folder.file("m"), {{"k", "v"}});
+  const std::string good = content(folder.file("m"));
+  for (std::size_t n = 0; n < good.size(); ++n) {
+    CHECK(parse_failure(good.substr(0, n)).exit == Exit::checkpoint);
+  }
+  const std::size_t data = 6 * sizeof(real);
+  for (std::size_t bit = 0; bit < 8 * (good.size() - data); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    // A flip in a name or a string may leave a good file of something else; nothing may crash, and
+    // what is read has as many bytes as the file.
+    try {
+      std::size_t total = 0;
+      for (const StoredTensor& t : parse_safetensors(bad, "f").tensors) total += t.bytes.size();
+      CHECK(total == data);
+    } catch (const Error& error) {
+      CHECK(error.exit() == Exit::checkpoint);
+    }
+  }
+}
+
+TEST_CASE("a file that cannot be read says so") {
+  const Folder folder;
+  const auto reading = [&](const std::string& path) {
+    return failure_of([&] { static_cast<void>(read_safetensors(path)); });
+  };
+  CHECK(reading(folder.file("absent")).message ==
+        folder.file("absent") + ": cannot be read: No such file or directory");
+  CHECK(reading(folder.path.string()).message == folder.path.string() + ": it is not a regular file");
+  CHECK(reading("/dev/zero").message == "/dev/zero: it is not a regular file");
+  CHECK(reading("/dev/zero").exit == Exit::checkpoint);
+}
+
+TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") {
+  const Folder folder;
+  const std::string path = folder.file("m");
+  save(Linear(3, 2, Rng(1)), path);
+  const auto loading = [&](const auto& model) {
+    const Array before = named_parameters(model)[0].tensor.value();
+    const Failure failure = failure_of([&] { static_cast<void>(load(model, path)); });
+    CHECK(failure.exit == Exit::checkpoint);
+    CHECK(named_parameters(model)[0].tensor.value() == before);
+    return failure.message;
+  };
+  CHECK(loading(Linear(3, 2, Rng(2), false)) == path + ": it has 'bias', which the model does not know");
+  CHECK(loading(Linear(2, 3, Rng(2))) ==
+        path + ": 'weight' is (2, 3), not (3, 2), 'bias' is (2,), not (3,)");
+  CHECK(loading(Mlp(3, 2, Rng(2))) ==
+        path + ": it lacks 'fc1.weight', 'fc1.bias', 'fc2.weight' and 1 more");
+}
+
+TEST_CASE("a file that cannot be written says so, and leaves no trace") {
+  const Folder folder;
+  const auto writing = [&](const std::string& path) {
+    const Failure failure = failure_of([&] { write_file_safely(path, "new"); });
+    CHECK(failure.exit == Exit::failure);
+    return failure.message;
+  };
+  const std::string missing = folder.file("no/such/folder/file");
+  CHECK(writing(missing) == missing + ": cannot be written: No such file or directory");
+  write_file_safely(folder.file("old"), "old");
+  const std::string beneath = folder.file("old") + "/file";
+  CHECK(writing(beneath) == beneath + ": cannot be written: Not a directory");
+  CHECK(writing(folder.path.string()) ==
+        folder.path.string() + ": cannot be written: it is not a regular file");
+  CHECK(writing("/dev/null") == "/dev/null: cannot be written: it is not a regular file");
+  CHECK(writing("/proc/vitruvian").starts_with("/proc/vitruvian: cannot be written: "));
+  CHECK(folder.files() == std::vector<std::string>{"old"});
+}
+
+TEST_CASE("when the disk is full, the old file stays and the temporary one goes") {
+  const Folder folder;
+  const std::string path = folder.file("weights");
+  write_file_safely(path, "old");
+  // A limit on the size of files is the full disk that needs no disk.
+  auto* const before = std::signal(SIGXFSZ, SIG_IGN);
+  ::rlimit limit = {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const ::rlimit small{1000, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const Failure failure = failure_of([&] { write_file_safely(path, std::string(5000, 'n')); });
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::signal(SIGXFSZ, before);
+  CHECK(failure.message == path + ": cannot be written: File too large");
+  CHECK(content(path) == "old");
+  CHECK(folder.files() == std::vector<std::string>{"weights"});
+}
+
+TEST_CASE("writing replaces a file, keeps a link a link, and works in the current folder") {
+  const Folder folder;
+  write_file_safely(folder.file("real"), "old");
+  fs::create_symlink("real", folder.path / "link");
+  write_file_safely(folder.file("link"), {"n", "", "ew"});
+  CHECK(content(folder.file("real")) == "new");
+  CHECK(fs::is_symlink(folder.path / "link"));
+  const fs::path here = fs::current_path();
+  fs::current_path(folder.path);
+  write_file_safely("plain", "x");
+  fs::current_path(here);
+  CHECK(folder.files() == std::vector<std::string>{"link", "plain", "real"});
+}
+
+}  // namespace
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# Tests what scripts/start.sh and scripts/test.sh do about packages, on systems that are pretended:
+# the commands they call are stand-ins in a folder at the head of PATH that write down each call.
+# shellcheck disable=SC2016 # the stand-ins expand their own variables
+set -uo pipefail
+
+scratch=$(mktemp -d)
+trap 'rm -rf "${scratch:?}"' EXIT
+root="$scratch/a checkout"
+mkdir -p "$root/build/bin"
+cp -r "$(dirname "${BASH_SOURCE[0]}")/../scripts" "$root"
+failures=0
+
+fail() {
+  printf 'FAIL %s: %s\n--- output\n%s\n--- calls\n%s\n' "$name" "$1" "$output" "$calls"
+  failures=$((failures + 1))
+}
+expect_status() { [ "$status" = "$1" ] || fail "exit code $status, expected $1"; }
+expect() { case $output in *"$1"*) ;; *) fail "does not say: $1" ;; esac; }
+expect_call() { case $calls in *"$1"*) ;; *) fail "does not call: $1" ;; esac; }
+expect_no_call() { case $calls in *"$1"*) fail "calls: $1" ;; esac; }
+
+stand_in() { # stand_in COMMAND BODY
+  printf '#!/bin/bash\necho "%s $*" >>"%s/calls"\n%s\n' "$1" "$scratch" "$2" >"$scratch/bin/$1"
+  chmod +x "$scratch/bin/$1"
+}
+
+# A Debian 12 with every package, for root, where builds and tests succeed.
+pretend() {
+  name=$1
+  rm -rf "${scratch:?}/bin"
+  mkdir "$scratch/bin"
+  : >"$scratch/calls"
+  printf 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian 12"\n' >"$scratch/os-release"
+  stand_in uname 'echo Linux'
+  stand_in id 'echo 0'
+  stand_in dpkg-query 'echo installed'
+  stand_in apt-cache 'exit 0'
+  stand_in apt-get 'exit 0'
+  stand_in sudo '[ "$1" = -n ] && shift; "$@"'
+  stand_in g++ ''
+  stand_in ninja ''
+  stand_in cmake 'exit 0'
+  stand_in ctest 'echo "100% tests passed"'
+  stand_in vitruvian 'echo "test accuracy 98.00 %"'
+  mv "$scratch/bin/vitruvian" "$root/build/bin"
+}
+
+run() { # run SCRIPT [ARGUMENT...]: from another folder, with nobody at the terminal
+  output=$(cd / && VITRUVIAN_OS_RELEASE="$scratch/os-release" PATH="$scratch/bin:$PATH" \
+    bash "$root/scripts/$1" "${@:2}" </dev/null 2>&1)
+  status=$?
+  calls=$(cat "$scratch/calls")
+}
+
+pretend "everything is there"
+run test.sh
+expect_status 0
+expect_no_call apt-
+expect_no_call sudo
+expect_call "cmake --preset default"
+expect_call "ctest --preset default"
+case $output in *"100% tests passed") ;; *) fail "does not end with ctest's summary" ;; esac
+
+pretend "training"
+run start.sh --epochs 2
+expect_status 0
+expect_call "cmake --build --preset default --target vitruvian"
+expect_call "vitruvian train --out $root/runs/digits-"
+expect_call " --epochs 2"
+expect "test accuracy 98.00 %"
+expect "vitruvian eval --weights runs/digits-"
+
+pretend "training into a folder of the user's"
+run start.sh --out mine
+expect_status 0
+expect_call "vitruvian train --out mine"
+
+pretend "a training that fails"
+printf 'exit 3\n' >>"$root/build/bin/vitruvian"
+run start.sh
+expect_status 3
+case $output in *"Try next"*) fail "goes on" ;; esac
+
+pretend "root on a fresh machine"
+stand_in dpkg-query 'case $* in *libfmt-dev | *libdnnl-dev) exit 1 ;; *) echo installed ;; esac'
+run test.sh
+expect_status 0
+expect "Missing packages: libfmt-dev libdnnl-dev"
+expect_call "apt-get install -y -qq --no-install-recommends libfmt-dev libdnnl-dev"
+expect_no_call sudo
+
+pretend "a processor without oneDNN"
+stand_in dpkg-query 'case $* in *libfmt-dev | *libdnnl-dev) exit 1 ;; *) echo installed ;; esac'
+stand_in apt-cache 'exit 100'
+run test.sh
+expect_status 0
+expect_call "apt-get install -y -qq --no-install-recommends libfmt-dev"
+expect_no_call "recommends libfmt-dev libdnnl-dev"
+
+pretend "a processor without oneDNN, everything else there"
+stand_in dpkg-query 'case $* in *libdnnl-dev) exit 1 ;; *) echo installed ;; esac'
+stand_in apt-cache 'exit 100'
+run test.sh
+expect_status 0
+expect_no_call apt-get
+
+pretend "a user whom sudo asks for no password"
+stand_in id 'echo 1000'
+stand_in dpkg-query 'case $* in *libfmt-dev) exit 1 ;; *) echo installed ;; esac'
+run test.sh
+expect_status 0
+expect_call "sudo env DEBIAN_FRONTEND=noninteractive apt-get install"
+
+pretend "a user whom sudo would ask"
+stand_in id 'echo 1000'
+stand_in dpkg-query 'case $* in *libfmt-dev) exit 1 ;; *) echo installed ;; esac'
+stand_in sudo 'exit 1'
+run start.sh
+expect_status 1
+expect "apt-get install --no-install-recommends libfmt-dev"
+expect_no_call apt-get
+expect_no_call "cmake --build"
+
+pretend "a package that cannot be installed"
+stand_in dpkg-query 'case $* in *libfmt-dev) exit 1 ;; *) echo installed ;; esac'
+stand_in apt-get '[ "$1" != install ]'
+run test.sh
+[ "$status" != 0 ] || fail "succeeds"
+expect_no_call "cmake --build"
+
+pretend "a failed build"
+stand_in cmake '[ "$1" = --preset ]'
+run test.sh
+[ "$status" != 0 ] || fail "succeeds"
+expect_no_call "ctest --preset"
+
+pretend "failed tests"
+stand_in ctest 'exit 8'
+run test.sh
+[ "$status" != 0 ] || fail "succeeds"
+
+for system in 'ID=fedora\nPRETTY_NAME="Fedora 43"' 'ID=debian\nVERSION_ID="11"' \
+  'ID=ubuntu\nVERSION_ID="22.04"'; do
+  for script in start.sh test.sh; do
+    pretend "$script on $system"
+    printf '%b\n' "$system" >"$scratch/os-release"
+    run $script
+    expect_status 1
+    expect "libxtensor-dev"
+    expect "https://formulae.brew.sh"
+    expect "scripts/$script --no-install"
+    expect_no_call cmake
+  done
+done
+
+pretend "packages brought by hand"
+printf 'ID=fedora\n' >"$scratch/os-release"
+run test.sh --no-install
+expect_status 0
+expect_call "ctest --preset default"
+
+pretend "Ubuntu 24.04"
+printf 'ID=ubuntu\nVERSION_ID="24.04"\n' >"$scratch/os-release"
+run test.sh
+expect_status 0
+
+pretend "macOS with one formula missing"
+stand_in uname 'echo Darwin'
+stand_in brew 'case $* in "list --versions fmt") exit 1 ;; esac'
+run test.sh
+expect_status 0
+expect_call "brew install fmt"
+expect_no_call apt-
+
+for script in start.sh test.sh; do
+  pretend "$script --help"
+  run $script --help
+  expect_status 0
+  expect "usage: scripts/$script"
+  expect_no_call cmake
+done
+
+pretend "an option that does not exist"
+run test.sh --sanitise
+expect_status 2
+expect "there is no option --sanitise"
+
+pretend "every matrix product"
+run test.sh --backends
+expect_status 0
+expect "VITRUVIAN_GEMM=packed"
+expect "VITRUVIAN_GEMM=onednn"
+expect "VITRUVIAN_GEMM=cblas"
+
+pretend "two suites"
+run test.sh --sanitize --tsan
+expect_status 0
+expect_call "ctest --preset asan"
+expect_call "cmake --build --preset tsan --target thread_tests"
+expect_call "-L threads"
+
+if [ $failures -gt 0 ]; then
+  printf '%d expectations failed\n' $failures
+  exit 1
+fi
+echo "the scripts did what they should"

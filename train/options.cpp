@@ -1,0 +1,101 @@
+#include "train/options.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+#include "train/progress.hpp"
+
+#include <nlohmann/json.hpp>
+
+#if __has_include(<unistd.h>)
+#include <unistd.h>
+#endif
+
+namespace vitruvian {
+namespace {
+
+// 0 where the system does not say.
+std::uint64_t physical_memory() {
+#ifdef _SC_PHYS_PAGES
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long bytes = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && bytes > 0) return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes);
+#endif
+  return 0;
+}
+
+void check_at_least_one(const char* name, std::size_t value) {
+  if (value == 0) fail(Exit::usage, "{} must be at least 1", name);
+}
+
+}  // namespace
+
+std::size_t bytes_per_real(Precision precision) { return precision == Precision::float32 ? 4 : 8; }
+
+void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std::string& purpose) {
+  const std::uint64_t memory = physical_memory();
+  if (memory != 0 && bytes > memory) {
+    fail(Exit::usage, "a model of {} parameters needs about {} {}; this machine has {}",
+         model.parameters(), human_bytes(bytes), purpose, human_bytes(memory));
+  }
+}
+
+TrainOptions default_options(const std::string& dataset) {
+  TrainOptions options;
+  options.dataset = dataset;
+  if (dataset == "mnist") {
+    options.epochs = 15;
+  } else if (dataset == "cifar10") {
+    ViTConfig& model = options.model;
+    model.C = 3;
+    model.H = model.W = 32;
+    model.P = 4;
+    model.D = 128;
+    model.L = 6;
+    model.M = 512;
+    options.epochs = 20;
+  } else if (dataset != "digits") {
+    const std::string near = nearest(dataset, {"digits", "mnist", "cifar10"});
+    fail(Exit::usage, "there is no data set '{}'{}", dataset,
+         near.empty() ? "; there are digits, mnist and cifar10"
+                      : fmt::format("; did you mean {}?", near));
+  }
+  return options;
+}
+
+void TrainOptions::validate() const {
+  model.validate();
+  check_at_least_one("--epochs", epochs);
+  check_at_least_one("--batch-size", batch_size);
+  if (epochs > 1'000'000) fail(Exit::usage, "--epochs {} is beyond reason (at most 1000000)", epochs);
+  if (!(lr > 0 && lr <= 100)) fail(Exit::usage, "--lr {} is not between 0 and 100", lr);
+  if (!(weight_decay >= 0 && weight_decay <= 100)) {
+    fail(Exit::usage, "--weight-decay {} is not between 0 and 100", weight_decay);
+  }
+  if (!(warmup >= 0 && warmup <= 1)) fail(Exit::usage, "--warmup {} is not a share between 0 and 1", warmup);
+  if (!(clip >= 0 && clip <= 1e9)) fail(Exit::usage, "--clip {} is not a norm (0 means none)", clip);
+  if (!(label_smoothing >= 0 && label_smoothing < 1)) {
+    fail(Exit::usage, "--label-smoothing {} is not in [0, 1)", label_smoothing);
+  }
+}
+
+std::string TrainOptions::to_json() const {
+  nlohmann::ordered_json json;
+  json["dataset"] = dataset;
+  json["data"] = data;
+  json["train_size"] = train_size;
+  json["test_size"] = test_size;
+  json["model"] = nlohmann::ordered_json::parse(model.to_json());
+  json["epochs"] = epochs;
+  json["batch_size"] = batch_size;
+  json["micro_batch"] = micro_batch;
+  json["lr"] = lr;
+  json["weight_decay"] = weight_decay;
+  json["warmup"] = warmup;
+  json["clip"] = clip;
+  json["label_smoothing"] = label_smoothing;
+  json["seed"] = seed;
+  json["precision"] = precision == Precision::float32 ? "float" : "double";
+  return json.dump(2) + "\n";
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,131 @@
+#include "train/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#if __has_include(<unistd.h>)
+#include <sys/ioctl.h>
+#include <unistd.h>
+#endif
+
+namespace vitruvian {
+namespace {
+
+constexpr std::chrono::milliseconds redraw{100};
+constexpr std::chrono::seconds interval{10};
+
+bool is_terminal([[maybe_unused]] std::FILE* file) {
+#if __has_include(<unistd.h>)
+  return isatty(fileno(file)) != 0;
+#else
+  return false;
+#endif
+}
+
+std::size_t columns_of([[maybe_unused]] std::FILE* file) {
+#if __has_include(<unistd.h>)
+  winsize size{};
+  if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+#endif
+  return 80;
+}
+
+bool wants_colour() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  return (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+}  // namespace
+
+std::string clock_time(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
+  const auto s = static_cast<long>(std::lround(seconds));
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::string_view units[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 || value >= 9.95 ? fmt::format("{:.0f} {}", value, units[unit])
+                                    : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+Progress::Progress(std::FILE* out)
+    : out_(out), terminal_(is_terminal(out)), colour_(terminal_ && wants_colour()), last_(Clock::now()) {}
+
+Progress::~Progress() { clear_bar(); }
+
+void Progress::clear_bar() {
+  if (!bar_shown_) return;
+  std::fputs("\r\033[K", out_);
+  std::fflush(out_);
+  bar_shown_ = false;
+}
+
+void Progress::started(const RunStart& start) {
+  fmt::print(out_, "model    {}: {} parameters, about {} to train\n", start.model, start.parameters,
+             human_bytes(start.training_bytes));
+  fmt::print(out_, "data     {}: {} images to train on, {} to test\n", start.dataset,
+             start.train_images, start.test_images);
+  fmt::print(out_, "run      {} epochs, {} steps\n", start.epochs, start.steps);
+  std::fflush(out_);
+  last_ = Clock::now();
+}
+
+std::string Progress::line(const StepReport& s) {
+  return fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.0f} img/s  ETA {}",
+                     s.epoch, s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm,
+                     s.images_per_second, clock_time(s.seconds_left));
+}
+
+std::string Progress::bar(const StepReport& s, std::size_t columns) {
+  const std::string text = " " + line(s);
+  const std::size_t width = columns > text.size() + 8 ? std::min<std::size_t>(columns - text.size() - 3, 24) : 0;
+  if (width == 0) return text.substr(1, columns > 1 ? columns - 1 : 0);
+  const std::size_t done = s.steps == 0 ? 0 : width * s.step / s.steps;
+  return fmt::format("[{}{}]{}", std::string(done, '='), std::string(width - done, ' '), text);
+}
+
+void Progress::stepped(const StepReport& step) {
+  const auto now = Clock::now();
+  if (terminal_) {
+    if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
+    fmt::print(out_, "\r\033[K{}", bar(step, columns_of(out_)));
+    bar_shown_ = true;
+  } else {
+    if (now - last_ < interval) return;
+    fmt::print(out_, "{}\n", line(step));
+  }
+  std::fflush(out_);
+  last_ = now;
+}
+
+std::string Progress::line(const EpochReport& e) {
+  return fmt::format("epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",
+                     e.epoch, e.epochs, e.train_loss, e.test_loss, 100 * e.test_accuracy,
+                     e.images_per_second, clock_time(e.seconds));
+}
+
+void Progress::finished_epoch(const EpochReport& epoch) {
+  clear_bar();
+  if (colour_ && epoch.epoch == epoch.epochs) {
+    fmt::print(out_, "\033[1m{}\033[0m\n", line(epoch));
+  } else {
+    fmt::print(out_, "{}\n", line(epoch));
+  }
+  std::fflush(out_);
+  last_ = Clock::now();
+}
+
+}  // namespace vitruvian

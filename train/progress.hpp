@@ -1,0 +1,45 @@
+#pragma once
+
+#include "train/report.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace vitruvian {
+
+/// Prints how a run goes. On a terminal: a bar that is redrawn in place, with the time left. Elsewhere
+/// (a file, a pipe, CI): one plain line every `interval`, no carriage returns. One line an epoch in
+/// both. Colours only on a terminal, and not with NO_COLOR set or TERM=dumb.
+class Progress : public Observer {
+ public:
+  explicit Progress(std::FILE* out = stdout);
+  ~Progress() override;
+
+  void started(const RunStart& start) override;
+  void stepped(const StepReport& step) override;
+  void finished_epoch(const EpochReport& epoch) override;
+
+  /// The two texts, for whoever wants to test or print them otherwise.
+  static std::string bar(const StepReport& step, std::size_t columns);
+  static std::string line(const StepReport& step);
+  static std::string line(const EpochReport& epoch);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void clear_bar();
+
+  std::FILE* out_;
+  bool terminal_;
+  bool colour_;
+  bool bar_shown_ = false;
+  Clock::time_point last_;
+};
+
+/// "1:02:03", "2:03" or "0:03"; "-" for what is no time.
+std::string clock_time(double seconds);
+/// "824 KB", "1.3 GB": powers of 1000.
+std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace vitruvian

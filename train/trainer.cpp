@@ -1,0 +1,216 @@
+#include "train/trainer.hpp"
+
+#include "core/error.hpp"
+#include "core/ops.hpp"
+#include "datasets/batch.hpp"
+#include "datasets/dataset.hpp"
+#include "nn/optim.hpp"
+#include "train/run_directory.hpp"
+#include "train/step.hpp"
+#include "train/weights.hpp"
+#include "vit/model.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The built-in digits are one data set, whatever seed a run has: results can be compared.
+constexpr std::uint64_t digits_seed = 1;
+
+Source source_of(const TrainOptions& options) {
+  return {options.dataset, options.data, digits_seed, options.train_size, options.test_size};
+}
+
+void check_shapes(const ViTConfig& model, const Dataset& data) {
+  if (model.C != data.channels || model.H != data.height || model.W != data.width ||
+      model.K != data.classes) {
+    fail(Exit::data, "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
+         data.name, data.channels, data.height, data.width, data.classes, model.C, model.H, model.W,
+         model.K);
+  }
+}
+
+MicroBatch micro_batch(const Dataset& data, std::span<const std::size_t> indices, const Rng& rng) {
+  Array images = empty({indices.size(), data.channels, data.height, data.width});
+  normalised_images(data, indices, images.data());
+  return {std::move(images), batch_labels(data, indices), rng};
+}
+
+struct Score {
+  double loss = 0;
+  double accuracy = 0;
+};
+
+Score score(const VisionTransformer& model, const Dataset& data, std::size_t batch_size) {
+  const NoGrad no_grad;
+  const std::vector<std::size_t> order = natural_order(data.size());
+  double loss = 0;
+  std::size_t correct = 0;
+  for (const auto indices : batches(order, batch_size)) {
+    const MicroBatch batch = micro_batch(data, indices, Rng(0));
+    const Tensor logits = model(batch.images);
+    const Tensor sum = cross_entropy(logits, batch.labels, 0, Reduction::sum);
+    loss += static_cast<double>(sum.item());
+    correct += count_correct(logits.value(), batch.labels);
+  }
+  const auto n = static_cast<double>(data.size());
+  return {loss / n, static_cast<double>(correct) / n};
+}
+
+std::string describe(const ViTConfig& c) {
+  return fmt::format("ViT {} x {} x {}, P {}, D {}, L {}, h {}, M {}", c.H, c.W, c.C, c.P, c.D, c.L,
+                     c.h, c.M);
+}
+
+// One run: what its epochs share.
+class Run {
+ public:
+  Run(const TrainOptions& options, const Split& data, Observer& observer)
+      : options_(options),
+        data_(data),
+        observer_(observer),
+        rng_(options.seed),
+        model_(options.model, rng_.fork("weights")),
+        optimizer_(named_parameters(model_), adamw_options(options)),
+        steps_an_epoch_((data.train.size() + options.batch_size - 1) / options.batch_size),
+        steps_(options.epochs * steps_an_epoch_),
+        warmup_(static_cast<std::size_t>(std::lround(options.warmup * static_cast<double>(steps_)))) {}
+
+  [[nodiscard]] const VisionTransformer& model() const { return model_; }
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+
+  EpochReport epoch(std::size_t epoch) {
+    const std::vector<std::size_t> order = epoch_order(data_.train.size(), rng_.fork("order"), epoch);
+    const auto begin = Clock::now();
+    EpochReport report;
+    std::size_t seen = 0;
+    for (const auto indices : batches(order, options_.batch_size)) {
+      const StepReport step = this->step(epoch, indices);
+      seen += indices.size();
+      report.train_loss += step.loss * static_cast<double>(indices.size());
+      report.grad_norm += step.grad_norm;
+      report.lr = step.lr;
+    }
+    const double training_seconds = seconds_since(begin);
+    const Score test = score(model_, data_.test, 256);
+    report.epoch = epoch;
+    report.epochs = options_.epochs;
+    report.train_loss /= static_cast<double>(seen);
+    report.train_accuracy = static_cast<double>(std::exchange(correct_, 0)) / static_cast<double>(seen);
+    report.grad_norm /= static_cast<double>(steps_an_epoch_);
+    report.test_loss = test.loss;
+    report.test_accuracy = test.accuracy;
+    report.images_per_second = static_cast<double>(seen) / training_seconds;
+    report.seconds = seconds_since(start_);
+    return report;
+  }
+
+ private:
+  static AdamWOptions adamw_options(const TrainOptions& options) {
+    AdamWOptions result;
+    result.weight_decay = options.weight_decay;
+    result.undecayed = all_but_weights;
+    return result;
+  }
+
+  [[nodiscard]] double clip() const {
+    return options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity();
+  }
+
+  StepReport step(std::size_t epoch, std::span<const std::size_t> indices) {
+    const auto begin = Clock::now();
+    const double lr = options_.lr * cosine_schedule(step_, steps_, warmup_);
+    const std::size_t part = options_.micro_batch == 0 ? indices.size() : options_.micro_batch;
+    std::vector<MicroBatch> parts;
+    for (const auto images : batches(indices, part)) {
+      parts.push_back(micro_batch(data_.train, images, rng_.fork("dropout", {step_, parts.size()})));
+    }
+    const StepResult result = compute_gradients(model_, parts, options_.label_smoothing);
+    const double norm = clip_grad_norm(optimizer_.parameters(), clip());
+    if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
+      fail(Exit::failure, "training broke down: loss {}, gradient norm {} at step {} of {} (epoch {}, "
+           "lr {:.2e}); a smaller --lr or a longer --warmup helps", result.loss, norm, step_ + 1,
+           steps_, epoch, lr);
+    }
+    optimizer_.step(lr);
+    correct_ += result.correct;
+    ++step_;
+    stepping_seconds_ += seconds_since(begin);
+    const double pace = stepping_seconds_ / static_cast<double>(step_);
+    StepReport report{epoch, options_.epochs, step_, steps_, result.loss, lr, norm,
+                      static_cast<double>(options_.batch_size) / pace,
+                      pace * static_cast<double>(steps_ - step_)};
+    observer_.stepped(report);
+    return report;
+  }
+
+  const TrainOptions& options_;
+  const Split& data_;
+  Observer& observer_;
+  Clock::time_point start_ = Clock::now();
+  Rng rng_;
+  VisionTransformer model_;
+  AdamW optimizer_;
+  std::size_t steps_an_epoch_;
+  std::size_t steps_;
+  std::size_t warmup_;
+  std::size_t step_ = 0;
+  std::size_t correct_ = 0;
+  double stepping_seconds_ = 0;
+};
+
+}  // namespace
+
+RunResult train(const TrainOptions& options, Observer& observer) {
+  const auto start = Clock::now();
+  options.validate();
+  const std::size_t resident = options.micro_batch == 0 ? options.batch_size : options.micro_batch;
+  check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
+  const Split data = load(source_of(options));
+  check_shapes(options.model, data.train);
+  const std::uint64_t bytes =
+      options.model.training_bytes(std::min(resident, data.train.size()), sizeof(real));
+  check_fits_in_memory(options.model, bytes, fmt::format("to train on {} images at once", resident));
+
+  std::optional<RunDirectory> directory;
+  if (!options.out.empty()) directory.emplace(options.out, options.to_json());
+  Run run(options, data, observer);
+  observer.started({describe(options.model), options.model.parameters(), bytes, options.dataset,
+                    data.train.size(), data.test.size(), options.epochs, run.steps()});
+  RunResult result;
+  for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
+    result.last = run.epoch(epoch);
+    if (directory) directory->append_metrics(result.last.to_json());
+    observer.finished_epoch(result.last);
+  }
+  if (directory) {
+    result.weights = directory->weights_path();
+    save_weights(run.model(), {options.dataset, data.train.mean, data.train.std}, result.weights);
+  }
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+Evaluation evaluate(const EvalOptions& options) {
+  if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
+  const auto [model, trained_on] = load_weights(weights_file(options.weights));
+  Dataset data = load_test({options.dataset, options.data, digits_seed, 0, options.test_size});
+  check_shapes(model.config, data);
+  data.mean = trained_on.mean;
+  data.std = trained_on.std;
+  const Score result = score(model, data, options.batch_size);
+  return {options.dataset, data.size(), result.loss, result.accuracy};
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

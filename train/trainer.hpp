@@ -1,0 +1,51 @@
+#pragma once
+
+#include "train/options.hpp"
+#include "train/report.hpp"
+
+#include <cstddef>
+#include <string>
+
+// The whole of a run, in either precision. These functions know nothing of `real`, so that one
+// program may hold both.
+
+namespace vitruvian {
+
+struct RunResult {
+  EpochReport last;      ///< of the last epoch
+  std::string weights;   ///< the file they were written to; empty without a run directory
+  double seconds = 0;    ///< of the whole run
+};
+
+struct Evaluation {
+  std::string dataset;
+  std::size_t images = 0;
+  double loss = 0;
+  double accuracy = 0;  ///< a fraction
+};
+
+namespace f32 {
+/// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes
+/// config.json, a line of metrics.jsonl an epoch, and model.safetensors at the end. The same bits
+/// for any number of threads. Nothing is written before everything that can be checked is checked.
+RunResult train(const TrainOptions& options, Observer& observer);
+/// The loss and accuracy of saved weights on a data set's test images, normalised as the images
+/// were that the weights were trained on.
+Evaluation evaluate(const EvalOptions& options);
+}  // namespace f32
+
+namespace f64 {
+RunResult train(const TrainOptions& options, Observer& observer);
+Evaluation evaluate(const EvalOptions& options);
+}  // namespace f64
+
+/// The precision that the options ask for.
+inline RunResult train(const TrainOptions& options, Observer& observer) {
+  return options.precision == Precision::float32 ? f32::train(options, observer)
+                                                 : f64::train(options, observer);
+}
+inline Evaluation evaluate(const EvalOptions& options) {
+  return options.precision == Precision::float32 ? f32::evaluate(options) : f64::evaluate(options);
+}
+
+}  // namespace vitruvian

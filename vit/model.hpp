@@ -1,0 +1,72 @@
+#pragma once
+
+#include "nn/layers.hpp"
+#include "nn/parameter.hpp"
+#include "nn/pass.hpp"
+#include "vit/config.hpp"
+
+#include <vector>
+
+// The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the symbols
+// are those of vit/config.hpp.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// x_p E of Equation 1: cuts images into patches in raster order, flattens each as (C, P, P), and
+/// projects it linearly. The same as a convolution of kernel and stride P, whose weight has this
+/// shape.
+struct PatchEmbed {
+  std::size_t P;
+  Parameter weight;  // (D, C, P, P)
+  Parameter bias;    // (D)
+
+  /// All zeros: the model initialises it.
+  explicit PatchEmbed(const ViTConfig& config);
+  /// (B, C, H, W) to (B, N, D).
+  Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
+  void visit(Visitor& visitor) const;
+};
+
+/// One encoder block, Equations 2 and 3: layer norm before, residual after.
+struct Block {
+  LayerNorm norm1;
+  MultiHeadSelfAttention attn;
+  LayerNorm norm2;
+  Mlp mlp;
+
+  Block(const ViTConfig& config, const Rng& rng);
+  /// (B, T, D) to (B, T, D).
+  Tensor operator()(const Tensor& z, const Pass& pass = {}) const;
+  void visit(Visitor& visitor) const;
+};
+
+struct VisionTransformer {
+  ViTConfig config;
+  Parameter cls_token;  // (1, 1, D)
+  Parameter pos_embed;  // (1, T, D)
+  PatchEmbed patch_embed;
+  Dropout pos_drop;
+  std::vector<Block> blocks;
+  LayerNorm norm;
+  Linear head;
+
+  /// A model of the given sizes, initialised as in the paper's code (see initialise). Throws when
+  /// the config is not valid.
+  VisionTransformer(const ViTConfig& config, const Rng& rng);
+
+  /// Images (B, C, H, W) to logits (B, K). `pass` brings randomness (training) and a trace.
+  Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
+  /// Equation 1: z_0 (B, T, D).
+  Tensor embed(const Tensor& images, const Pass& pass = {}) const;
+  /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D).
+  Tensor features(const Tensor& images, const Pass& pass = {}) const;
+
+  void visit(Visitor& visitor) const;
+};
+
+/// Draws every parameter anew, as the original JAX code did (requirements C3): patches by LeCun's
+/// normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP biases N(0, 1e-6), class
+/// token, other biases and the head zero. Each parameter has its own stream, keyed by its name.
+void initialise(const VisionTransformer& model, const Rng& rng);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION
