@@ -1,9 +1,11 @@
-// gradcheck: every derivative of the project against differences, one line for each row of the table.
+// gradcheck: every derivative of the project against differences, one line for each row of the
+// table, and then one for each parameter of a whole ViT.
 
+#include "core/gradcheck.hpp"
 #include "apps/command_line.hpp"
 #include "core/error.hpp"
-#include "core/gradcheck.hpp"
 #include "core/nearest.hpp"
+#include "vit/tiny.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,12 +15,17 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using namespace vitruvian;
+
+constexpr std::size_t label_width = 42;  // so that a row fits into 100 columns
 
 struct Options {
   GradcheckOptions check;
@@ -32,13 +39,47 @@ struct Summary {
   double worst = 0;
 };
 
+// What is checked: an op at one shape, or a parameter of the ViT.
+struct Row {
+  std::string op;
+  std::string label;
+  std::function<GradcheckReport(const GradcheckOptions&)> check;
+};
+
+// Every parameter of a small ViT: d(logits)/d(parameter).
+std::vector<Row> vit_rows() {
+  const auto model = std::make_shared<VisionTransformer>(tiny_vit_of_order_one(Rng(1)));
+  const Tensor images(random_normal({2, model->config.C, model->config.H, model->config.W}, 2));
+  std::vector<Row> rows;
+  for (const NamedParameter& p : named_parameters(*model)) {
+    rows.push_back({"vit", fmt::format("{} {}", p.name, to_string(p.tensor.shape())),
+                    [model, images, tensor = p.tensor](const GradcheckOptions& options) {
+                      return gradcheck([&] { return (*model)(images); }, {tensor}, options);
+                    }});
+  }
+  return rows;
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (GradcheckCase& c : gradcheck_cases()) {
+    rows.push_back(
+        {c.op, c.label,
+         [f = std::move(c.f), inputs = std::move(c.inputs)](const GradcheckOptions& options) {
+           return gradcheck(f, inputs, options);
+         }});
+  }
+  for (Row& row : vit_rows()) rows.push_back(std::move(row));
+  return rows;
+}
+
 // All rows, or those of one op.
-std::vector<GradcheckCase> chosen(const std::string& op) {
-  std::vector<GradcheckCase> all = gradcheck_cases();
+std::vector<Row> chosen(const std::string& op) {
+  std::vector<Row> all = all_rows();
   if (op.empty()) return all;
-  std::vector<GradcheckCase> rows;
+  std::vector<Row> rows;
   std::vector<std::string> names;
-  for (GradcheckCase& row : all) {
+  for (Row& row : all) {
     if (names.empty() || names.back() != row.op) names.push_back(row.op);
     if (row.op == op) rows.push_back(std::move(row));
   }
@@ -55,31 +96,31 @@ bool in_colour() {
   return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
 }
 
-void print_row(const GradcheckCase& row, const GradcheckReport& report, bool colour) {
-  constexpr std::size_t width = 37;
+void print_row(const Row& row, const GradcheckReport& report, bool colour) {
   std::string label = row.label;
-  if (label.size() > width) label = label.substr(0, width - 3) + "...";
+  if (label.size() > label_width) label = label.substr(0, label_width - 3) + "...";
   const std::string verdict = report.passed ? "ok" : "FAIL";
   const char* const paint = !colour ? "" : report.passed ? "\033[32m" : "\033[31m";
-  fmt::print("{:<15} {:<{}} {:>5} {:>12.5g} {:>12.5g} {:>8.1e} {}{}{}\n", row.op, label, width,
-             report.checked, report.analytic, report.numeric, report.error, paint, verdict,
-             colour ? "\033[0m" : "");
+  fmt::print("{:<14} {:<{}} {:>5} {:>10.4g} {:>10.4g} {:>7.1e} {}{}{}\n", row.op, label,
+             label_width, report.checked, report.analytic, report.numeric, report.error, paint,
+             verdict, colour ? "\033[0m" : "");
   if (!report.problem.empty()) fmt::print("    {}\n", report.problem);
 }
 
 Summary check(const Options& options) {
-  const std::vector<GradcheckCase> rows = chosen(options.op);
+  const std::vector<Row> rows = chosen(options.op);
   const bool colour = in_colour();
-  fmt::print("{:<15} {:<37} {:>5} {:>12} {:>12} {:>8} verdict\n", "op", "inputs", "count",
+  fmt::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
              "analytic", "numeric", "error");
   Summary summary;
-  for (const GradcheckCase& row : rows) {
-    const GradcheckReport report = gradcheck(row.f, row.inputs, options.check);
+  for (const Row& row : rows) {
+    const GradcheckReport report = row.check(options.check);
     print_row(row, report, colour);
     ++summary.rows;
     summary.failed += report.passed ? 0 : 1;
     summary.entries += report.checked;
-    if (!std::isnan(summary.worst) && !(report.error <= summary.worst)) summary.worst = report.error;
+    if (!std::isnan(summary.worst) && !(report.error <= summary.worst))
+      summary.worst = report.error;
   }
   return summary;
 }
@@ -104,7 +145,8 @@ int main(int argc, char** argv) {
       "gradcheck");
   app.add_flag("--strict", options.check.strict,
                "Four-point differences, error at most 1e-8 (without: two points, 1e-6)");
-  app.add_option("--op", options.op, "Only the rows of this op")->type_name("NAME");
+  app.add_option("--op", options.op, "Only the rows of this op; vit is the whole model")
+      ->type_name("NAME");
   app.add_option("--seed", options.check.seed,
                  "Of the random cotangents that stand for Jacobians too large to compare whole")
       ->type_name("N")

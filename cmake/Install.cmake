@@ -3,8 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY VITRUVIAN_LIBRARIES)
-get_property(whole GLOBAL PROPERTY VITRUVIAN_WHOLE)
-install(TARGETS ${libraries} ${whole} EXPORT vitruvian ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} EXPORT vitruvian ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET vitruvian)
   install(TARGETS vitruvian RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -14,7 +14,7 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// How a gradient is checked.
 struct GradcheckOptions {
-  /// The readable form: (f(x + h) - f(x - h)) / 2h at h = 1e-6, relative error at most 1e-6.
+  /// The readable form: (f(x + h) - f(x - h)) / 2h at h = 6e-6, relative error at most 1e-6.
   /// The strict form: the better of the four-point stencil at 1e-3 and at 1e-4, at most 1e-8.
   bool strict = false;
   /// Up to this many (output x input) elements the whole Jacobian is compared; above it, the

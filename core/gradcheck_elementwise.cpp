@@ -35,7 +35,8 @@ void unary(Cases& cases, const char* op, const Make& make, const Unary& f,
            {}, {1}, {5}, {2, 3}, {2, 1, 3}, {2, 3, 1, 2}, {4, 4, 2}, {0}, {3, 0, 2}}) {
     add_at(cases, op, {make(shape, cases.size())}, attributes, once);
   }
-  add_at(cases, op, {make({2, 3}, cases.size())}, attributes.empty() ? "twice" : attributes + ", twice",
+  add_at(cases, op, {make({2, 3}, cases.size())},
+         attributes.empty() ? "twice" : attributes + ", twice",
          [f](const Inputs& x) { return both(f(x[0]), f(x[0])); });
 }
 
@@ -60,9 +61,11 @@ void binary(Cases& cases, const char* op, const Make& make_a, const Make& make_b
 
 void arithmetic_rows(Cases& cases) {
   unary(cases, "neg", random_normal, neg);
-  binary(cases, "add", random_normal, random_normal, [](const Tensor& a, const Tensor& b) { return a + b; });
+  binary(cases, "add", random_normal, random_normal,
+         [](const Tensor& a, const Tensor& b) { return a + b; });
   binary(cases, "sub", random_normal, random_normal, sub);
-  binary(cases, "mul", random_normal, random_normal, [](const Tensor& a, const Tensor& b) { return a * b; });
+  binary(cases, "mul", random_normal, random_normal,
+         [](const Tensor& a, const Tensor& b) { return a * b; });
   binary(cases, "div", random_normal, between(0.5, 2), div);
   add_row(cases, "add", {{2, 3}}, "a + a", [](const Inputs& x) { return x[0] + x[0]; });
   add_row(cases, "mul", {{2, 3}}, "a * a", [](const Inputs& x) { return x[0] * x[0]; });
@@ -71,7 +74,8 @@ void arithmetic_rows(Cases& cases) {
 }
 
 void smooth_rows(Cases& cases) {
-  unary(cases, "pow", between(0.5, 2), [](const Tensor& x) { return pow(x, real(2.5)); }, "p 2.5");
+  unary(
+      cases, "pow", between(0.5, 2), [](const Tensor& x) { return pow(x, real(2.5)); }, "p 2.5");
   for (const real p : {real{3}, real{2}, real{1}, real{0}}) {
     add_at(cases, "pow", {grid({2, 3}, cases.size())}, fmt::format("p {}, either sign", p),
            [p](const Inputs& x) { return pow(x[0], p); });
@@ -93,8 +97,9 @@ void kinked_rows(Cases& cases) {
   unary(cases, "abs", grid, abs);
   binary(cases, "maximum", grid, between_grid, maximum);
   binary(cases, "minimum", grid, between_grid, minimum);
-  unary(cases, "clamp", grid, [](const Tensor& x) { return clamp(x, real(-0.6), real(0.9)); },
-        "[-0.6, 0.9]");
+  unary(
+      cases, "clamp", grid, [](const Tensor& x) { return clamp(x, real(-0.6), real(0.9)); },
+      "[-0.6, 0.9]");
 }
 
 void where_rows(Cases& cases) {

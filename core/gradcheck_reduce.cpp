@@ -8,23 +8,29 @@ namespace {
 using Reduce = std::function<Tensor(const Tensor&, const Axes&, bool keepdim)>;
 
 void reduce_rows(Cases& cases, const char* op, bool distinct, bool of_nothing, const Reduce& f) {
-  std::vector<Place> places{{{}, {}},           {{1}, {0}},       {{5}, {}},
-                            {{3, 4}, {0}},      {{3, 4}, {-1}},   {{3, 4}, {}},
-                            {{2, 3, 4}, {0, 2}}, {{2, 3, 4}, {1}}, {{2, 3, 1, 2}, {-1, 1}},
-                            {{2, 1, 3, 2}, {1}}, {{3, 0}, {0}}};
+  std::vector<Place> places{{{}, {}},
+                            {{1}, {0}},
+                            {{5}, {}},
+                            {{3, 4}, {0}},
+                            {{3, 4}, {-1}},
+                            {{3, 4}, {}},
+                            {{2, 3, 4}, {0, 2}},
+                            {{2, 3, 4}, {1}},
+                            {{2, 3, 1, 2}, {-1, 1}},
+                            {{2, 1, 3, 2}, {1}},
+                            {{3, 0}, {0}}};
   if (of_nothing) places.push_back({{0, 3}, {0}});
   for (const Place& place : places) {
     for (const bool keepdim : {false, true}) {
       const auto seed = cases.size();
-      const Array x = distinct ? random_distinct(place.shape, 0.1, seed)
-                               : random_normal(place.shape, seed);
+      const Array x =
+          distinct ? random_distinct(place.shape, 0.1, seed) : random_normal(place.shape, seed);
       add_at(cases, op, {x}, named("over", place.axes) + (keepdim ? ", keepdim" : ""),
              [=, axes = place.axes](const Inputs& in) { return f(in[0], axes, keepdim); });
     }
   }
-  add_at(cases, op, {random_distinct({3, 4}, 0.1, cases.size())}, "twice", [f](const Inputs& in) {
-    return f(in[0], {0}, false) * f(in[0], {0}, false);
-  });
+  add_at(cases, op, {random_distinct({3, 4}, 0.1, cases.size())}, "twice",
+         [f](const Inputs& in) { return f(in[0], {0}, false) * f(in[0], {0}, false); });
 }
 
 }  // namespace

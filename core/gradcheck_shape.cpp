@@ -33,23 +33,24 @@ void permutation_rows(Cases& cases) {
     add_row(cases, "permute", {place.shape}, named("order", place.axes),
             [order = place.axes](const Inputs& x) { return permute(x[0], order); });
   }
-  add_twice(cases, "permute", {{2, 3, 2}},
-            [](const Inputs& x) { return permute(x[0], {1, 2, 0}); });
+  add_twice(cases, "permute", {{2, 3, 2}}, [](const Inputs& x) {
+    return permute(x[0], {1, 2, 0});
+  });
 }
 
 void reshape_rows(Cases& cases) {
   using Lengths = std::vector<std::ptrdiff_t>;
-  for (const auto& [shape, lengths] : std::vector<std::pair<Shape, Lengths>>{
-           {{}, {1, 1}},
-           {{1}, {}},
-           {{6}, {2, 3}},
-           {{2, 3}, {-1}},
-           {{2, 3}, {3, -1}},
-           {{2, 3, 4}, {4, 6}},
-           {{2, 1, 3, 2}, {-1, 2}},
-           {{4, 3}, {2, 2, 3, 1}},
-           {{0, 3}, {3, 0}},
-           {{0, 3}, {-1, 3}}}) {
+  for (const auto& [shape, lengths] :
+       std::vector<std::pair<Shape, Lengths>>{{{}, {1, 1}},
+                                              {{1}, {}},
+                                              {{6}, {2, 3}},
+                                              {{2, 3}, {-1}},
+                                              {{2, 3}, {3, -1}},
+                                              {{2, 3, 4}, {4, 6}},
+                                              {{2, 1, 3, 2}, {-1, 2}},
+                                              {{4, 3}, {2, 2, 3, 1}},
+                                              {{0, 3}, {3, 0}},
+                                              {{0, 3}, {-1, 3}}}) {
     add_row(cases, "reshape", {shape}, fmt::format("to ({})", fmt::join(lengths, ", ")),
             [to = lengths](const Inputs& x) { return reshape(x[0], to); });
   }
@@ -67,8 +68,9 @@ void reshape_rows(Cases& cases) {
     add_row(cases, "broadcast_to", {shape}, "to " + to_string(wider),
             [to = wider](const Inputs& x) { return broadcast_to(x[0], to); });
   }
-  add_twice(cases, "broadcast_to", {{3, 1}},
-            [](const Inputs& x) { return broadcast_to(x[0], {2, 3, 2}); });
+  add_twice(cases, "broadcast_to", {{3, 1}}, [](const Inputs& x) {
+    return broadcast_to(x[0], {2, 3, 2});
+  });
 }
 
 void slice_rows(Cases& cases) {
@@ -88,10 +90,11 @@ void slice_rows(Cases& cases) {
                                          {{2, 2, 3, 2}, 2, 0, 2, 1},
                                          {{4}, 0, 3, 1, 1},
                                          {{0, 3}, 1, 0, 2, 1}}) {
-    add_row(cases, "slice", {row.shape},
-            fmt::format("axis {}, {}:{}:{}", row.axis, row.start,
-                        row.stop == slice_end ? "" : std::to_string(row.stop), row.step),
-            [row](const Inputs& x) { return slice(x[0], row.axis, row.start, row.stop, row.step); });
+    add_row(
+        cases, "slice", {row.shape},
+        fmt::format("axis {}, {}:{}:{}", row.axis, row.start,
+                    row.stop == slice_end ? "" : std::to_string(row.stop), row.step),
+        [row](const Inputs& x) { return slice(x[0], row.axis, row.start, row.stop, row.step); });
   }
   add_twice(cases, "slice", {{2, 5}}, [](const Inputs& x) { return slice(x[0], 1, 1, 5, 2); });
 
@@ -132,8 +135,9 @@ void slice_rows(Cases& cases) {
             fmt::format("axis {}, [{}]", row.axis, fmt::join(row.indices, ", ")),
             [row](const Inputs& x) { return index_select(x[0], row.axis, row.indices); });
   }
-  add_twice(cases, "index_select", {{3, 2}},
-            [](const Inputs& x) { return index_select(x[0], 0, {2, 0, 2}); });
+  add_twice(cases, "index_select", {{3, 2}}, [](const Inputs& x) {
+    return index_select(x[0], 0, {2, 0, 2});
+  });
 }
 
 void join_rows(Cases& cases) {
@@ -168,9 +172,7 @@ void join_rows(Cases& cases) {
     add_row(cases, "stack", row.shapes, fmt::format("axis {}", row.axis),
             [axis = row.axis](const Inputs& x) { return stack(x, axis); });
   }
-  add_row(cases, "stack", {{2, 3}}, "a, a", [](const Inputs& x) {
-    return stack({x[0], x[0]}, 1);
-  });
+  add_row(cases, "stack", {{2, 3}}, "a, a", [](const Inputs& x) { return stack({x[0], x[0]}, 1); });
   add_twice(cases, "stack", {{3}, {3}}, [](const Inputs& x) { return stack(x, 1); });
 }
 

@@ -12,8 +12,8 @@
 namespace vitruvian {
 namespace {
 
-constexpr std::size_t digits_to_train = 20'000;
-constexpr std::size_t digits_to_test = 2'000;
+constexpr std::size_t digits_to_train = 40'000;
+constexpr std::size_t digits_to_test = 4'000;
 
 void check_name(const std::string& name) {
   const std::vector<std::string> names = dataset_names();

@@ -71,14 +71,14 @@ class Hand {
     const double t = 0.14 * draws.normal();
     const double cosine = 1 / std::sqrt(1 + t * t);
     const double sine = t * cosine;
-    const double slant = 0.15 + 0.26 * draws.normal();
+    const double slant = 0.15 + 0.25 * draws.normal();
     const double width = 1.1 + 0.22 * draws.normal();
     xx_ = cosine * width;
     xy_ = -cosine * slant - sine;
     yx_ = sine * width;
     yy_ = cosine - sine * slant;
-    for (double& c : bend_x_) c = 0.15 * draws.normal();
-    for (double& c : bend_y_) c = 0.13 * draws.normal();
+    for (double& c : bend_x_) c = 0.13 * draws.normal();
+    for (double& c : bend_y_) c = 0.11 * draws.normal();
   }
 
   [[nodiscard]] Point write(const Point& p) const {
@@ -122,7 +122,7 @@ Path curve(const Path& knots, const std::vector<bool>& corner) {
 
 std::vector<Path> write(const Glyph& glyph, Draws& draws) {
   const Hand hand(draws);
-  const double unrest = draws.uniform(0.01, 0.05);
+  const double unrest = draws.uniform(0.01, 0.045);
   const double pen = draws.normal();
   const double radius = 1.2 + 0.32 * pen + 0.07 * pen * pen;  // more bold hands than fine
   const double pressure = draws.uniform(0, 0.2);  // how much the thickness varies along a stroke

@@ -138,9 +138,7 @@ TEST_CASE("NoGrad records nothing, and nests") {
   const Tensor x = leaf(3);
   {
     const NoGrad outer;
-    {
-      const NoGrad inner;
-    }
+    { const NoGrad inner; }
     CHECK(NoGrad::active());
     const Tensor y = x * x;
     CHECK_FALSE(y.requires_grad());

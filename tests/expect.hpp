@@ -18,8 +18,8 @@ std::string message_of(const Body& body) {
 }
 
 /// Checks that `body` throws an error whose message contains `part`.
-#define CHECK_FAILS_WITH(body, part)                              \
-  do {                                                            \
-    const std::string message = message_of([&] { (void)(body); }); \
+#define CHECK_FAILS_WITH(body, part)                                 \
+  do {                                                               \
+    const std::string message = message_of([&] { (void)(body); });   \
     CHECK_MESSAGE(message.find(part) != std::string::npos, message); \
   } while (false)

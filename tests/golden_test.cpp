@@ -1,10 +1,10 @@
 // What PyTorch computes in float64, against what we compute: ops, layers, optimizers.
 
+#include "tests/golden.hpp"
 #include "core/composed.hpp"
 #include "core/ops.hpp"
 #include "nn/layers.hpp"
 #include "nn/optim.hpp"
-#include "tests/golden.hpp"
 
 #include <doctest/doctest.h>
 
@@ -40,10 +40,19 @@ Reduction reduction(const Json& a) {
 }
 
 // Ops whose arguments are tensors alone.
-const std::map<std::string, Tensor (*)(const Tensor&)> unary{
-    {"neg", neg},       {"exp", exp}, {"log", log}, {"sqrt", sqrt}, {"rsqrt", rsqrt},
-    {"square", square}, {"tanh", tanh}, {"sigmoid", sigmoid}, {"erf", erf}, {"relu", relu},
-    {"abs", abs},       {"gelu", gelu}, {"gelu_tanh", gelu_tanh}};
+const std::map<std::string, Tensor (*)(const Tensor&)> unary{{"neg", neg},
+                                                             {"exp", exp},
+                                                             {"log", log},
+                                                             {"sqrt", sqrt},
+                                                             {"rsqrt", rsqrt},
+                                                             {"square", square},
+                                                             {"tanh", tanh},
+                                                             {"sigmoid", sigmoid},
+                                                             {"erf", erf},
+                                                             {"relu", relu},
+                                                             {"abs", abs},
+                                                             {"gelu", gelu},
+                                                             {"gelu_tanh", gelu_tanh}};
 const std::map<std::string, Tensor (*)(const Tensor&, const Tensor&)> binary{
     {"add", add},         {"sub", sub},         {"mul", mul},      {"div", div},
     {"maximum", maximum}, {"minimum", minimum}, {"matmul", matmul}};
@@ -60,7 +69,7 @@ const std::map<std::string, Op> others{
     {"where",
      [](const Tensors& xs, const Json& a) {
        const auto condition = a.at("condition").get<std::vector<double>>();
-       return where(array({condition.size()}, condition), xs[0], xs[1]);
+       return vitruvian::where(array({condition.size()}, condition), xs[0], xs[1]);
      }},
     {"var",
      [](const Tensors& xs, const Json& a) {
@@ -94,7 +103,8 @@ const std::map<std::string, Op> others{
      [](const Tensors& xs, const Json& a) {
        return select(xs[0], a.at("axis").get<int>(), a.at("i").get<std::ptrdiff_t>());
      }},
-    {"concat", [](const Tensors& xs, const Json& a) { return concat(xs, a.at("axis").get<int>()); }},
+    {"concat",
+     [](const Tensors& xs, const Json& a) { return concat(xs, a.at("axis").get<int>()); }},
     {"stack", [](const Tensors& xs, const Json& a) { return stack(xs, a.at("axis").get<int>()); }},
     {"unfold",
      [](const Tensors& xs, const Json& a) {
@@ -209,11 +219,14 @@ TEST_CASE("layers have PyTorch's values and gradients") {
     const Json& options = c.at("options");
     CAPTURE(layer);
     CAPTURE(options.dump());
-    const auto size = [&options](std::size_t i) { return options.at("sizes")[i].get<std::size_t>(); };
+    const auto size = [&options](std::size_t i) {
+      return options.at("sizes")[i].get<std::size_t>();
+    };
     if (layer == "linear") {
       check_layer(Linear(size(0), size(1), rng, options.value("bias", true)), c);
     } else if (layer == "layer_norm") {
-      check_layer(LayerNorm(shape(options.at("normalized_shape")), options.at("eps").get<double>()), c);
+      check_layer(LayerNorm(shape(options.at("normalized_shape")), options.at("eps").get<double>()),
+                  c);
     } else if (layer == "mlp") {
       check_layer(Mlp(size(0), size(1), rng, 0, {options.at("tanh").get<bool>()}), c);
     } else if (layer == "attention") {

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "core/array.hpp"
+#include "core/tensor.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -12,6 +13,19 @@
 // Plain loops over multi-indices, as one would write them on paper: what the ops are held against.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// A leaf of the given numbers.
+inline Tensor vector(const std::vector<double>& values) {
+  return Tensor(array({values.size()}, values), true);
+}
+
+/// The derivatives of sum(y) in each x.
+inline std::vector<Array> slopes(const Tensor& y, const std::vector<Tensor>& xs) {
+  return grad(y, xs, full(y.shape(), real{1}));
+}
 
 using Index = std::vector<std::size_t>;
 
@@ -47,8 +61,8 @@ inline double at(const Array& a, const Index& index) {
 /// Checks the shape of `a` and each element against `expected(index)`, to a few units in the last
 /// place of the largest number that the element was made of.
 template <class Expected>
-void check_elements(const Array& a, const Shape& shape, const Expected& expected,
-                    double ulps = 4, double magnitude = 1) {
+void check_elements(const Array& a, const Shape& shape, const Expected& expected, double ulps = 4,
+                    double magnitude = 1) {
   REQUIRE(to_string(a.shape()) == to_string(shape));
   constexpr double epsilon = std::numeric_limits<real>::epsilon();
   for (const Index& index : indices(shape)) {

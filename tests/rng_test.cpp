@@ -73,10 +73,14 @@ TEST_CASE("Philox4x32-10 gives Random123's known answers") {
 
 TEST_CASE("the first values of seed 42 (rng_golden.py)") {
   const Rng rng(42);
-  constexpr std::array<std::uint64_t, 4> bits{0x77f5493b9ceaf053, 0x53ba6cfdfcdb2127, 0xa8875dcbd36c0225, 0xabaf0dabbac70475};
-  constexpr std::array uniform{0.46858651833910492, 0.32706338120338474, 0.65831552721230935, 0.67063985293023265};
-  constexpr std::array normal{-0.078823468852531789, -0.4480366278979277, 0.40787023580530962, 0.44168067726230109};
-  constexpr std::array truncated{-0.078823468852531789, -0.012346431453236132, 0.17822240157595404, 0.097495541324946269};
+  constexpr std::array<std::uint64_t, 4> bits{0x77f5493b9ceaf053, 0x53ba6cfdfcdb2127,
+                                              0xa8875dcbd36c0225, 0xabaf0dabbac70475};
+  constexpr std::array uniform{0.46858651833910492, 0.32706338120338474, 0.65831552721230935,
+                               0.67063985293023265};
+  constexpr std::array normal{-0.078823468852531789, -0.4480366278979277, 0.40787023580530962,
+                              0.44168067726230109};
+  constexpr std::array truncated{-0.078823468852531789, -0.012346431453236132, 0.17822240157595404,
+                                 0.097495541324946269};
   constexpr std::array<std::uint64_t, 10> digits{9, 3, 7, 1, 2, 1, 2, 1, 4, 8};
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(rng.bits(i) == bits.at(i));

@@ -1,10 +1,10 @@
 // Weights in a file: what is written comes back, what is wrong is refused in one clear line, and
 // nothing half-written stays behind.
 
+#include "nn/safetensors.hpp"
 #include "core/error.hpp"
 #include "core/safe_file.hpp"
 #include "nn/layers.hpp"
-#include "nn/safetensors.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -97,10 +97,9 @@ TEST_CASE("what is saved comes back, bit for bit") {
 
 TEST_CASE("the bytes are those of the format, and the same every time") {
   const Folder folder;
-  const std::vector<NamedParameter> parameters{
-      {"b", Role::bias, Tensor(array({2}, {1, 2}), true)},
-      {"a", Role::weight, Tensor(array({1, 0}, {}), true)},
-      {"c", Role::bias, Tensor(scalar(real{3}), true)}};
+  const std::vector<NamedParameter> parameters{{"b", Role::bias, Tensor(array({2}, {1, 2}), true)},
+                                               {"a", Role::weight, Tensor(array({1, 0}, {}), true)},
+                                               {"c", Role::bias, Tensor(scalar(real{3}), true)}};
   save(parameters, folder.file("1"), {{"k", "v"}});
   const std::vector<NamedParameter> reversed(parameters.rbegin(), parameters.rend());
   save(reversed, folder.file("2"), {{"k", "v"}});
@@ -112,7 +111,8 @@ TEST_CASE("the bytes are those of the format, and the same every time") {
   std::string header = fmt::format(
       R"({{"__metadata__":{{"k":"v"}},"a":{{"data_offsets":[0,0],"dtype":"{0}","shape":[1,0]}},)"
       R"("b":{{"data_offsets":[0,{1}],"dtype":"{0}","shape":[2]}},)"
-      R"("c":{{"data_offsets":[{1},{2}],"dtype":"{0}","shape":[]}}}})", type, 2 * w, 3 * w);
+      R"("c":{{"data_offsets":[{1},{2}],"dtype":"{0}","shape":[]}}}})",
+      type, 2 * w, 3 * w);
   header.resize((header.size() + 7) / 8 * 8, ' ');
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -154,20 +154,24 @@ TEST_CASE("malformed files are refused in one line that says why") {
       {std::string("\x40\0\0\0\0\0\0\0{}", 10),
        "f: its header has 64 bytes, but only 2 follow: the file is cut short"},
       {std::string(16, '\xFF'),
-       "f: it promises a header of 18446744073709551615 bytes, above 16777216: not a safetensors file?"},
+       "f: it promises a header of 18446744073709551615 bytes, above 16777216: not a safetensors "
+       "file?"},
       {bytes_of("", 0), "f: in its header, it is not valid JSON at byte 1"},
       {bytes_of("[]", 0), "f: in its header, an array stands where an object was expected"},
       {bytes_of("{", 0), "f: in its header, it is not valid JSON at byte 2"},
       {bytes_of("{} {}", 0), "f: in its header, it is not valid JSON at byte 4"},
       {bytes_of("{\"\xFF\":1}", 0), "f: in its header, it is not valid JSON at byte 3"},
       {bytes_of("{" + x4 + "," + x4 + "}", 4), "f: in its header, the name 'x' comes twice"},
-      {bytes_of(R"({"x":3})", 0), "f: in its header, a number stands in 'x' where none was expected"},
+      {bytes_of(R"({"x":3})", 0),
+       "f: in its header, a number stands in 'x' where none was expected"},
       {bytes_of(R"({"x":{"dtype":"F32","dtype":"F64","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has two 'dtype'"},
       {bytes_of(R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has dtype 'I8'; F32 and F64 are known"},
-      {bytes_of(R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4), "f: in its header, 'x' has no dtype"},
-      {bytes_of(R"({"x":{"dtype":"F32","data_offsets":[0,4]}})", 4), "f: in its header, 'x' has no shape"},
+      {bytes_of(R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has no dtype"},
+      {bytes_of(R"({"x":{"dtype":"F32","data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has no shape"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[1]}})", 4),
        "f: in its header, 'x' has no data_offsets [begin, end]"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4]}})", 4),
@@ -175,16 +179,20 @@ TEST_CASE("malformed files are refused in one line that says why") {
       {bytes_of(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
        "f: in its header, a negative number stands in 'x' where none was expected"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4),
-       "f: in its header, a number that is not whole, or too large stands in 'x' where none was expected"},
+       "f: in its header, a number that is not whole, or too large stands in 'x' where none was "
+       "expected"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4),
        "f: in its header, an array stands in 'x' where none was expected"},
-      {bytes_of(R"({"x":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4),
+      {bytes_of(
+           R"({"x":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})",
+           4),
        "f: in its header, 'x' has more than 16 axes"},
       {bytes_of(R"({"__metadata__":{"a":1}})", 0),
        "f: in its header, __metadata__ holds a number, not only strings"},
       {bytes_of(R"({"__metadata__":{"a":"1","a":"2"}})", 0),
        "f: in its header, the __metadata__ 'a' comes twice"},
-      {bytes_of("{" + x4 + "}", 3), "f: 'x' lies at bytes [0, 4) of 3: the file is cut short or wrong"},
+      {bytes_of("{" + x4 + "}", 3),
+       "f: 'x' lies at bytes [0, 4) of 3: the file is cut short or wrong"},
       {bytes_of("{" + x4 + "}", 5), "f: the last 1 bytes belong to nobody"},
       {bytes_of("{}", 5), "f: the last 5 bytes belong to nobody"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4),
@@ -193,7 +201,8 @@ TEST_CASE("malformed files are refused in one line that says why") {
        "f: 'x' of shape (2) needs 8 bytes but has 4"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
        "f: the shape of 'x' (4294967296, 4294967296) overflows"},
-      {bytes_of(R"({"x":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+      {bytes_of(R"({"x":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})",
+                0),
        "f: the shape of 'x' (0, 4294967296, 4294967296) overflows"},
       {bytes_of("{" + x4 + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: 'x' and 'y' overlap"},
@@ -237,7 +246,8 @@ TEST_CASE("a file that cannot be read says so") {
   };
   CHECK(reading(folder.file("absent")).message ==
         folder.file("absent") + ": cannot be read: No such file or directory");
-  CHECK(reading(folder.path.string()).message == folder.path.string() + ": it is not a regular file");
+  CHECK(reading(folder.path.string()).message ==
+        folder.path.string() + ": it is not a regular file");
   CHECK(reading("/dev/zero").message == "/dev/zero: it is not a regular file");
   CHECK(reading("/dev/zero").exit == Exit::checkpoint);
 }
@@ -253,7 +263,8 @@ TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") 
     CHECK(named_parameters(model)[0].tensor.value() == before);
     return failure.message;
   };
-  CHECK(loading(Linear(3, 2, Rng(2), false)) == path + ": it has 'bias', which the model does not know");
+  CHECK(loading(Linear(3, 2, Rng(2), false)) ==
+        path + ": it has 'bias', which the model does not know");
   CHECK(loading(Linear(2, 3, Rng(2))) ==
         path + ": 'weight' is (2, 3), not (3, 2), 'bias' is (2,), not (3,)");
   CHECK(loading(Mlp(3, 2, Rng(2))) ==

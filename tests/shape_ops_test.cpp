@@ -93,10 +93,12 @@ TEST_CASE("permute and transpose move every element to its place") {
       return at(x, source);
     });
   }
-  check_elements(vitruvian::transpose(x).value(), {2, 3, 5, 4},
-                 [&](const Index& i) { return at(x, {i[0], i[1], i[3], i[2]}); });
-  check_elements(vitruvian::transpose(x, 0, 2).value(), {4, 3, 2, 5},
-                 [&](const Index& i) { return at(x, {i[2], i[1], i[0], i[3]}); });
+  check_elements(vitruvian::transpose(x).value(), {2, 3, 5, 4}, [&](const Index& i) {
+    return at(x, {i[0], i[1], i[3], i[2]});
+  });
+  check_elements(vitruvian::transpose(x, 0, 2).value(), {4, 3, 2, 5}, [&](const Index& i) {
+    return at(x, {i[2], i[1], i[0], i[3]});
+  });
   CHECK(permute(zeros({3, 0, 2}), {2, 0, 1}).shape() == Shape{2, 3, 0});
   CHECK(permute(scalar(7), {}).item() == real{7});
   CHECK_FAILS_WITH(permute(x, {0, 1}), "permute: 2 axes named for an input (2, 3, 4, 5) of 4");
@@ -162,10 +164,9 @@ TEST_CASE("slice is Python's: [0, 1, 2, 3, 4][start:stop:step]") {
                                          {4, slice_end, PTRDIFF_MIN, {4}}}) {
     INFO(row.start, ":", row.stop, ":", row.step);
     check_values(slice(x, 0, row.start, row.stop, row.step).value(), row.result);
-    check_elements(slice(columns, -1, row.start, row.stop, row.step).value(),
-                   {2, row.result.size()}, [&](const Index& i) {
-                     return static_cast<double>(5 * i[0]) + row.result[i[1]];
-                   });
+    check_elements(
+        slice(columns, -1, row.start, row.stop, row.step).value(), {2, row.result.size()},
+        [&](const Index& i) { return static_cast<double>(5 * i[0]) + row.result[i[1]]; });
   }
   CHECK_FAILS_WITH(slice(x, 0, 0, 5, 0), "slice: a step of 0 along axis 0 of (5,)");
   CHECK_FAILS_WITH(slice(x, 1, 0, 5), "slice: axis 1 of an array with 1 axes");
@@ -173,16 +174,19 @@ TEST_CASE("slice is Python's: [0, 1, 2, 3, 4][start:stop:step]") {
 
 TEST_CASE("select and index_select pick entries of one axis") {
   const Array x = counting({2, 3, 4});
-  check_elements(select(x, 1, 2).value(), {2, 4},
-                 [&](const Index& i) { return at(x, {i[0], 2, i[1]}); });
-  check_elements(select(x, -1, -4).value(), {2, 3},
-                 [&](const Index& i) { return at(x, {i[0], i[1], 0}); });
+  check_elements(select(x, 1, 2).value(), {2, 4}, [&](const Index& i) {
+    return at(x, {i[0], 2, i[1]});
+  });
+  check_elements(select(x, -1, -4).value(), {2, 3}, [&](const Index& i) {
+    return at(x, {i[0], i[1], 0});
+  });
   CHECK_FAILS_WITH(select(x, 1, 3), "index 3 on axis 1 of (2, 3, 4), which has length 3");
   CHECK_FAILS_WITH(select(x, 1, -4), "select: index -4");
 
   const std::vector<std::size_t> places{2, 0, 2, 1};
-  check_elements(index_select(x, 1, places).value(), {2, 4, 4},
-                 [&](const Index& i) { return at(x, {i[0], places[i[1]], i[2]}); });
+  check_elements(index_select(x, 1, places).value(), {2, 4, 4}, [&](const Index& i) {
+    return at(x, {i[0], places[i[1]], i[2]});
+  });
   CHECK(index_select(x, 0, {}).shape() == Shape{0, 3, 4});
   CHECK(index_select(zeros({2, 3, 0}), 1, {1}).shape() == Shape{2, 1, 0});
   CHECK_FAILS_WITH(index_select(x, 1, {3}), "index_select: index 3 on axis 1 of (2, 3, 4)");

@@ -8,13 +8,12 @@ template <class T>
 struct Tile {
   typedef T Vector __attribute__((vector_size(VITRUVIAN_VECTOR_BYTES)));
   static constexpr std::size_t lanes = VITRUVIAN_VECTOR_BYTES / sizeof(T);
-  static constexpr std::size_t vectors = 2;  // a row of the tile
   static constexpr std::size_t rows = VITRUVIAN_TILE_ROWS;
-  static constexpr std::size_t columns = lanes * vectors;
+  static constexpr std::size_t columns = 2 * lanes;
   // Blocks: a panel of B stays in the first-level cache, a block of A in the second.
   static constexpr std::size_t block_m = 16 * rows;
   static constexpr std::size_t block_n = 512 / columns * columns;
-  static constexpr std::size_t block_k = 256;
+  static constexpr std::size_t block_k = sizeof(T) == 4 ? 256 : 192;
 };
 
 template <class T>
@@ -27,44 +26,49 @@ VITRUVIAN_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < 
 template <class T, std::size_t width>
 void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
           T* panel) {
+  const std::size_t lane_step = lanes_adjacent ? 1 : ld;
+  const std::size_t k_step = lanes_adjacent ? ld : 1;
   for (std::size_t first = 0; first < lanes; first += width, panel += width * k) {
-    const std::size_t w = smaller(width, lanes - first);
-    if (lanes_adjacent && w == width) {
-      for (std::size_t p = 0; p < k; ++p) {
-        __builtin_memcpy(panel + p * width, source + p * ld + first, width * sizeof(T));
+    const T* from = source + first * lane_step;
+    if (lanes - first < width) {
+      for (std::size_t p = 0; p < k * width; ++p) panel[p] = T{0};
+      for (std::size_t i = 0; i < lanes - first; ++i) {
+        for (std::size_t p = 0; p < k; ++p) panel[p * width + i] = from[i * lane_step + p * k_step];
       }
-      continue;
-    }
-    const std::size_t lane_step = lanes_adjacent ? 1 : ld;
-    const std::size_t k_step = lanes_adjacent ? ld : 1;
-    for (std::size_t i = 0; i < width; ++i) {
-      const T* lane = source + (first + i) * lane_step;
-      for (std::size_t p = 0; p < k; ++p) panel[p * width + i] = i < w ? lane[p * k_step] : T{0};
+    } else if (lanes_adjacent) {
+      for (std::size_t p = 0; p < k; ++p) {
+        __builtin_memcpy(panel + p * width, from + p * ld, width * sizeof(T));
+      }
+    } else {
+      for (std::size_t p = 0; p < k; ++p) {
+        for (std::size_t i = 0; i < width; ++i) panel[p * width + i] = from[i * ld + p];
+      }
     }
   }
 }
 
-// The tile of sums over k of a (k x rows) and b (k x columns), scaled and added to beta C.
-template <class T>
+// c = alpha (the sums over k of a panel of A times a panel of B) + beta c, for the m x n of them
+// that exist. The tile of sums, `rows` x `vectors`, stays in registers.
+template <class T, std::size_t rows, std::size_t vectors>
 void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c, std::size_t ldc,
                    std::size_t m, std::size_t n) {
   using S = Tile<T>;
   using Vector = typename S::Vector;
-  Vector sum[S::rows][S::vectors] = {};
+  Vector sum[rows][vectors] = {};
   for (std::size_t p = 0; p < k; ++p, a += S::rows, b += S::columns) {
-    Vector row[S::vectors];
+    Vector row[vectors];
     __builtin_memcpy(row, b, sizeof row);
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < S::rows; ++i) {
+    for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < S::vectors; ++j) sum[i][j] += a[i] * row[j];
+      for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += a[i] * row[j];
     }
   }
-  if (m == S::rows && n == S::columns) {
+  if (m == rows && n == vectors * S::lanes) {
 #pragma GCC unroll 16
-    for (std::size_t i = 0; i < S::rows; ++i) {
+    for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < S::vectors; ++j) {
+      for (std::size_t j = 0; j < vectors; ++j) {
         T* out = c + i * ldc + j * S::lanes;
         Vector value = alpha * sum[i][j];
         if (beta != T{0}) {
@@ -77,15 +81,28 @@ void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c,
     }
     return;
   }
-  T edge[S::rows * S::columns];
+  T edge[rows][vectors * S::lanes];
   __builtin_memcpy(edge, sum, sizeof edge);
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
-      const T value = alpha * edge[i * S::columns + j];
       T& out = c[i * ldc + j];
-      out = beta == T{0} ? value : value + beta * out;
+      out = alpha * edge[i][j] + (beta == T{0} ? T{0} : beta * out);
     }
   }
+}
+
+// The smallest of the tiles that hold m x n: a full one, or half of it either way.
+template <class T>
+VITRUVIAN_INLINE void multiply_panels(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c,
+                                      std::size_t ldc, std::size_t m, std::size_t n) {
+  using S = Tile<T>;
+  constexpr std::size_t half = S::rows / 2;
+  if (m > half) {
+    if (n > S::lanes) return multiply_tile<T, S::rows, 2>(k, a, b, alpha, beta, c, ldc, m, n);
+    return multiply_tile<T, S::rows, 1>(k, a, b, alpha, beta, c, ldc, m, n);
+  }
+  if (n > S::lanes) return multiply_tile<T, half, 2>(k, a, b, alpha, beta, c, ldc, m, n);
+  return multiply_tile<T, half, 1>(k, a, b, alpha, beta, c, ldc, m, n);
 }
 
 template <class T>
@@ -111,9 +128,9 @@ void product(const Gemm<T>& g, T* workspace) {
         }
         for (std::size_t jj = 0; jj < n; jj += S::columns) {
           for (std::size_t ii = 0; ii < m; ii += S::rows) {
-            multiply_tile(k, packed_a + ii * k, packed_b + jj * k, g.alpha, beta,
-                          g.c + (i + ii) * g.ldc + j + jj, g.ldc, smaller(S::rows, m - ii),
-                          smaller(S::columns, n - jj));
+            multiply_panels(k, packed_a + ii * k, packed_b + jj * k, g.alpha, beta,
+                            g.c + (i + ii) * g.ldc + j + jj, g.ldc, smaller(S::rows, m - ii),
+                            smaller(S::columns, n - jj));
           }
         }
       }

@@ -62,7 +62,9 @@ VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
     for (std::size_t l = 0; l < lanes; ++l) most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
   }
   for (; i < n; ++i) most[0] = x[i] > most[0] ? x[i] : most[0];
-  for (std::size_t l = 1; l < lanes; ++l) most[0] = most[l] > most[0] ? most[l] : most[0];
+  for (std::size_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::size_t l = 0; l < half; ++l) most[l] = most[l + half] > most[l] ? most[l + half] : most[l];
+  }
   return most[0];
 }
 

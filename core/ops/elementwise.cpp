@@ -1,36 +1,32 @@
 // Ops that act on each element alone. Operands of two-tensor ops are brought to their common shape
 // first (`Aligned`), so that every xtensor expression below is one plain loop over equal shapes.
 
-#include "core/ops/expressions.hpp"
 #include "core/ops.hpp"
+#include "core/ops/expressions.hpp"
 #include "core/ops/strided.hpp"
 
-#include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
 // The operands a and b at the shape both broadcast to: copies of those that are stretched, the
 // others as they are.
-class Aligned {
- public:
+struct Aligned {
   Aligned(const char* op, const Array& left, const Array& right)
-      : shape_(broadcast_shape(op, left.shape(), right.shape())),
-        room_a_(left.shape() == shape_ ? Array() : stretch(left, shape_)),
-        room_b_(right.shape() == shape_ ? Array() : stretch(right, shape_)),
-        a(left.shape() == shape_ ? left : room_a_),
-        b(right.shape() == shape_ ? right : room_b_) {}
+      : shape(broadcast_shape(op, left.shape(), right.shape())),
+        room_a(left.shape() == shape ? Array() : stretch(left, shape)),
+        room_b(right.shape() == shape ? Array() : stretch(right, shape)),
+        a(left.shape() == shape ? left : room_a),
+        b(right.shape() == shape ? right : room_b) {}
   explicit Aligned(const Node& n) : Aligned(n.op, n.in(0), n.in(1)) {}
   Aligned(const Aligned&) = delete;
   Aligned& operator=(const Aligned&) = delete;
 
- private:
-  Shape shape_;
-  Array room_a_;
-  Array room_b_;
-
- public:
+  const Shape shape;
+  const Array room_a;
+  const Array room_b;
   const Array& a;
   const Array& b;
 };
@@ -143,10 +139,9 @@ Tensor tanh(const Tensor& x) {
 
 // y = 1 / (1 + e^-x)       dx = g y (1 - y)
 Tensor sigmoid(const Tensor& x) {
-  return record("sigmoid", real{1} / (real{1} + xt::exp(-x.value())), {x},
-                [](const Node& n, const Array& g) {
-                  return cotangents(g * n.value * (real{1} - n.value));
-                });
+  return record(
+      "sigmoid", real{1} / (real{1} + xt::exp(-x.value())), {x},
+      [](const Node& n, const Array& g) { return cotangents(g * n.value * (real{1} - n.value)); });
 }
 
 // y = erf x                dx = g 2 / sqrt(pi) e^(-x^2)
@@ -157,7 +152,7 @@ Tensor erf(const Tensor& x) {
   });
 }
 
-// --- with kinks: the comparisons are written so that NaN goes through -----------------------------
+// --- with kinks: the comparisons are written so that NaN goes through ----------------------------
 
 // y = max(x, 0)            dx = g where x > 0
 Tensor relu(const Tensor& x) {
@@ -170,8 +165,7 @@ Tensor relu(const Tensor& x) {
 // y = |x|                  dx = g sign(x)
 Tensor abs(const Tensor& x) {
   return record("abs", xt::abs(x.value()), {x}, [](const Node& n, const Array& g) {
-    return cotangents(
-        xt::where(n.in(0) > real{0}, g, xt::where(n.in(0) < real{0}, -g, real{0})));
+    return cotangents(xt::where(n.in(0) > real{0}, g, xt::where(n.in(0) < real{0}, -g, real{0})));
   });
 }
 

@@ -37,9 +37,8 @@ Plan plan(const Shape& a, const Shape& b) {
     fail("matmul: {} and {}: the inner sizes {} and {} differ", to_string(a), to_string(b), columns,
          rows);
   }
-  const Shape batch =
-      broadcast_shape("matmul (batch axes)", Shape(p.a.begin(), p.a.end() - 2),
-                      Shape(p.b.begin(), p.b.end() - 2));
+  const Shape batch = broadcast_shape("matmul (batch axes)", Shape(p.a.begin(), p.a.end() - 2),
+                                      Shape(p.b.begin(), p.b.end() - 2));
   p.full = p.result = batch;
   p.full.push_back(p.a[p.a.size() - 2]);
   p.full.push_back(p.b.back());

@@ -108,9 +108,7 @@ Sums largest(const Groups& r, const Array& x) {
 template <class F>
 Array spread(const Groups& r, const Array& x, const F& f) {
   Array dx = empty(x.shape());
-  r.walk([&, to = dx.data()](std::size_t i, std::size_t o) {
-    to[i] = static_cast<real>(f(i, o));
-  });
+  r.walk([&, to = dx.data()](std::size_t i, std::size_t o) { to[i] = static_cast<real>(f(i, o)); });
   return dx;
 }
 
@@ -120,8 +118,7 @@ Array spread(const Groups& r, const Array& x, const F& f) {
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdim) {
   const Groups r("sum", x.shape(), axes, keepdim);
   return record("sum", rounded(r, summed(r, x.value())), {x}, [r](const Node& n, const Array& g) {
-    return cotangents(
-        spread(r, n.in(0), [&](std::size_t, std::size_t o) { return g.data()[o]; }));
+    return cotangents(spread(r, n.in(0), [&](std::size_t, std::size_t o) { return g.data()[o]; }));
   });
 }
 

@@ -113,10 +113,9 @@ Tensor permute(const Tensor& x, const Axes& axes) {
 
 // y = x under another shape                dx = g under x's shape
 Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape) {
-  return record("reshape", reshaped(x.value(), resolved(x.shape(), shape)), {x},
-                [](const Node& n, const Array& g) {
-                  return cotangents(reshaped(g, n.in_shape(0)));
-                });
+  return record(
+      "reshape", reshaped(x.value(), resolved(x.shape(), shape)), {x},
+      [](const Node& n, const Array& g) { return cotangents(reshaped(g, n.in_shape(0))); });
 }
 
 // y = x, repeated                          dx = unbroadcast(g)

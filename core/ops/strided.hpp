@@ -24,7 +24,7 @@ Array read(const Array& x, const Strided& where);
 /// The way back: puts the elements of `values` at the places of `where` in `x`.
 void write(Array& x, const Strided& where, const Array& values);
 
-/// `x` repeated along the axes that numpy's rule stretches to reach `shape` (which must be possible).
+/// `x` repeated along the axes that numpy's rule stretches to reach `shape`; it must reach it.
 Array stretch(const Array& x, const Shape& shape);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -13,7 +13,7 @@ int main() {
   for (int step = 0; step < 100; ++step) {
     w.zero_grad();
     mean(square(w * x - y)).backward();
-    w.mutable_value() -= real{0.1} * *w.grad();
+    w.mutable_value() -= real(0.1) * *w.grad();
   }
   std::printf("w = %.4f in %zu bytes\n", static_cast<double>(w.item()), sizeof(real));
   return std::abs(w.item() - 3) < 1e-4 ? 0 : 1;
