@@ -29,7 +29,8 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
-  for (const CLI::App* subcommand : app.get_subcommands(nullptr)) names.push_back(subcommand->get_name());
+  for (const CLI::App* subcommand : app.get_subcommands(nullptr))
+    names.push_back(subcommand->get_name());
   return names;
 }
 
@@ -40,12 +41,13 @@ std::string unexpected(const CLI::App& app) {
   if (const auto equals = word.find('='); equals != std::string::npos) word.resize(equals);
   const bool flag = word.starts_with('-');
   const std::string near = nearest(word, flags_of(command));
-  return fmt::format("there is no {} '{}'{}{}", flag ? "flag" : "command or argument", word,
-                     near.empty() ? "" : fmt::format("; did you mean {}?", near),
-                     near.empty() ? fmt::format("; see {} --help", command.get_parent() == nullptr
-                                                   ? command.get_name()
-                                                   : app.get_name() + " " + command.get_name())
-                                  : "");
+  return fmt::format(
+      "there is no {} '{}'{}{}", flag ? "flag" : "command or argument", word,
+      near.empty() ? "" : fmt::format("; did you mean {}?", near),
+      near.empty() ? fmt::format("; see {} --help", command.get_parent() == nullptr
+                                                        ? command.get_name()
+                                                        : app.get_name() + " " + command.get_name())
+                   : "");
 }
 
 std::string one_line(std::string text) {

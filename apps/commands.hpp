@@ -16,22 +16,39 @@ void add_train(CLI::App& app, std::function<void()>& chosen);
 void add_eval(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 
+/// A flag that takes a whole number, not a negative one (which CLI11 would wrap around).
+template <class Count>
+CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
+                       const std::string& description) {
+  return command.add_option(name, count, description)
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const bool whole = !text.empty() && text.size() <= 19 &&
+                               text.find_first_not_of("0123456789") == std::string::npos;
+            return whole ? "" : "'" + text + "' is not a whole number";
+          },
+          ""));
+}
+
 /// Adds --dataset and --data, --threads and --precision: what every command that computes has.
 template <class Options>
 void add_data_flags(CLI::App& command, Options& options) {
   command.add_option("--dataset", options.dataset, "digits (built in), mnist or cifar10")
       ->capture_default_str();
-  command.add_option("--data", options.data, "The folder with the data set's files")->type_name("DIR");
-  command.add_option("--test-size", options.test_size, "Use the first so many test images; 0 means all");
+  command.add_option("--data", options.data, "The folder with the data set's files")
+      ->type_name("DIR");
+  add_count(command, "--test-size", options.test_size,
+            "Use the first so many test images; 0 means all");
 }
 template <class Options>
 void add_machine_flags(CLI::App& command, Options& options) {
-  command.add_option("--threads", options.threads, "Threads; 0 means one for each processor");
-  command
-      .add_option("--precision", options.precision, "float or double")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Precision>{{"float", Precision::float32}, {"double", Precision::float64}})
-                      .description(""))
+  add_count(command, "--threads", options.threads, "Threads; 0 means one for each processor");
+  command.add_option("--precision", options.precision, "float or double")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Precision>{{"float", Precision::float32},
+                                                                   {"double", Precision::float64}})
+              .description(""))
       ->default_str("float");
 }
 

@@ -10,19 +10,21 @@ namespace vitruvian {
 
 void add_eval(CLI::App& app, std::function<void()>& chosen) {
   auto options = std::make_shared<EvalOptions>();
-  CLI::App& command = *app.add_subcommand("eval", "Measure saved weights on a data set's test images");
+  CLI::App& command =
+      *app.add_subcommand("eval", "Measure saved weights on a data set's test images");
   command.add_option("--weights", options->weights, "A safetensors file, or a run directory")
       ->required()
       ->type_name("FILE");
   add_data_flags(command, *options);
-  command.add_option("--batch-size", options->batch_size, "Images at a time")->capture_default_str();
+  add_count(command, "--batch-size", options->batch_size, "Images at a time")
+      ->capture_default_str();
   add_machine_flags(command, *options);
   command.callback([options, &chosen] {
     chosen = [options] {
       if (options->threads != 0) set_threads(options->threads);
       const Evaluation result = evaluate(*options);
-      fmt::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset, result.images,
-                 result.loss, 100 * result.accuracy);
+      fmt::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
+                 result.images, result.loss, 100 * result.accuracy);
     };
   });
 }

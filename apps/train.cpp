@@ -49,7 +49,8 @@ void run(const Flags& flags) {
   print_machine(options.precision);
   Progress progress;
   const RunResult result = train(options, progress);
-  fmt::print("test accuracy {:.2f} % in {}\n", 100 * result.last.test_accuracy, clock_time(result.seconds));
+  fmt::print("test accuracy {:.2f} % in {}\n", 100 * result.last.test_accuracy,
+             clock_time(result.seconds));
   if (!result.weights.empty()) fmt::print("weights  {}\n", result.weights);
 }
 
@@ -60,37 +61,49 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
   TrainOptions& options = flags->options;
   CLI::App& command = *app.add_subcommand("train", "Train a Vision Transformer");
   add_data_flags(command, options);
-  command.add_option("--train-size", options.train_size, "Use the first so many training images; 0 means all");
-  command.add_option("--out", options.out, "The run directory: config.json, metrics.jsonl, model.safetensors")
+  add_count(command, "--train-size", options.train_size,
+            "Use the first so many training images; 0 means all");
+  command
+      .add_option("--out", options.out,
+                  "The run directory: config.json, metrics.jsonl, model.safetensors")
       ->type_name("DIR");
 
   const std::string run_group = "The run (defaults depend on the data set)";
-  command.add_option("--epochs", flags->epochs, "Passes over the training images")->group(run_group);
-  command.add_option("--batch-size", flags->batch_size, "Images of a step")->group(run_group);
-  command.add_option("--micro-batch", options.micro_batch,
-                     "Images that are in memory at once; their gradients are summed. 0 means the batch")
+  add_count(command, "--epochs", flags->epochs, "Passes over the training images")
+      ->group(run_group);
+  add_count(command, "--batch-size", flags->batch_size, "Images of a step")->group(run_group);
+  add_count(command, "--micro-batch", options.micro_batch,
+            "Images that are in memory at once; their gradients are summed. 0 means the batch")
       ->group(run_group);
   command.add_option("--lr", flags->lr, "The highest learning rate")->group(run_group);
   command.add_option("--warmup", options.warmup, "The share of the steps in which it rises from 0")
-      ->capture_default_str()->group(run_group);
+      ->capture_default_str()
+      ->group(run_group);
   command.add_option("--weight-decay", options.weight_decay, "AdamW's, on weight matrices only")
-      ->capture_default_str()->group(run_group);
+      ->capture_default_str()
+      ->group(run_group);
   command.add_option("--clip", options.clip, "The largest norm of a gradient; 0 means none")
-      ->capture_default_str()->group(run_group);
-  command.add_option("--label-smoothing", options.label_smoothing, "The share spread over all classes")
-      ->capture_default_str()->group(run_group);
-  command.add_option("--seed", options.seed, "Of the weights, the order of the images, and dropout")
-      ->capture_default_str()->group(run_group);
+      ->capture_default_str()
+      ->group(run_group);
+  command
+      .add_option("--label-smoothing", options.label_smoothing, "The share spread over all classes")
+      ->capture_default_str()
+      ->group(run_group);
+  add_count(command, "--seed", options.seed, "Of the weights, the order of the images, and dropout")
+      ->capture_default_str()
+      ->group(run_group);
   add_machine_flags(command, options);
 
   const std::string model_group = "The model (defaults depend on the data set)";
-  command.add_option("--patch-size", flags->P, "P, the side of a patch")->group(model_group);
-  command.add_option("--width", flags->D, "D, the length of a token")->group(model_group);
-  command.add_option("--depth", flags->L, "L, encoder blocks")->group(model_group);
-  command.add_option("--heads", flags->h, "h, attention heads")->group(model_group);
-  command.add_option("--mlp-width", flags->M, "M, hidden width of the MLP; 4 D unless given")->group(model_group);
+  add_count(command, "--patch-size", flags->P, "P, the side of a patch")->group(model_group);
+  add_count(command, "--width", flags->D, "D, the length of a token")->group(model_group);
+  add_count(command, "--depth", flags->L, "L, encoder blocks")->group(model_group);
+  add_count(command, "--heads", flags->h, "h, attention heads")->group(model_group);
+  add_count(command, "--mlp-width", flags->M, "M, hidden width of the MLP; 4 D unless given")
+      ->group(model_group);
   command.add_option("--dropout", flags->dropout, "At the paper's places")->group(model_group);
-  command.add_option("--attention-dropout", flags->attention_dropout, "Of the attention probabilities")
+  command
+      .add_option("--attention-dropout", flags->attention_dropout, "Of the attention probabilities")
       ->group(model_group);
   command.callback([flags, &chosen] { chosen = [flags] { run(*flags); }; });
 }

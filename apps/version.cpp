@@ -12,7 +12,8 @@ void print_machine(Precision precision) {
              precision == Precision::float32 ? "float32" : "float64", kernels::simd_description(),
              kernels::gemm_description());
   if (kernels::gemm_backend() == kernels::GemmBackend::cblas) {
-    fmt::print("note     the CBLAS product is the tests' reference, and slow; unset VITRUVIAN_GEMM\n");
+    fmt::print(
+        "note     the CBLAS product is the tests' reference, and slow; unset VITRUVIAN_GEMM\n");
   }
 }
 
@@ -24,7 +25,8 @@ void print_version() {
   fmt::print("built    g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #endif
   fmt::print(", xtensor {}.{}.{}, fmt {}.{}.{}\n", XTENSOR_VERSION_MAJOR, XTENSOR_VERSION_MINOR,
-             XTENSOR_VERSION_PATCH, FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);
+             XTENSOR_VERSION_PATCH, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+             FMT_VERSION % 100);
   print_machine(Precision::float32);
 }
 

@@ -11,7 +11,8 @@ endif()
 foreach(room core datasets media nn vit train)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${room})
     install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vitruvian
-            FILES_MATCHING PATTERN "*.hpp")
+            FILES_MATCHING PATTERN "*.hpp"
+            REGEX "/core/(ops$|precompiled)" EXCLUDE) # what only core itself reads
   endif()
 endforeach()
 

@@ -19,9 +19,8 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// A row-major, contiguous array of `real`, owned by value. No lazy expression is ever stored:
 /// assigning one to an `Array` is what ends it.
-using Array =
-    xt::xarray_container<xt::uvector<real, PoolAllocator<real>>, xt::layout_type::row_major,
-                         xt::svector<std::size_t, 4>>;
+using Array = xt::xarray_container<xt::uvector<real, PoolAllocator<real>>,
+                                   xt::layout_type::row_major, xt::svector<std::size_t, 4>>;
 using Shape = Array::shape_type;
 using Axes = std::vector<int>;
 

@@ -19,9 +19,8 @@ std::string where(const Node& node) { return node.path->empty() ? "" : " - in " 
 Vjp broken(Vjp vjp, const Fault& fault) {
   return [vjp = std::move(vjp), kind = fault.kind(), i = fault.input(), seen = fault.seen()](
              const Node& node, const Array& g) {
-    const auto forgetting = kind == Fault::Kind::forget_unbroadcast
-                                ? std::make_unique<Fault::Forgetting>()
-                                : nullptr;
+    const auto forgetting =
+        kind == Fault::Kind::forget_unbroadcast ? std::make_unique<Fault::Forgetting>() : nullptr;
     Cotangents gs = vjp(node, g);
     const auto scale = [](std::optional<Array>& a, real factor) {
       if (a) std::for_each(a->data(), a->data() + a->size(), [factor](real& x) { x *= factor; });
@@ -40,8 +39,10 @@ Vjp broken(Vjp vjp, const Fault& fault) {
 // What holds of a node that is about to be differentiated.
 void check_usable(const Node& node) {
   if (node.freed) {
-    fail("backward: the graph below '{}' was freed by an earlier backward; pass retain_graph to "
-         "the first one{}", node.op, where(node));
+    fail(
+        "backward: the graph below '{}' was freed by an earlier backward; pass retain_graph to "
+        "the first one{}",
+        node.op, where(node));
   }
   if (!node.vjp) return;
   if (node.version != 0) {
@@ -91,7 +92,8 @@ Consumers count_consumers(Node& root) {
 // Reverse mode: a node is ready when all its consumers have spoken; then its cotangent is complete,
 // `visit` sees it, and its rule hands on to its inputs. Without recursion, and freeing as it goes.
 template <class Visit>
-void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph, const Visit& visit) {
+void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
+          const Visit& visit) {
   if (!y.requires_grad()) {
     fail("backward: '{}' does not depend on anything that requires a gradient{}", y.node().op,
          where(y.node()));
@@ -158,7 +160,8 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
   node.inputs.reserve(inputs.size());
   for (const Tensor& x : inputs) node.inputs.push_back({x.node_ptr(), x ? x.node().version : 0});
   const Fault* const fault = Fault::active();
-  node.vjp = fault != nullptr && fault->op() == op ? broken(std::move(vjp), *fault) : std::move(vjp);
+  node.vjp =
+      fault != nullptr && fault->op() == op ? broken(std::move(vjp), *fault) : std::move(vjp);
   return result;
 }
 
@@ -178,7 +181,8 @@ void Tensor::backward(const Array& cotangent, bool retain_graph) const {
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
                         const std::optional<Array>& cotangent, bool retain_graph) {
   for (const Tensor& x : xs) {
-    if (!x.requires_grad()) fail("grad: an x of shape {} requires no gradient", to_string(x.shape()));
+    if (!x.requires_grad())
+      fail("grad: an x of shape {} requires no gradient", to_string(x.shape()));
   }
   std::vector<Array> result;
   for (const Tensor& x : xs) result.push_back(zeros(x.shape()));

@@ -29,7 +29,9 @@ class Fault {
   [[nodiscard]] std::size_t input() const { return input_; }
 
   /// The nodes that have had a cotangent from the broken op: what `skip_accumulation` remembers.
-  [[nodiscard]] const std::shared_ptr<std::unordered_set<const void*>>& seen() const { return seen_; }
+  [[nodiscard]] const std::shared_ptr<std::unordered_set<const void*>>& seen() const {
+    return seen_;
+  }
 
   /// The thread's fault, or null.
   static const Fault* active();

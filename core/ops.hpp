@@ -8,9 +8,9 @@
 #include <vector>
 
 // The ops: each is one function that computes a value and hands `record` its vector-Jacobian
-// product. Elementwise ops of two tensors broadcast as numpy does. Conventions at kinks and ties are
-// PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from the
-// end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so.
+// product. Elementwise ops of two tensors broadcast as numpy does. Conventions at kinks and ties
+// are PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from
+// the end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so.
 // Wrong shapes throw an `Error` that names the op, the shapes, and the module path.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -165,8 +165,8 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
 enum class Reduction { mean, sum, none };
 #pragma GCC diagnostic pop
 
-/// -log softmax(logits)[label]: logits (B, K), one label in [0, K) per row. With `label_smoothing` e,
-/// the target is (1 - e) one_hot + e / K. A scalar, or (B,) with Reduction::none.
+/// -log softmax(logits)[label]: logits (B, K), one label in [0, K) per row. With `label_smoothing`
+/// e, the target is (1 - e) one_hot + e / K. A scalar, or (B,) with Reduction::none.
 Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
                      double label_smoothing = 0, Reduction reduction = Reduction::mean);
 /// The same for targets that are probabilities (B, K) (mixup, distillation); no gradient to them.

@@ -34,7 +34,8 @@ struct SizeClass {
 };
 
 SizeClass size_class(std::size_t bytes) {
-  const auto octave = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^o < bytes <= 2^(o+1)
+  const auto octave =
+      static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^o < bytes <= 2^(o+1)
   const std::size_t quarter = std::size_t{1} << (octave - 2);
   const std::size_t steps = (bytes - (std::size_t{1} << octave) + quarter - 1) / quarter;
   return {octave * 4 + steps - 1, (std::size_t{1} << octave) + steps * quarter};
@@ -57,9 +58,7 @@ State& state() {
   return s;
 }
 
-void* from_system(std::size_t bytes) {
-  return ::operator new(bytes, std::align_val_t{alignment});
-}
+void* from_system(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{alignment}); }
 
 }  // namespace
 
@@ -97,7 +96,7 @@ void pool_release(void* block, std::size_t bytes) noexcept {
   if constexpr (pooled) {
     s.free[c.index] = ::new (block) FreeBlock{s.free[c.index]};
   } else {
-    ::operator delete(block, std::align_val_t{alignment});
+    ::operator delete (block, std::align_val_t{alignment});
   }
 }
 
@@ -123,7 +122,7 @@ void trim_pool() noexcept {
     while (head != nullptr) {
       FreeBlock* const block = head;
       head = block->next;
-      ::operator delete(block, std::align_val_t{alignment});
+      ::operator delete (block, std::align_val_t{alignment});
     }
   }
 }

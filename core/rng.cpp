@@ -50,7 +50,7 @@ double polynomial(const std::array<double, N>& c, double x) {
 // The quantile of the standard normal: algorithm AS 241 (PPND16), M. J. Wichura, Applied
 // Statistics 37 (1988) 477-484; about 16 digits. p in (0, 1).
 double normal_quantile(double p) {
-  constexpr std::array a = {3.3871328727963666080e0, 1.3314166789178437745e+2,
+  constexpr std::array a = {3.3871328727963666080e0,  1.3314166789178437745e+2,
                             1.9715909503065514427e+3, 1.3731693765509461125e+4,
                             4.5921953931549871457e+4, 6.7265770927008700853e+4,
                             3.3430575583588128105e+4, 2.5090809287301226727e+3};

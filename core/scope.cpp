@@ -40,8 +40,6 @@ Scope::~Scope() { current() = previous_; }
 
 const std::string& Scope::path() { return *current(); }
 
-std::string in_scope() {
-  return Scope::path().empty() ? std::string() : " - in " + Scope::path();
-}
+std::string in_scope() { return Scope::path().empty() ? std::string() : " - in " + Scope::path(); }
 
 }  // namespace vitruvian

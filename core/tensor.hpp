@@ -102,8 +102,8 @@ struct Node {
   const char* op = "leaf";
   Array value;
   std::vector<Input> inputs;
-  Vjp vjp;                           // empty for leaves, and once the graph is freed
-  std::unique_ptr<Array> grad;       // leaves only
+  Vjp vjp;                            // empty for leaves, and once the graph is freed
+  std::unique_ptr<Array> grad;        // leaves only
   const std::string* path = nullptr;  // the module it was recorded in
   std::uint32_t version = 0;
   bool requires_grad = false;
@@ -128,9 +128,9 @@ struct Node {
 Tensor record(const char* op, Array value, std::initializer_list<Tensor> inputs, Vjp vjp);
 Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp vjp);
 
-/// The gradients of sum(y * cotangent) with respect to `xs`, which may be any nodes; leaves' `.grad`
-/// stays as it is. Zeros where y does not depend on an x. First derivatives only: what is returned
-/// is not on the tape. Without `cotangent`, y must have one element.
+/// The gradients of sum(y * cotangent) with respect to `xs`, which may be any nodes; leaves'
+/// `.grad` stays as it is. Zeros where y does not depend on an x. First derivatives only: what is
+/// returned is not on the tape. Without `cotangent`, y must have one element.
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
                         const std::optional<Array>& cotangent = std::nullopt,
                         bool retain_graph = false);

@@ -1,4 +1,5 @@
-// Each fused op against its readable twin. Hard cases and errors are in fused_cases_test.cpp.
+// Each fused op against its readable twin. Hard cases are in fused_cases_test.cpp, errors in
+// fused_errors_test.cpp.
 
 #include "core/composed.hpp"
 #include "tests/twins.hpp"

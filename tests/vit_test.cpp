@@ -106,8 +106,10 @@ TEST_CASE("Table 1 of the paper, to the unit, from the config alone") {
   CHECK(config(16, 1024, 24, 16).parameters() == 304'326'632);
   CHECK(config(32, 1024, 24, 16).parameters() == 306'535'400);
   CHECK(config(14, 1280, 32, 16).parameters() == 632'045'800);
-  CHECK(static_cast<double>(config(16, 768, 12, 12).macs()) / 1e9 == doctest::Approx(17.56).epsilon(1e-3));
-  CHECK(static_cast<double>(config(14, 1280, 32, 16).macs()) / 1e9 == doctest::Approx(167.29).epsilon(1e-3));
+  CHECK(static_cast<double>(config(16, 768, 12, 12).macs()) / 1e9 ==
+        doctest::Approx(17.56).epsilon(1e-3));
+  CHECK(static_cast<double>(config(14, 1280, 32, 16).macs()) / 1e9 ==
+        doctest::Approx(167.29).epsilon(1e-3));
 }
 
 TEST_CASE("the names are timm's, and each appears once") {
@@ -142,7 +144,8 @@ TEST_CASE("the initial values of the original code") {
     if (p.name.ends_with("norm1.weight")) CHECK(top == 1);
   }
   // A head of zeros: every class is as likely as any other, and the loss begins at ln K.
-  const Tensor loss = cross_entropy(model(images_for(config, 3, 1)), std::vector<std::size_t>{0, 5, 9});
+  const Tensor loss =
+      cross_entropy(model(images_for(config, 3, 1)), std::vector<std::size_t>{0, 5, 9});
   CHECK(static_cast<double>(loss.item()) == doctest::Approx(std::log(10.0)).epsilon(1e-6));
 }
 
@@ -216,7 +219,8 @@ TEST_CASE("one image, one patch, an empty batch, an image in a batch or alone") 
   const Array all = other(images).value();
   const Array third = other(slice(images, 0, 2, 3)).value();
   for (std::size_t k = 0; k < 3; ++k) {
-    CHECK(third.data()[k] == doctest::Approx(all.data()[2 * 3 + k]).epsilon(in_double ? 1e-12 : 1e-4));
+    CHECK(third.data()[k] ==
+          doctest::Approx(all.data()[2 * 3 + k]).epsilon(in_double ? 1e-12 : 1e-4));
   }
 }
 
@@ -253,7 +257,8 @@ TEST_CASE("dropout needs a generator, and obeys it") {
 TEST_CASE("errors name what is wrong, and where") {
   const VisionTransformer model(tiny_vit(), Rng(1));
   CHECK_THROWS_WITH_AS(model(Tensor(zeros({1, 3, 8, 8}))),
-                       "vit: images of shape (1, 3, 8, 8), but the model takes (B, 2, 8, 8)", Error);
+                       "vit: images of shape (1, 3, 8, 8), but the model takes (B, 2, 8, 8)",
+                       Error);
   VisionTransformer broken(tiny_vit(), Rng(1));
   broken.blocks[1].mlp.fc1 = Linear(9, 12, Rng(1));
   try {
@@ -278,13 +283,17 @@ TEST_CASE("configs that cannot be are refused with a sentence") {
   };
   CHECK(complaint([](ViTConfig&) {}) == "accepted");
   CHECK(complaint([](ViTConfig& c) { c.h = 3; }) == "3 heads do not divide a width D of 64");
-  CHECK(complaint([](ViTConfig& c) { c.P = 5; }) == "a patch of 5 does not divide an image of 28 x 28");
+  CHECK(complaint([](ViTConfig& c) { c.P = 5; }) ==
+        "a patch of 5 does not divide an image of 28 x 28");
   CHECK(complaint([](ViTConfig& c) { c.L = 0; }) == "the depth L must not be 0");
   CHECK(complaint([](ViTConfig& c) { c.dropout = 1; }) == "a dropout of 1 is not in [0, 1)");
   CHECK(complaint([](ViTConfig& c) { c.eps = 0; }) == "an eps of 0 is not between 0 and 1");
-  CHECK(complaint([](ViTConfig& c) { c.D = c.h = 2'000'000; }).find("beyond reason") != std::string::npos);
-  CHECK(complaint([](ViTConfig& c) { c.H = c.W = 1'000'000; c.P = 1; }).find("beyond reason") !=
+  CHECK(complaint([](ViTConfig& c) { c.D = c.h = 2'000'000; }).find("beyond reason") !=
         std::string::npos);
+  CHECK(complaint([](ViTConfig& c) {
+          c.H = c.W = 1'000'000;
+          c.P = 1;
+        }).find("beyond reason") != std::string::npos);
 }
 
 TEST_CASE("a config survives JSON, and nonsense does not") {

@@ -18,7 +18,8 @@ std::uint64_t physical_memory() {
 #ifdef _SC_PHYS_PAGES
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long bytes = sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && bytes > 0) return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes);
+  if (pages > 0 && bytes > 0)
+    return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes);
 #endif
   return 0;
 }
@@ -62,17 +63,27 @@ TrainOptions default_options(const std::string& dataset) {
   return options;
 }
 
+void check_data_given(const std::string& dataset, const std::string& data) {
+  if (dataset != "digits" && data.empty()) {
+    fail(Exit::usage, "--dataset {} needs --data DIR, the folder with its files", dataset);
+  }
+}
+
 void TrainOptions::validate() const {
+  check_data_given(dataset, data);
   model.validate();
   check_at_least_one("--epochs", epochs);
   check_at_least_one("--batch-size", batch_size);
-  if (epochs > 1'000'000) fail(Exit::usage, "--epochs {} is beyond reason (at most 1000000)", epochs);
+  if (epochs > 1'000'000)
+    fail(Exit::usage, "--epochs {} is beyond reason (at most 1000000)", epochs);
   if (!(lr > 0 && lr <= 100)) fail(Exit::usage, "--lr {} is not between 0 and 100", lr);
   if (!(weight_decay >= 0 && weight_decay <= 100)) {
     fail(Exit::usage, "--weight-decay {} is not between 0 and 100", weight_decay);
   }
-  if (!(warmup >= 0 && warmup <= 1)) fail(Exit::usage, "--warmup {} is not a share between 0 and 1", warmup);
-  if (!(clip >= 0 && clip <= 1e9)) fail(Exit::usage, "--clip {} is not a norm (0 means none)", clip);
+  if (!(warmup >= 0 && warmup <= 1))
+    fail(Exit::usage, "--warmup {} is not a share between 0 and 1", warmup);
+  if (!(clip >= 0 && clip <= 1e9))
+    fail(Exit::usage, "--clip {} is not a norm (0 means none)", clip);
   if (!(label_smoothing >= 0 && label_smoothing < 1)) {
     fail(Exit::usage, "--label-smoothing {} is not in [0, 1)", label_smoothing);
   }

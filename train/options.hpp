@@ -18,9 +18,10 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
 /// Everything that decides what a training run computes, and where it puts the result.
 struct TrainOptions {
   std::string dataset = "digits";
-  std::string data;            ///< where the data set's files are; unused for the built-in digits
-  std::size_t train_size = 0;  ///< use the first so many training images; 0 means the data set's own
-  std::size_t test_size = 0;   ///< the same for the test images
+  std::string data;  ///< where the data set's files are; unused for the built-in digits
+  std::size_t train_size =
+      0;                      ///< use the first so many training images; 0 means the data set's own
+  std::size_t test_size = 0;  ///< the same for the test images
 
   ViTConfig model;
 
@@ -48,6 +49,9 @@ struct TrainOptions {
 /// classes, and the sizes and rates that suit it on two cores. Throws (Exit::usage) on a name that
 /// does not exist, with the nearest one that does.
 TrainOptions default_options(const std::string& dataset);
+
+/// Throws (Exit::usage) when a data set that is read from files comes without a folder.
+void check_data_given(const std::string& dataset, const std::string& data);
 
 /// What `vitruvian eval` needs.
 struct EvalOptions {

@@ -37,7 +37,8 @@ std::size_t columns_of([[maybe_unused]] std::FILE* file) {
 bool wants_colour() {
   const char* const no_color = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
-  return (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::string_view(term) != "dumb");
+  return (no_color == nullptr || *no_color == '\0') &&
+         (term == nullptr || std::string_view(term) != "dumb");
 }
 
 }  // namespace
@@ -62,7 +63,10 @@ std::string human_bytes(std::uint64_t bytes) {
 }
 
 Progress::Progress(std::FILE* out)
-    : out_(out), terminal_(is_terminal(out)), colour_(terminal_ && wants_colour()), last_(Clock::now()) {}
+    : out_(out),
+      terminal_(is_terminal(out)),
+      colour_(terminal_ && wants_colour()),
+      last_(Clock::now()) {}
 
 Progress::~Progress() { clear_bar(); }
 
@@ -84,14 +88,16 @@ void Progress::started(const RunStart& start) {
 }
 
 std::string Progress::line(const StepReport& s) {
-  return fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.0f} img/s  ETA {}",
-                     s.epoch, s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm,
-                     s.images_per_second, clock_time(s.seconds_left));
+  return fmt::format(
+      "epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.0f} img/s  ETA {}", s.epoch,
+      s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm, s.images_per_second,
+      clock_time(s.seconds_left));
 }
 
 std::string Progress::bar(const StepReport& s, std::size_t columns) {
   const std::string text = " " + line(s);
-  const std::size_t width = columns > text.size() + 8 ? std::min<std::size_t>(columns - text.size() - 3, 24) : 0;
+  const std::size_t width =
+      columns > text.size() + 8 ? std::min<std::size_t>(columns - text.size() - 3, 24) : 0;
   if (width == 0) return text.substr(1, columns > 1 ? columns - 1 : 0);
   const std::size_t done = s.steps == 0 ? 0 : width * s.step / s.steps;
   return fmt::format("[{}{}]{}", std::string(done, '='), std::string(width - done, ' '), text);
@@ -112,9 +118,10 @@ void Progress::stepped(const StepReport& step) {
 }
 
 std::string Progress::line(const EpochReport& e) {
-  return fmt::format("epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",
-                     e.epoch, e.epochs, e.train_loss, e.test_loss, 100 * e.test_accuracy,
-                     e.images_per_second, clock_time(e.seconds));
+  return fmt::format(
+      "epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",
+      e.epoch, e.epochs, e.train_loss, e.test_loss, 100 * e.test_accuracy, e.images_per_second,
+      clock_time(e.seconds));
 }
 
 void Progress::finished_epoch(const EpochReport& epoch) {

@@ -8,9 +8,9 @@
 
 namespace vitruvian {
 
-/// Prints how a run goes. On a terminal: a bar that is redrawn in place, with the time left. Elsewhere
-/// (a file, a pipe, CI): one plain line every `interval`, no carriage returns. One line an epoch in
-/// both. Colours only on a terminal, and not with NO_COLOR set or TERM=dumb.
+/// Prints how a run goes. On a terminal: a bar that is redrawn in place, with the time left.
+/// Elsewhere (a file, a pipe, CI): one plain line every `interval`, no carriage returns. One line
+/// an epoch in both. Colours only on a terminal, and not with NO_COLOR set or TERM=dumb.
 class Progress : public Observer {
  public:
   explicit Progress(std::FILE* out = stdout);

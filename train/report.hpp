@@ -38,9 +38,9 @@ struct EpochReport {
   double train_loss = 0;      ///< mean over the epoch, as the weights changed
   double train_accuracy = 0;  ///< the same, a fraction
   double test_loss = 0;
-  double test_accuracy = 0;  ///< a fraction
-  double lr = 0;             ///< of the last step
-  double grad_norm = 0;      ///< mean over the epoch, before clipping
+  double test_accuracy = 0;      ///< a fraction
+  double lr = 0;                 ///< of the last step
+  double grad_norm = 0;          ///< mean over the epoch, before clipping
   double images_per_second = 0;  ///< of training
   double seconds = 0;            ///< since the run began, evaluations included
 

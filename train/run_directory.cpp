@@ -42,7 +42,8 @@ RunDirectory::RunDirectory(const fs::path& path, const std::string& config) : pa
     }
     write_file_safely((path / "config.json").string(), config);
     metrics_.open(path / "metrics.jsonl", std::ios::trunc);
-    if (!metrics_) fail(Exit::failure, "{}: {}", (path / "metrics.jsonl").string(), std::strerror(errno));
+    if (!metrics_)
+      fail(Exit::failure, "{}: {}", (path / "metrics.jsonl").string(), std::strerror(errno));
   } catch (const fs::filesystem_error& error) {
     std::error_code ignored;
     if (!made.empty()) fs::remove_all(made, ignored);

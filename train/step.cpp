@@ -29,8 +29,8 @@ void Reducer::finish() {
   }
 }
 
-StepResult compute_gradients(const VisionTransformer& model, std::span<const MicroBatch> micro_batches,
-                             double label_smoothing) {
+StepResult compute_gradients(const VisionTransformer& model,
+                             std::span<const MicroBatch> micro_batches, double label_smoothing) {
   std::vector<Tensor> parameters;
   for (const NamedParameter& p : named_parameters(model)) {
     p.tensor.zero_grad();

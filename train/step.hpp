@@ -36,10 +36,10 @@ struct StepResult {
   std::size_t correct = 0;  ///< images whose largest logit is the label's
 };
 
-/// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the N
-/// images is weighted n / N.
-StepResult compute_gradients(const VisionTransformer& model, std::span<const MicroBatch> micro_batches,
-                             double label_smoothing);
+/// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
+/// N images is weighted n / N.
+StepResult compute_gradients(const VisionTransformer& model,
+                             std::span<const MicroBatch> micro_batches, double label_smoothing);
 
 /// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);

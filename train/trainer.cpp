@@ -35,7 +35,8 @@ Source source_of(const TrainOptions& options) {
 void check_shapes(const ViTConfig& model, const Dataset& data) {
   if (model.C != data.channels || model.H != data.height || model.W != data.width ||
       model.K != data.classes) {
-    fail(Exit::data, "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
+    fail(Exit::data,
+         "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
          data.name, data.channels, data.height, data.width, data.classes, model.C, model.H, model.W,
          model.K);
   }
@@ -85,13 +86,15 @@ class Run {
         optimizer_(named_parameters(model_), adamw_options(options)),
         steps_an_epoch_((data.train.size() + options.batch_size - 1) / options.batch_size),
         steps_(options.epochs * steps_an_epoch_),
-        warmup_(static_cast<std::size_t>(std::lround(options.warmup * static_cast<double>(steps_)))) {}
+        warmup_(
+            static_cast<std::size_t>(std::lround(options.warmup * static_cast<double>(steps_)))) {}
 
   [[nodiscard]] const VisionTransformer& model() const { return model_; }
   [[nodiscard]] std::size_t steps() const { return steps_; }
 
   EpochReport epoch(std::size_t epoch) {
-    const std::vector<std::size_t> order = epoch_order(data_.train.size(), rng_.fork("order"), epoch);
+    const std::vector<std::size_t> order =
+        epoch_order(data_.train.size(), rng_.fork("order"), epoch);
     const auto begin = Clock::now();
     EpochReport report;
     std::size_t seen = 0;
@@ -107,7 +110,8 @@ class Run {
     report.epoch = epoch;
     report.epochs = options_.epochs;
     report.train_loss /= static_cast<double>(seen);
-    report.train_accuracy = static_cast<double>(std::exchange(correct_, 0)) / static_cast<double>(seen);
+    report.train_accuracy =
+        static_cast<double>(std::exchange(correct_, 0)) / static_cast<double>(seen);
     report.grad_norm /= static_cast<double>(steps_an_epoch_);
     report.test_loss = test.loss;
     report.test_accuracy = test.accuracy;
@@ -134,21 +138,29 @@ class Run {
     const std::size_t part = options_.micro_batch == 0 ? indices.size() : options_.micro_batch;
     std::vector<MicroBatch> parts;
     for (const auto images : batches(indices, part)) {
-      parts.push_back(micro_batch(data_.train, images, rng_.fork("dropout", {step_, parts.size()})));
+      parts.push_back(
+          micro_batch(data_.train, images, rng_.fork("dropout", {step_, parts.size()})));
     }
     const StepResult result = compute_gradients(model_, parts, options_.label_smoothing);
     const double norm = clip_grad_norm(optimizer_.parameters(), clip());
     if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
-      fail(Exit::failure, "training broke down: loss {}, gradient norm {} at step {} of {} (epoch {}, "
-           "lr {:.2e}); a smaller --lr or a longer --warmup helps", result.loss, norm, step_ + 1,
-           steps_, epoch, lr);
+      fail(Exit::failure,
+           "training broke down: loss {}, gradient norm {} at step {} of {} (epoch {}, "
+           "lr {:.2e}); a smaller --lr or a longer --warmup helps",
+           result.loss, norm, step_ + 1, steps_, epoch, lr);
     }
     optimizer_.step(lr);
     correct_ += result.correct;
     ++step_;
     stepping_seconds_ += seconds_since(begin);
     const double pace = stepping_seconds_ / static_cast<double>(step_);
-    StepReport report{epoch, options_.epochs, step_, steps_, result.loss, lr, norm,
+    StepReport report{epoch,
+                      options_.epochs,
+                      step_,
+                      steps_,
+                      result.loss,
+                      lr,
+                      norm,
                       static_cast<double>(options_.batch_size) / pace,
                       pace * static_cast<double>(steps_ - step_)};
     observer_.stepped(report);
@@ -181,7 +193,8 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   check_shapes(options.model, data.train);
   const std::uint64_t bytes =
       options.model.training_bytes(std::min(resident, data.train.size()), sizeof(real));
-  check_fits_in_memory(options.model, bytes, fmt::format("to train on {} images at once", resident));
+  check_fits_in_memory(options.model, bytes,
+                       fmt::format("to train on {} images at once", resident));
 
   std::optional<RunDirectory> directory;
   if (!options.out.empty()) directory.emplace(options.out, options.to_json());
@@ -203,6 +216,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
 }
 
 Evaluation evaluate(const EvalOptions& options) {
+  check_data_given(options.dataset, options.data);
   if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
   const auto [model, trained_on] = load_weights(weights_file(options.weights));
   Dataset data = load_test({options.dataset, options.data, digits_seed, 0, options.test_size});

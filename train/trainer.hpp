@@ -12,9 +12,9 @@
 namespace vitruvian {
 
 struct RunResult {
-  EpochReport last;      ///< of the last epoch
-  std::string weights;   ///< the file they were written to; empty without a run directory
-  double seconds = 0;    ///< of the whole run
+  EpochReport last;     ///< of the last epoch
+  std::string weights;  ///< the file they were written to; empty without a run directory
+  double seconds = 0;   ///< of the whole run
 };
 
 struct Evaluation {

@@ -13,8 +13,8 @@ namespace {
 const std::string& entry(const Metadata& metadata, const char* key, const std::string& path) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) {
-    fail(Exit::checkpoint, "{}: its metadata has no '{}'; weights made by 'vitruvian train' have one",
-         path, key);
+    fail(Exit::checkpoint,
+         "{}: its metadata has no '{}'; weights made by 'vitruvian train' have one", path, key);
   }
   return found->second;
 }

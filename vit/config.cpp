@@ -46,7 +46,8 @@ std::uint64_t saturated(double count) {
 void ViTConfig::validate() const {
   for_each_size(*this, [](const char*, std::size_t n, const char* name) {
     if (n == 0) fail(Exit::usage, "the {} must not be 0", name);
-    if (n > largest_size) fail(Exit::usage, "the {} {} is beyond reason (at most {})", name, n, largest_size);
+    if (n > largest_size)
+      fail(Exit::usage, "the {} {} is beyond reason (at most {})", name, n, largest_size);
   });
   if (H % P != 0 || W % P != 0) {
     fail(Exit::usage, "a patch of {} does not divide an image of {} x {}", P, H, W);
@@ -93,13 +94,13 @@ std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_
 }
 
 std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per_real) const {
-  // What the nodes of a block keep: two norms, q, k, v, the probabilities, the heads' output and its
-  // projection, two sums, the hidden layer before and after GELU, and the MLP's output.
+  // What the nodes of a block keep: two norms, q, k, v, the probabilities, the heads' output and
+  // its projection, two sums, the hidden layer before and after GELU, and the MLP's output.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
-  const double block =
-      10 * t * d + static_cast<double>(h) * t * t + 2 * t * static_cast<double>(M);
-  const double image = 2 * static_cast<double>(C * H * W) + 4 * t * d + static_cast<double>(L) * block;
+  const double block = 10 * t * d + static_cast<double>(h) * t * t + 2 * t * static_cast<double>(M);
+  const double image =
+      2 * static_cast<double>(C * H * W) + 4 * t * d + static_cast<double>(L) * block;
   return saturated(static_cast<double>(bytes_per_real) *
                    (4 * static_cast<double>(parameters()) + static_cast<double>(batch) * image));
 }
@@ -127,7 +128,8 @@ ViTConfig ViTConfig::from_json(const std::string& text) {
   for_each_rate(config, [&](const char* key, double& rate) {
     known.insert(key);
     if (!json.contains(key)) fail(Exit::checkpoint, "the model's config lacks '{}'", key);
-    if (!json[key].is_number()) fail(Exit::checkpoint, "the model's config: '{}' is not a number", key);
+    if (!json[key].is_number())
+      fail(Exit::checkpoint, "the model's config: '{}' is not a number", key);
     rate = json[key].get<double>();
   });
   for (const auto& [key, value] : json.items()) {

@@ -6,22 +6,22 @@
 
 namespace vitruvian {
 
-/// The sizes and rates of a Vision Transformer, in the symbols of the paper (Dosovitskiy et al., "An
-/// Image is Worth 16x16 Words", arXiv 2010.11929). It knows nothing of precision, and everything
-/// below is computed before anything is allocated.
+/// The sizes and rates of a Vision Transformer, in the symbols of the paper (Dosovitskiy et al.,
+/// "An Image is Worth 16x16 Words", arXiv 2010.11929). It knows nothing of precision, and
+/// everything below is computed before anything is allocated.
 struct ViTConfig {
-  std::size_t C = 1;   ///< channels of the image
-  std::size_t H = 28;  ///< height of the image
-  std::size_t W = 28;  ///< width of the image
-  std::size_t P = 7;   ///< side of a patch
-  std::size_t D = 64;  ///< width: the length of a token
-  std::size_t L = 4;   ///< depth: encoder blocks
-  std::size_t h = 4;   ///< attention heads
-  std::size_t M = 256; ///< hidden width of the MLP
-  std::size_t K = 10;  ///< classes
+  std::size_t C = 1;    ///< channels of the image
+  std::size_t H = 28;   ///< height of the image
+  std::size_t W = 28;   ///< width of the image
+  std::size_t P = 7;    ///< side of a patch
+  std::size_t D = 64;   ///< width: the length of a token
+  std::size_t L = 4;    ///< depth: encoder blocks
+  std::size_t h = 4;    ///< attention heads
+  std::size_t M = 256;  ///< hidden width of the MLP
+  std::size_t K = 10;   ///< classes
 
-  double eps = 1e-6;             ///< of every layer norm
-  double dropout = 0;            ///< after the position embeddings and after every dense layer but qkv
+  double eps = 1e-6;   ///< of every layer norm
+  double dropout = 0;  ///< after the position embeddings and after every dense layer but qkv
   double attention_dropout = 0;  ///< of the attention probabilities
 
   [[nodiscard]] std::size_t grid_height() const { return H / P; }

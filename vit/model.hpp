@@ -7,8 +7,8 @@
 
 #include <vector>
 
-// The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the symbols
-// are those of vit/config.hpp.
+// The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the
+// symbols are those of vit/config.hpp.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 

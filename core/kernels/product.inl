@@ -21,6 +21,40 @@ constexpr std::size_t product_workspace = (Tile<T>::block_m + Tile<T>::block_n) 
 
 VITRUVIAN_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
+// to[j][i] = from[i][j] for i, j < 4, in registers.
+template <class T>
+VITRUVIAN_INLINE void transpose_4x4(const T* from, std::size_t from_step, T* to,
+                                    std::size_t to_step) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  Four r[4];
+  for (std::size_t i = 0; i < 4; ++i) __builtin_memcpy(&r[i], from + i * from_step, sizeof(Four));
+  const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+  const Four b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+  const Four c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+  const Four d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+  for (std::size_t j = 0; j < 4; ++j) __builtin_memcpy(to + j * to_step, &r[j], sizeof(Four));
+}
+
+// A full panel whose lanes are `ld` apart.
+template <class T, std::size_t width>
+VITRUVIAN_INLINE void pack_transposed(const T* from, std::size_t ld, std::size_t k, T* panel) {
+  std::size_t p = 0;
+  for (; p + 4 <= k; p += 4, panel += 4 * width) {
+    std::size_t i = 0;
+    for (; i + 4 <= width; i += 4) transpose_4x4(from + i * ld + p, ld, panel + i, width);
+    for (; i < width; ++i) {
+      for (std::size_t j = 0; j < 4; ++j) panel[j * width + i] = from[i * ld + p + j];
+    }
+  }
+  for (; p < k; ++p, panel += width) {
+    for (std::size_t i = 0; i < width; ++i) panel[i] = from[i * ld + p];
+  }
+}
+
 // Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes become 0. Either the
 // lanes are adjacent and steps are `ld` apart, or the other way round.
 template <class T, std::size_t width>
@@ -40,9 +74,7 @@ void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lane
         __builtin_memcpy(panel + p * width, from + p * ld, width * sizeof(T));
       }
     } else {
-      for (std::size_t p = 0; p < k; ++p) {
-        for (std::size_t i = 0; i < width; ++i) panel[p * width + i] = from[i * ld + p];
-      }
+      pack_transposed<T, width>(from, ld, k, panel);
     }
   }
 }

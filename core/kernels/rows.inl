@@ -68,21 +68,29 @@ VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
   return most[0];
 }
 
-// A row of -Inf gives Inf - Inf, so NaN; so does one with +Inf or NaN.
+// A row of -Inf gives Inf - Inf, so NaN; so does one with +Inf or NaN. Rows go in groups that stay
+// in the cache: exp, which is dear at the ragged end of a row, runs over a whole group at once.
 template <class T>
 void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const T most = largest(x, n);
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) {
-      const T e = exp_or_zero(x[i] - most);
-      y[i] = e;
-      sum += e;
-    }
-    const T scale = T{1} / sum;
+  if (n == 0) return;
+  const std::size_t group = n < 2048 ? 2048 / n : 1;
+  for (std::size_t first = 0; first < rows; first += group) {
+    const std::size_t end = smaller(rows, first + group);
+    for (std::size_t r = first; r < end; ++r) {
+      const T most = largest(x + r * n, n);
 #pragma omp simd
-    for (std::size_t i = 0; i < n; ++i) y[i] *= scale;
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) y[i] = x[i] - most;
+    }
+#pragma omp simd
+    for (std::size_t i = first * n; i < end * n; ++i) y[i] = exp_or_zero(y[i]);
+    for (std::size_t r = first; r < end; ++r) {
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) sum += y[i];
+      const T scale = T{1} / sum;
+#pragma omp simd
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) y[i] *= scale;
+    }
   }
 }
 
