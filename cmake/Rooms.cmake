@@ -22,7 +22,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # that are none. What such warnings are for, the sanitizers and clang find.
   target_compile_options(vitruvian_flags INTERFACE
     -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread -Wno-restrict
-    -Wno-maybe-uninitialized)
+    -Wno-maybe-uninitialized -Wno-free-nonheap-object)
 endif()
 if(VITRUVIAN_SANITIZE)
   target_compile_options(vitruvian_flags INTERFACE

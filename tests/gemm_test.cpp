@@ -50,9 +50,19 @@ struct Case {
   [[nodiscard]] std::size_t ldc() const { return n + gap; }
 
   [[nodiscard]] Gemm<T> product() {
-    return {.m = m, .n = n, .k = k, .a = a.data(), .lda = lda(), .trans_a = trans_a,
-            .b = b.data(), .ldb = ldb(), .trans_b = trans_b, .c = c.data(), .ldc = ldc(),
-            .alpha = alpha, .beta = beta};
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .a = a.data(),
+            .lda = lda(),
+            .trans_a = trans_a,
+            .b = b.data(),
+            .ldb = ldb(),
+            .trans_b = trans_b,
+            .c = c.data(),
+            .ldc = ldc(),
+            .alpha = alpha,
+            .beta = beta};
   }
 
   // The largest error of an element in units of eps sum |a b|.
@@ -112,7 +122,10 @@ TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) 
         for (const std::size_t k : {1, 3, 16, 65}) {
           for (int variant = 0; variant < 4; ++variant) {
             Case<T> g(m, n, k, variant & 1, variant & 2, variant == 1 ? T(-0.5) : T(1),
-                      variant == 2 ? T(1) : variant == 3 ? T(0.25) : T(0), variant == 0 ? 0 : 5);
+                      variant == 2   ? T(1)
+                      : variant == 3 ? T(0.25)
+                                     : T(0),
+                      variant == 0 ? 0 : 5);
             const std::vector<T> before = g.c;
             kernels::gemm(g.product());
             const double error = g.error(before);
@@ -120,7 +133,7 @@ TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) 
             CAPTURE(n);
             CAPTURE(k);
             CAPTURE(variant);
-            if (!(error <= 4)) CHECK(error <= 4);
+            CHECK(error <= 4);
           }
         }
       }
@@ -132,8 +145,12 @@ TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double)
   for_each_way([](const std::string& way) {
     CAPTURE(way);
     for (int variant = 0; variant < 4; ++variant) {
-      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1000, 40, 30}, {40, 50, 1500},
-                                    {30, 1100, 40}, {70, 90, 600}, {1, 700, 300}, {300, 1, 700}}) {
+      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1000, 40, 30},
+                                    {40, 50, 1500},
+                                    {30, 1100, 40},
+                                    {70, 90, 600},
+                                    {1, 700, 300},
+                                    {300, 1, 700}}) {
         Case<T> g(m, n, k, variant & 1, variant & 2, T(0.5), variant == 3 ? T(0) : T(2), 3);
         const std::vector<T> before = g.c;
         kernels::gemm(g.product());
@@ -163,7 +180,8 @@ TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
 TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
   for_each_way([](const std::string& way) {
     CAPTURE(way);
-    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}}) {
+    for (const auto& [m, n, k] :
+         {std::array<std::size_t, 3>{0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}}) {
       Case<T> g(m, n, k, false, false, T(1), T(3), 2);
       const std::vector<T> before = g.c;
       kernels::gemm(g.product());
@@ -203,9 +221,12 @@ TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, dou
         single.c = one_by_one.data() + i * size * (size + 1);
         kernels::gemm(single);
       }
+      double most = 0;
       for (std::size_t i = 0; i < g.c.size(); ++i) {
-        CHECK(g.c[i] == doctest::Approx(one_by_one[i]).epsilon(1e-4));
+        const double off = std::abs(static_cast<double>(g.c[i]) - one_by_one[i]);
+        if (!(off <= most)) most = off;
       }
+      CHECK(most <= 100 * std::numeric_limits<T>::epsilon());
     }
   });
 }
@@ -215,7 +236,9 @@ TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) 
   for_each_way([](const std::string& way) {
     CAPTURE(way);
     for (const auto& [m, n, k, ta] : {std::array<std::size_t, 4>{1040, 96, 32, 0},
-                                      {96, 128, 2080, 1}, {64, 10, 64, 0}, {300, 300, 300, 0}}) {
+                                      {96, 128, 2080, 1},
+                                      {64, 10, 64, 0},
+                                      {300, 300, 300, 0}}) {
       std::vector<T> expected;
       for (const std::size_t threads : {1, 2, 3, 4}) {
         set_threads(threads);
@@ -234,7 +257,8 @@ TEST_CASE("inside a parallel loop a product runs on the calling thread, with the
   Case<float> alone(600, 128, 64, false, true, 1, 0, 0);
   kernels::gemm(alone.product());
   std::vector<Case<float>> cases(8, Case<float>(600, 128, 64, false, true, 1, 0, 0));
-  parallel_for(8, 1, [&](std::size_t begin, std::size_t) { kernels::gemm(cases[begin].product()); });
+  parallel_for(8, 1,
+               [&](std::size_t begin, std::size_t) { kernels::gemm(cases[begin].product()); });
   for (const auto& c : cases) CHECK(c.c == alone.c);
 }
 

@@ -99,7 +99,9 @@ const GradcheckOptions strict{.strict = true};
 }  // namespace
 
 TEST_CASE("every row of the table passes the strict check") {
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     for (const GradcheckCase& row : rows) {
       const GradcheckReport report = gradcheck(row.f, row.inputs, strict);
       INFO(op, " ", row.label, ": ", report.problem, " error ", report.error, " at input ",
@@ -110,7 +112,9 @@ TEST_CASE("every row of the table passes the strict check") {
 }
 
 TEST_CASE("every row passes the readable check") {
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     for (const GradcheckCase& row : rows) {
       const GradcheckReport report = gradcheck(row.f, row.inputs);
       INFO(op, " ", row.label, ": ", report.problem, " error ", report.error);
@@ -121,7 +125,9 @@ TEST_CASE("every row passes the readable check") {
 
 TEST_CASE("every op is in the table, and used there at eight shapes or more") {
   std::set<std::string> used;
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     INFO(op);
     std::set<std::string> labels;
     for (const GradcheckCase& row : rows) {
@@ -148,7 +154,9 @@ TEST_CASE("every op is in the table, and used there at eight shapes or more") {
 }
 
 TEST_CASE("a flipped sign or a missing cotangent of any input of any op is noticed") {
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     std::set<std::size_t> differentiable;
     for (const GradcheckCase& row : rows) differentiable.merge(recorded(row).differentiable);
     CHECK_FALSE(differentiable.empty());
@@ -161,7 +169,9 @@ TEST_CASE("a flipped sign or a missing cotangent of any input of any op is notic
 }
 
 TEST_CASE("a lost accumulation is noticed for every op") {
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     INFO(op);
     CHECK(any_turns_red(rows, Fault::Kind::skip_accumulation));
   }
@@ -171,7 +181,9 @@ TEST_CASE("a forgotten unbroadcast is noticed for every op that broadcasts, and 
   const std::set<std::string> broadcasting{"add",          "sub",       "mul",           "div",
                                            "maximum",      "minimum",   "where",         "matmul",
                                            "broadcast_to", "attention", "self_attention"};
-  for (const auto& [op, rows] : table()) {
+  for (const auto& entry : table()) {
+    const std::string& op = entry.first;
+    const Rows& rows = entry.second;
     INFO(op);
     CHECK(any_turns_red(rows, Fault::Kind::forget_unbroadcast) == broadcasting.contains(op));
   }

@@ -54,7 +54,8 @@ double ulps(T got, Wide<T> want) {
     // The last half unit before overflow may go either way.
     const Wide<T> border = Wide<T>(L::max()) * (1 + 4 * Wide<T>(L::epsilon()));
     if (got == rounded) return 0;
-    return std::isinf(want) || std::abs(want) > border || std::abs(want) < L::max() * (1 - 4 * L::epsilon())
+    return std::isinf(want) || std::abs(want) > border ||
+                   std::abs(want) < L::max() * (1 - 4 * L::epsilon())
                ? HUGE_VAL
                : 1;
   }
@@ -98,10 +99,14 @@ TEST_CASE_TEMPLATE("exp, log, erf and tanh are right to a few units in the last 
                    double) {
   using W = Wide<T>;
   const std::vector<T> x = samples<T>();
-  check("exp", x, kernels::exp<T>, [](W v) { return std::exp(v); }, 1.1);
-  check("log", x, kernels::log<T>, [](W v) { return std::log(v); }, 1.0);
-  check("erf", x, kernels::erf<T>, [](W v) { return std::erf(v); }, 2.5);
-  check("tanh", x, kernels::tanh<T>, [](W v) { return std::tanh(v); }, 2.5);
+  check(
+      "exp", x, kernels::exp<T>, [](W v) { return std::exp(v); }, 1.1);
+  check(
+      "log", x, kernels::log<T>, [](W v) { return std::log(v); }, 1.0);
+  check(
+      "erf", x, kernels::erf<T>, [](W v) { return std::erf(v); }, 2.5);
+  check(
+      "tanh", x, kernels::tanh<T>, [](W v) { return std::tanh(v); }, 2.5);
 }
 
 TEST_CASE_TEMPLATE("GELU keeps its digits in the tail", T, float, double) {

@@ -48,10 +48,10 @@ TEST_CASE("ops of two tensors agree with plain loops under every kind of broadca
     const Array y = random_uniform(b, 0.5, 2, 2);
     for (const auto& [op, plain] : ops) {
       check_elements(op(x, y).value(), stretched(a, b),
-                     [&](const Index& i) { return plain(at(x, i), at(y, i)); });
+                     [&, f = plain](const Index& i) { return f(at(x, i), at(y, i)); });
       check_elements(
           op(y, x).value(), stretched(a, b),
-          [&](const Index& i) { return plain(at(y, i), at(x, i)); }, 4, 100);
+          [&, f = plain](const Index& i) { return f(at(y, i), at(x, i)); }, 4, 100);
     }
   }
 }
@@ -97,7 +97,7 @@ TEST_CASE("ops of one tensor agree with the functions they are named after") {
   for (const Shape& shape : std::vector<Shape>{{}, {1}, {50}, {2, 3, 4}, {0}, {3, 0}}) {
     const Array x = random_normal(shape, 3);  // of either sign: log and sqrt give NaN there
     for (const auto& [op, plain] : ops) {
-      check_elements(op(x).value(), shape, [&](const Index& i) { return plain(at(x, i)); });
+      check_elements(op(x).value(), shape, [&, f = plain](const Index& i) { return f(at(x, i)); });
     }
   }
 }

@@ -1,66 +1,17 @@
-// Weights in a file: what is written comes back, what is wrong is refused in one clear line, and
-// nothing half-written stays behind.
+// Weights in a file: what is written comes back, what is wrong is refused in one clear line.
 
 #include "nn/safetensors.hpp"
 #include "core/error.hpp"
-#include "core/safe_file.hpp"
 #include "nn/layers.hpp"
+#include "tests/folder.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A folder of this test, gone when it ends.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "vitruvian-safetensors-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
-  [[nodiscard]] std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-struct Failure {
-  std::string message;
-  Exit exit = Exit::ok;
-};
-
-template <class F>
-Failure failure_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return {error.what(), error.exit()};
-  }
-  return {};
-}
 
 // The bytes of a file with this header and so many bytes of data.
 std::string bytes_of(const std::string& header, std::size_t data) {
@@ -269,57 +220,6 @@ TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") 
         path + ": 'weight' is (2, 3), not (3, 2), 'bias' is (2,), not (3,)");
   CHECK(loading(Mlp(3, 2, Rng(2))) ==
         path + ": it lacks 'fc1.weight', 'fc1.bias', 'fc2.weight' and 1 more");
-}
-
-TEST_CASE("a file that cannot be written says so, and leaves no trace") {
-  const Folder folder;
-  const auto writing = [&](const std::string& path) {
-    const Failure failure = failure_of([&] { write_file_safely(path, "new"); });
-    CHECK(failure.exit == Exit::failure);
-    return failure.message;
-  };
-  const std::string missing = folder.file("no/such/folder/file");
-  CHECK(writing(missing) == missing + ": cannot be written: No such file or directory");
-  write_file_safely(folder.file("old"), "old");
-  const std::string beneath = folder.file("old") + "/file";
-  CHECK(writing(beneath) == beneath + ": cannot be written: Not a directory");
-  CHECK(writing(folder.path.string()) ==
-        folder.path.string() + ": cannot be written: it is not a regular file");
-  CHECK(writing("/dev/null") == "/dev/null: cannot be written: it is not a regular file");
-  CHECK(writing("/proc/vitruvian").starts_with("/proc/vitruvian: cannot be written: "));
-  CHECK(folder.files() == std::vector<std::string>{"old"});
-}
-
-TEST_CASE("when the disk is full, the old file stays and the temporary one goes") {
-  const Folder folder;
-  const std::string path = folder.file("weights");
-  write_file_safely(path, "old");
-  // A limit on the size of files is the full disk that needs no disk.
-  auto* const before = std::signal(SIGXFSZ, SIG_IGN);
-  ::rlimit limit = {};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const ::rlimit small{1000, limit.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const Failure failure = failure_of([&] { write_file_safely(path, std::string(5000, 'n')); });
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  std::signal(SIGXFSZ, before);
-  CHECK(failure.message == path + ": cannot be written: File too large");
-  CHECK(content(path) == "old");
-  CHECK(folder.files() == std::vector<std::string>{"weights"});
-}
-
-TEST_CASE("writing replaces a file, keeps a link a link, and works in the current folder") {
-  const Folder folder;
-  write_file_safely(folder.file("real"), "old");
-  fs::create_symlink("real", folder.path / "link");
-  write_file_safely(folder.file("link"), {"n", "", "ew"});
-  CHECK(content(folder.file("real")) == "new");
-  CHECK(fs::is_symlink(folder.path / "link"));
-  const fs::path here = fs::current_path();
-  fs::current_path(folder.path);
-  write_file_safely("plain", "x");
-  fs::current_path(here);
-  CHECK(folder.files() == std::vector<std::string>{"link", "plain", "real"});
 }
 
 }  // namespace

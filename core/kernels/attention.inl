@@ -56,8 +56,17 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
   const std::size_t area = h.T_q * h.S;
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
   T* const packing = workspace + area;
-  product<T>({.m = h.T_q, .n = h.S, .k = h.E, .a = h.q, .lda = h.q_ld, .b = h.k, .ldb = h.k_ld,
-              .trans_b = true, .c = probs, .ldc = h.S, .alpha = scale},
+  product<T>({.m = h.T_q,
+              .n = h.S,
+              .k = h.E,
+              .a = h.q,
+              .lda = h.q_ld,
+              .b = h.k,
+              .ldb = h.k_ld,
+              .trans_b = true,
+              .c = probs,
+              .ldc = h.S,
+              .alpha = scale},
              packing);
   if (bias) {
 #pragma omp simd
@@ -69,8 +78,15 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
     dropout(probs, workspace, first, area, rule);
     used = workspace;
   }
-  product<T>({.m = h.T_q, .n = h.F, .k = h.S, .a = used, .lda = h.S, .b = h.v, .ldb = h.v_ld,
-              .c = o, .ldc = o_ld},
+  product<T>({.m = h.T_q,
+              .n = h.F,
+              .k = h.S,
+              .a = used,
+              .lda = h.S,
+              .b = h.v,
+              .ldb = h.v_ld,
+              .c = o,
+              .ldc = o_ld},
              packing);
 }
 
@@ -88,18 +104,51 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
     dropout(probs, scratch, first, area, rule);
     used = scratch;
   }
-  product<T>({.m = h.S, .n = h.F, .k = h.T_q, .a = used, .lda = h.S, .trans_a = true, .b = go,
-              .ldb = go_ld, .c = dv, .ldc = dv_ld},
+  product<T>({.m = h.S,
+              .n = h.F,
+              .k = h.T_q,
+              .a = used,
+              .lda = h.S,
+              .trans_a = true,
+              .b = go,
+              .ldb = go_ld,
+              .c = dv,
+              .ldc = dv_ld},
              packing);
-  product<T>({.m = h.T_q, .n = h.S, .k = h.F, .a = go, .lda = go_ld, .b = h.v, .ldb = h.v_ld,
-              .trans_b = true, .c = scratch, .ldc = h.S},
+  product<T>({.m = h.T_q,
+              .n = h.S,
+              .k = h.F,
+              .a = go,
+              .lda = go_ld,
+              .b = h.v,
+              .ldb = h.v_ld,
+              .trans_b = true,
+              .c = scratch,
+              .ldc = h.S},
              packing);
   if (rule.active) dropout(scratch, scratch, first, area, rule);
   softmax_vjp(probs, scratch, ds, h.T_q, h.S);
-  product<T>({.m = h.T_q, .n = h.E, .k = h.S, .a = ds, .lda = h.S, .b = h.k, .ldb = h.k_ld,
-              .c = dq, .ldc = dq_ld, .alpha = scale},
+  product<T>({.m = h.T_q,
+              .n = h.E,
+              .k = h.S,
+              .a = ds,
+              .lda = h.S,
+              .b = h.k,
+              .ldb = h.k_ld,
+              .c = dq,
+              .ldc = dq_ld,
+              .alpha = scale},
              packing);
-  product<T>({.m = h.S, .n = h.E, .k = h.T_q, .a = ds, .lda = h.S, .trans_a = true, .b = h.q,
-              .ldb = h.q_ld, .c = dk, .ldc = dk_ld, .alpha = scale},
+  product<T>({.m = h.S,
+              .n = h.E,
+              .k = h.T_q,
+              .a = ds,
+              .lda = h.S,
+              .trans_a = true,
+              .b = h.q,
+              .ldb = h.q_ld,
+              .c = dk,
+              .ldc = dk_ld,
+              .alpha = scale},
              packing);
 }

@@ -69,7 +69,8 @@ bool isa_available(Isa isa) {
 Isa isa() { return current(); }
 
 void set_isa(Isa isa) {
-  if (!isa_available(isa)) fail("set_isa: this processor or this build has not that instruction set");
+  if (!isa_available(isa))
+    fail("set_isa: this processor or this build has not that instruction set");
   current() = isa;
 }
 

@@ -148,8 +148,8 @@ void gemm(const Gemm<T>& g) {
 }
 
 template <class T>
-void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a,
-                std::size_t stride_b, std::size_t stride_c) {
+void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, std::size_t stride_b,
+                std::size_t stride_c) {
   const std::size_t work = first.m * first.n * first.k;
   const auto at = [&](std::size_t i) {
     Gemm<T> g = first;
@@ -196,9 +196,12 @@ std::optional<GemmBackend> gemm_backend_named(std::string_view name) {
 std::string gemm_description() {
   const std::string packed = "packed " + simd_description();
   switch (gemm_backend()) {
-    case GemmBackend::onednn: return onednn_description() + " (float), " + packed + " (double)";
-    case GemmBackend::cblas: return cblas_description();
-    case GemmBackend::packed: break;
+    case GemmBackend::onednn:
+      return onednn_description() + " (float), " + packed + " (double)";
+    case GemmBackend::cblas:
+      return cblas_description();
+    case GemmBackend::packed:
+      break;
   }
   return packed;
 }

@@ -33,8 +33,8 @@ void gemm(const Gemm<T>& product);
 
 /// `batch` products; the i-th reads a + i stride_a, b + i stride_b and writes c + i stride_c.
 template <class T>
-void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a,
-                std::size_t stride_b, std::size_t stride_c);
+void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, std::size_t stride_b,
+                std::size_t stride_c);
 
 /// Who multiplies: our packed, register-blocked product; oneDNN (float only, double goes to
 /// `packed`); or CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests.

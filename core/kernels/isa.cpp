@@ -17,10 +17,13 @@
 namespace vitruvian::kernels::VITRUVIAN_ISA {
 namespace {
 
+// Each needs those before it.
+// clang-format off
 #include "core/kernels/math.inl"
 #include "core/kernels/product.inl"
 #include "core/kernels/rows.inl"
 #include "core/kernels/attention.inl"
+// clang-format on
 
 template <class T>
 constexpr Table<T> bodies = {

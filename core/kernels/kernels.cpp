@@ -2,7 +2,6 @@
 #include "core/kernels/kernels.hpp"
 
 #include "core/kernels/table.hpp"
-#include "core/kernels/workspace.hpp"
 #include "core/parallel.hpp"
 
 #include <algorithm>
@@ -22,8 +21,9 @@ std::size_t chunk_rows(std::size_t n) {
 
 template <class T>
 void over_elements(typename Table<T>::Map body, const T* x, T* y, std::size_t n) {
-  parallel_for(n, chunk_elements,
-               [&](std::size_t begin, std::size_t end) { body(x + begin, y + begin, end - begin); });
+  parallel_for(n, chunk_elements, [&](std::size_t begin, std::size_t end) {
+    body(x + begin, y + begin, end - begin);
+  });
 }
 
 template <class T>
@@ -46,35 +46,6 @@ void over_rows(typename Table<T>::RowsVjp body, const T* y, const T* g, T* dx, s
   parallel_for(rows, chunk_rows(n), [&](std::size_t begin, std::size_t end) {
     body(y + begin * n, g + begin * n, dx + begin * n, end - begin, n);
   });
-}
-
-template <class T>
-DropoutRule<T> dropout_rule(double p, std::uint64_t key) {
-  DropoutRule<T> rule{.active = p > 0, .key = key};
-  if (rule.active) {
-    // word >= p 2^32 for an integer word is word > ceil(p 2^32) - 1
-    rule.limit = static_cast<std::uint32_t>(std::ceil(std::min(p, 1.0) * 0x1p32) - 1);
-    rule.scale = static_cast<T>(1 / (1 - p));
-  }
-  return rule;
-}
-
-struct ForAttention;
-
-// Products, softmax and their backward: chunks of about a million multiplications.
-std::size_t chunk_heads(const AttentionShape& s) {
-  return std::max<std::size_t>(1, 1'000'000 / std::max<std::size_t>(1, s.T * s.S * (s.E + s.F)));
-}
-
-template <class T>
-HeadMatrices<T> head_matrices(const AttentionShape& s, const Heads<const T>& q,
-                              const Heads<const T>& k, const Heads<const T>& v, std::size_t b,
-                              std::size_t i) {
-  return {.T_q = s.T, .S = s.S, .E = s.E, .F = s.F,
-          .q = q.data + b * q.batch + i * q.head,
-          .k = k.data + b * k.batch + i * k.head,
-          .v = v.data + b * v.batch + i * v.head,
-          .q_ld = q.token, .k_ld = k.token, .v_ld = v.token};
 }
 
 template <class T>
@@ -143,9 +114,9 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
   std::vector<T> db_parts(db ? std::max<std::size_t>(1, chunks) * n : 0, T{0});
   parallel_for(rows, chunk, [&](std::size_t begin, std::size_t end) {
     const std::size_t part = begin / chunk * n;
-    body(x + begin * n, w, mean + begin, rstd + begin, g + begin * n,
-         dx ? dx + begin * n : nullptr, dw ? dw_parts.data() + part : nullptr,
-         db ? db_parts.data() + part : nullptr, end - begin, n);
+    body(x + begin * n, w, mean + begin, rstd + begin, g + begin * n, dx ? dx + begin * n : nullptr,
+         dw ? dw_parts.data() + part : nullptr, db ? db_parts.data() + part : nullptr, end - begin,
+         n);
   });
   if (dw) sum_rows(dw_parts.data(), dw, chunks, n);
   if (db) sum_rows(db_parts.data(), db, chunks, n);
@@ -171,74 +142,17 @@ void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n) {
 template <class T>
 void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
   const auto body = table<T>().add_bias;
-  parallel_for(rows, chunk_rows(n), [&](std::size_t begin, std::size_t end) {
-    body(y + begin * n, b, end - begin, n);
-  });
+  parallel_for(rows, chunk_rows(n),
+               [&](std::size_t begin, std::size_t end) { body(y + begin * n, b, end - begin, n); });
 }
 
 template <class T>
 void sum_rows(const T* g, T* db, std::size_t rows, std::size_t n) {
   const auto body = table<T>().sum_rows;
   constexpr std::size_t columns = 64;
-  const std::size_t chunk =
-      rows * n > chunk_elements ? columns : std::max<std::size_t>(columns, n);
+  const std::size_t chunk = rows * n > chunk_elements ? columns : std::max<std::size_t>(columns, n);
   parallel_for(n, chunk, [&](std::size_t begin, std::size_t end) {
     body(g + begin, db + begin, rows, n, end - begin);
-  });
-}
-
-template <class T>
-void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key) {
-  const DropoutRule<T> rule = dropout_rule<T>(p, key);
-  if (!rule.active) {
-    std::copy(x, x + n, y);
-    return;
-  }
-  const auto body = table<T>().dropout;
-  parallel_for(n, chunk_elements, [&](std::size_t begin, std::size_t end) {
-    body(x + begin, y + begin, begin, end - begin, rule);
-  });
-}
-
-template <class T>
-void attention(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-               AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs) {
-  const Table<T>& bodies = table<T>();
-  const DropoutRule<T> rule = dropout_rule<T>(p, key);
-  const std::size_t area = s.T * s.S;
-  parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
-    T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
-    for (std::size_t head = begin; head < end; ++head) {
-      const std::size_t b = head / s.h;
-      const std::size_t i = head % s.h;
-      bodies.attention(head_matrices(s, q, k, v, b, i),
-                       bias.data ? bias.data + b * bias.batch + i * bias.head : nullptr, rule,
-                       std::uint64_t{head} * area, o.data + b * o.batch + i * o.head, o.token,
-                       probs + head * area, scratch);
-    }
-  });
-}
-
-template <class T>
-void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-                   const T* probs, double p, std::uint64_t key, Heads<const T> go, Heads<T> dq,
-                   Heads<T> dk, Heads<T> dv, T* dscores) {
-  const Table<T>& bodies = table<T>();
-  const DropoutRule<T> rule = dropout_rule<T>(p, key);
-  const std::size_t area = s.T * s.S;
-  parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
-    T* const scratch = workspace<T, ForAttention>(2 * area + bodies.product_workspace);
-    for (std::size_t head = begin; head < end; ++head) {
-      const std::size_t b = head / s.h;
-      const std::size_t i = head % s.h;
-      const auto at = [&](const auto& heads) {
-        return heads.data + b * heads.batch + i * heads.head;
-      };
-      bodies.attention_vjp(head_matrices(s, q, k, v, b, i), probs + head * area, rule,
-                           std::uint64_t{head} * area, at(go), go.token, at(dq), dq.token, at(dk),
-                           dk.token, at(dv), dv.token, dscores ? dscores + head * area : nullptr,
-                           scratch);
-    }
   });
 }
 
@@ -248,8 +162,8 @@ void cross_entropy(const T* x, const std::size_t* labels, double smoothing, T* l
   cross_entropy<T>(x, labels, nullptr, smoothing, loss, dx, rows, n);
 }
 template <class T>
-void cross_entropy(const T* x, const T* targets, double smoothing, T* loss, T* dx,
-                   std::size_t rows, std::size_t n) {
+void cross_entropy(const T* x, const T* targets, double smoothing, T* loss, T* dx, std::size_t rows,
+                   std::size_t n) {
   cross_entropy<T>(x, nullptr, targets, smoothing, loss, dx, rows, n);
 }
 
@@ -286,35 +200,29 @@ double sum_of_squares(const T* x, std::size_t n) {
   return sum;
 }
 
-#define VITRUVIAN_INSTANTIATE(T)                                                                   \
-  template void exp(const T*, T*, std::size_t);                                                    \
-  template void log(const T*, T*, std::size_t);                                                    \
-  template void erf(const T*, T*, std::size_t);                                                    \
-  template void tanh(const T*, T*, std::size_t);                                                   \
-  template void softmax(const T*, T*, std::size_t, std::size_t);                                   \
-  template void softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);                     \
-  template void log_softmax(const T*, T*, std::size_t, std::size_t);                               \
-  template void log_softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);                 \
-  template void layer_norm(const T*, const T*, const T*, double, T*, T*, T*, std::size_t,          \
-                           std::size_t);                                                           \
-  template void layer_norm_vjp(const T*, const T*, const T*, const T*, const T*, T*, T*, T*,       \
-                               std::size_t, std::size_t);                                          \
-  template void gelu(const T*, T*, std::size_t);                                                   \
-  template void gelu_vjp(const T*, const T*, T*, std::size_t);                                     \
-  template void gelu_tanh(const T*, T*, std::size_t);                                              \
-  template void gelu_tanh_vjp(const T*, const T*, T*, std::size_t);                                \
-  template void add_bias(T*, const T*, std::size_t, std::size_t);                                  \
-  template void sum_rows(const T*, T*, std::size_t, std::size_t);                                  \
-  template void dropout(const T*, T*, std::size_t, double, std::uint64_t);                         \
-  template void attention(const AttentionShape&, Heads<const T>, Heads<const T>, Heads<const T>,   \
-                          AttentionBias<T>, double, std::uint64_t, Heads<T>, T*);                  \
-  template void attention_vjp(const AttentionShape&, Heads<const T>, Heads<const T>,               \
-                              Heads<const T>, const T*, double, std::uint64_t, Heads<const T>,     \
-                              Heads<T>, Heads<T>, Heads<T>, T*);                                   \
-  template void cross_entropy(const T*, const std::size_t*, double, T*, T*, std::size_t,           \
-                              std::size_t);                                                        \
-  template void cross_entropy(const T*, const T*, double, T*, T*, std::size_t, std::size_t);       \
-  template void adamw(T*, const T*, T*, T*, std::size_t, const AdamWStep&);                        \
+#define VITRUVIAN_INSTANTIATE(T)                                                             \
+  template void exp(const T*, T*, std::size_t);                                              \
+  template void log(const T*, T*, std::size_t);                                              \
+  template void erf(const T*, T*, std::size_t);                                              \
+  template void tanh(const T*, T*, std::size_t);                                             \
+  template void softmax(const T*, T*, std::size_t, std::size_t);                             \
+  template void softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);               \
+  template void log_softmax(const T*, T*, std::size_t, std::size_t);                         \
+  template void log_softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);           \
+  template void layer_norm(const T*, const T*, const T*, double, T*, T*, T*, std::size_t,    \
+                           std::size_t);                                                     \
+  template void layer_norm_vjp(const T*, const T*, const T*, const T*, const T*, T*, T*, T*, \
+                               std::size_t, std::size_t);                                    \
+  template void gelu(const T*, T*, std::size_t);                                             \
+  template void gelu_vjp(const T*, const T*, T*, std::size_t);                               \
+  template void gelu_tanh(const T*, T*, std::size_t);                                        \
+  template void gelu_tanh_vjp(const T*, const T*, T*, std::size_t);                          \
+  template void add_bias(T*, const T*, std::size_t, std::size_t);                            \
+  template void sum_rows(const T*, T*, std::size_t, std::size_t);                            \
+  template void cross_entropy(const T*, const std::size_t*, double, T*, T*, std::size_t,     \
+                              std::size_t);                                                  \
+  template void cross_entropy(const T*, const T*, double, T*, T*, std::size_t, std::size_t); \
+  template void adamw(T*, const T*, T*, T*, std::size_t, const AdamWStep&);                  \
   template double sum_of_squares(const T*, std::size_t)
 
 VITRUVIAN_INSTANTIATE(float);

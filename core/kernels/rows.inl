@@ -19,8 +19,8 @@ VITRUVIAN_INLINE T gelu_slope(T x) {
   return n.Phi + inside * n.bell * T(0.39894228040143267794);
 }
 
-// y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s is
-// 1 / (1 + e) on the right and e / (1 + e) on the left.
+// y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s
+// is 1 / (1 + e) on the right and e / (1 + e) on the left.
 template <class T>
 struct Gate {
   T e, s;
@@ -41,8 +41,8 @@ VITRUVIAN_INLINE T gelu_tanh_slope(T x) {
   const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
   const Gate<T> gate = gelu_tanh_gate(inside);
   const T rise = gate.e / ((T{1} + gate.e) * (T{1} + gate.e));
-  return gate.s + inside * rise * T(1.59576912160573071176) *
-                      (T{1} + T(0.134145) * inside * inside);
+  return gate.s +
+         inside * rise * T(1.59576912160573071176) * (T{1} + T(0.134145) * inside * inside);
 }
 
 template <class T, T (*slope)(T)>
@@ -63,7 +63,8 @@ VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
   }
   for (; i < n; ++i) most[0] = x[i] > most[0] ? x[i] : most[0];
   for (std::size_t half = lanes / 2; half > 0; half /= 2) {
-    for (std::size_t l = 0; l < half; ++l) most[l] = most[l + half] > most[l] ? most[l + half] : most[l];
+    for (std::size_t l = 0; l < half; ++l)
+      most[l] = most[l + half] > most[l] ? most[l + half] : most[l];
   }
   return most[0];
 }
@@ -156,7 +157,8 @@ void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T
     }
     rest /= count;
     const double variance = double{squares / count} - double{rest} * double{rest};
-    const T scale = static_cast<T>(1 / __builtin_sqrt((variance > 0 ? variance : variance * 0) + eps));
+    const T scale =
+        static_cast<T>(1 / __builtin_sqrt((variance > 0 ? variance : variance * 0) + eps));
     mean[r] = mu;
     rstd[r] = scale;
     if (w && b) {

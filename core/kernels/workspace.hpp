@@ -12,7 +12,7 @@ template <class T, class Tag>
 T* workspace(std::size_t n) {
   constexpr std::align_val_t line{64};
   struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(T* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   thread_local std::unique_ptr<T, Free> memory;
   thread_local std::size_t size = 0;

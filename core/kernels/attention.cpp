@@ -1,0 +1,115 @@
+// The faces of dropout and attention.
+#include "core/kernels/kernels.hpp"
+#include "core/kernels/table.hpp"
+#include "core/kernels/workspace.hpp"
+#include "core/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vitruvian::kernels {
+namespace {
+
+template <class T>
+DropoutRule<T> dropout_rule(double p, std::uint64_t key) {
+  DropoutRule<T> rule{.active = p > 0, .key = key};
+  if (rule.active) {
+    // word >= p 2^32 for an integer word is word > ceil(p 2^32) - 1
+    rule.limit = static_cast<std::uint32_t>(std::ceil(std::min(p, 1.0) * 0x1p32) - 1);
+    rule.scale = static_cast<T>(1 / (1 - p));
+  }
+  return rule;
+}
+
+struct ForAttention;
+
+// Products, softmax and their backward: chunks of about a million multiplications.
+std::size_t chunk_heads(const AttentionShape& s) {
+  return std::max<std::size_t>(1, 1'000'000 / std::max<std::size_t>(1, s.T * s.S * (s.E + s.F)));
+}
+
+template <class T>
+HeadMatrices<T> head_matrices(const AttentionShape& s, const Heads<const T>& q,
+                              const Heads<const T>& k, const Heads<const T>& v, std::size_t b,
+                              std::size_t i) {
+  return {.T_q = s.T,
+          .S = s.S,
+          .E = s.E,
+          .F = s.F,
+          .q = q.data + b * q.batch + i * q.head,
+          .k = k.data + b * k.batch + i * k.head,
+          .v = v.data + b * v.batch + i * v.head,
+          .q_ld = q.token,
+          .k_ld = k.token,
+          .v_ld = v.token};
+}
+
+}  // namespace
+
+template <class T>
+void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key) {
+  const DropoutRule<T> rule = dropout_rule<T>(p, key);
+  if (!rule.active) {
+    std::copy(x, x + n, y);
+    return;
+  }
+  const auto body = table<T>().dropout;
+  parallel_for(n, 32768, [&](std::size_t begin, std::size_t end) {
+    body(x + begin, y + begin, begin, end - begin, rule);
+  });
+}
+
+template <class T>
+void attention(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Heads<const T> v,
+               AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs) {
+  const Table<T>& bodies = table<T>();
+  const DropoutRule<T> rule = dropout_rule<T>(p, key);
+  const std::size_t area = s.T * s.S;
+  parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
+    T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
+    for (std::size_t head = begin; head < end; ++head) {
+      const std::size_t b = head / s.h;
+      const std::size_t i = head % s.h;
+      bodies.attention(head_matrices(s, q, k, v, b, i),
+                       bias.data ? bias.data + b * bias.batch + i * bias.head : nullptr, rule,
+                       std::uint64_t{head} * area, o.data + b * o.batch + i * o.head, o.token,
+                       probs + head * area, scratch);
+    }
+  });
+}
+
+template <class T>
+void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Heads<const T> v,
+                   const T* probs, double p, std::uint64_t key, Heads<const T> go, Heads<T> dq,
+                   Heads<T> dk, Heads<T> dv, T* dscores) {
+  const Table<T>& bodies = table<T>();
+  const DropoutRule<T> rule = dropout_rule<T>(p, key);
+  const std::size_t area = s.T * s.S;
+  parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
+    T* const scratch = workspace<T, ForAttention>(2 * area + bodies.product_workspace);
+    for (std::size_t head = begin; head < end; ++head) {
+      const std::size_t b = head / s.h;
+      const std::size_t i = head % s.h;
+      const auto at = [&](const auto& heads) {
+        return heads.data + b * heads.batch + i * heads.head;
+      };
+      bodies.attention_vjp(head_matrices(s, q, k, v, b, i), probs + head * area, rule,
+                           std::uint64_t{head} * area, at(go), go.token, at(dq), dq.token, at(dk),
+                           dk.token, at(dv), dv.token, dscores ? dscores + head * area : nullptr,
+                           scratch);
+    }
+  });
+}
+
+#define VITRUVIAN_INSTANTIATE(T)                                                                 \
+  template void dropout(const T*, T*, std::size_t, double, std::uint64_t);                       \
+  template void attention(const AttentionShape&, Heads<const T>, Heads<const T>, Heads<const T>, \
+                          AttentionBias<T>, double, std::uint64_t, Heads<T>, T*);                \
+  template void attention_vjp(const AttentionShape&, Heads<const T>, Heads<const T>,             \
+                              Heads<const T>, const T*, double, std::uint64_t, Heads<const T>,   \
+                              Heads<T>, Heads<T>, Heads<T>, T*)
+
+VITRUVIAN_INSTANTIATE(float);
+VITRUVIAN_INSTANTIATE(double);
+
+}  // namespace vitruvian::kernels

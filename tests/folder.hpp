@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/error.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+// What tests of files share.
+
+namespace vitruvian {
+
+// A folder of this test, gone when it ends.
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "vitruvian-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+inline std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Failure {
+  std::string message;
+  Exit exit = Exit::ok;
+};
+
+template <class F>
+Failure failure_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return {error.what(), error.exit()};
+  }
+  return {};
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,73 @@
+// Files are written whole or not at all, and nothing half-written stays behind.
+
+#include "core/safe_file.hpp"
+
+#include "core/error.hpp"
+#include "tests/folder.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+namespace vitruvian {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a file that cannot be written says so, and leaves no trace") {
+  const Folder folder;
+  const auto writing = [&](const std::string& path) {
+    const Failure failure = failure_of([&] { write_file_safely(path, "new"); });
+    CHECK(failure.exit == Exit::failure);
+    return failure.message;
+  };
+  const std::string missing = folder.file("no/such/folder/file");
+  CHECK(writing(missing) == missing + ": cannot be written: No such file or directory");
+  write_file_safely(folder.file("old"), "old");
+  const std::string beneath = folder.file("old") + "/file";
+  CHECK(writing(beneath) == beneath + ": cannot be written: Not a directory");
+  CHECK(writing(folder.path.string()) ==
+        folder.path.string() + ": cannot be written: it is not a regular file");
+  // Not a device of the machine: a guard that fails would replace it.
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(writing(pipe) == pipe + ": cannot be written: it is not a regular file");
+  CHECK(folder.files() == std::vector<std::string>{"old", "pipe"});
+}
+
+TEST_CASE("when the disk is full, the old file stays and the temporary one goes") {
+  const Folder folder;
+  const std::string path = folder.file("weights");
+  write_file_safely(path, "old");
+  // A limit on the size of files is the full disk that needs no disk.
+  auto* const before = std::signal(SIGXFSZ, SIG_IGN);
+  ::rlimit limit = {};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const ::rlimit small{1000, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const Failure failure = failure_of([&] { write_file_safely(path, std::string(5000, 'n')); });
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  std::signal(SIGXFSZ, before);
+  CHECK(failure.message == path + ": cannot be written: File too large");
+  CHECK(content(path) == "old");
+  CHECK(folder.files() == std::vector<std::string>{"weights"});
+}
+
+TEST_CASE("writing replaces a file, keeps a link a link, and works in the current folder") {
+  const Folder folder;
+  write_file_safely(folder.file("real"), "old");
+  fs::create_symlink("real", folder.path / "link");
+  write_file_safely(folder.file("link"), {"n", "", "ew"});
+  CHECK(content(folder.file("real")) == "new");
+  CHECK(fs::is_symlink(folder.path / "link"));
+  const fs::path here = fs::current_path();
+  fs::current_path(folder.path);
+  write_file_safely("plain", "x");
+  fs::current_path(here);
+  CHECK(folder.files() == std::vector<std::string>{"link", "plain", "real"});
+}
+
+}  // namespace
+}  // namespace vitruvian
