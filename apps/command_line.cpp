@@ -12,9 +12,9 @@
 namespace vitruvian {
 namespace {
 
-int report(Exit exit, const std::string& message) {
+int report(const CLI::App& app, Exit exit, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "vitruvian: {}\n", message);
+  fmt::print(stderr, "{}: {}\n", app.get_name(), message);
   return static_cast<int>(exit);
 }
 
@@ -64,21 +64,21 @@ int run_command_line(CLI::App& app, int argc, char** argv, const std::function<v
     app.parse(argc, argv);
     body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return report(Exit::failure, "standard output cannot be written");
+      return report(app, Exit::failure, "standard output cannot be written");
     }
     return static_cast<int>(Exit::ok);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ExtrasError&) {
-    return report(Exit::usage, unexpected(app));
+    return report(app, Exit::usage, unexpected(app));
   } catch (const CLI::ParseError& error) {
-    return report(Exit::usage, one_line(error.what()));
+    return report(app, Exit::usage, one_line(error.what()));
   } catch (const Error& error) {
-    return report(error.exit(), error.what());
+    return report(app, error.exit(), error.what());
   } catch (const std::bad_alloc&) {
-    return report(Exit::failure, "out of memory");
+    return report(app, Exit::failure, "out of memory");
   } catch (const std::exception& error) {
-    return report(Exit::failure, one_line(error.what()));
+    return report(app, Exit::failure, one_line(error.what()));
   }
 }
 

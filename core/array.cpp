@@ -86,6 +86,9 @@ Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
 
 Array unbroadcast(Array g, const Shape& shape) {
   if (g.shape() == shape || Fault::forgets_unbroadcast()) return g;
+  if (g.dimension() < shape.size()) {
+    fail("unbroadcast: {} was never broadcast to {}", to_string(shape), to_string(g.shape()));
+  }
   const std::size_t added = g.dimension() - shape.size();
   // Walk g once, in order, with the target's offset beside it: a stretched axis has stride 0.
   Array result = zeros(shape);

@@ -160,10 +160,7 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
 
 // --- losses (ops/loss.cpp) -----------------------------------------------------------------------
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // g++ takes a scoped `none` for the one of tensor.hpp
 enum class Reduction { mean, sum, none };
-#pragma GCC diagnostic pop
 
 /// -log softmax(logits)[label]: logits (B, K), one label in [0, K) per row. With `label_smoothing`
 /// e, the target is (1 - e) one_hot + e / K. A scalar, or (B,) with Reduction::none.

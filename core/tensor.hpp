@@ -18,11 +18,10 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 class Tensor;
 struct Node;
 
-/// The gradients that a rule returns, one for each input; `none` where nothing flows.
+/// The gradients that a rule returns, one for each input; std::nullopt where nothing flows.
 using Cotangents = std::vector<std::optional<Array>>;
-inline constexpr std::nullopt_t none = std::nullopt;
 
-/// Puts arrays, xtensor expressions (materialised here) and `none` into `Cotangents`.
+/// Puts arrays, xtensor expressions (materialised here) and std::nullopt into `Cotangents`.
 template <class... Xs>
 Cotangents cotangents(Xs&&... xs) {
   Cotangents result;
@@ -119,7 +118,7 @@ struct Node {
   [[nodiscard]] const Array& in(std::size_t i) const { return inputs[i].node->value; }
   [[nodiscard]] const Shape& in_shape(std::size_t i) const { return in(i).shape(); }
   [[nodiscard]] bool has(std::size_t i) const { return inputs[i].node != nullptr; }
-  /// Whether anybody wants the cotangent of input `i`; a rule may return `none` otherwise.
+  /// Whether anybody wants the cotangent of input `i`; a rule may return nothing otherwise.
   [[nodiscard]] bool needs(std::size_t i) const { return has(i) && inputs[i].node->requires_grad; }
 };
 

@@ -213,7 +213,7 @@ TEST_CASE("a rule that returns the wrong number or shape is named, with its modu
   CHECK_FAILS_WITH(
       make([](const Node&, const Array&) { return cotangents(zeros({3})); }).backward(),
       "returned a cotangent of shape (3,) for input 0 of shape (2,) - in blocks.3.attn");
-  make([](const Node&, const Array&) { return cotangents(none); }).backward();
+  make([](const Node&, const Array&) { return cotangents(std::nullopt); }).backward();
   CHECK((x.grad() == nullptr || x.grad()->data()[0] == real{0}));
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("an absent tensor is refused by name, and may be an optional input") {
   const Tensor y = record("optional", x.value(), {x, absent}, [](const Node& n, const Array& g) {
     CHECK_FALSE(n.has(1));
     CHECK_FALSE(n.needs(1));
-    return cotangents(g, none);
+    return cotangents(g, std::nullopt);
   });
   y.backward();
   CHECK(only(x.grad()) == 1);

@@ -123,3 +123,14 @@ TEST_CASE_TEMPLATE("AdamW and the sum of squares", T, float, double) {
     CHECK(error(kernels::sum_of_squares(w.data(), n), squares) <= 8);
   });
 }
+
+TEST_CASE_TEMPLATE("a sum of squares over several chunks", T, float, double) {
+  const std::vector<T> x = random<T>(100'000, 21);
+  Wide want = 0;
+  for (const T v : x) want += static_cast<Wide>(v) * v;
+  for_each_isa([&](const std::string& isa) {
+    CAPTURE(isa);
+    const double got = kernels::sum_of_squares(x.data(), x.size());
+    CHECK(std::abs(got - want) <= 1e-13L * want);
+  });
+}

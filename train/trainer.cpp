@@ -29,7 +29,11 @@ double seconds_since(Clock::time_point start) {
 constexpr std::uint64_t digits_seed = 1;
 
 Source source_of(const TrainOptions& options) {
-  return {options.dataset, options.data, digits_seed, options.train_size, options.test_size};
+  return {.name = options.dataset,
+          .directory = options.data,
+          .seed = digits_seed,
+          .train_size = options.train_size,
+          .test_size = options.test_size};
 }
 
 void check_shapes(const ViTConfig& model, const Dataset& data) {
@@ -219,7 +223,10 @@ Evaluation evaluate(const EvalOptions& options) {
   check_data_given(options.dataset, options.data);
   if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
   const auto [model, trained_on] = load_weights(weights_file(options.weights));
-  Dataset data = load_test({options.dataset, options.data, digits_seed, 0, options.test_size});
+  Dataset data = load_test({.name = options.dataset,
+                            .directory = options.data,
+                            .seed = digits_seed,
+                            .test_size = options.test_size});
   check_shapes(model.config, data);
   data.mean = trained_on.mean;
   data.std = trained_on.std;

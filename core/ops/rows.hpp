@@ -24,9 +24,9 @@ inline const real* data_of(const Node& n, std::size_t i) {
 }
 inline real* data_of(std::optional<Array>& x) { return x ? x->data() : nullptr; }
 
-/// An uninitialised cotangent for input `i`, or `none` where nobody wants it.
+/// An uninitialised cotangent for input `i`, or nothing where nobody wants it.
 inline std::optional<Array> cotangent_for(const Node& n, std::size_t i) {
-  if (!n.needs(i)) return none;
+  if (!n.needs(i)) return std::nullopt;
   return empty(n.in_shape(i));
 }
 

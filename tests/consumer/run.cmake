@@ -19,7 +19,7 @@ if(WAY STREQUAL "find_package")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
   list(APPEND options -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix)
 else()
-  list(APPEND options -DCMAKE_BUILD_TYPE=Debug -DVITRUVIAN_SOURCE=${ROOT} -DVITRUVIAN_SIMD=OFF
+  list(APPEND options -DCMAKE_BUILD_TYPE=MinSizeRel -DVITRUVIAN_SOURCE=${ROOT} -DVITRUVIAN_SIMD=OFF
        -DVITRUVIAN_ONEDNN=OFF -DVITRUVIAN_CBLAS=OFF -DVITRUVIAN_THREADS=OFF)
 endif()
 run(${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/build -G Ninja ${options})
