@@ -89,7 +89,10 @@ void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c,
   Vector sum[rows][vectors] = {};
   for (std::size_t p = 0; p < k; ++p, a += S::rows, b += S::columns) {
     Vector row[vectors];
-    __builtin_memcpy(row, b, sizeof row);
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < vectors; ++j) {
+      __builtin_memcpy(&row[j], b + j * S::lanes, sizeof(Vector));
+    }
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4

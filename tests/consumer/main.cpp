@@ -3,6 +3,8 @@
 #include "nn/optim.hpp"
 #include "vit/model.hpp"
 
+#include <fmt/format.h>
+
 using namespace vitruvian;
 
 int main() {
