@@ -75,3 +75,9 @@ function(vitruvian_precompile target precision)
     target_precompile_headers(${target} REUSE_FROM vitruvian_core_${precision})
   endif()
 endfunction()
+
+# Sources that read or write JSON, once a run: its templates take twice as long to compile when they
+# are optimised for speed.
+function(vitruvian_unhurried)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+endfunction()

@@ -252,17 +252,17 @@ void cross_entropy(const T* x, const std::size_t* labels, const T* targets, doub
     const T most = largest(x, n);
     const T sum = sum_of_exp(x, most, n);
     const T log_sum = logarithm(sum);
-    T total = 0;
-    T weight = 0;
+    double total = 0;  // a thousand classes that share a smoothed target are a thousand roundings
+    double weight = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const T target = labels ? T(i == labels[r]) : targets[r * n + i];
       const T t = keep * target + spread;
-      weight += t;
-      if (t != T{0}) total += t * (log_sum - (x[i] - most));
+      weight += double{t};
+      if (t != T{0}) total += double{t} * double{log_sum - (x[i] - most)};
       dx[i] = t;
     }
-    loss[r] = total;
-    const T scale = weight / sum;
+    loss[r] = static_cast<T>(total);
+    const T scale = static_cast<T>(weight) / sum;
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) dx[i] = exp_or_zero(x[i] - most) * scale - dx[i];
   }
