@@ -25,10 +25,10 @@ struct TrainOptions {
 
   ViTConfig model;
 
-  std::size_t epochs = 10;
+  std::size_t epochs = 4;
   std::size_t batch_size = 64;
   std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means the whole batch at once
-  double lr = 1e-3;             ///< the peak, after the warm-up
+  double lr = 2e-3;             ///< the peak, after the warm-up
   double weight_decay = 0.05;   ///< AdamW's, on the weight matrices only
   double warmup = 0.05;         ///< the share of all steps in which lr rises from 0
   double clip = 1;              ///< the largest global norm of a gradient; 0 means none
