@@ -50,6 +50,16 @@ std::string unexpected(const CLI::App& app) {
                    : "");
 }
 
+// A flag that is given twice means its last value, so that a script's flags can be overridden.
+void take_last(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 1) {
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) take_last(*subcommand);
+}
+
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n') c = ' ';
@@ -61,6 +71,7 @@ std::string one_line(std::string text) {
 
 int run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
   try {
+    take_last(app);
     app.parse(argc, argv);
     body();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

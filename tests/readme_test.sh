@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The README says what the program does: its program is the one that the consumer test builds, and
+# its commands run (with little data, so that it takes seconds).
+# Usage: readme_test.sh ROOT PROGRAM_FOLDER
+set -eu
+root=$1
+programs=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$root/README.md" >"$folder/program.cpp"
+diff -u "$root/tests/consumer/main.cpp" "$folder/program.cpp"
+
+# Two tiny data sets stand for the reader's own.
+mkdir "$folder/mnist" "$folder/cifar"
+for part in train t10k; do
+  { printf '\0\0\10\3\0\0\0\10\0\0\0\34\0\0\0\34' && head -c $((8 * 784)) /dev/zero; } \
+    >"$folder/mnist/$part-images-idx3-ubyte"
+  printf '\0\0\10\1\0\0\0\10\0\1\2\3\4\5\6\7' >"$folder/mnist/$part-labels-idx1-ubyte"
+done
+for part in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 test_batch; do
+  head -c 30730000 /dev/zero >"$folder/cifar/$part.bin"
+done
+
+commands=0
+cd "$root"
+while read -r command; do
+  set -- ${command%%#*}
+  program=$programs/${1##*/}
+  shift
+  arguments=()
+  data=mnist
+  for argument in "$@"; do
+    case $argument in
+      cifar10) data=cifar && arguments+=("$argument") ;;
+      DIR) arguments+=("$folder/$data") ;;
+      runs/*) arguments+=("$folder/$argument") ;;
+      *) arguments+=("$argument") ;;
+    esac
+  done
+  case "${1:-}" in
+    train) arguments+=(--epochs 1 --train-size 8 --test-size 8) ;;
+    eval) arguments+=(--test-size 8) ;;
+    --strict) arguments+=(--op softmax) ;;
+  esac
+  if ! "$program" "${arguments[@]}" >"$folder/out" 2>&1; then
+    echo "README's command fails: $command"
+    cat "$folder/out"
+    exit 1
+  fi
+  commands=$((commands + 1))
+done < <(grep -E '^build/bin/' README.md)
+echo "$commands commands of the README run"
+[ "$commands" -ge 5 ]

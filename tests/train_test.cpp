@@ -1,0 +1,137 @@
+// The training step, what a run prints, and the weights that it leaves.
+
+#include "core/error.hpp"
+#include "core/gradcheck.hpp"
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "tests/golden.hpp"
+#include "train/progress.hpp"
+#include "train/run_directory.hpp"
+#include "train/step.hpp"
+#include "train/weights.hpp"
+#include "vit/tiny.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+using namespace vitruvian;
+
+namespace {
+
+constexpr bool in_double = sizeof(real) == 8;
+
+MicroBatch part(std::size_t begin, std::size_t n) {
+  const Tensor all(random_normal({8, 2, 8, 8}, 3));
+  const auto b = static_cast<std::ptrdiff_t>(begin);
+  MicroBatch result{slice(all, 0, b, b + static_cast<std::ptrdiff_t>(n)).value(), {}, Rng(1)};
+  for (std::size_t i = 0; i < n; ++i) result.labels.push_back((begin + i) % 3);
+  return result;
+}
+
+std::vector<Array> gradients(const VisionTransformer& model) {
+  std::vector<Array> result;
+  for (const NamedParameter& p : named_parameters(model)) result.push_back(*p.tensor.grad());
+  return result;
+}
+
+double largest(const Array& a) {
+  double result = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    result = std::max(result, std::abs(static_cast<double>(a.data()[i])));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("micro-batches of unequal size give the gradient of the whole batch") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const StepResult whole = compute_gradients(model, std::vector{part(0, 8)}, 0.1);
+  const std::vector<Array> expected = gradients(model);
+  const StepResult parts =
+      compute_gradients(model, std::vector{part(0, 1), part(1, 4), part(5, 3)}, 0.1);
+  const std::vector<Array> found = gradients(model);
+  CHECK(parts.loss == doctest::Approx(whole.loss).epsilon(in_double ? 1e-13 : 1e-5));
+  CHECK(parts.correct == whole.correct);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (largest(expected[i]) > 1e-9)
+      CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+}
+
+TEST_CASE("a step forgets the gradients of the one before") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  compute_gradients(model, std::vector{part(0, 4)}, 0);
+  const std::vector<Array> first = gradients(model);
+  compute_gradients(model, std::vector{part(0, 4)}, 0);
+  const std::vector<Array> second = gradients(model);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    CHECK(golden::difference(first[i], second[i]) == 0);
+}
+
+TEST_CASE("the largest logit counts, a tie or a NaN does not") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Array logits = array({4, 3}, {1, 2, 0, 5, 4, 4, 1, 1, 0, nan, 1, 0});
+  CHECK(count_correct(logits, std::vector<std::size_t>{1, 0, 0, 1}) == 2);
+  CHECK(count_correct(logits, std::vector<std::size_t>{0, 1, 2, 2}) == 0);
+}
+
+TEST_CASE("lines that a run prints") {
+  CHECK(clock_time(3) == "0:03");
+  CHECK(clock_time(123.4) == "2:03");
+  CHECK(clock_time(3723) == "1:02:03");
+  CHECK(clock_time(-1) == "-");
+  CHECK(human_bytes(999) == "999 bytes");
+  CHECK(human_bytes(824'312) == "824 KB");
+  CHECK(human_bytes(1'300'000'000) == "1.3 GB");
+  const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
+  CHECK(Progress::line(step) ==
+        "epoch 1/4  step 10/40  loss 0.5000  lr 1.00e-03  |g| 2.25  3000 img/s  ETA 1:01");
+  CHECK(Progress::bar(step, 120).starts_with("[======                  ] epoch 1/4"));
+  for (const std::size_t columns : {1, 10, 40, 80, 200}) {
+    CHECK(Progress::bar(step, columns).size() <= columns);
+  }
+  CHECK(EpochReport{}.to_json().find("\"test_accuracy\":0.0") != std::string::npos);
+}
+
+TEST_CASE("a run directory keeps what an earlier run left, and cleans up what it cannot make") {
+  const Folder folder;
+  const std::string run = folder.file("run");
+  {
+    RunDirectory directory(run, "{}\n");
+    directory.append_metrics("{\"epoch\":1}");
+  }
+  CHECK(content(run + "/metrics.jsonl") == "{\"epoch\":1}\n");
+  { RunDirectory directory(run, "{\"again\":1}\n"); }
+  CHECK(content(run + "/metrics.previous.jsonl") == "{\"epoch\":1}\n");
+  CHECK(content(run + "/config.previous.json") == "{}\n");
+  CHECK(content(run + "/config.json") == "{\"again\":1}\n");
+  CHECK_FAILS_WITH(RunDirectory(run + "/config.json/inside", "{}"), "config.json/inside");
+}
+
+TEST_CASE("weights come back as they were, and say what they were trained on") {
+  const Folder folder;
+  const std::string path = folder.file("model.safetensors");
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  save_weights(model, {"digits", {0.1, 0.2}, {0.3, 0.4}}, path);
+  const TrainedModel loaded = load_weights(path);
+  CHECK(loaded.model.config == model.config);
+  CHECK(loaded.data.dataset == "digits");
+  CHECK(loaded.data.mean == std::vector{0.1, 0.2});
+  CHECK(loaded.data.std == std::vector{0.3, 0.4});
+  const Tensor images(random_normal({2, 2, 8, 8}, 6));
+  CHECK(golden::difference(loaded.model(images).value(), model(images).value()) == 0);
+
+  // A config that promises another model than the file holds.
+  ViTConfig larger = model.config;
+  larger.L = 1000;
+  VisionTransformer liar = clone(model);
+  liar.config = larger;
+  save_weights(liar, {"digits", {0.1, 0.2}, {0.3, 0.4}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "but a model of its config has");
+  save_weights(model, {"digits", {0.1}, {0.3, 0.4}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "'mean' in its metadata is not 2 numbers");
+  save_weights(model, {"digits", {0.1, 0.2}, {0.3, 0}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "'std' in its metadata holds 0");
+}
