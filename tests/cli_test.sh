@@ -2,7 +2,7 @@
 # The command line as a user meets it: every mistake ends in one line on standard error, the right
 # exit code, and nothing half-written. Usage: cli_test.sh PATH/TO/vitruvian
 set -u
-vitruvian=$1
+vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
