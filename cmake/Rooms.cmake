@@ -76,8 +76,9 @@ function(vitruvian_precompile target precision)
   endif()
 endfunction()
 
-# Sources that read or write JSON, once a run: its templates take twice as long to compile when they
-# are optimised for speed.
-function(vitruvian_unhurried)
+# Sources that read or write JSON, once a run: its templates take long to compile, so they are read
+# in one go and not optimised for speed.
+function(vitruvian_unhurried target)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
 endfunction()

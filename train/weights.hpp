@@ -1,17 +1,11 @@
 #pragma once
 
+#include "train/trained_on.hpp"
 #include "vit/model.hpp"
 
 #include <string>
-#include <vector>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
-
-/// What has to be known of the images that a model was trained on: others are normalised alike.
-struct TrainedOn {
-  std::string dataset;
-  std::vector<double> mean, std;  // (C)
-};
 
 struct TrainedModel {
   VisionTransformer model;
