@@ -66,9 +66,10 @@ TEST_CASE("logits, loss, intermediates and every gradient are PyTorch's") {
 
   Trace trace;
   model(images, {.trace = &trace});
-  for (const auto& [name, value] : json.at("trace").items()) {
-    INFO(name);
-    CHECK(golden::difference(trace.at(name).value(), golden::tensor(value)) < tolerance);
+  for (const auto& item : json.at("trace").items()) {
+    INFO(item.key());
+    CHECK(golden::difference(trace.at(item.key()).value(), golden::tensor(item.value())) <
+          tolerance);
   }
 }
 

@@ -24,6 +24,12 @@ struct Evaluation {
   double accuracy = 0;  ///< a fraction
 };
 
+#if defined(__clang__)
+// The rooms open these namespaces as inline ones; here both precisions stand side by side.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
+#endif
+
 namespace f32 {
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes
 /// config.json, a line of metrics.jsonl an epoch, and model.safetensors at the end. The same bits
@@ -38,6 +44,10 @@ namespace f64 {
 RunResult train(const TrainOptions& options, Observer& observer);
 Evaluation evaluate(const EvalOptions& options);
 }  // namespace f64
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 /// The precision that the options ask for.
 inline RunResult train(const TrainOptions& options, Observer& observer) {

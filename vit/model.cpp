@@ -67,7 +67,7 @@ VisionTransformer::VisionTransformer(const ViTConfig& c, const Rng& rng)
       cls_token(zeros({1, 1, c.D})),
       pos_embed(zeros({1, c.T(), c.D})),
       patch_embed(c),
-      pos_drop(c.dropout),
+      pos_drop{c.dropout},
       blocks(encoder(c, rng)),
       norm({c.D}, c.eps),
       head(c.D, c.K, rng) {
