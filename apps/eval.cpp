@@ -16,8 +16,6 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
       ->required()
       ->type_name("FILE");
   add_data_flags(command, *options);
-  add_count(command, "--batch-size", options->batch_size, "Images at a time")
-      ->capture_default_str();
   add_machine_flags(command, *options);
   command.callback([options, &chosen] {
     chosen = [options] {

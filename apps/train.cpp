@@ -73,7 +73,8 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
       ->group(run_group);
   add_count(command, "--batch-size", flags->batch_size, "Images of a step")->group(run_group);
   add_count(command, "--micro-batch", options.micro_batch,
-            "Images that are in memory at once; their gradients are summed. 0 means the batch")
+            "Images that a thread carries through the net at once; the gradients are summed. 0\n"
+            "means as many as suit the model")
       ->group(run_group);
   command.add_option("--lr", flags->lr, "The highest learning rate")->group(run_group);
   command.add_option("--warmup", options.warmup, "The share of the steps in which it rises from 0")

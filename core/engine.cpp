@@ -5,6 +5,7 @@
 #include "core/tensor.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -184,13 +185,22 @@ std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
     if (!x.requires_grad())
       fail("grad: an x of shape {} requires no gradient", to_string(x.shape()));
   }
-  std::vector<Array> result;
-  for (const Tensor& x : xs) result.push_back(zeros(x.shape()));
-  walk(y, cotangent, retain_graph, [&](const Node& node, const Array& g) {
-    for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (xs[i].node_ptr().get() == &node) result[i] = g;
+  std::unordered_multimap<const Node*, std::size_t> wanted;
+  for (std::size_t i = 0; i < xs.size(); ++i) wanted.emplace(xs[i].node_ptr().get(), i);
+  std::vector<Array> result(xs.size());
+  std::vector<bool> found(xs.size(), false);
+  walk(y, cotangent, retain_graph, [&](const Node& node, Array& g) {
+    const auto [first, last] = wanted.equal_range(&node);
+    for (auto entry = first; entry != last; ++entry) {
+      // Nobody reads a leaf's cotangent afterwards: it need not be copied.
+      const bool last_reader = !node.vjp && std::next(entry) == last;
+      result[entry->second] = last_reader ? std::move(g) : g;
+      found[entry->second] = true;
     }
   });
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (!found[i]) result[i] = zeros(xs[i].shape());
+  }
   return result;
 }
 

@@ -112,7 +112,10 @@ expect 0 "" train --threads 4 --out four "${small[@]}"
 check "four threads write the same bytes" cmp run/model.safetensors four/model.safetensors
 expect 0 "" train --seed 2 --out other "${small[@]}"
 check "another seed writes other bytes" sh -c '! cmp -s run/model.safetensors other/model.safetensors'
-expect 0 "" train --micro-batch 4 --dropout 0.1 --out micro "${small[@]}"
+for n in 1 2 3 4; do
+  expect 0 "" train --micro-batch 3 --dropout 0.1 --threads "$n" --out "micro$n" "${small[@]}"
+  check "micro-batches on $n threads" cmp micro1/model.safetensors "micro$n/model.safetensors"
+done
 expect 0 "" train --precision double --out double "${small[@]}"
 expect 0 "" eval --weights double --test-size 20
 cp run/model.safetensors first.safetensors

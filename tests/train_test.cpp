@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
+#include "core/parallel.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
@@ -57,6 +58,33 @@ TEST_CASE("micro-batches of unequal size give the gradient of the whole batch") 
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (largest(expected[i]) > 1e-9)
       CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+}
+
+TEST_CASE("any number of threads gives the same bits") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  std::vector<MicroBatch> parts;
+  for (std::size_t i = 0; i < 8; ++i) parts.push_back(part(i, 1));
+  const std::size_t before = threads();
+  set_threads(1);
+  const StepResult one = compute_gradients(model, parts, 0);
+  const std::vector<Array> expected = gradients(model);
+  for (const std::size_t n : {2, 3, 4, 8}) {
+    set_threads(n);
+    CHECK(compute_gradients(model, parts, 0).loss == one.loss);
+    const std::vector<Array> found = gradients(model);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == expected[i]);
+  }
+  set_threads(before);
+}
+
+TEST_CASE("a micro-batch that fails is the error that is seen, whoever was waiting for it") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  std::vector<MicroBatch> parts;
+  for (std::size_t i = 0; i < 8; ++i) parts.push_back(part(i, 1));
+  parts[3].images = zeros({1, 2, 8, 7});
+  for (int i = 0; i < 20; ++i) {
+    CHECK_FAILS_WITH(compute_gradients(model, parts, 0), "vit: images of shape (1, 2, 8, 7)");
   }
 }
 

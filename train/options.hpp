@@ -27,7 +27,7 @@ struct TrainOptions {
 
   std::size_t epochs = 4;
   std::size_t batch_size = 64;
-  std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means the whole batch at once
+  std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means as many as suit the model
   double lr = 2e-3;             ///< the peak, after the warm-up
   double weight_decay = 0.05;   ///< AdamW's, on the weight matrices only
   double warmup = 0.05;         ///< the share of all steps in which lr rises from 0
@@ -59,7 +59,6 @@ struct EvalOptions {
   std::string dataset = "digits";
   std::string data;
   std::size_t test_size = 0;
-  std::size_t batch_size = 256;
   std::size_t threads = 0;
   Precision precision = Precision::float32;
 };

@@ -1,58 +1,82 @@
 #include "train/step.hpp"
 
+#include "core/error.hpp"
 #include "core/ops.hpp"
+#include "core/parallel.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-Reducer::Reducer(std::vector<Tensor> parameters)
-    : parameters_(std::move(parameters)), sums_(parameters_.size()) {}
+Reducer::Reducer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {}
 
-void Reducer::take() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    Array* const gradient = parameters_[i].mutable_grad();
-    if (gradient == nullptr) continue;
-    if (sums_[i]) {
-      add_in_place(*sums_[i], *gradient);
-    } else {
-      sums_[i] = std::move(*gradient);
-    }
-    parameters_[i].zero_grad();
+void Reducer::add(std::size_t turn, std::vector<Array> gradients) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return next_ == turn || turn > failed_; });
+  if (turn > failed_) fail("reducer: micro-batch {} failed before {}", failed_, turn);
+  if (turn == 0) {
+    sums_ = std::move(gradients);
+  } else {
+    for (std::size_t i = 0; i < sums_.size(); ++i) add_in_place(sums_[i], gradients[i]);
   }
+  ++next_;
+  changed_.notify_all();
+}
+
+void Reducer::abandon(std::size_t turn) {
+  const std::scoped_lock lock(mutex_);
+  failed_ = std::min(failed_, turn);
+  changed_.notify_all();
 }
 
 void Reducer::finish() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (sums_[i]) parameters_[i].set_grad(std::move(*sums_[i]));
-    sums_[i].reset();
-  }
+  for (std::size_t i = 0; i < sums_.size(); ++i) parameters_[i].set_grad(std::move(sums_[i]));
+  sums_.clear();
+  next_ = 0;
+}
+
+std::size_t images_of_a_micro_batch(const ViTConfig& config) {
+  constexpr std::size_t rows = 512;
+  return std::max<std::size_t>(1, rows / config.T());
 }
 
 StepResult compute_gradients(const VisionTransformer& model,
                              std::span<const MicroBatch> micro_batches, double label_smoothing) {
   std::vector<Tensor> parameters;
-  for (const NamedParameter& p : named_parameters(model)) {
-    p.tensor.zero_grad();
-    parameters.push_back(p.tensor);
-  }
+  for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
   std::size_t images = 0;
   for (const MicroBatch& part : micro_batches) images += part.labels.size();
-  Reducer reducer(std::move(parameters));
-  StepResult result;
-  for (const MicroBatch& part : micro_batches) {
-    Pass pass;
-    pass.rng = &part.rng;
+
+  Reducer reducer(parameters);
+  std::vector<StepResult> results(micro_batches.size());
+  const auto run = [&](std::size_t i) {
+    const MicroBatch& part = micro_batches[i];
     const double weight = static_cast<double>(part.labels.size()) / static_cast<double>(images);
-    const Tensor logits = model(part.images, pass);
+    const Tensor logits = model(part.images, {.rng = &part.rng});
     const Tensor loss = cross_entropy(logits, part.labels, label_smoothing);
-    loss.backward(scalar(static_cast<real>(weight)));
-    reducer.take();
-    result.loss += weight * static_cast<double>(loss.item());
-    result.correct += count_correct(logits.value(), part.labels);
-  }
+    reducer.add(i, grad(loss, parameters, scalar(static_cast<real>(weight))));
+    results[i] = {weight * static_cast<double>(loss.item()),
+                  count_correct(logits.value(), part.labels)};
+  };
+  parallel_for(micro_batches.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      try {
+        run(i);
+      } catch (...) {
+        reducer.abandon(i);
+        throw;
+      }
+    }
+  });
   reducer.finish();
-  return result;
+
+  StepResult sum;
+  for (const StepResult& result : results) {
+    sum.loss += result.loss;
+    sum.correct += result.correct;
+  }
+  return sum;
 }
 
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels) {

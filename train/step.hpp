@@ -3,7 +3,10 @@
 #include "core/rng.hpp"
 #include "vit/model.hpp"
 
+#include <condition_variable>
 #include <cstddef>
+#include <limits>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -16,19 +19,26 @@ struct MicroBatch {
   Rng rng;                          // dropout's, and only this micro-batch's
 };
 
-/// Sums the gradients of micro-batches in the order in which they are handed in, whoever computed
-/// them: what makes gradient accumulation give the same bits everywhere.
+/// Sums the gradients of micro-batches in their order, whoever computes them and whenever they are
+/// ready: what makes gradient accumulation, and any number of threads, give the same bits.
 class Reducer {
  public:
   explicit Reducer(std::vector<Tensor> parameters);
-  /// Takes the `.grad` of every parameter away and adds it to the sums.
-  void take();
-  /// Puts the sums back as the parameters' `.grad`, and forgets them.
+  /// Adds the gradients of micro-batch `turn` (from 0), one for each parameter, after those of all
+  /// earlier turns: it waits for them. Throws when one of those was abandoned.
+  void add(std::size_t turn, std::vector<Array> gradients);
+  /// Micro-batch `turn` failed: those after it must not wait for it.
+  void abandon(std::size_t turn);
+  /// Makes the sums the parameters' `.grad`.
   void finish();
 
  private:
   std::vector<Tensor> parameters_;
-  std::vector<std::optional<Array>> sums_;
+  std::vector<Array> sums_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t next_ = 0;
+  std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first turn that was
 };
 
 struct StepResult {
@@ -36,8 +46,14 @@ struct StepResult {
   std::size_t correct = 0;  ///< images whose largest logit is the label's
 };
 
+/// How many images make a micro-batch where nobody says: so many that their tokens are some hundred
+/// rows, enough for a fast matrix product and few enough to stay in a core's cache from one op to
+/// the next. It depends on the model alone, so that results do not depend on the machine.
+std::size_t images_of_a_micro_batch(const ViTConfig& config);
+
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
-/// N images is weighted n / N.
+/// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
+/// same time; a single one is spread over the threads op by op.
 StepResult compute_gradients(const VisionTransformer& model,
                              std::span<const MicroBatch> micro_batches, double label_smoothing);
 

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "core/parallel.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/dataset.hpp"
 #include "nn/optim.hpp"
@@ -10,9 +11,11 @@
 #include "train/weights.hpp"
 #include "vit/model.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -57,20 +60,29 @@ struct Score {
   double accuracy = 0;
 };
 
-Score score(const VisionTransformer& model, const Dataset& data, std::size_t batch_size) {
-  const NoGrad no_grad;
+// Groups of images, each carried through the net by one thread.
+Score score(const VisionTransformer& model, const Dataset& data) {
   const std::vector<std::size_t> order = natural_order(data.size());
-  double loss = 0;
-  std::size_t correct = 0;
-  for (const auto indices : batches(order, batch_size)) {
-    const MicroBatch batch = micro_batch(data, indices, Rng(0));
-    const Tensor logits = model(batch.images);
-    const Tensor sum = cross_entropy(logits, batch.labels, 0, Reduction::sum);
-    loss += static_cast<double>(sum.item());
-    correct += count_correct(logits.value(), batch.labels);
-  }
+  const auto groups = batches(order, images_of_a_micro_batch(model.config));
+  std::vector<double> losses(groups.size());
+  std::vector<std::size_t> correct(groups.size());
+  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
+    const NoGrad no_grad;
+    for (std::size_t i = begin; i < end; ++i) {
+      const MicroBatch group = micro_batch(data, groups[i], Rng(0));
+      const Tensor logits = model(group.images);
+      losses[i] = static_cast<double>(
+          cross_entropy(logits, group.labels, 0, Reduction::sum).item());
+      correct[i] = count_correct(logits.value(), group.labels);
+    }
+  });
   const auto n = static_cast<double>(data.size());
-  return {loss / n, static_cast<double>(correct) / n};
+  return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
+          static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
+}
+
+std::size_t micro_batch_of(const TrainOptions& options) {
+  return options.micro_batch == 0 ? images_of_a_micro_batch(options.model) : options.micro_batch;
 }
 
 std::string describe(const ViTConfig& c) {
@@ -88,6 +100,7 @@ class Run {
         rng_(options.seed),
         model_(options.model, rng_.fork("weights")),
         optimizer_(named_parameters(model_), adamw_options(options)),
+        micro_batch_(micro_batch_of(options)),
         steps_an_epoch_((data.train.size() + options.batch_size - 1) / options.batch_size),
         steps_(options.epochs * steps_an_epoch_),
         warmup_(
@@ -110,7 +123,7 @@ class Run {
       report.lr = step.lr;
     }
     const double training_seconds = seconds_since(begin);
-    const Score test = score(model_, data_.test, 256);
+    const Score test = score(model_, data_.test);
     report.epoch = epoch;
     report.epochs = options_.epochs;
     report.train_loss /= static_cast<double>(seen);
@@ -139,9 +152,8 @@ class Run {
   StepReport step(std::size_t epoch, std::span<const std::size_t> indices) {
     const auto begin = Clock::now();
     const double lr = options_.lr * cosine_schedule(step_, steps_, warmup_);
-    const std::size_t part = options_.micro_batch == 0 ? indices.size() : options_.micro_batch;
     std::vector<MicroBatch> parts;
-    for (const auto images : batches(indices, part)) {
+    for (const auto images : batches(indices, micro_batch_)) {
       parts.push_back(
           micro_batch(data_.train, images, rng_.fork("dropout", {step_, parts.size()})));
     }
@@ -178,6 +190,7 @@ class Run {
   Rng rng_;
   VisionTransformer model_;
   AdamW optimizer_;
+  std::size_t micro_batch_;
   std::size_t steps_an_epoch_;
   std::size_t steps_;
   std::size_t warmup_;
@@ -191,12 +204,12 @@ class Run {
 RunResult train(const TrainOptions& options, Observer& observer) {
   const auto start = Clock::now();
   options.validate();
-  const std::size_t resident = options.micro_batch == 0 ? options.batch_size : options.micro_batch;
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
   const Split data = load(source_of(options));
   check_shapes(options.model, data.train);
-  const std::uint64_t bytes =
-      options.model.training_bytes(std::min(resident, data.train.size()), sizeof(real));
+  const std::size_t resident =
+      std::min({options.batch_size, data.train.size(), threads() * micro_batch_of(options)});
+  const std::uint64_t bytes = options.model.training_bytes(resident, sizeof(real));
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
 
@@ -221,7 +234,6 @@ RunResult train(const TrainOptions& options, Observer& observer) {
 
 Evaluation evaluate(const EvalOptions& options) {
   check_data_given(options.dataset, options.data);
-  if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
   const auto [model, trained_on] = load_weights(weights_file(options.weights));
   Dataset data = load_test({.name = options.dataset,
                             .directory = options.data,
@@ -230,7 +242,7 @@ Evaluation evaluate(const EvalOptions& options) {
   check_shapes(model.config, data);
   data.mean = trained_on.mean;
   data.std = trained_on.std;
-  const Score result = score(model, data, options.batch_size);
+  const Score result = score(model, data);
   return {options.dataset, data.size(), result.loss, result.accuracy};
 }
 

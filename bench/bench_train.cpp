@@ -1,0 +1,206 @@
+// bench_train: how fast a ViT trains or infers here, in images a second, beside what the matrix
+// product alone can do on this machine in the same minute.
+
+#include "apps/command_line.hpp"
+#include "core/error.hpp"
+#include "core/kernels/gemm.hpp"
+#include "core/parallel.hpp"
+#include "nn/optim.hpp"
+#include "train/step.hpp"
+#include "vit/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace vitruvian;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string shape = "all";
+  std::size_t batch = 0;  // 0: the shape's own
+  std::size_t micro_batch = 0;
+  double seconds = 5;
+  std::size_t threads = 0;
+  bool inference = false;
+  std::size_t depth = 0, width = 0, patch = 0, image_size = 0;  // 0: the shape's own
+};
+
+struct Workload {
+  std::string name;
+  ViTConfig config;
+  std::size_t batch, inference_batch;
+};
+
+std::vector<Workload> shapes() {
+  const ViTConfig mnist{.C = 1, .H = 28, .W = 28, .P = 7, .D = 64, .L = 4, .h = 4, .M = 256};
+  const ViTConfig cifar{.C = 3, .H = 32, .W = 32, .P = 4, .D = 128, .L = 6, .h = 4, .M = 512};
+  const ViTConfig big{.C = 3, .H = 32, .W = 32, .P = 4, .D = 256, .L = 8, .h = 8, .M = 1024};
+  const ViTConfig vit_b{
+      .C = 3, .H = 224, .W = 224, .P = 16, .D = 768, .L = 12, .h = 12, .M = 3072, .K = 1000};
+  return {{"mnist", mnist, 128, 256},
+          {"cifar", cifar, 64, 256},
+          {"cifar-big", big, 64, 256},
+          {"vit-b", vit_b, 8, 1}};
+}
+
+double seconds_of(const auto& work) {
+  const auto begin = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// The number behind `key` in /proc/self/status, in bytes; 0 where there is no such file.
+double memory(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    double kilobytes = 0;
+    if (word == key && status >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+// The best of a few 2048^3 products: what a step made of nothing but products would reach.
+double product_flops() {
+  constexpr std::size_t n = 2048;
+  const Array a = full({n, n}, real{1});
+  const Array b = full({n, n}, real{1});
+  Array c = empty({n, n});
+  kernels::Gemm<real> g{.m = n,
+                        .n = n,
+                        .k = n,
+                        .a = a.data(),
+                        .lda = n,
+                        .b = b.data(),
+                        .ldb = n,
+                        .c = c.data(),
+                        .ldc = n};
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    best = std::max(best, 2.0 * n * n * n / seconds_of([&] { kernels::gemm(g); }));
+  }
+  return best;
+}
+
+MicroBatch random_images(const ViTConfig& c, std::size_t n, std::uint64_t seed) {
+  Array images = empty({n, c.C, c.H, c.W});
+  const Rng rng(seed);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    images.data()[i] = static_cast<real>(rng.normal(i));
+  }
+  std::vector<std::size_t> labels(n);
+  for (std::size_t i = 0; i < n; ++i) labels[i] = i % c.K;
+  return {std::move(images), std::move(labels), rng};
+}
+
+// Steps until the time is over; the median of their seconds, after three that do not count.
+double seconds_of_a_step(double budget, const auto& step) {
+  for (int i = 0; i < 3; ++i) step();
+  std::vector<double> times;
+  for (double total = 0; total < budget || times.size() < 3; total += times.back()) {
+    times.push_back(seconds_of(step));
+  }
+  return median(times);
+}
+
+// Logits of every part, each by one thread, as an evaluation does it.
+void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
+  parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+    const NoGrad no_grad;
+    for (std::size_t i = begin; i < end; ++i) model(parts[i].images);
+  });
+}
+
+void run(const Workload& shape, const Options& options) {
+  const ViTConfig& config = shape.config;
+  config.validate();
+  const std::size_t own = options.inference ? shape.inference_batch : shape.batch;
+  const std::size_t batch = options.batch == 0 ? own : options.batch;
+  const VisionTransformer model(config, Rng(1));
+  std::vector<MicroBatch> parts;
+  const std::size_t most =
+      options.micro_batch == 0 ? images_of_a_micro_batch(config) : options.micro_batch;
+  for (std::size_t done = 0; done < batch; done += parts.back().labels.size()) {
+    parts.push_back(random_images(config, std::min(most, batch - done), done));
+  }
+  AdamW optimizer(named_parameters(model), {});
+  const double product = product_flops();
+  trim_pool();
+  forget_peak();
+  const double before = memory("VmRSS:");
+  const double seconds = seconds_of_a_step(options.seconds, [&] {
+    if (options.inference) {
+      infer(model, parts);
+    } else {
+      compute_gradients(model, parts, 0);
+      clip_grad_norm(optimizer.parameters(), 1);
+      optimizer.step(1e-3);
+    }
+  });
+  const double peak = memory("VmHWM:") - before;
+  const double images = static_cast<double>(batch) / seconds;
+  const double flops =
+      images * static_cast<double>(config.macs()) * (options.inference ? 2.0 : 6.0);
+  fmt::print(
+      "{} {} batch {} threads {}: {:.1f} img/s, {:.1f} GFLOP/s, {:.2f} of the product's {:.1f} "
+      "GFLOP/s, peak memory {:.1f} MB\n",
+      shape.name, options.inference ? "infer" : "train", batch, threads(), images, flops / 1e9,
+      flops / product, product / 1e9, peak / 1e6);
+  std::fflush(stdout);
+}
+
+void run(const Options& options) {
+  if (options.threads != 0) set_threads(options.threads);
+  bool found = false;
+  for (Workload shape : shapes()) {
+    const bool wanted =
+        options.shape == "all" ? shape.name != "vit-b" : options.shape == shape.name;
+    if (!wanted) continue;
+    found = true;
+    ViTConfig& c = shape.config;
+    if (options.depth != 0) c.L = options.depth;
+    if (options.width != 0) c.D = options.width, c.M = 4 * c.D, c.h = c.D / 32;
+    if (options.patch != 0) c.P = options.patch;
+    if (options.image_size != 0) c.H = c.W = options.image_size;
+    run(shape, options);
+  }
+  if (!found) {
+    fail(Exit::usage, "--shape: \"{}\" is none of mnist, cifar, cifar-big, vit-b, all",
+         options.shape);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures training steps (forward, backward, clipping, AdamW) of a ViT.",
+               "bench_train");
+  app.add_option("--shape", options.shape, "mnist, cifar, cifar-big, vit-b, or all but the last")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "Images of a step");
+  app.add_option("--micro-batch", options.micro_batch, "Images that a thread carries at once");
+  app.add_option("--seconds", options.seconds, "Of measuring, a shape")->capture_default_str();
+  app.add_option("--threads", options.threads, "0 means one for each processor");
+  app.add_flag("--inference", options.inference, "Forward passes only");
+  app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
+  app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
+  app.add_option("--patch", options.patch, "Patch side P instead of the shape's");
+  app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
+  return run_command_line(app, argc, argv, [&] { run(options); });
+}
