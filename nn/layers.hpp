@@ -105,6 +105,9 @@ struct MultiHeadSelfAttention {
   /// rounding, and receives "scores" (before the softmax) and "probs" (before dropout), both
   /// (B, h, T, T).
   Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
+  /// The row of the first token alone, without dropout: (B, T, D) to (B, 1, D). One query looks at
+  /// all T tokens, so the others need keys and values only.
+  [[nodiscard]] Tensor first_token(const Tensor& x) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] MultiHeadSelfAttention fresh() const;
 };

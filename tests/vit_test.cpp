@@ -208,6 +208,26 @@ TEST_CASE("tracing changes nothing") {
   }
 }
 
+TEST_CASE("the class token's row alone is the whole last block: logits and every gradient") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const Tensor images = images_for(model.config, 3, 12);
+  const auto gradients = [&](const Pass& pass) {
+    std::vector<Tensor> parameters;
+    for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
+    return grad(model(images, pass), parameters, random_normal({3, 3}, 13));
+  };
+  Trace trace;  // whoever traces sees every row
+  const std::vector<Array> whole = gradients({.trace = &trace});
+  const std::vector<Array> row = gradients({});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (largest(whole[i]) > 1e-9)
+      CHECK(golden::difference(row[i], whole[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+  CHECK(trace.at("blocks.1.z").shape() == Shape{3, 5, 8});
+  const Array short_cut = model.blocks[1].class_token(trace.at("blocks.0.z")).value();
+  CHECK(short_cut.shape() == Shape{3, 1, 8});
+}
+
 TEST_CASE("one image, one patch, an empty batch, an image in a batch or alone") {
   ViTConfig one_patch = tiny_vit();
   one_patch.P = 8;

@@ -37,6 +37,8 @@ struct Block {
   Block(const ViTConfig& config, const Rng& rng);
   /// (B, T, D) to (B, T, D).
   Tensor operator()(const Tensor& z, const Pass& pass = {}) const;
+  /// Row 0 of the same, without dropout: (B, T, D) to (B, 1, D).
+  [[nodiscard]] Tensor class_token(const Tensor& z) const;
   void visit(Visitor& visitor) const;
 };
 
@@ -62,6 +64,9 @@ struct VisionTransformer {
   Tensor features(const Tensor& images, const Pass& pass = {}) const;
 
   void visit(Visitor& visitor) const;
+
+ private:
+  [[nodiscard]] bool only_class_token_is_read(const Pass& pass) const;
 };
 
 /// Draws every parameter anew, as the original JAX code did (requirements C3): patches by LeCun's
