@@ -133,10 +133,11 @@ void run(const Workload& shape, const Options& options) {
   const std::size_t batch = options.batch == 0 ? own : options.batch;
   const VisionTransformer model(config, Rng(1));
   std::vector<MicroBatch> parts;
-  const std::size_t most =
-      options.micro_batch == 0 ? images_of_a_micro_batch(config) : options.micro_batch;
-  for (std::size_t done = 0; done < batch; done += parts.back().labels.size()) {
-    parts.push_back(random_images(config, std::min(most, batch - done), done));
+  const std::size_t count = options.micro_batch == 0
+                                ? micro_batches_of(config, batch)
+                                : (batch + options.micro_batch - 1) / options.micro_batch;
+  for (std::size_t i = 0; i < count; ++i) {
+    parts.push_back(random_images(config, batch / count + (i < batch % count ? 1 : 0), i));
   }
   AdamW optimizer(named_parameters(model), {});
   const double product = product_flops();

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/kernels/kernels.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -120,10 +121,6 @@ Array unbroadcast(Array g, const Shape& shape) {
   return result;
 }
 
-void add_in_place(Array& a, const Array& b) {
-  real* const x = a.data();
-  const real* const y = b.data();
-  for (std::size_t i = 0, n = a.size(); i < n; ++i) x[i] += y[i];
-}
+void add_in_place(Array& a, const Array& b) { kernels::accumulate(a.data(), b.data(), a.size()); }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

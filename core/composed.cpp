@@ -48,6 +48,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return bias ? xW + bias : xW;
 }
 
+Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return composed::gelu(composed::linear(x, weight, bias));
+}
+
 // The largest element is taken out of numerator and denominator alike: it changes no value, so it
 // is a constant to the derivative, and nothing overflows.
 Tensor softmax(const Tensor& x, int axis) {

@@ -10,6 +10,7 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace composed {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,

@@ -19,7 +19,7 @@ std::string where(const Node& node) { return node.path->empty() ? "" : " - in " 
 // Wraps a rule in the mistake that the active Fault asks for.
 Vjp broken(Vjp vjp, const Fault& fault) {
   return [vjp = std::move(vjp), kind = fault.kind(), i = fault.input(), seen = fault.seen()](
-             const Node& node, const Array& g) {
+             const Node& node, Array& g) {
     const auto forgetting =
         kind == Fault::Kind::forget_unbroadcast ? std::make_unique<Fault::Forgetting>() : nullptr;
     Cotangents gs = vjp(node, g);

@@ -10,6 +10,9 @@ void linear_rows(Cases& cases) {
   const Function f = [](const Inputs& x) {
     return linear(x[0], x[1], optional(x, x.size() > 2, 2));
   };
+  const Function with_gelu = [](const Inputs& x) {
+    return linear_gelu(x[0], x[1], optional(x, x.size() > 2, 2));
+  };
   for (const std::vector<Shape>& shapes :
        std::vector<std::vector<Shape>>{{{2, 3}, {4, 3}, {4}},
                                        {{2, 3}, {4, 3}},
@@ -22,8 +25,10 @@ void linear_rows(Cases& cases) {
                                        {{2, 0}, {3, 0}, {3}},
                                        {{33, 17}, {9, 17}, {9}}}) {
     add_row(cases, "linear", shapes, "", f);
+    add_row(cases, "linear_gelu", shapes, "", with_gelu);
   }
   add_twice(cases, "linear", {{2, 3}, {4, 3}, {4}}, f);
+  add_twice(cases, "linear_gelu", {{2, 3}, {4, 3}, {4}}, with_gelu);
 }
 
 void softmax_rows(Cases& cases) {

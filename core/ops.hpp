@@ -105,6 +105,9 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengt
 /// y = x W^T + b on the last axis: x (..., in), weight (out, in), bias (out) or absent.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
+/// gelu(linear(x, weight, bias)) in one: the first half of an encoder block's MLP.
+Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 

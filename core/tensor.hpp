@@ -38,9 +38,10 @@ Cotangents cotangents(Xs&&... xs) {
 }
 
 /// A vector-Jacobian product: from a node (its inputs and its output) and the cotangent `g` of its
-/// output to the cotangents of its inputs. A pure function; it captures attributes and saved
-/// statistics, never a `Tensor` (no cycles, no hidden copies).
-using Vjp = std::function<Cotangents(const Node& node, const Array& g)>;
+/// output to the cotangents of its inputs. A function of nothing else; it captures attributes and
+/// saved statistics, never a `Tensor` (no cycles, no hidden copies). Nobody reads `g` afterwards: a
+/// rule that hands it on unchanged may move it; most take it as `const Array&`.
+using Vjp = std::function<Cotangents(const Node& node, Array& g)>;
 
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
 /// default-made one is absent (a layer without bias).

@@ -28,6 +28,17 @@ std::vector<std::span<const std::size_t>> batches(std::span<const std::size_t> o
   return result;
 }
 
+std::vector<std::span<const std::size_t>> shares(std::span<const std::size_t> order,
+                                                 std::size_t parts) {
+  std::vector<std::span<const std::size_t>> result;
+  for (std::size_t i = 0, begin = 0; i < parts; ++i) {
+    const std::size_t n = order.size() / parts + (i < order.size() % parts ? 1 : 0);
+    result.push_back(order.subspan(begin, n));
+    begin += n;
+  }
+  return result;
+}
+
 template <class T>
 void normalised_images(const Dataset& data, std::span<const std::size_t> indices, T* out) {
   const std::size_t plane = data.height * data.width;

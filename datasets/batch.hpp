@@ -22,6 +22,10 @@ std::vector<std::size_t> natural_order(std::size_t n);
 std::vector<std::span<const std::size_t>> batches(std::span<const std::size_t> order,
                                                   std::size_t batch_size);
 
+/// The same cut into `parts` runs whose lengths differ by one at most, the longer ones first.
+std::vector<std::span<const std::size_t>> shares(std::span<const std::size_t> order,
+                                                 std::size_t parts);
+
 /// Writes the images as (B, C, H, W), each pixel x as (x / 255 - mean) / std of its channel.
 /// Throws when an index is not in the data set.
 template <class T>

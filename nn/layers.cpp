@@ -62,7 +62,9 @@ Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu)
     : fc1(D, M, rng.fork("fc1")), act(gelu), drop1{drop}, fc2(M, D, rng.fork("fc2")), drop2{drop} {}
 
 Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
-  const Tensor hidden = under("act", act, under("fc1", fc1, x));
+  const auto fc1_act = [&](const Tensor& u) { return linear_gelu(u, fc1.weight, fc1.bias); };
+  const Tensor hidden =
+      act.tanh ? under("act", act, under("fc1", fc1, x)) : under("fc1", fc1_act, x);
   pass.note("hidden", "(B, T, M)", hidden);
   return under("drop2", drop2, under("fc2", fc2, under("drop1", drop1, hidden, pass)), pass);
 }

@@ -131,6 +131,13 @@ TEST_CASE("batches run in order and keep the last, smaller one") {
   CHECK(joined == order);
   CHECK(batches(order, 100).size() == 1);
   CHECK(batches({}, 4).empty());
+  const auto thirds = shares(order, 3);  // 10 in 4 + 3 + 3
+  REQUIRE(thirds.size() == 3);
+  CHECK(thirds[0].size() == 4);
+  CHECK(thirds[2].size() == 3);
+  CHECK(thirds[1].data() == order.data() + 4);
+  CHECK(thirds[2].data() == order.data() + 7);
+  CHECK(shares(order, 0).empty());
   check_error(Exit::usage, {"batch of 0"}, [&] { batches(order, 0); });
 }
 

@@ -37,7 +37,7 @@ Array random_mask(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("linear") {
+TEST_CASE("linear and linear_gelu") {
   const auto f = [](const Inputs& x) { return linear(x[0], x[1], at(x, 2)); };
   const auto twin = [](const Inputs& x) { return composed::linear(x[0], x[1], at(x, 2)); };
   for (const Shapes& shapes :
@@ -46,6 +46,9 @@ TEST_CASE("linear") {
         Shapes{{0, 3}, {4, 3}, {4}}, Shapes{{3, 0}, {4, 0}, {4}}, Shapes{{3, 4}, {0, 4}, {0}},
         Shapes{{130, 65}, {33, 65}, {33}}, Shapes{{600, 17}, {100, 17}, {100}}}) {
     check_twins(shapes, f, twin);
+    check_twins(
+        shapes, [](const Inputs& x) { return linear_gelu(x[0], x[1], at(x, 2)); },
+        [](const Inputs& x) { return composed::linear_gelu(x[0], x[1], at(x, 2)); });
   }
 }
 

@@ -36,9 +36,11 @@ void Reducer::finish() {
   next_ = 0;
 }
 
-std::size_t images_of_a_micro_batch(const ViTConfig& config) {
-  constexpr std::size_t rows = 512;
-  return std::max<std::size_t>(1, rows / config.T());
+std::size_t micro_batches_of(const ViTConfig& config, std::size_t images) {
+  constexpr std::size_t rows = 600;
+  const std::size_t most = std::max<std::size_t>(1, rows / config.T());
+  const std::size_t fours = (images + 4 * most - 1) / (4 * most);
+  return std::clamp<std::size_t>(4 * fours, 1, std::max<std::size_t>(1, images));
 }
 
 StepResult compute_gradients(const VisionTransformer& model,

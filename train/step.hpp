@@ -46,10 +46,12 @@ struct StepResult {
   std::size_t correct = 0;  ///< images whose largest logit is the label's
 };
 
-/// How many images make a micro-batch where nobody says: so many that their tokens are some hundred
-/// rows, enough for a fast matrix product and few enough to stay in a core's cache from one op to
-/// the next. It depends on the model alone, so that results do not depend on the machine.
-std::size_t images_of_a_micro_batch(const ViTConfig& config);
+/// Into how many micro-batches a step of `images` is cut where nobody says, the images shared out
+/// evenly: each has some 600 rows of tokens at most, enough for a fast matrix product and few enough
+/// to stay near a core from one op to the next; their number is a multiple of four, so that a few
+/// threads have the same to do. It depends on the model and the batch alone: results do not depend
+/// on the machine.
+std::size_t micro_batches_of(const ViTConfig& config, std::size_t images);
 
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the

@@ -63,7 +63,7 @@ struct Score {
 // Groups of images, each carried through the net by one thread.
 Score score(const VisionTransformer& model, const Dataset& data) {
   const std::vector<std::size_t> order = natural_order(data.size());
-  const auto groups = batches(order, images_of_a_micro_batch(model.config));
+  const auto groups = shares(order, micro_batches_of(model.config, data.size()));
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
   parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
@@ -71,8 +71,8 @@ Score score(const VisionTransformer& model, const Dataset& data) {
     for (std::size_t i = begin; i < end; ++i) {
       const MicroBatch group = micro_batch(data, groups[i], Rng(0));
       const Tensor logits = model(group.images);
-      losses[i] = static_cast<double>(
-          cross_entropy(logits, group.labels, 0, Reduction::sum).item());
+      losses[i] =
+          static_cast<double>(cross_entropy(logits, group.labels, 0, Reduction::sum).item());
       correct[i] = count_correct(logits.value(), group.labels);
     }
   });
@@ -81,8 +81,20 @@ Score score(const VisionTransformer& model, const Dataset& data) {
           static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
 }
 
-std::size_t micro_batch_of(const TrainOptions& options) {
-  return options.micro_batch == 0 ? images_of_a_micro_batch(options.model) : options.micro_batch;
+// How a step's images are cut into micro-batches.
+std::vector<std::span<const std::size_t>> cut(const TrainOptions& options,
+                                              std::span<const std::size_t> images) {
+  return options.micro_batch == 0 ? shares(images, micro_batches_of(options.model, images.size()))
+                                  : batches(images, options.micro_batch);
+}
+
+// The most images of a step whose activations exist at the same time: a micro-batch a thread.
+std::size_t images_at_once(const TrainOptions& options, std::size_t available) {
+  const std::size_t batch = std::min(options.batch_size, available);
+  const std::size_t parts = micro_batches_of(options.model, batch);
+  const std::size_t each =
+      options.micro_batch == 0 ? (batch + parts - 1) / parts : options.micro_batch;
+  return std::min(batch, threads() * each);
 }
 
 std::string describe(const ViTConfig& c) {
@@ -100,7 +112,6 @@ class Run {
         rng_(options.seed),
         model_(options.model, rng_.fork("weights")),
         optimizer_(named_parameters(model_), adamw_options(options)),
-        micro_batch_(micro_batch_of(options)),
         steps_an_epoch_((data.train.size() + options.batch_size - 1) / options.batch_size),
         steps_(options.epochs * steps_an_epoch_),
         warmup_(
@@ -152,11 +163,13 @@ class Run {
   StepReport step(std::size_t epoch, std::span<const std::size_t> indices) {
     const auto begin = Clock::now();
     const double lr = options_.lr * cosine_schedule(step_, steps_, warmup_);
-    std::vector<MicroBatch> parts;
-    for (const auto images : batches(indices, micro_batch_)) {
-      parts.push_back(
-          micro_batch(data_.train, images, rng_.fork("dropout", {step_, parts.size()})));
-    }
+    const auto images = cut(options_, indices);
+    std::vector<MicroBatch> parts(images.size(), MicroBatch{Array(), {}, Rng(0)});
+    parallel_for(images.size(), 1, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) {
+        parts[i] = micro_batch(data_.train, images[i], rng_.fork("dropout", {step_, i}));
+      }
+    });
     const StepResult result = compute_gradients(model_, parts, options_.label_smoothing);
     const double norm = clip_grad_norm(optimizer_.parameters(), clip());
     if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
@@ -190,7 +203,6 @@ class Run {
   Rng rng_;
   VisionTransformer model_;
   AdamW optimizer_;
-  std::size_t micro_batch_;
   std::size_t steps_an_epoch_;
   std::size_t steps_;
   std::size_t warmup_;
@@ -207,8 +219,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
   const Split data = load(source_of(options));
   check_shapes(options.model, data.train);
-  const std::size_t resident =
-      std::min({options.batch_size, data.train.size(), threads() * micro_batch_of(options)});
+  const std::size_t resident = images_at_once(options, data.train.size());
   const std::uint64_t bytes = options.model.training_bytes(resident, sizeof(real));
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));

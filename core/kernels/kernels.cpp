@@ -140,6 +140,29 @@ void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n) {
 }
 
 template <class T>
+void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
+  const auto body = table<T>().bias_gelu;
+  parallel_for(rows, chunk_rows(n), [&](std::size_t begin, std::size_t end) {
+    body(y + begin * n, b, slope ? slope + begin * n : nullptr, end - begin, n);
+  });
+}
+
+template <class T>
+void multiply(T* y, const T* x, std::size_t n) {
+  const auto body = table<T>().multiply;
+  parallel_for(n, chunk_elements, [&](std::size_t begin, std::size_t end) {
+    body(y + begin, x + begin, end - begin);
+  });
+}
+template <class T>
+void accumulate(T* y, const T* x, std::size_t n) {
+  const auto body = table<T>().accumulate;
+  parallel_for(n, chunk_elements, [&](std::size_t begin, std::size_t end) {
+    body(y + begin, x + begin, end - begin);
+  });
+}
+
+template <class T>
 void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
   const auto body = table<T>().add_bias;
   parallel_for(rows, chunk_rows(n),
@@ -217,6 +240,9 @@ double sum_of_squares(const T* x, std::size_t n) {
   template void gelu_vjp(const T*, const T*, T*, std::size_t);                               \
   template void gelu_tanh(const T*, T*, std::size_t);                                        \
   template void gelu_tanh_vjp(const T*, const T*, T*, std::size_t);                          \
+  template void bias_gelu(T*, const T*, T*, std::size_t, std::size_t);                       \
+  template void multiply(T*, const T*, std::size_t);                                         \
+  template void accumulate(T*, const T*, std::size_t);                                       \
   template void add_bias(T*, const T*, std::size_t, std::size_t);                            \
   template void sum_rows(const T*, T*, std::size_t, std::size_t);                            \
   template void cross_entropy(const T*, const std::size_t*, double, T*, T*, std::size_t,     \

@@ -66,6 +66,18 @@ void gelu_tanh(const T* x, T* y, std::size_t n);
 template <class T>
 void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n);
 
+// y = gelu(y + b) in place, every row, b (n) or null; `slope` (rows, n) or null receives gelu'(y +
+// b), with which the backward is one product:                 dy = g slope, which `multiply`
+// computes
+template <class T>
+void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
+/// y *= x, in place.
+template <class T>
+void multiply(T* y, const T* x, std::size_t n);
+/// y += x, in place.
+template <class T>
+void accumulate(T* y, const T* x, std::size_t n);
+
 // y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.
 template <class T>
 void add_bias(T* y, const T* b, std::size_t rows, std::size_t n);

@@ -39,19 +39,22 @@ VITRUVIAN_INLINE void transpose_4x4(const T* from, std::size_t from_step, T* to,
   for (std::size_t j = 0; j < 4; ++j) __builtin_memcpy(to + j * to_step, &r[j], sizeof(Four));
 }
 
-// A full panel whose lanes are `ld` apart.
+// A panel whose lanes are `ld` apart: the first `lanes` of its `width`; the others become 0.
 template <class T, std::size_t width>
-VITRUVIAN_INLINE void pack_transposed(const T* from, std::size_t ld, std::size_t k, T* panel) {
+VITRUVIAN_INLINE void pack_transposed(const T* from, std::size_t ld, std::size_t lanes,
+                                      std::size_t k, T* panel) {
   std::size_t p = 0;
   for (; p + 4 <= k; p += 4, panel += 4 * width) {
     std::size_t i = 0;
-    for (; i + 4 <= width; i += 4) transpose_4x4(from + i * ld + p, ld, panel + i, width);
-    for (; i < width; ++i) {
-      for (std::size_t j = 0; j < 4; ++j) panel[j * width + i] = from[i * ld + p + j];
+    for (; i + 4 <= lanes; i += 4) transpose_4x4(from + i * ld + p, ld, panel + i, width);
+    for (std::size_t j = 0; j < 4; ++j) {
+      for (std::size_t l = i; l < lanes; ++l) panel[j * width + l] = from[l * ld + p + j];
+      for (std::size_t l = lanes; l < width; ++l) panel[j * width + l] = T{0};
     }
   }
   for (; p < k; ++p, panel += width) {
-    for (std::size_t i = 0; i < width; ++i) panel[i] = from[i * ld + p];
+    for (std::size_t i = 0; i < lanes; ++i) panel[i] = from[i * ld + p];
+    for (std::size_t i = lanes; i < width; ++i) panel[i] = T{0};
   }
 }
 
@@ -60,34 +63,47 @@ VITRUVIAN_INLINE void pack_transposed(const T* from, std::size_t ld, std::size_t
 template <class T, std::size_t width>
 void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
           T* panel) {
-  const std::size_t lane_step = lanes_adjacent ? 1 : ld;
-  const std::size_t k_step = lanes_adjacent ? ld : 1;
   for (std::size_t first = 0; first < lanes; first += width, panel += width * k) {
-    const T* from = source + first * lane_step;
-    if (lanes - first < width) {
-      for (std::size_t p = 0; p < k * width; ++p) panel[p] = T{0};
-      for (std::size_t i = 0; i < lanes - first; ++i) {
-        for (std::size_t p = 0; p < k; ++p) panel[p * width + i] = from[i * lane_step + p * k_step];
-      }
-    } else if (lanes_adjacent) {
+    const T* from = source + first * (lanes_adjacent ? 1 : ld);
+    const std::size_t n = smaller(width, lanes - first);
+    if (!lanes_adjacent) {
+      pack_transposed<T, width>(from, ld, n, k, panel);
+    } else if (n == width) {
       for (std::size_t p = 0; p < k; ++p) {
         __builtin_memcpy(panel + p * width, from + p * ld, width * sizeof(T));
       }
     } else {
-      pack_transposed<T, width>(from, ld, k, panel);
+      for (std::size_t p = 0; p < k; ++p) {
+        for (std::size_t i = 0; i < n; ++i) panel[p * width + i] = from[p * ld + i];
+        for (std::size_t i = n; i < width; ++i) panel[p * width + i] = T{0};
+      }
     }
   }
 }
 
-// c = alpha (the sums over k of a panel of A times a panel of B) + beta c, for the m x n of them
-// that exist. The tile of sums, `rows` x `vectors`, stays in registers.
-template <class T, std::size_t rows, std::size_t vectors>
-void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c, std::size_t ldc,
-                   std::size_t m, std::size_t n) {
+// Where the tile finds its factors: element (lane i, step p) of A at a[i * a_lane + p * a_step],
+// with a_lane 1 where `adjacent`; row p of B at b + p * b_step.
+template <class T>
+struct Factors {
+  std::size_t k;
+  const T* a;
+  std::size_t a_lane, a_step;
+  const T* b;
+  std::size_t b_step;
+};
+
+// c = alpha (the sums over k) + beta c, for the m x n of rows x vectors that exist. The sums stay
+// in registers.
+template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
+void multiply_tile(const Factors<T>& f, T alpha, T beta, T* c, std::size_t ldc, std::size_t m,
+                   std::size_t n) {
   using S = Tile<T>;
   using Vector = typename S::Vector;
   Vector sum[rows][vectors] = {};
-  for (std::size_t p = 0; p < k; ++p, a += S::rows, b += S::columns) {
+  const T* a = f.a;
+  const T* b = f.b;
+  const std::size_t lane = adjacent ? 1 : f.a_lane;
+  for (std::size_t p = 0; p < f.k; ++p, a += f.a_step, b += f.b_step) {
     Vector row[vectors];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < vectors; ++j) {
@@ -96,53 +112,75 @@ void multiply_tile(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c,
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += a[i] * row[j];
+      for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += a[i * lane] * row[j];
     }
   }
+  const auto store = [&](std::size_t i, std::size_t j) {
+    T* out = c + i * ldc + j * S::lanes;
+    Vector value = alpha * sum[i][j];
+    if (beta != T{0}) {
+      Vector old;
+      __builtin_memcpy(&old, out, sizeof old);
+      value += beta * old;
+    }
+    __builtin_memcpy(out, &value, sizeof value);
+  };
   if (m == rows && n == vectors * S::lanes) {
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < vectors; ++j) {
-        T* out = c + i * ldc + j * S::lanes;
-        Vector value = alpha * sum[i][j];
-        if (beta != T{0}) {
-          Vector old;
-          __builtin_memcpy(&old, out, sizeof old);
-          value += beta * old;
-        }
-        __builtin_memcpy(out, &value, sizeof value);
-      }
+      for (std::size_t j = 0; j < vectors; ++j) store(i, j);
     }
     return;
   }
-  T edge[rows][vectors * S::lanes];
-  __builtin_memcpy(edge, sum, sizeof edge);
   for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      T& out = c[i * ldc + j];
-      out = alpha * edge[i][j] + (beta == T{0} ? T{0} : beta * out);
+    std::size_t j = 0;
+    for (; (j + 1) * S::lanes <= n; ++j) store(i, j);
+    for (std::size_t l = j * S::lanes; l < n; ++l) {
+      T& out = c[i * ldc + l];
+      out = alpha * sum[i][j][l - j * S::lanes] + (beta == T{0} ? T{0} : beta * out);
     }
   }
 }
 
-// The smallest of the tiles that hold m x n: a full one, or half of it either way.
-template <class T>
-VITRUVIAN_INLINE void multiply_panels(std::size_t k, const T* a, const T* b, T alpha, T beta, T* c,
-                                      std::size_t ldc, std::size_t m, std::size_t n) {
+template <class T, std::size_t rows, bool adjacent>
+VITRUVIAN_INLINE void multiply_columns(const Factors<T>& f, T alpha, T beta, T* c, std::size_t ldc,
+                                       std::size_t m, std::size_t n) {
+  if (n > Tile<T>::lanes) return multiply_tile<T, rows, 2, adjacent>(f, alpha, beta, c, ldc, m, n);
+  return multiply_tile<T, rows, 1, adjacent>(f, alpha, beta, c, ldc, m, n);
+}
+
+// m rows against one panel of B. Rows that do not exist may be read where A was packed (they are 0
+// there), and nowhere else: tiles of four and of one finish the last few.
+template <class T, bool adjacent>
+void multiply_panel(Factors<T> f, bool packed_a, T alpha, T beta, T* c, std::size_t ldc,
+                    std::size_t m, std::size_t n) {
   using S = Tile<T>;
-  constexpr std::size_t half = S::rows / 2;
-  if (m > half) {
-    if (n > S::lanes) return multiply_tile<T, S::rows, 2>(k, a, b, alpha, beta, c, ldc, m, n);
-    return multiply_tile<T, S::rows, 1>(k, a, b, alpha, beta, c, ldc, m, n);
+  while (m > 0) {
+    const bool whole = m >= S::rows || (packed_a && m > 4);
+    const std::size_t rows = whole ? S::rows : m >= 4 || packed_a ? 4 : 1;
+    const std::size_t done = smaller(rows, m);
+    if (rows == S::rows) {
+      multiply_columns<T, S::rows, adjacent>(f, alpha, beta, c, ldc, done, n);
+    } else if (rows == 4) {
+      multiply_columns<T, 4, adjacent>(f, alpha, beta, c, ldc, done, n);
+    } else {
+      multiply_columns<T, 1, adjacent>(f, alpha, beta, c, ldc, done, n);
+    }
+    f.a += packed_a ? S::rows * f.k : done * f.a_lane;
+    c += done * ldc;
+    m -= done;
   }
-  if (n > S::lanes) return multiply_tile<T, half, 2>(k, a, b, alpha, beta, c, ldc, m, n);
-  return multiply_tile<T, half, 1>(k, a, b, alpha, beta, c, ldc, m, n);
 }
 
 template <class T>
 void product(const Gemm<T>& g, T* workspace) {
   using S = Tile<T>;
+  // Packing pays when it is read often: A by many panels of B, B by many rows of A. Small products
+  // (the heads of attention) read their factors where they lie, if those lie in rows of whole
+  // vectors.
+  const bool pack_a = g.n > 2 * S::columns;
+  const bool pack_b = g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
   T* const packed_a = workspace;
   T* const packed_b = workspace + S::block_m * S::block_k;
   for (std::size_t j = 0; j < g.n; j += S::block_n) {
@@ -151,21 +189,26 @@ void product(const Gemm<T>& g, T* workspace) {
     do {  // once even for k = 0, which leaves beta C
       const std::size_t k = smaller(S::block_k, g.k - p);
       const T beta = p == 0 ? g.beta : T{1};
-      if (k > 0) {
-        const T* b = g.trans_b ? g.b + j * g.ldb + p : g.b + p * g.ldb + j;
-        pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
-      }
+      const T* const b = g.trans_b ? g.b + j * g.ldb + p : g.b + p * g.ldb + j;
+      if (pack_b && k > 0) pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
       for (std::size_t i = 0; i < g.m; i += S::block_m) {
         const std::size_t m = smaller(S::block_m, g.m - i);
-        if (k > 0) {
-          const T* a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
-          pack<T, S::rows>(a, g.lda, g.trans_a, m, k, packed_a);
-        }
+        const T* const a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
+        if (pack_a && k > 0) pack<T, S::rows>(a, g.lda, g.trans_a, m, k, packed_a);
         for (std::size_t jj = 0; jj < n; jj += S::columns) {
-          for (std::size_t ii = 0; ii < m; ii += S::rows) {
-            multiply_panels(k, packed_a + ii * k, packed_b + jj * k, g.alpha, beta,
-                            g.c + (i + ii) * g.ldc + j + jj, g.ldc, smaller(S::rows, m - ii),
-                            smaller(S::columns, n - jj));
+          Factors<T> f{.k = k,
+                       .a = a,
+                       .a_lane = g.trans_a ? 1 : g.lda,
+                       .a_step = g.trans_a ? g.lda : 1,
+                       .b = pack_b ? packed_b + jj * k : b + jj,
+                       .b_step = pack_b ? S::columns : g.ldb};
+          if (pack_a) f.a = packed_a, f.a_lane = 1, f.a_step = S::rows;
+          T* const c = g.c + i * g.ldc + j + jj;
+          const std::size_t columns = smaller(S::columns, n - jj);
+          if (f.a_lane == 1) {
+            multiply_panel<T, true>(f, pack_a, g.alpha, beta, c, g.ldc, m, columns);
+          } else {
+            multiply_panel<T, false>(f, pack_a, g.alpha, beta, c, g.ldc, m, columns);
           }
         }
       }

@@ -13,10 +13,13 @@ VITRUVIAN_INLINE T gelu_of(T x) {
   return x * normal(x).Phi;
 }
 template <class T>
-VITRUVIAN_INLINE T gelu_slope(T x) {
-  const Normal<T> n = normal(x);
+VITRUVIAN_INLINE T gelu_slope(T x, Normal<T> n) {
   const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
   return n.Phi + inside * n.bell * T(0.39894228040143267794);
+}
+template <class T>
+VITRUVIAN_INLINE T gelu_slope(T x) {
+  return gelu_slope(x, normal(x));
 }
 
 // y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s
@@ -218,6 +221,37 @@ void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) y[i] += b[i];
   }
+}
+
+// The value and its derivative share the normal distribution: together they cost what one does.
+template <class T>
+void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
+  for (std::size_t r = 0; r < rows; ++r, y += n) {
+    if (b) add_bias(y, b, 1, n);
+    if (slope) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) {
+        const T x = y[i];
+        const Normal<T> at = normal(x);
+        slope[i] = gelu_slope(x, at);
+        y[i] = x * at.Phi;
+      }
+      slope += n;
+    } else {
+      map<T, gelu_of<T>>(y, y, n);
+    }
+  }
+}
+
+template <class T>
+void multiply(T* y, const T* x, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];
+}
+template <class T>
+void accumulate(T* y, const T* x, std::size_t n) {
+#pragma omp simd
+  for (std::size_t i = 0; i < n; ++i) y[i] += x[i];
 }
 
 // In groups of rows, so that the error grows with their number and not with that of the rows.

@@ -57,6 +57,9 @@ struct Table {
   /// Adds to dw and db, each null or of n elements.
   void (*layer_norm_vjp)(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx,
                          T* dw, T* db, std::size_t rows, std::size_t n);
+  void (*bias_gelu)(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
+  void (*multiply)(T* y, const T* x, std::size_t n);
+  void (*accumulate)(T* y, const T* x, std::size_t n);
   void (*add_bias)(T* y, const T* b, std::size_t rows, std::size_t n);
   /// Sums `width` columns of rows that lie n apart.
   void (*sum_rows)(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width);

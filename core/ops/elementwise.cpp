@@ -48,8 +48,10 @@ Tensor neg(const Tensor& x) {
 // y = a + b                da = unbroadcast(g)   db = unbroadcast(g)
 Tensor add(const Tensor& a, const Tensor& b) {
   const Aligned v("add", a.value(), b.value());
-  return record("add", v.a + v.b, {a, b},
-                [](const Node& n, const Array& g) { return unbroadcast_both(n, g, g); });
+  return record("add", v.a + v.b, {a, b}, [](const Node& n, Array& g) {
+    Array da = g;
+    return unbroadcast_both(n, std::move(da), std::move(g));
+  });
 }
 
 // y = a - b                da = unbroadcast(g)   db = unbroadcast(-g)
@@ -80,7 +82,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
 // y = a + c, c a constant                da = g
 Tensor add(const Tensor& a, real b) {
   return record("add_scalar", a.value() + b, {a},
-                [](const Node&, const Array& g) { return cotangents(g); });
+                [](const Node&, Array& g) { return cotangents(std::move(g)); });
 }
 
 // y = c a, c a constant                  da = c g

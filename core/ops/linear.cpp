@@ -26,33 +26,60 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
 }
 
+// What the two ops below know of their shapes: x (R, in), W (out, in).
+struct Sizes {
+  std::size_t rows, in, out;
+  Sizes(const Tensor& x, const Tensor& weight)
+      : rows(flattened(x.shape(), 0, x.rank() - 1)), in(weight.size(1)), out(weight.size(0)) {}
+};
+
+Array product(const Tensor& x, const Tensor& weight, const Sizes& s) {
+  Shape shape = x.shape();
+  shape.back() = s.out;
+  Array y = empty(shape);
+  multiply({data_of(x), s.rows, s.in}, Matrix{data_of(weight), s.out, s.in}.t(), y.data());
+  return y;
+}
+
+Cotangents linear_vjp(const Node& n, const Array& g, const Sizes& s) {
+  const Matrix X{data_of(n, 0), s.rows, s.in};
+  const Matrix W{data_of(n, 1), s.out, s.in};
+  const Matrix G{g.data(), s.rows, s.out};
+  std::optional<Array> dx = cotangent_for(n, 0);
+  std::optional<Array> dw = cotangent_for(n, 1);
+  std::optional<Array> db = cotangent_for(n, 2);
+  if (dx) multiply(G, W, dx->data());
+  if (dw) multiply(G.t(), X, dw->data());
+  if (db) kernels::sum_rows(g.data(), db->data(), s.rows, s.out);
+  return cotangents(std::move(dx), std::move(dw), std::move(db));
+}
+
 }  // namespace
 
 // y = x W^T + b, x (R, in), W (out, in)          dx = g W   dW = g^T x   db = sum over rows of g
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(x, weight, bias);
-  const std::size_t in = weight.size(1);
-  const std::size_t out = weight.size(0);
-  const std::size_t rows = flattened(x.shape(), 0, x.rank() - 1);
-  Shape shape = x.shape();
-  shape.back() = out;
-  Array y = empty(shape);
-  multiply({data_of(x), rows, in}, Matrix{data_of(weight), out, in}.t(), y.data());
-  if (bias) kernels::add_bias(y.data(), data_of(bias), rows, out);
+  const Sizes s(x, weight);
+  Array y = product(x, weight, s);
+  if (bias) kernels::add_bias(y.data(), data_of(bias), s.rows, s.out);
+  return record("linear", std::move(y), {x, weight, bias},
+                [s](const Node& n, const Array& g) { return linear_vjp(n, g, s); });
+}
 
-  auto vjp = [rows, in, out](const Node& n, const Array& g) {
-    const Matrix X{data_of(n, 0), rows, in};
-    const Matrix W{data_of(n, 1), out, in};
-    const Matrix G{g.data(), rows, out};
-    std::optional<Array> dx = cotangent_for(n, 0);
-    std::optional<Array> dw = cotangent_for(n, 1);
-    std::optional<Array> db = cotangent_for(n, 2);
-    if (dx) multiply(G, W, dx->data());
-    if (dw) multiply(G.t(), X, dw->data());
-    if (db) kernels::sum_rows(g.data(), db->data(), rows, out);
-    return cotangents(std::move(dx), std::move(dw), std::move(db));
-  };
-  return record("linear", std::move(y), {x, weight, bias}, vjp);
+// y = gelu(u), u = x W^T + b                     du = g gelu'(u), then as linear with g = du
+// gelu'(u) is kept in place of u: the normal distribution is computed once, not twice.
+Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check(x, weight, bias);
+  const Sizes s(x, weight);
+  Array y = product(x, weight, s);
+  Array slope = NoGrad::active() ? Array() : empty(y.shape());
+  kernels::bias_gelu(y.data(), data_of(bias), NoGrad::active() ? nullptr : slope.data(), s.rows,
+                     s.out);
+  return record("linear_gelu", std::move(y), {x, weight, bias},
+                [s, slope = std::move(slope)](const Node& n, Array& g) {
+                  kernels::multiply(g.data(), slope.data(), g.size());
+                  return linear_vjp(n, g, s);
+                });
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -115,7 +115,7 @@ Tensor permute(const Tensor& x, const Axes& axes) {
 Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape) {
   return record(
       "reshape", reshaped(x.value(), resolved(x.shape(), shape)), {x},
-      [](const Node& n, const Array& g) { return cotangents(reshaped(g, n.in_shape(0))); });
+      [](const Node& n, Array& g) { return cotangents(reshaped(std::move(g), n.in_shape(0))); });
 }
 
 // y = x, repeated                          dx = unbroadcast(g)
