@@ -2,10 +2,13 @@
 
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
+#include "core/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -32,6 +35,13 @@ Array decayed_gradient(const NamedParameter& p, double decay) {
   const real c = static_cast<real>(decay);
   for (std::size_t i = 0; i < g.size(); ++i) g.data()[i] += c * w[i];
   return g;
+}
+
+void for_each_parameter(const std::vector<NamedParameter>& parameters,
+                        const std::function<void(std::size_t)>& body) {
+  parallel_for(parameters.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) body(i);
+  });
 }
 
 Array& ensure(std::optional<Array>& moment, const Shape& shape) {
@@ -128,28 +138,32 @@ AdamW::AdamW(std::vector<NamedParameter> parameters, AdamWOptions options)
 }
 
 void AdamW::step(double lr) {
-  for (const NamedParameter& p : parameters()) {
-    if (p.tensor.grad() == nullptr) continue;
+  // One loop over the parameters: most are too small to be worth a loop of their own.
+  for_each_parameter(parameters(), [&](std::size_t i) {
+    const NamedParameter& p = parameters()[i];
+    if (p.tensor.grad() == nullptr) return;
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
     adam_step(p, *p.tensor.grad(), moments(p), lr, decay, options_.beta1, options_.beta2,
               options_.eps);
-  }
+  });
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
-  double sum = 0;
-  for (const NamedParameter& p : parameters) {
-    if (const Array* g = p.tensor.grad()) sum += kernels::sum_of_squares(g->data(), g->size());
-  }
-  const double norm = std::sqrt(sum);
+  std::vector<double> squares(parameters.size(), 0);
+  for_each_parameter(parameters, [&](std::size_t i) {
+    if (const Array* g = parameters[i].tensor.grad()) {
+      squares[i] = kernels::sum_of_squares(g->data(), g->size());
+    }
+  });
+  const double norm = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
   const double factor = max_norm / (norm + 1e-6);
   if (factor >= 1) return norm;
-  for (const NamedParameter& p : parameters) {
-    Array* const g = p.tensor.mutable_grad();
-    for (std::size_t i = 0; g != nullptr && i < g->size(); ++i) {
-      g->data()[i] *= static_cast<real>(factor);
+  for_each_parameter(parameters, [&](std::size_t i) {
+    Array* const g = parameters[i].tensor.mutable_grad();
+    for (std::size_t k = 0; g != nullptr && k < g->size(); ++k) {
+      g->data()[k] *= static_cast<real>(factor);
     }
-  }
+  });
   return norm;
 }
 

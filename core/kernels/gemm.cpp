@@ -95,13 +95,15 @@ std::size_t even(std::size_t n, std::size_t wanted_parts) {
 
 Cut cut(std::size_t m, std::size_t n, std::size_t k) {
   if (m * n * k <= small) return {m, n, k};
-  const std::size_t rows = even(m, parts(m, 512));
-  const std::size_t columns = even(n, parts(n, 512));
-  const std::size_t blocks = parts(m, rows) * parts(n, columns);
-  if (blocks >= 4) return {rows, columns, k};
-  if (k >= 1024) return {rows, columns, even(k, std::min<std::size_t>(8, parts(k, 512)))};
-  if (m >= n) return {even(m, 4), columns, k};
-  return {rows, even(n, 4), k};
+  std::size_t down = parts(m, 512);
+  std::size_t across = parts(n, 512);
+  if (down * across < 4 && k >= 1024) {
+    return {even(m, down), even(n, across), even(k, std::min<std::size_t>(8, parts(k, 512)))};
+  }
+  // Where blocks are few, a multiple of four: two or four threads have the same to do.
+  std::size_t& longer = m > n ? down : across;
+  while (down * across < 16 && down * across % 4 != 0) ++longer;
+  return {even(m, down), even(n, across), k};
 }
 
 // C += the lanes, one after the other.

@@ -13,13 +13,14 @@ VITRUVIAN_INLINE T gelu_of(T x) {
   return x * normal(x).Phi;
 }
 template <class T>
-VITRUVIAN_INLINE T gelu_slope(T x, Normal<T> n) {
+VITRUVIAN_INLINE T gelu_slope(T x, T Phi, T bell) {
   const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
-  return n.Phi + inside * n.bell * T(0.39894228040143267794);
+  return Phi + inside * bell * T(0.39894228040143267794);
 }
 template <class T>
 VITRUVIAN_INLINE T gelu_slope(T x) {
-  return gelu_slope(x, normal(x));
+  const Normal<T> n = normal(x);
+  return gelu_slope(x, n.Phi, n.bell);
 }
 
 // y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s
@@ -233,7 +234,7 @@ void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) {
         const T x = y[i];
         const Normal<T> at = normal(x);
-        slope[i] = gelu_slope(x, at);
+        slope[i] = gelu_slope(x, at.Phi, at.bell);
         y[i] = x * at.Phi;
       }
       slope += n;
