@@ -76,6 +76,10 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
             "Images that a thread carries through the net at once; the gradients are summed. 0\n"
             "means as many as suit the model")
       ->group(run_group);
+  command
+      .add_flag("--composed", options.composed,
+                "Compute with the readable twins of the fused ops: slower, equal to rounding")
+      ->group(run_group);
   command.add_option("--lr", flags->lr, "The highest learning rate")->group(run_group);
   command.add_option("--warmup", options.warmup, "The share of the steps in which it rises from 0")
       ->capture_default_str()

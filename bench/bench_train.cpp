@@ -2,6 +2,7 @@
 // product alone can do on this machine in the same minute.
 
 #include "apps/command_line.hpp"
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/gemm.hpp"
 #include "core/parallel.hpp"
@@ -33,6 +34,7 @@ struct Options {
   double seconds = 5;
   std::size_t threads = 0;
   bool inference = false;
+  bool composed = false;
   std::size_t depth = 0, width = 0, patch = 0, image_size = 0;  // 0: the shape's own
 };
 
@@ -131,8 +133,10 @@ double seconds_of_a_step(double budget, const auto& step) {
 
 // Logits of every part, each by one thread, as an evaluation does it.
 void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
+  const bool composed = Composed::active();
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
     const NoGrad no_grad;
+    const Composed as_the_caller(composed);
     for (std::size_t i = begin; i < end; ++i) model(parts[i].images);
   });
 }
@@ -156,6 +160,7 @@ void run(const Workload& shape, const Options& options) {
   forget_peak();
   const double before = memory("VmRSS:");
   const double seconds = seconds_of_a_step(options.seconds, [&] {
+    const Composed composed(options.composed);
     if (options.inference) {
       infer(model, parts);
     } else {
@@ -210,6 +215,7 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "Of measuring, a shape")->capture_default_str();
   app.add_option("--threads", options.threads, "0 means one for each processor");
   app.add_flag("--inference", options.inference, "Forward passes only");
+  app.add_flag("--composed", options.composed, "By the readable twins of the fused ops");
   app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
   app.add_option("--patch", options.patch, "Patch side P instead of the shape's");

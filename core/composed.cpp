@@ -5,6 +5,15 @@
 #include <numbers>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+namespace {
+thread_local bool by_twins = false;
+}  // namespace
+
+Composed::Composed(bool on) : previous_(by_twins) { by_twins = on; }
+Composed::~Composed() { by_twins = previous_; }
+bool Composed::active() { return by_twins; }
+
 namespace composed {
 namespace {
 

@@ -7,6 +7,21 @@
 // gradient of the fused form against them.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// While it lives, this thread computes every fused op as its twin does, so that a whole model can
+/// be run in the form that one reads: slower, and the same to rounding.
+class Composed {
+ public:
+  explicit Composed(bool on = true);
+  ~Composed();
+  Composed(const Composed&) = delete;
+  Composed& operator=(const Composed&) = delete;
+  static bool active();
+
+ private:
+  bool previous_;
+};
+
 namespace composed {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});

@@ -112,6 +112,10 @@ expect 0 "" train --threads 4 --out four "${small[@]}"
 check "four threads write the same bytes" cmp run/model.safetensors four/model.safetensors
 expect 0 "" train --seed 2 --out other "${small[@]}"
 check "another seed writes other bytes" sh -c '! cmp -s run/model.safetensors other/model.safetensors'
+expect 0 "" train --composed --out composed "${small[@]}"
+loss() { sed -n 's/.*"train_loss":\([0-9.]*\).*/\1/p' "$1/metrics.jsonl" | cut -c 1-6; }
+check "the readable twins give the same loss" test "$(loss composed)" = "$(loss run)"
+check "and not the same bits" sh -c '! cmp -s run/model.safetensors composed/model.safetensors'
 for n in 1 2 3 4; do
   expect 0 "" train --micro-batch 3 --dropout 0.1 --threads "$n" --out "micro$n" "${small[@]}"
   check "micro-batches on $n threads" cmp micro1/model.safetensors "micro$n/model.safetensors"

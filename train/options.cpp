@@ -99,6 +99,7 @@ std::string TrainOptions::to_json() const {
   json["epochs"] = epochs;
   json["batch_size"] = batch_size;
   json["micro_batch"] = micro_batch;
+  json["composed"] = composed;
   json["lr"] = lr;
   json["weight_decay"] = weight_decay;
   json["warmup"] = warmup;

@@ -28,6 +28,7 @@ struct TrainOptions {
   std::size_t epochs = 4;
   std::size_t batch_size = 64;
   std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means as many as suit the model
+  bool composed = false;        ///< by the readable twins of the fused ops
   double lr = 2e-3;             ///< the peak, after the warm-up
   double weight_decay = 0.05;   ///< AdamW's, on the weight matrices only
   double warmup = 0.05;         ///< the share of all steps in which lr rises from 0

@@ -1,5 +1,6 @@
 #include "train/step.hpp"
 
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
@@ -52,7 +53,9 @@ StepResult compute_gradients(const VisionTransformer& model,
 
   Reducer reducer(parameters);
   std::vector<StepResult> results(micro_batches.size());
+  const bool composed = Composed::active();
   const auto run = [&](std::size_t i) {
+    const Composed as_the_caller(composed);
     const MicroBatch& part = micro_batches[i];
     const double weight = static_cast<double>(part.labels.size()) / static_cast<double>(images);
     const Tensor logits = model(part.images, {.rng = &part.rng});

@@ -1,5 +1,6 @@
 #include "train/trainer.hpp"
 
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
@@ -66,8 +67,10 @@ Score score(const VisionTransformer& model, const Dataset& data) {
   const auto groups = shares(order, micro_batches_of(model.config, data.size()));
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
+  const bool composed = Composed::active();
   parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
     const NoGrad no_grad;
+    const Composed as_the_caller(composed);
     for (std::size_t i = begin; i < end; ++i) {
       const MicroBatch group = micro_batch(data, groups[i], Rng(0));
       const Tensor logits = model(group.images);
@@ -216,6 +219,7 @@ class Run {
 RunResult train(const TrainOptions& options, Observer& observer) {
   const auto start = Clock::now();
   options.validate();
+  const Composed composed(options.composed);
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
   const Split data = load(source_of(options));
   check_shapes(options.model, data.train);

@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -137,6 +138,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   Shape scores = q.shape();
   scores.back() = s.S;
   check("attention", options, scores);
+  if (Composed::active()) return composed::attention(q, k, v, options).output;
   const Added added(options, s, scores);
   const Drop drop(options);
   Shape shape = q.shape();
@@ -175,6 +177,7 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
       .B = qkv.size(0), .h = heads, .T = qkv.size(1), .S = qkv.size(1), .E = width, .F = width};
   const Shape scores{s.B, s.h, s.T, s.T};
   check("self_attention", options, scores);
+  if (Composed::active()) return composed::self_attention(qkv, heads, options).output;
   const Added added(options, s, scores);
   const Drop drop(options);
   Array o = empty({s.B, s.T, s.h * s.E});

@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -40,6 +41,7 @@ Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b
 //   dx = layer norm's rule for g w_c      dw_c = sum(g xh)      db_c = sum(g)
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   check(x, weight, bias);
+  if (Composed::active()) return composed::batch_norm(x, weight, bias, eps);
   const std::size_t B = x.size(0);
   const std::size_t C = x.size(1);
   const std::size_t n = B * flattened(x.shape(), 2, x.rank());

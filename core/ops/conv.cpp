@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -122,6 +123,7 @@ Tensor unfold(const Tensor& x, const Window& window) {
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride,
               std::size_t padding) {
   check_conv(x, weight, bias);
+  if (Composed::active()) return composed::conv2d(x, weight, bias, stride, padding);
   const Grid grid("conv2d", x.shape(),
                   {weight.size(2), weight.size(3), stride, stride, padding, padding});
   const std::size_t O = weight.size(0);

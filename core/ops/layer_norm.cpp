@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -36,6 +37,9 @@ void check(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
   check(x, normalized_shape, weight, bias);
+  if (Composed::active()) {
+    return composed::layer_norm(x, normalized_shape, weight, bias, eps);
+  }
   const std::size_t leading = x.rank() - normalized_shape.size();
   const std::size_t rows = flattened(x.shape(), 0, leading);
   const std::size_t n = flattened(x.shape(), leading, x.rank());

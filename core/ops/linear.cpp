@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -59,6 +60,7 @@ Cotangents linear_vjp(const Node& n, const Array& g, const Sizes& s) {
 // y = x W^T + b, x (R, in), W (out, in)          dx = g W   dW = g^T x   db = sum over rows of g
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(x, weight, bias);
+  if (Composed::active()) return composed::linear(x, weight, bias);
   const Sizes s(x, weight);
   Array y = product(x, weight, s);
   if (bias) kernels::add_bias(y.data(), data_of(bias), s.rows, s.out);
@@ -70,6 +72,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 // gelu'(u) is kept in place of u: the normal distribution is computed once, not twice.
 Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(x, weight, bias);
+  if (Composed::active()) return composed::linear_gelu(x, weight, bias);
   const Sizes s(x, weight);
   Array y = product(x, weight, s);
   Array slope = NoGrad::active() ? Array() : empty(y.shape());

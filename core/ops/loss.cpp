@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
@@ -73,6 +74,9 @@ Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& label
                      double label_smoothing, Reduction reduction) {
   check_labels("cross_entropy", "logits", logits, labels);
   check_smoothing(label_smoothing);
+  if (Composed::active()) {
+    return composed::cross_entropy(logits, labels, label_smoothing, reduction);
+  }
   return cross_entropy_of(logits, labels.data(), label_smoothing, reduction);
 }
 
@@ -84,6 +88,9 @@ Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_sm
     fail("cross_entropy: targets {} but logits {}", to_string(targets.shape()),
          to_string(logits.shape()));
   }
+  if (Composed::active()) {
+    return composed::cross_entropy(logits, targets, label_smoothing, reduction);
+  }
   return cross_entropy_of(logits, targets.data(), label_smoothing, reduction);
 }
 
@@ -91,6 +98,7 @@ Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_sm
 Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
                 Reduction reduction) {
   check_labels("nll_loss", "log_probabilities", log_probabilities, labels);
+  if (Composed::active()) return composed::nll_loss(log_probabilities, labels, reduction);
   const std::size_t K = log_probabilities.size(1);
   Array losses = empty({labels.size()});
   for (std::size_t b = 0; b < labels.size(); ++b) {
@@ -112,6 +120,7 @@ Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
   if (a.shape() != b.shape()) {
     fail("mse_loss: shapes {} and {} differ", to_string(a.shape()), to_string(b.shape()));
   }
+  if (Composed::active()) return composed::mse_loss(a, b, reduction);
   Array losses = empty(a.shape());
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const real difference = data_of(a)[i] - data_of(b)[i];
