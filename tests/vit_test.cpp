@@ -5,6 +5,7 @@
 #include "tests/golden.hpp"
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
+#include "vit/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -152,7 +153,7 @@ TEST_CASE("the initial values of the original code") {
 
 TEST_CASE("without positions, patches may be exchanged") {
   VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  model.pos_embed.tensor().mutable_value().fill(0);
+  model.pos_embed.table.tensor().mutable_value().fill(0);
   const ViTConfig& c = model.config;
   Array image = random_normal({1, c.C, c.H, c.W}, 7);
   Array exchanged = image;  // its left and right halves: patches 0, 1 and 2, 3
@@ -162,7 +163,7 @@ TEST_CASE("without positions, patches may be exchanged") {
   }
   const Array a = model(Tensor(image)).value();
   CHECK(golden::difference(model(Tensor(exchanged)).value(), a) < (in_double ? 1e-12 : 1e-4));
-  model.pos_embed.tensor().mutable_value() = random_normal({1, c.T(), c.D}, 8);
+  model.pos_embed.table.tensor().mutable_value() = random_normal({1, c.T(), c.D}, 8);
   const Array b = model(Tensor(image)).value();
   CHECK(golden::difference(model(Tensor(exchanged)).value(), b) > 1e-3);
 }
