@@ -109,22 +109,23 @@ Tensor gelu_tanh(const Tensor& x) {
 }
 
 // y = sum over the window's places (i, j) of W[:, :, i, j] times the image shifted by (i, j).
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride,
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride,
               std::size_t padding) {
   const Tensor image = padded(x, padding);
   const auto B = static_cast<std::ptrdiff_t>(x.size(0));
   const auto C = static_cast<std::ptrdiff_t>(x.size(1));
   const auto O = static_cast<std::ptrdiff_t>(weight.size(0));
-  const auto step = static_cast<std::ptrdiff_t>(stride);
+  const auto down = static_cast<std::ptrdiff_t>(stride.y);
+  const auto right = static_cast<std::ptrdiff_t>(stride.x);
   const auto kh = static_cast<std::ptrdiff_t>(weight.size(2));
   const auto kw = static_cast<std::ptrdiff_t>(weight.size(3));
-  const std::ptrdiff_t rows = (static_cast<std::ptrdiff_t>(image.size(2)) - kh) / step + 1;
-  const std::ptrdiff_t columns = (static_cast<std::ptrdiff_t>(image.size(3)) - kw) / step + 1;
+  const std::ptrdiff_t rows = (static_cast<std::ptrdiff_t>(image.size(2)) - kh) / down + 1;
+  const std::ptrdiff_t columns = (static_cast<std::ptrdiff_t>(image.size(3)) - kw) / right + 1;
   Tensor y = bias ? reshape(bias, {1, O, 1}) : Tensor(scalar(0));
   for (std::ptrdiff_t i = 0; i < kh; ++i) {
     for (std::ptrdiff_t j = 0; j < kw; ++j) {
-      Tensor shifted = slice(image, 2, i, i + (rows - 1) * step + 1, step);
-      shifted = slice(shifted, 3, j, j + (columns - 1) * step + 1, step);
+      Tensor shifted = slice(image, 2, i, i + (rows - 1) * down + 1, down);
+      shifted = slice(shifted, 3, j, j + (columns - 1) * right + 1, right);
       const Tensor W_ij = select(select(weight, 3, j), 2, i);
       y = y + matmul(W_ij, reshape(shifted, {B, C, rows * columns}));
     }

@@ -33,7 +33,7 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 Tensor gelu(const Tensor& x);
 Tensor gelu_tanh(const Tensor& x);
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride = 1,
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride = 1,
               std::size_t padding = 0);
 
 /// What attention computes on its way: the probabilities are those before dropout (their rows sum

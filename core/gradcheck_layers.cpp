@@ -142,7 +142,8 @@ void unfold_rows(Cases& cases) {
 void conv2d_rows(Cases& cases) {
   struct Row {
     std::vector<Shape> shapes;
-    std::size_t stride, padding;
+    Stride stride;
+    std::size_t padding;
   };
   for (const Row& row : std::vector<Row>{{{{2, 2, 4, 4}, {3, 2, 2, 2}, {3}}, 2, 0},
                                          {{{1, 1, 1, 1}, {1, 1, 1, 1}, {1}}, 1, 0},
@@ -152,11 +153,13 @@ void conv2d_rows(Cases& cases) {
                                          {{{1, 2, 5, 5}, {2, 2, 2, 2}}, 3, 0},
                                          {{{0, 1, 3, 3}, {2, 1, 2, 2}, {2}}, 1, 0},
                                          {{{3, 3, 2, 2}, {4, 3, 1, 1}, {4}}, 1, 0},
-                                         {{{1, 0, 3, 3}, {2, 0, 2, 2}, {2}}, 1, 0}}) {
-    add_row(cases, "conv2d", row.shapes,
-            fmt::format("stride {}, padding {}", row.stride, row.padding), [row](const Inputs& x) {
-              return conv2d(x[0], x[1], optional(x, x.size() > 2, 2), row.stride, row.padding);
-            });
+                                         {{{1, 0, 3, 3}, {2, 0, 2, 2}, {2}}, 1, 0},
+                                         {{{1, 2, 4, 3}, {2, 2, 2, 1}, {2}}, {2, 1}, 0}}) {
+    const std::string attributes =
+        fmt::format("stride {},{}, padding {}", row.stride.y, row.stride.x, row.padding);
+    add_row(cases, "conv2d", row.shapes, attributes, [row](const Inputs& x) {
+      return conv2d(x[0], x[1], optional(x, x.size() > 2, 2), row.stride, row.padding);
+    });
   }
   add_twice(cases, "conv2d", {{1, 1, 3, 3}, {2, 1, 2, 2}, {2}},
             [](const Inputs& x) { return conv2d(x[0], x[1], x[2]); });

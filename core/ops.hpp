@@ -138,8 +138,14 @@ struct Window {
 };
 Tensor unfold(const Tensor& x, const Window& window);
 
+/// How far a window moves from one place to the next: one number where both directions agree.
+struct Stride {
+  std::size_t y, x;
+  Stride(std::size_t both) : y(both), x(both) {}  // NOLINT(google-explicit-constructor)
+  Stride(std::size_t down, std::size_t right) : y(down), x(right) {}
+};
 /// Cross-correlation: x (B, C, H, W), weight (O, C, kh, kw), bias (O) or absent; (B, O, H', W').
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride = 1,
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride = 1,
               std::size_t padding = 0);
 
 /// softmax(q k^T scale + bias, masked) v, as PyTorch's scaled_dot_product_attention.

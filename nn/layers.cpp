@@ -5,6 +5,7 @@
 #include "nn/init.hpp"
 
 #include <cmath>
+#include <string>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
@@ -58,8 +59,12 @@ Tensor Dropout::operator()(const Tensor& x, const Pass& pass) const {
 
 // --- Mlp ---------------------------------------------------------------------------------------
 
-Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu)
-    : fc1(D, M, rng.fork("fc1")), act(gelu), drop1{drop}, fc2(M, D, rng.fork("fc2")), drop2{drop} {}
+Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu, bool with_bias)
+    : fc1(D, M, rng.fork("fc1"), with_bias),
+      act(gelu),
+      drop1{drop},
+      fc2(M, D, rng.fork("fc2"), with_bias),
+      drop2{drop} {}
 
 Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
   const auto fc1_act = [&](const Tensor& u) { return linear_gelu(u, fc1.weight, fc1.bias); };
@@ -74,32 +79,58 @@ void Mlp::visit(Visitor& visitor) const {
   visitor.child("fc2", fc2);
 }
 
-Mlp Mlp::fresh() const { return {fc1.in(), fc1.out(), Rng(0), drop1.p, act}; }
+Mlp Mlp::fresh() const {
+  return {fc1.in(), fc1.out(), Rng(0), drop1.p, act, static_cast<bool>(fc1.bias)};
+}
 
 // --- MultiHeadSelfAttention --------------------------------------------------------------------
 
 MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, const Rng& rng,
                                                const Options& options)
     : heads(h),
-      qkv(D, 3 * D, rng.fork("qkv"), options.qkv_bias),
-      proj(D, D, rng.fork("proj")),
+      proj(D, D, rng.fork("proj"), options.proj_bias),
       attn_drop(options.attn_drop),
       proj_drop{options.proj_drop},
       composed(options.composed) {
   if (h == 0 || D % h != 0) fail("attention: {} heads do not divide a width D of {}", h, D);
+  if (!options.per_head) {
+    qkv = Linear(D, 3 * D, rng.fork("qkv"), options.qkv_bias);
+    return;
+  }
+  for (std::size_t i = 0; i < h; ++i) {
+    head_qkv.emplace_back(D, 3 * D / h, rng.fork("qkv", {i}), options.qkv_bias);
+  }
 }
 
 MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, const Rng& rng)
     : MultiHeadSelfAttention(D, h, rng, Options{}) {}
 
-Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass) const {
+// [q, k, v] = x U_qkv: (B, T, D) to (B, T, 3 D), columns in the order (3, h, D_h).
+Tensor MultiHeadSelfAttention::projected(const Tensor& x) const {
+  if (head_qkv.empty()) return under("qkv", qkv, x);
+  const Scope scope("qkv");
+  std::vector<Tensor> each;  // (B, T, 3 D_h)
+  for (std::size_t i = 0; i < heads; ++i) {
+    each.push_back(under(std::to_string(i), head_qkv[i], x));
+  }
+  const auto B = static_cast<std::ptrdiff_t>(x.size(0));
+  const auto T = static_cast<std::ptrdiff_t>(x.size(1));
+  const auto D = static_cast<std::ptrdiff_t>(proj.in());
+  const auto h = static_cast<std::ptrdiff_t>(heads);
+  const Tensor by_head = reshape(stack(each, 2), {B, T, h, 3, D / h});
+  return reshape(transpose(by_head, 2, 3), {B, T, 3 * D});
+}
+
+Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass,
+                                          const Tensor& bias) const {
   AttentionOptions options;
+  options.bias = bias;
   const Rng stream = pass.rng == nullptr ? Rng(0) : pass.rng->fork(Scope::path() + ".attn_drop");
   if (pass.rng != nullptr && attn_drop > 0) {
     options.dropout = attn_drop;
     options.rng = &stream;
   }
-  const Tensor qkv_x = under("qkv", qkv, x);
+  const Tensor qkv_x = projected(x);
   Tensor heads_output;
   if (composed || pass.trace != nullptr) {
     const auto a = vitruvian::composed::self_attention(qkv_x, heads, options);
@@ -130,7 +161,8 @@ Tensor MultiHeadSelfAttention::first_token(const Tensor& x) const {
 }
 
 void MultiHeadSelfAttention::visit(Visitor& visitor) const {
-  visitor.child("qkv", qkv);
+  if (head_qkv.empty()) visitor.child("qkv", qkv);
+  for (std::size_t i = 0; i < head_qkv.size(); ++i) visitor.child("qkv", i, head_qkv[i]);
   visitor.child("proj", proj);
 }
 
@@ -138,10 +170,12 @@ MultiHeadSelfAttention MultiHeadSelfAttention::fresh() const {
   return {proj.in(),
           heads,
           Rng(0),
-          {.qkv_bias = static_cast<bool>(qkv.bias),
+          {.qkv_bias = static_cast<bool>((head_qkv.empty() ? qkv : head_qkv.front()).bias),
            .attn_drop = attn_drop,
            .proj_drop = proj_drop.p,
-           .composed = composed}};
+           .composed = composed,
+           .proj_bias = static_cast<bool>(proj.bias),
+           .per_head = !head_qkv.empty()}};
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -5,6 +5,7 @@
 #include "nn/pass.hpp"
 
 #include <cstddef>
+#include <vector>
 
 // The layers as plain structs. A constructor takes sizes and a random stream and draws PyTorch's
 // default values; `operator()` is the equation; `visit` lists the parameters; `fresh` makes another
@@ -18,6 +19,8 @@ struct Linear {
   Parameter weight;  // (out, in)
   Parameter bias;    // (out), or absent
 
+  /// An absent layer: a place in a model that has none. It must not be called.
+  Linear() = default;
   /// Both are drawn from U(-1 / sqrt(in), 1 / sqrt(in)), as by PyTorch's nn.Linear.
   Linear(std::size_t in, std::size_t out, const Rng& rng, bool with_bias = true);
   [[nodiscard]] std::size_t in() const { return weight.shape()[1]; }
@@ -73,7 +76,8 @@ struct Mlp {
   Linear fc2;  // (D, M)
   Dropout drop2;
 
-  Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop = 0, GELU gelu = {});
+  Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop = 0, GELU gelu = {},
+      bool with_bias = true);
   /// (..., D) to (..., D). Traces "hidden" (..., M), after GELU.
   Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
   void visit(Visitor& visitor) const;
@@ -89,11 +93,14 @@ struct MultiHeadSelfAttention {
     double attn_drop = 0;   ///< of the probabilities
     double proj_drop = 0;   ///< of the output
     bool composed = false;  ///< from primitive ops, as the equations are written
+    bool proj_bias = true;
+    bool per_head = false;  ///< one U_qkv for each head instead of one for all
   };
 
   std::size_t heads;
-  Linear qkv;   // (3 D, D), rows in the order (q, k, v), heads inside
-  Linear proj;  // (D, D)
+  Linear qkv;                    // (3 D, D), rows in the order (q, k, v), heads inside; or absent
+  std::vector<Linear> head_qkv;  // of each head (3 D_h, D), where they are apart
+  Linear proj;                   // (D, D)
   double attn_drop;
   Dropout proj_drop;
   bool composed;
@@ -103,13 +110,17 @@ struct MultiHeadSelfAttention {
   MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng);
   /// (B, T, D) to (B, T, D). A trace asks for the composed form, which has the same values to
   /// rounding, and receives "scores" (before the softmax) and "probs" (before dropout), both
-  /// (B, h, T, T).
-  Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
-  /// The row of the first token alone, without dropout: (B, T, D) to (B, 1, D). One query looks at
-  /// all T tokens, so the others need keys and values only.
+  /// (B, h, T, T). `bias`, which may be absent, is added to the scores and broadcasts to their
+  /// shape.
+  Tensor operator()(const Tensor& x, const Pass& pass = {}, const Tensor& bias = {}) const;
+  /// The row of the first token alone, without dropout or bias: (B, T, D) to (B, 1, D). One query
+  /// looks at all T tokens, so the others need keys and values only. For a fused U_qkv.
   [[nodiscard]] Tensor first_token(const Tensor& x) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] MultiHeadSelfAttention fresh() const;
+
+ private:
+  [[nodiscard]] Tensor projected(const Tensor& x) const;
 };
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -152,7 +152,8 @@ TEST_CASE("dropout multiplies by the mask of its key") {
 TEST_CASE("conv2d") {
   struct Row {
     Shapes shapes;
-    std::size_t stride, padding;
+    Stride stride;
+    std::size_t padding;
   };
   for (const Row& row : {Row{{{2, 3, 8, 8}, {5, 3, 4, 4}, {5}}, 4, 0},
                          {{{1, 1, 1, 1}, {1, 1, 1, 1}, {1}}, 1, 0},
@@ -162,6 +163,7 @@ TEST_CASE("conv2d") {
                          {{{1, 1, 5, 5}, {2, 1, 2, 2}}, 3, 0},
                          {{{1, 2, 3, 3}, {2, 2, 1, 1}, {2}}, 2, 3},
                          {{{0, 2, 4, 4}, {3, 2, 2, 2}, {3}}, 2, 0},
+                         {{{2, 2, 6, 8}, {3, 2, 3, 2}, {3}}, {3, 2}, 0},
                          {{{3, 3, 32, 32}, {16, 3, 4, 4}, {16}}, 4, 0}}) {
     check_twins(
         row.shapes,

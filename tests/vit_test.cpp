@@ -3,8 +3,10 @@
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "tests/golden.hpp"
+#include "tests/vit_testing.hpp"
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
+#include "vit/variants.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,8 +17,6 @@ using namespace vitruvian;
 
 namespace {
 
-constexpr bool in_double = sizeof(real) == 8;
-
 VisionTransformer golden_model(const golden::Json& json) {
   VisionTransformer model(tiny_vit(), Rng(1));
   for (const NamedParameter& p : named_parameters(model)) {
@@ -25,18 +25,6 @@ VisionTransformer golden_model(const golden::Json& json) {
     p.tensor.mutable_value() = value;
   }
   return model;
-}
-
-Tensor images_for(const ViTConfig& config, std::size_t B, std::uint64_t seed) {
-  return Tensor(random_normal({B, config.C, config.H, config.W}, seed));
-}
-
-double largest(const Array& a) {
-  double result = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    result = std::max(result, std::abs(static_cast<double>(a.data()[i])));
-  }
-  return result;
 }
 
 }  // namespace
@@ -88,31 +76,6 @@ TEST_CASE("the demonstration of the sources: shapes and 1,077,706 parameters") {
   CHECK(logits.shape() == Shape{1, 10});
 }
 
-TEST_CASE("Table 1 of the paper, to the unit, from the config alone") {
-  const auto config = [](std::size_t P, std::size_t D, std::size_t L, std::size_t h) {
-    ViTConfig c;
-    c.C = 3;
-    c.H = c.W = 224;
-    c.P = P;
-    c.D = D;
-    c.L = L;
-    c.h = h;
-    c.M = 4 * D;
-    c.K = 1000;
-    c.validate();
-    return c;
-  };
-  CHECK(config(16, 768, 12, 12).parameters() == 86'567'656);
-  CHECK(config(32, 768, 12, 12).parameters() == 88'224'232);
-  CHECK(config(16, 1024, 24, 16).parameters() == 304'326'632);
-  CHECK(config(32, 1024, 24, 16).parameters() == 306'535'400);
-  CHECK(config(14, 1280, 32, 16).parameters() == 632'045'800);
-  CHECK(static_cast<double>(config(16, 768, 12, 12).macs()) / 1e9 ==
-        doctest::Approx(17.56).epsilon(1e-3));
-  CHECK(static_cast<double>(config(14, 1280, 32, 16).macs()) / 1e9 ==
-        doctest::Approx(167.29).epsilon(1e-3));
-}
-
 TEST_CASE("the names are timm's, and each appears once") {
   const VisionTransformer model(tiny_vit(), Rng(1));
   std::set<std::string> names;
@@ -128,68 +91,6 @@ TEST_CASE("the names are timm's, and each appears once") {
         "blocks.1.norm2.bias", "blocks.1.mlp.fc1.weight", "blocks.1.mlp.fc2.bias", "norm.weight",
         "head.weight", "head.bias"}) {
     CHECK_MESSAGE(names.contains(name), name);
-  }
-}
-
-TEST_CASE("the initial values of the original code") {
-  ViTConfig config;
-  const VisionTransformer model(config, Rng(3));
-  const double xavier = std::sqrt(6.0 / (64 + 64));
-  for (const NamedParameter& p : named_parameters(model)) {
-    INFO(p.name);
-    const double top = largest(p.tensor.value());
-    if (p.name == "cls_token" || p.name.starts_with("head")) CHECK(top == 0);
-    if (p.name == "pos_embed") CHECK((top > 0.04 && top < 0.12));
-    if (p.name.ends_with("qkv.weight")) CHECK((top <= xavier && top > 0.99 * xavier));
-    if (p.name.ends_with("fc1.bias")) CHECK((top > 0 && top < 1e-5));
-    if (p.name.ends_with("norm1.weight")) CHECK(top == 1);
-  }
-  // A head of zeros: every class is as likely as any other, and the loss begins at ln K.
-  const Tensor loss =
-      cross_entropy(model(images_for(config, 3, 1)), std::vector<std::size_t>{0, 5, 9});
-  CHECK(static_cast<double>(loss.item()) == doctest::Approx(std::log(10.0)).epsilon(1e-6));
-}
-
-TEST_CASE("without positions, patches may be exchanged") {
-  VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  model.pos_embed.tensor().mutable_value().fill(0);
-  const ViTConfig& c = model.config;
-  Array image = random_normal({1, c.C, c.H, c.W}, 7);
-  Array exchanged = image;  // its left and right halves: patches 0, 1 and 2, 3
-  for (std::size_t row = 0; row < c.C * c.H; ++row) {
-    std::swap_ranges(exchanged.data() + row * c.W, exchanged.data() + row * c.W + c.P,
-                     exchanged.data() + row * c.W + c.P);
-  }
-  const Array a = model(Tensor(image)).value();
-  CHECK(golden::difference(model(Tensor(exchanged)).value(), a) < (in_double ? 1e-12 : 1e-4));
-  model.pos_embed.tensor().mutable_value() = random_normal({1, c.T(), c.D}, 8);
-  const Array b = model(Tensor(image)).value();
-  CHECK(golden::difference(model(Tensor(exchanged)).value(), b) > 1e-3);
-}
-
-TEST_CASE("the class token's gradient is the sum over the batch") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  const Array images = random_normal({3, 2, 8, 8}, 9);
-  model(Tensor(images)).backward(full({3, 3}, 1));
-  const Array together = *model.cls_token.grad();
-  Array sum = zeros(together.shape());
-  for (std::size_t b = 0; b < 3; ++b) {
-    model.cls_token.tensor().zero_grad();
-    const Array image = select(Tensor(images), 0, static_cast<std::ptrdiff_t>(b)).value();
-    model(reshape(Tensor(image), {1, 2, 8, 8})).backward(full({1, 3}, 1));
-    add_in_place(sum, *model.cls_token.grad());
-  }
-  CHECK(golden::difference(sum, together) < (in_double ? 1e-12 : 1e-4));
-}
-
-TEST_CASE("the key's bias has no gradient: softmax does not see it") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  model(images_for(model.config, 2, 10)).backward(random_normal({2, 3}, 11));
-  const Array& g = *model.blocks[0].attn.qkv.bias.grad();
-  const double scale = largest(g);
-  CHECK(scale > 1e-3);
-  for (std::size_t i = 8; i < 16; ++i) {
-    CHECK(std::abs(static_cast<double>(g.data()[i])) < scale * (in_double ? 1e-13 : 1e-5));
   }
 }
 
@@ -288,55 +189,6 @@ TEST_CASE("errors name what is wrong, and where") {
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("in blocks.1.mlp.fc1") != std::string::npos);
   }
-}
-
-TEST_CASE("configs that cannot be are refused with a sentence") {
-  const auto complaint = [](auto change) -> std::string {
-    ViTConfig config;
-    change(config);
-    try {
-      config.validate();
-    } catch (const Error& error) {
-      CHECK(error.exit() == Exit::usage);
-      return error.what();
-    }
-    return "accepted";
-  };
-  CHECK(complaint([](ViTConfig&) {}) == "accepted");
-  CHECK(complaint([](ViTConfig& c) { c.h = 3; }) == "3 heads do not divide a width D of 64");
-  CHECK(complaint([](ViTConfig& c) { c.P = 5; }) ==
-        "a patch of 5 does not divide an image of 28 x 28");
-  CHECK(complaint([](ViTConfig& c) { c.L = 0; }) == "the depth L must not be 0");
-  CHECK(complaint([](ViTConfig& c) { c.dropout = 1; }) == "a dropout of 1 is not in [0, 1)");
-  CHECK(complaint([](ViTConfig& c) { c.eps = 0; }) == "an eps of 0 is not between 0 and 1");
-  CHECK(complaint([](ViTConfig& c) { c.D = c.h = 2'000'000; }).find("beyond reason") !=
-        std::string::npos);
-  CHECK(complaint([](ViTConfig& c) {
-          c.H = c.W = 1'000'000;
-          c.P = 1;
-        }).find("beyond reason") != std::string::npos);
-}
-
-TEST_CASE("a config survives JSON, and nonsense does not") {
-  ViTConfig config = mini_vit();
-  config.dropout = 0.1;
-  CHECK(ViTConfig::from_json(config.to_json()) == config);
-  const auto refused = [](const std::string& json) {
-    try {
-      ViTConfig::from_json(json);
-    } catch (const Error& error) {
-      return error.exit() == Exit::checkpoint;
-    }
-    return false;
-  };
-  const std::string good = config.to_json();
-  CHECK(refused("[]"));
-  CHECK(refused("{"));
-  CHECK(refused("{}"));
-  CHECK(refused(good.substr(0, good.size() - 1) + ",\"more\":1}"));
-  CHECK(refused("{\"C\":-1" + good.substr(good.find(','))));
-  CHECK(refused("{\"C\":\"3\"" + good.substr(good.find(','))));
-  CHECK(refused("{\"C\":0" + good.substr(good.find(','))));
 }
 
 TEST_CASE("a clone is equal and apart") {

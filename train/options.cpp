@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "train/progress.hpp"
+#include "vit/variants.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -46,13 +47,7 @@ TrainOptions default_options(const std::string& dataset) {
   if (dataset == "mnist") {
     options.epochs = 15;
   } else if (dataset == "cifar10") {
-    ViTConfig& model = options.model;
-    model.C = 3;
-    model.H = model.W = 32;
-    model.P = 4;
-    model.D = 128;
-    model.L = 6;
-    model.M = 512;
+    options.model = variant("cifar").config;
     options.epochs = 20;
   } else if (dataset != "digits") {
     const std::string near = nearest(dataset, {"digits", "mnist", "cifar10"});

@@ -1,36 +1,12 @@
 #include "vit/config.hpp"
 
 #include "core/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "vit/fields.hpp"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 namespace vitruvian {
 namespace {
-
-// Every field once: what is written, read, and checked follows this list.
-template <class Config, class Visit>
-void for_each_size(Config& c, const Visit& visit) {
-  visit("C", c.C, "channels");
-  visit("H", c.H, "image height");
-  visit("W", c.W, "image width");
-  visit("P", c.P, "patch size");
-  visit("D", c.D, "width D");
-  visit("L", c.L, "depth L");
-  visit("h", c.h, "heads");
-  visit("M", c.M, "MLP width M");
-  visit("K", c.K, "classes");
-}
-
-template <class Config, class Visit>
-void for_each_rate(Config& c, const Visit& visit) {
-  visit("eps", c.eps);
-  visit("dropout", c.dropout);
-  visit("attention_dropout", c.attention_dropout);
-}
 
 // Beyond every published model a hundred times over.
 constexpr std::size_t largest_size = 1'000'000;
@@ -41,22 +17,39 @@ std::uint64_t saturated(double count) {
   return static_cast<std::uint64_t>(std::min(count, 1.8e19));
 }
 
+void check_positions(const ViTConfig& c) {
+  const bool by_axis = c.positions == Positions::learned_2d || c.positions == Positions::sincos_2d;
+  const std::size_t parts = c.positions == Positions::sincos_2d ? 4 : 2;
+  if ((by_axis || c.positions == Positions::sincos) && c.D % parts != 0) {
+    fail(Exit::usage, "{} positions need a width D that {} divides, not {}",
+         names_of(c.positions)[static_cast<std::size_t>(c.positions)], parts, c.D);
+  }
+}
+
 }  // namespace
 
 void ViTConfig::validate() const {
-  for_each_size(*this, [](const char*, std::size_t n, const char* name) {
-    if (n == 0) fail(Exit::usage, "the {} must not be 0", name);
+  const auto reasonable = [](std::size_t n, const char* name) {
     if (n > largest_size)
       fail(Exit::usage, "the {} {} is beyond reason (at most {})", name, n, largest_size);
+  };
+  for_each_size(*this, [&](const char*, std::size_t n, const char* name) {
+    if (n == 0) fail(Exit::usage, "the {} must not be 0", name);
+    reasonable(n, name);
   });
-  if (H % P != 0 || W % P != 0) {
-    fail(Exit::usage, "a patch of {} does not divide an image of {} x {}", P, H, W);
+  reasonable(P_w, "patch width");
+  if (H % patch_height() != 0 || W % patch_width() != 0) {
+    fail(Exit::usage, "a patch of {} does not divide an image of {} x {}",
+         patch_height() == patch_width() ? std::to_string(P) : fmt::format("{} x {}", P, P_w), H,
+         W);
   }
   if (D % h != 0) fail(Exit::usage, "{} heads do not divide a width D of {}", h, D);
   if (!(eps > 0 && eps < 1)) fail(Exit::usage, "an eps of {} is not between 0 and 1", eps);
-  for (const double rate : {dropout, attention_dropout}) {
+  for (const double rate : {dropout, attention_dropout, embedding_dropout.value_or(0),
+                            projection_dropout.value_or(0), mlp_dropout.value_or(0)}) {
     if (!(rate >= 0 && rate < 1)) fail(Exit::usage, "a dropout of {} is not in [0, 1)", rate);
   }
+  check_positions(*this);
   const double d = static_cast<double>(D);
   const double t = static_cast<double>(T());
   const double macs_of_a_block = t * (4 * d * d + 2 * d * static_cast<double>(M)) + 2 * t * t * d;
@@ -67,11 +60,20 @@ void ViTConfig::validate() const {
 
 std::uint64_t ViTConfig::parameters() const {
   const std::uint64_t d = D;
-  const std::uint64_t embeddings = patch_length() * d + d + d + T() * d;
-  const std::uint64_t attention = (3 * d * d + 3 * d) + (d * d + d);
-  const std::uint64_t mlp = (d * M + M) + (M * d + d);
+  const auto if_any = [](bool there, std::uint64_t count) { return there ? count : 0; };
+  const std::uint64_t patches = patch_length() * d + if_any(patch_bias, d);
+  const std::uint64_t places =
+      if_any(positions == Positions::learned, T() * d) +
+      if_any(positions == Positions::learned_2d, (grid_height() + grid_width()) * (d / 2));
+  const std::uint64_t embeddings = patches + if_any(!mean_pooling, d) + places;
+  const std::uint64_t attention = (3 * d * d + if_any(qkv_bias, 3 * d)) +
+                                  (d * d + if_any(proj_bias, d)) +
+                                  if_any(positions == Positions::relative, relative_offsets() * h);
+  const std::uint64_t mlp = (d * M + if_any(proj_bias, M)) + (M * d + if_any(proj_bias, d));
   const std::uint64_t norms = 4 * d;
-  return embeddings + L * (attention + mlp + norms) + 2 * d + (d * K + K);
+  const std::uint64_t logits =
+      if_any(head == Head::tanh, d * d + d) + if_any(head != Head::none, d * K + K);
+  return embeddings + L * (attention + mlp + norms) + 2 * d + logits;
 }
 
 std::uint64_t ViTConfig::macs() const {
@@ -81,11 +83,12 @@ std::uint64_t ViTConfig::macs() const {
 }
 
 std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_real) const {
-  // At its widest, a block holds z, its norm, and either q, k, v with the scores, or the MLP's
-  // hidden layer before and after GELU.
+  // At its widest, a block holds z, its norm, and either q, k, v (several times over while heads'
+  // projections are put side by side) with the scores, or the MLP's hidden layer before and after
+  // GELU.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
-  const double attention = 4 * t * d + static_cast<double>(h) * t * t;
+  const double attention = (per_head_qkv ? 10 : 4) * t * d + static_cast<double>(h) * t * t;
   const double mlp = 2 * t * static_cast<double>(M);
   const double patches = 2 * static_cast<double>(C * H * W);
   const double image = patches + 2 * t * d + std::max(attention, mlp);
@@ -95,65 +98,16 @@ std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_
 
 std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per_real) const {
   // What the nodes of a block keep: two norms, q, k, v, the probabilities, the heads' output and
-  // its projection, two sums, the hidden layer before and after GELU, and the MLP's output.
+  // its projection, two sums, the hidden layer before and after GELU, and the MLP's output. The
+  // projections of separate heads are kept before, while and after they are put side by side.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
-  const double block = 10 * t * d + static_cast<double>(h) * t * t + 2 * t * static_cast<double>(M);
+  const double block = (per_head_qkv ? 22 : 10) * t * d + static_cast<double>(h) * t * t +
+                       2 * t * static_cast<double>(M);
   const double image =
       2 * static_cast<double>(C * H * W) + 4 * t * d + static_cast<double>(L) * block;
   return saturated(static_cast<double>(bytes_per_real) *
                    (4 * static_cast<double>(parameters()) + static_cast<double>(batch) * image));
-}
-
-std::string ViTConfig::to_json() const {
-  nlohmann::ordered_json json;
-  for_each_size(*this, [&](const char* key, std::size_t n, const char*) { json[key] = n; });
-  for_each_rate(*this, [&](const char* key, double rate) { json[key] = rate; });
-  return json.dump();
-}
-
-ViTConfig ViTConfig::from_json(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) fail(Exit::checkpoint, "the model's config is not a JSON object");
-  ViTConfig config;
-  std::set<std::string_view> known;
-  for_each_size(config, [&](const char* key, std::size_t& n, const char*) {
-    known.insert(key);
-    if (!json.contains(key)) fail(Exit::checkpoint, "the model's config lacks '{}'", key);
-    if (!json[key].is_number_unsigned()) {
-      fail(Exit::checkpoint, "the model's config: '{}' is not a whole number", key);
-    }
-    n = json[key].get<std::size_t>();
-  });
-  for_each_rate(config, [&](const char* key, double& rate) {
-    known.insert(key);
-    if (!json.contains(key)) fail(Exit::checkpoint, "the model's config lacks '{}'", key);
-    if (!json[key].is_number())
-      fail(Exit::checkpoint, "the model's config: '{}' is not a number", key);
-    rate = json[key].get<double>();
-  });
-  for (const auto& [key, value] : json.items()) {
-    if (!known.contains(key)) fail(Exit::checkpoint, "the model's config has an unknown '{}'", key);
-  }
-  try {
-    config.validate();
-  } catch (const Error& error) {
-    fail(Exit::checkpoint, "the model's config: {}", error.what());
-  }
-  return config;
-}
-
-ViTConfig mini_vit() {
-  ViTConfig config;
-  config.C = 3;
-  config.H = config.W = 224;
-  config.P = 16;
-  config.D = 192;
-  config.L = 2;
-  config.h = 3;
-  config.M = 768;
-  config.eps = 1e-5;
-  return config;
 }
 
 }  // namespace vitruvian

@@ -2,13 +2,35 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace vitruvian {
 
-/// The sizes and rates of a Vision Transformer, in the symbols of the paper (Dosovitskiy et al.,
-/// "An Image is Worth 16x16 Words", arXiv 2010.11929). It knows nothing of precision, and
-/// everything below is computed before anything is allocated.
+/// What tells the encoder where a patch was: E_pos of Equation 1, or another way (appendix D.4).
+enum class Positions {
+  none,        ///< a bag of patches
+  learned,     ///< one vector for each token, in raster order: the paper's choice
+  learned_2d,  ///< one half for each column of the grid, the other for each row
+  sincos,      ///< fixed waves of the place in the sequence (Vaswani et al. 2017)
+  sincos_2d,   ///< one half the waves of the column, the other those of the row
+  relative,    ///< a learned number for each head and offset, added to the scores of every block
+};
+
+/// What makes the logits of y.
+enum class Head {
+  linear,
+  tanh,  ///< the paper's for pre-training: tanh of a hidden layer of width D, then linear
+  none,  ///< the model's output is y
+};
+
+/// Whose initial values: see initialise().
+enum class Init { jax, torchvision, timm, hf };
+
+/// The sizes, switches and rates of a Vision Transformer, in the symbols of the paper (Dosovitskiy
+/// et al., "An Image is Worth 16x16 Words", arXiv 2010.11929). The defaults of the switches are the
+/// paper's model. It knows nothing of precision, and everything below is computed before anything
+/// is allocated.
 struct ViTConfig {
   std::size_t C = 1;    ///< channels of the image
   std::size_t H = 28;   ///< height of the image
@@ -19,29 +41,55 @@ struct ViTConfig {
   std::size_t h = 4;    ///< attention heads
   std::size_t M = 256;  ///< hidden width of the MLP
   std::size_t K = 10;   ///< classes
+  std::size_t P_w = 0;  ///< width of a patch where it is not square (P is the height then), or 0
 
   double eps = 1e-6;   ///< of every layer norm
   double dropout = 0;  ///< after the position embeddings and after every dense layer but qkv
   double attention_dropout = 0;  ///< of the attention probabilities
+  // Another rate than `dropout` at one of its three places.
+  std::optional<double> embedding_dropout = {};   ///< after the position embeddings
+  std::optional<double> projection_dropout = {};  ///< after U_msa
+  std::optional<double> mlp_dropout = {};         ///< after each of the MLP's layers
 
-  [[nodiscard]] std::size_t grid_height() const { return H / P; }
-  [[nodiscard]] std::size_t grid_width() const { return W / P; }
+  bool patch_bias = true;           ///< of the patch embedding E
+  bool qkv_bias = true;             ///< of U_qkv
+  bool proj_bias = true;            ///< of U_msa and of the MLP's two layers
+  bool conv_patches = false;        ///< E as a strided convolution instead of unfold + linear
+  bool per_head_qkv = false;        ///< one U_qkv for each head instead of one for all
+  bool post_norm = false;           ///< LN(f(z) + z), as the Transformer of 2017, not f(LN(z)) + z
+  bool mean_pooling = false;        ///< y is the mean over the patches; there is no class token
+  bool norm_after_pooling = false;  ///< y = LN(mean z_L) instead of mean LN(z_L)
+  bool gelu_tanh = false;           ///< GELU by its tanh approximation, as the original JAX code
+
+  Positions positions = Positions::learned;
+  Head head = Head::linear;
+  Init init = Init::jax;
+
+  [[nodiscard]] std::size_t patch_height() const { return P; }
+  [[nodiscard]] std::size_t patch_width() const { return P_w == 0 ? P : P_w; }
+  [[nodiscard]] std::size_t grid_height() const { return H / patch_height(); }
+  [[nodiscard]] std::size_t grid_width() const { return W / patch_width(); }
   /// Patches, H W / P^2.
   [[nodiscard]] std::size_t N() const { return grid_height() * grid_width(); }
-  /// Tokens: the patches and the class token.
-  [[nodiscard]] std::size_t T() const { return N() + 1; }
+  /// Tokens: the patches, and the class token where there is one.
+  [[nodiscard]] std::size_t T() const { return N() + (mean_pooling ? 0 : 1); }
   /// The width of one head, D / h.
   [[nodiscard]] std::size_t D_h() const { return D / h; }
   /// The length of a flattened patch, C P^2.
-  [[nodiscard]] std::size_t patch_length() const { return C * P * P; }
+  [[nodiscard]] std::size_t patch_length() const { return C * patch_height() * patch_width(); }
+  /// What two tokens can be to each other, for Positions::relative: the offsets of two patches, and
+  /// with a class token its look at a patch, a patch's at it, and its at itself.
+  [[nodiscard]] std::size_t relative_offsets() const {
+    return (2 * grid_height() - 1) * (2 * grid_width() - 1) + (mean_pooling ? 0 : 3);
+  }
 
   /// Throws (Exit::usage) with a sentence for the first thing that cannot be: a size of 0 or beyond
   /// reason, a patch that does not divide the image, heads that do not divide D, a rate outside
-  /// [0, 1).
+  /// [0, 1), positions that D cannot be halved for.
   void validate() const;
 
   /// The exact number of learned numbers, and of multiply-adds for one image's forward pass, as
-  /// published counts do it: matrix products only.
+  /// published counts do it: the matrix products of the patches and of the encoder.
   [[nodiscard]] std::uint64_t parameters() const;
   [[nodiscard]] std::uint64_t macs() const;
   /// About how many bytes a training step with AdamW takes: weights, gradients, two moments, and
@@ -50,16 +98,14 @@ struct ViTConfig {
   /// The same for a forward pass alone.
   [[nodiscard]] std::uint64_t forward_bytes(std::size_t batch, std::size_t bytes_per_real) const;
 
-  /// The config as a JSON object, and back; throws (Exit::checkpoint) on a missing, unknown or
-  /// mistyped field, naming it. `from_json` validates.
+  /// The config as a JSON object: the sizes, eps, dropout, attention_dropout, and of the rest what
+  /// is not the default.
   [[nodiscard]] std::string to_json() const;
+  /// And back; what may be left out takes its default. Throws (Exit::checkpoint) on a missing,
+  /// unknown or mistyped field, naming it, and on a config that is not valid.
   static ViTConfig from_json(const std::string& json);
 
   friend bool operator==(const ViTConfig&, const ViTConfig&) = default;
 };
-
-/// The demonstration of the sources: a 224 px image, P 16, D 192, two blocks of three heads, ten
-/// classes; 1,077,706 parameters. Its layer norms use PyTorch's eps of 1e-5.
-ViTConfig mini_vit();
 
 }  // namespace vitruvian

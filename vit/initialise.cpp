@@ -1,28 +1,97 @@
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 
+#include <cmath>
+#include <string_view>
+
 namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+// A parameter that is to be drawn. What none of the rules below draws is constant: ones for the
+// weights of layer norms, zeros for the rest.
+struct Fresh {
+  const NamedParameter& p;
+  Rng stream;
+  std::size_t D;
+
+  [[nodiscard]] bool in(std::string_view module) const {
+    return p.name.find(module) != std::string::npos;
+  }
+  [[nodiscard]] bool weight() const { return p.role == Role::weight; }
+  [[nodiscard]] bool bias() const { return p.role == Role::bias; }
+  [[nodiscard]] double fan_in() const { return static_cast<double>(init::fans(p.tensor).in); }
+};
+
+void jax(const Fresh& x) {
+  if (x.in("head.")) return;
+  if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
+    init::lecun_normal(x.p.tensor, x.stream);
+  } else if (x.weight() && x.in(".attn.qkv.")) {
+    init::xavier_uniform(x.p.tensor, x.stream, {x.D, x.D});  // q, k and v are three matrices in one
+  } else if (x.weight()) {
+    init::xavier_uniform(x.p.tensor, x.stream);
+  } else if (x.p.role == Role::position) {
+    init::normal(x.p.tensor, x.stream, 0.02);
+  } else if (x.bias() && x.in(".mlp.")) {
+    init::normal(x.p.tensor, x.stream, 1e-6);
+  }
+}
+
+void torchvision(const Fresh& x) {
+  if (x.in("head.")) return;
+  if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
+    init::truncated_normal(x.p.tensor, x.stream, std::sqrt(1 / x.fan_in()));
+  } else if (x.weight() && x.in(".attn.qkv.")) {
+    init::xavier_uniform(x.p.tensor, x.stream, {x.D, 3 * x.D});  // one matrix, (3 D, D)
+  } else if (x.weight() && x.in(".attn.proj.")) {
+    init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));
+  } else if (x.weight()) {
+    init::xavier_uniform(x.p.tensor, x.stream);
+  } else if (x.p.role == Role::position) {
+    init::normal(x.p.tensor, x.stream, 0.02);
+  } else if (x.bias() && x.in(".mlp.")) {
+    init::normal(x.p.tensor, x.stream, 1e-6);
+  }
+}
+
+void timm(const Fresh& x, double patch_fan_in) {
+  if (x.in("patch_embed.") && x.weight()) {
+    init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));  // PyTorch's own, and so the bias
+  } else if (x.in("patch_embed.")) {
+    init::uniform(x.p.tensor, x.stream, -1 / std::sqrt(patch_fan_in), 1 / std::sqrt(patch_fan_in));
+  } else if (x.weight() || x.p.role == Role::position) {
+    init::truncated_normal(x.p.tensor, x.stream, 0.02);
+  } else if (x.p.role == Role::token) {
+    init::normal(x.p.tensor, x.stream, 1e-6);
+  }
+}
+
+void hugging_face(const Fresh& x) {
+  if (x.weight() || x.p.role == Role::position || x.p.role == Role::token) {
+    init::truncated_normal(x.p.tensor, x.stream, 0.02);
+  }
+}
+
+}  // namespace
 
 void initialise(const VisionTransformer& model, const Rng& rng) {
-  const std::size_t D = model.config.D;
-  for (const auto& [name, role, tensor] : named_parameters(model)) {
-    const Rng stream = rng.fork(name);
-    if (name.starts_with("head.")) {
-      init::constant(tensor, 0);
-    } else if (name == "patch_embed.proj.weight") {
-      init::lecun_normal(tensor, stream);
-    } else if (name.ends_with("attn.qkv.weight")) {
-      init::xavier_uniform(tensor, stream, {D, D});  // q, k and v are three matrices in one
-    } else if (role == Role::weight) {
-      init::xavier_uniform(tensor, stream);
-    } else if (role == Role::position) {
-      init::normal(tensor, stream, 0.02);
-    } else if (role == Role::bias && name.find(".mlp.") != std::string::npos) {
-      init::normal(tensor, stream, 1e-6);
-    } else if (role == Role::norm && name.ends_with("weight")) {
-      init::constant(tensor, 1);
-    } else {
-      init::constant(tensor, 0);
+  const ViTConfig& c = model.config;
+  for (const NamedParameter& p : named_parameters(model)) {
+    init::constant(p.tensor, p.role == Role::norm && p.name.ends_with("weight") ? 1 : 0);
+    const Fresh x{p, rng.fork(p.name), c.D};
+    switch (c.init) {
+      case Init::jax:
+        jax(x);
+        break;
+      case Init::torchvision:
+        torchvision(x);
+        break;
+      case Init::timm:
+        timm(x, static_cast<double>(c.patch_length()));
+        break;
+      case Init::hf:
+        hugging_face(x);
+        break;
     }
   }
 }

@@ -4,7 +4,9 @@
 #include "nn/parameter.hpp"
 #include "nn/pass.hpp"
 #include "vit/config.hpp"
+#include "vit/positions.hpp"
 
+#include <optional>
 #include <vector>
 
 // The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the
@@ -13,12 +15,12 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// x_p E of Equation 1: cuts images into patches in raster order, flattens each as (C, P, P), and
-/// projects it linearly. The same as a convolution of kernel and stride P, whose weight has this
-/// shape.
+/// projects it linearly. That is a convolution of kernel and stride P, whose weight has this shape:
+/// `convolve` computes it so.
 struct PatchEmbed {
-  std::size_t P;
+  bool convolve;
   Parameter weight;  // (D, C, P, P)
-  Parameter bias;    // (D)
+  Parameter bias;    // (D), or absent
 
   /// All zeros: the model initialises it.
   explicit PatchEmbed(const ViTConfig& config);
@@ -27,51 +29,63 @@ struct PatchEmbed {
   void visit(Visitor& visitor) const;
 };
 
-/// One encoder block, Equations 2 and 3: layer norm before, residual after.
+/// One encoder block, Equations 2 and 3: layer norm before, residual after. With `post_norm`, layer
+/// norm after the residual, as in the Transformer of 2017.
 struct Block {
+  bool post_norm;
   LayerNorm norm1;
   MultiHeadSelfAttention attn;
+  std::optional<RelativePositionBias> relative;
   LayerNorm norm2;
   Mlp mlp;
 
   Block(const ViTConfig& config, const Rng& rng);
   /// (B, T, D) to (B, T, D).
   Tensor operator()(const Tensor& z, const Pass& pass = {}) const;
-  /// Row 0 of the same, without dropout: (B, T, D) to (B, 1, D).
+  /// Row 0 of the same, without dropout, of Equations 2 and 3 as they stand in the paper: no switch
+  /// of the block is on. (B, T, D) to (B, 1, D).
   [[nodiscard]] Tensor class_token(const Tensor& z) const;
   void visit(Visitor& visitor) const;
+
+ private:
+  [[nodiscard]] Tensor with_post_norm(const Tensor& z, const Pass& pass) const;
+  [[nodiscard]] Tensor msa(const Tensor& z, const Pass& pass) const;
 };
 
 struct VisionTransformer {
   ViTConfig config;
-  Parameter cls_token;  // (1, 1, D)
-  Parameter pos_embed;  // (1, T, D)
+  Parameter cls_token;  // (1, 1, D), or absent
+  PositionEmbedding pos_embed;
   PatchEmbed patch_embed;
   Dropout pos_drop;
   std::vector<Block> blocks;
   LayerNorm norm;
-  Linear head;
+  Linear pre_logits;  // (D, D), or absent
+  Linear head;        // (K, D), or absent
 
-  /// A model of the given sizes, initialised as in the paper's code (see initialise). Throws when
-  /// the config is not valid.
+  /// A model of the given sizes, with initial values (see initialise). Throws when the config is
+  /// not valid.
   VisionTransformer(const ViTConfig& config, const Rng& rng);
 
-  /// Images (B, C, H, W) to logits (B, K). `pass` brings randomness (training) and a trace.
+  /// Images (B, C, H, W) to logits (B, K), or to y (B, D) without a head. `pass` brings randomness
+  /// (training) and a trace.
   Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
   /// Equation 1: z_0 (B, T, D).
   Tensor embed(const Tensor& images, const Pass& pass = {}) const;
-  /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D).
+  /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D), or the mean over the patches.
   Tensor features(const Tensor& images, const Pass& pass = {}) const;
 
   void visit(Visitor& visitor) const;
 
  private:
+  [[nodiscard]] Tensor mean_of_patches(const Tensor& z) const;
   [[nodiscard]] bool only_class_token_is_read(const Pass& pass) const;
 };
 
-/// Draws every parameter anew, as the original JAX code did (requirements C3): patches by LeCun's
-/// normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP biases N(0, 1e-6), class
-/// token, other biases and the head zero. Each parameter has its own stream, keyed by its name.
+/// Draws every parameter anew, as the code that config.init names does (requirements C3). Each
+/// parameter has its own stream, keyed by its name. The paper's (jax): patches and a hidden layer
+/// of the head by LeCun's normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP
+/// biases N(0, 1e-6), class token, other biases and the head zero.
 void initialise(const VisionTransformer& model, const Rng& rng);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

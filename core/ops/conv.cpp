@@ -120,12 +120,12 @@ Tensor unfold(const Tensor& x, const Window& window) {
 // With P = unfold(x) (B, N, F), F = C kh kw, and the weight as a matrix W (O, F), for each image:
 //   y = W P^T + b      dx = fold(g^T W)      dW = sum over images of g P      db = sum of g
 // P is kh kw / stride^2 times the image, so it is unfolded again on the way back, not kept.
-Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t stride,
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride,
               std::size_t padding) {
   check_conv(x, weight, bias);
   if (Composed::active()) return composed::conv2d(x, weight, bias, stride, padding);
   const Grid grid("conv2d", x.shape(),
-                  {weight.size(2), weight.size(3), stride, stride, padding, padding});
+                  {weight.size(2), weight.size(3), stride.y, stride.x, padding, padding});
   const std::size_t O = weight.size(0);
   const std::size_t N = grid.N();
   const std::size_t F = grid.features();

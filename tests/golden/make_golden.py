@@ -5,9 +5,10 @@ optimizers, and a tiny Vision Transformer. The C++ tests read the JSON files and
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
 
-Made with PyTorch 1.13.1 (Debian's python3-torch). Every case draws its numbers from a seed of its
-own name, so that adding a case leaves the others alone. Floats are printed with repr: nothing is
-lost. The layout of each file is described in the script that makes it.
+Made with PyTorch 1.13.1 and torchvision 0.14.1 (Debian's python3-torch, python3-torchvision). Every
+case draws its numbers from a seed of its own name, so that adding a case leaves the others alone.
+Floats are printed with repr: nothing is lost. The layout of each file is described in the script
+that makes it.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import torch
 
 import golden_layers
+import golden_modules
 import golden_ops
 import golden_optimizers
 import golden_vit
@@ -35,7 +37,7 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for module in (golden_ops, golden_layers, golden_optimizers, golden_vit):
+    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_vit):
         path = folder / (module.__name__.removeprefix("golden_") + ".json")
         text = module.make()
         if not check:

@@ -1,0 +1,109 @@
+#include "vit/positions.hpp"
+
+#include "core/ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+// A class token needs no place of its own where places are those of the grid: its row is zero.
+Array with_class_token(const Array& grid, std::size_t T, std::size_t D) {
+  Array all = zeros({1, T, D});
+  std::copy(grid.data(), grid.data() + grid.size(), all.data() + all.size() - grid.size());
+  return all;
+}
+
+}  // namespace
+
+PositionEmbedding::PositionEmbedding(const ViTConfig& c) : class_token(!c.mean_pooling) {
+  if (c.positions == Positions::learned) {
+    table = Parameter(zeros({1, c.T(), c.D}));
+  } else if (c.positions == Positions::learned_2d) {
+    rows = Parameter(zeros({c.grid_height(), c.D / 2}));
+    columns = Parameter(zeros({c.grid_width(), c.D / 2}));
+  } else if (c.positions == Positions::sincos) {
+    waves = Tensor(with_class_token(sincos(c.T(), c.D), c.T(), c.D));
+  } else if (c.positions == Positions::sincos_2d) {
+    waves = Tensor(with_class_token(sincos_2d(c.grid_height(), c.grid_width(), c.D), c.T(), c.D));
+  }
+}
+
+Tensor PositionEmbedding::operator()(const Tensor& z) const {
+  if (table) return z + table;
+  if (waves) return z + waves;
+  if (!rows) return z;
+  // E[(y, x)] = [columns_x, rows_y]
+  const std::size_t half = rows.shape()[1];
+  const Shape grid{rows.shape()[0], columns.shape()[0], half};
+  const auto length = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+  const Tensor x = broadcast_to(columns, grid);
+  const Tensor y = broadcast_to(reshape(rows, {length(grid[0]), 1, length(half)}), grid);
+  const Tensor E = reshape(concat({x, y}, 2), {1, -1, length(2 * half)});
+  return z + (class_token ? concat({Tensor(zeros({1, 1, 2 * half})), E}, 1) : E);
+}
+
+void PositionEmbedding::visit(Visitor& visitor) const {
+  visitor.parameter("pos_embed", Role::position, table);
+  visitor.parameter("pos_embed_rows", Role::position, rows);
+  visitor.parameter("pos_embed_columns", Role::position, columns);
+}
+
+RelativePositionBias::RelativePositionBias(const ViTConfig& c)
+    : table(zeros({c.relative_offsets(), c.h})) {
+  const std::size_t height = c.grid_height();
+  const std::size_t width = c.grid_width();
+  const std::size_t of_patches = (2 * height - 1) * (2 * width - 1);
+  const std::size_t first = c.T() - c.N();  // patch, after the class token
+  offsets.reserve(c.T() * c.T());
+  for (std::size_t q = 0; q < c.T(); ++q) {
+    for (std::size_t k = 0; k < c.T(); ++k) {
+      if (q < first || k < first) {
+        offsets.push_back(of_patches + (q >= first ? 1 : k < first ? 2 : 0));
+        continue;
+      }
+      const std::size_t down = (q - first) / width + height - 1 - (k - first) / width;
+      const std::size_t right = (q - first) % width + width - 1 - (k - first) % width;
+      offsets.push_back(down * (2 * width - 1) + right);
+    }
+  }
+}
+
+Tensor RelativePositionBias::operator()() const {
+  const auto h = static_cast<std::ptrdiff_t>(table.shape()[1]);
+  const auto T = static_cast<std::ptrdiff_t>(std::lround(std::sqrt(offsets.size())));
+  return permute(reshape(index_select(table, 0, offsets), {T, T, h}), {2, 0, 1});
+}
+
+Array sincos(std::size_t places, std::size_t D) {
+  Array E = empty({places, D});
+  for (std::size_t p = 0; p < places; ++p) {
+    for (std::size_t j = 0; j < D; ++j) {
+      const double f = std::pow(10000.0, -static_cast<double>(j / 2 * 2) / static_cast<double>(D));
+      const double angle = static_cast<double>(p) * f;
+      E.data()[p * D + j] = static_cast<real>(j % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return E;
+}
+
+Array sincos_2d(std::size_t height, std::size_t width, std::size_t D) {
+  Array E = empty({height * width, D});
+  const std::size_t quarter = D / 4;
+  for (std::size_t place = 0; place < height * width; ++place) {
+    const auto x = static_cast<double>(place % width);
+    const auto y = static_cast<double>(place / width);
+    real* const row = E.data() + place * D;
+    for (std::size_t i = 0; i < quarter; ++i) {
+      const double f = std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(quarter));
+      row[i] = static_cast<real>(std::sin(x * f));
+      row[quarter + i] = static_cast<real>(std::cos(x * f));
+      row[2 * quarter + i] = static_cast<real>(std::sin(y * f));
+      row[3 * quarter + i] = static_cast<real>(std::cos(y * f));
+    }
+  }
+  return E;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "nn/parameter.hpp"
+#include "vit/config.hpp"
+
+#include <vector>
+
+// Where the patches were: without it a ViT takes them for a bag (a test exchanges them).
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// E_pos of Equation 1, in the way the config names. Nothing where there is none, or where
+/// positions are relative.
+struct PositionEmbedding {
+  Parameter table;    // (1, T, D): learned
+  Parameter rows;     // (H / P, D / 2): learned_2d
+  Parameter columns;  // (W / P, D / 2): learned_2d
+  Tensor waves;       // (1, T, D): sincos and sincos_2d, not learned
+  bool class_token;   // whether row 0 is its place
+
+  /// Parameters are all zeros: the model initialises them.
+  explicit PositionEmbedding(const ViTConfig& config);
+  /// z + E_pos; z (B, T, D).
+  Tensor operator()(const Tensor& z) const;
+  void visit(Visitor& visitor) const;
+};
+
+/// What the relative place of two tokens adds to their score, for each head: a row of a table for
+/// each of config.relative_offsets() ways to lie to each other, as Swin and BEiT have it. Appendix
+/// D.4 of the paper tries relative positions too.
+struct RelativePositionBias {
+  Parameter table;                   // (offsets, h)
+  std::vector<std::size_t> offsets;  // (T T): the row of each pair (query, key)
+
+  explicit RelativePositionBias(const ViTConfig& config);
+  /// (h, T, T).
+  Tensor operator()() const;
+};
+
+/// Waves of the place p (Vaswani et al. 2017, arXiv 1706.03762, section 3.5), (places, D):
+///   E[p, 2i] = sin(p / 10000^(2i / D))    E[p, 2i + 1] = cos(the same)
+Array sincos(std::size_t places, std::size_t D);
+/// Waves of the column x in the first half, of the row y in the second (Chen et al. 2021, MoCo v3,
+/// arXiv 2104.02057), (height width, D), with f_i = 10000^(-i / (D / 4)):
+///   E[(y, x)] = [sin(x f), cos(x f), sin(y f), cos(y f)]
+Array sincos_2d(std::size_t height, std::size_t width, std::size_t D);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,107 @@
+#include "vit/variants.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace vitruvian {
+namespace {
+
+// For ImageNet: 224 x 224 x 3, a thousand classes, M = 4 D.
+ViTConfig imagenet(std::size_t P, std::size_t L, std::size_t D, std::size_t h) {
+  ViTConfig config;
+  config.C = 3;
+  config.H = config.W = 224;
+  config.P = P;
+  config.D = D;
+  config.L = L;
+  config.h = h;
+  config.M = 4 * D;
+  config.K = 1000;
+  return config;
+}
+
+ViTConfig mini() {
+  ViTConfig config = imagenet(16, 2, 192, 3);
+  config.K = 10;
+  config.eps = 1e-5;
+  return config;
+}
+
+ViTConfig cifar() {
+  ViTConfig config;
+  config.C = 3;
+  config.H = config.W = 32;
+  config.P = 4;
+  config.D = 128;
+  config.L = 6;
+  config.M = 512;
+  return config;
+}
+
+}  // namespace
+
+const std::vector<Variant>& variants() {
+  constexpr Table1 base{12, 768, 3072, 12, 86};
+  constexpr Table1 large{24, 1024, 4096, 16, 307};
+  constexpr Table1 huge{32, 1280, 5120, 16, 632};
+  static const std::vector<Variant> all{
+      {"vit_b_16", "ViT-Base", imagenet(16, 12, 768, 12), base},
+      {"vit_b_32", "ViT-Base, larger patches", imagenet(32, 12, 768, 12), base},
+      {"vit_l_16", "ViT-Large", imagenet(16, 24, 1024, 16), large},
+      {"vit_l_32", "ViT-Large, larger patches", imagenet(32, 24, 1024, 16), large},
+      {"vit_h_14", "ViT-Huge", imagenet(14, 32, 1280, 16), huge},
+      {"vit_s_16", "the sizes of DeiT-S", imagenet(16, 12, 384, 6)},
+      {"vit_ti_16", "the sizes of DeiT-Ti", imagenet(16, 12, 192, 3)},
+      {"mini_vit", "the MiniViT notebook's demonstration", mini()},
+      {"cifar", "what train takes for CIFAR", cifar()},
+      {"mnist", "what train takes for MNIST and the digits", ViTConfig{}}};
+  return all;
+}
+
+const Variant& variant(const std::string& name) {
+  const auto found = std::find_if(variants().begin(), variants().end(),
+                                  [&](const Variant& v) { return v.name == name; });
+  if (found != variants().end()) return *found;
+  std::vector<std::string> names;
+  for (const Variant& v : variants()) names.push_back(v.name);
+  const std::string near = nearest(name, names);
+  fail(Exit::usage, "there is no model '{}'{}", name,
+       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
+                    : fmt::format("; did you mean {}?", near));
+}
+
+ViTConfig with_image_size(ViTConfig config, std::size_t side) {
+  config.H = config.W = side;
+  config.validate();
+  return config;
+}
+
+std::string to_json(const Variant& model, std::size_t batch) {
+  const ViTConfig& c = model.config;
+  nlohmann::ordered_json json;
+  json["name"] = model.name;
+  json["about"] = model.about;
+  json["config"] = nlohmann::ordered_json::parse(c.to_json());
+  json["parameters"] = c.parameters();
+  json["macs"] = c.macs();
+  json["batch_size"] = batch;
+  json["forward_bytes"] = c.forward_bytes(batch, sizeof(float));
+  json["training_bytes"] = c.training_bytes(batch, sizeof(float));
+  if (model.paper) {
+    const Table1& paper = *model.paper;
+    json["table_1"] = {{"L", paper.L},
+                       {"D", paper.D},
+                       {"M", paper.M},
+                       {"h", paper.h},
+                       {"parameters", fmt::format("{}M", paper.millions)}};
+  }
+  return json.dump();
+}
+
+const ViTConfig& mini_vit() { return variant("mini_vit").config; }
+
+}  // namespace vitruvian

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "vit/config.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// A row of the paper's Table 1, as it is printed there.
+struct Table1 {
+  std::size_t L, D, M, h;
+  std::size_t millions;  ///< of parameters
+};
+
+/// A model of a published size, by the name that it has everywhere.
+struct Variant {
+  std::string name;
+  std::string about;  ///< what it is, in a few words
+  ViTConfig config;
+  std::optional<Table1> paper = std::nullopt;  ///< where the paper has it
+};
+
+/// ViT-Base, -Large and -Huge of the paper as torchvision builds them, DeiT's smaller sizes, the
+/// MiniViT of the sources (requirements S2), and what `vitruvian train` takes for MNIST and CIFAR.
+const std::vector<Variant>& variants();
+
+/// One of them. Throws (Exit::usage) on a name that does not exist, with the nearest that does.
+const Variant& variant(const std::string& name);
+
+/// The same model for square images of another size. Throws (Exit::usage) when that cannot be.
+ViTConfig with_image_size(ViTConfig config, std::size_t side);
+
+/// What `vitruvian models` tells of a model, as a JSON object: its config, the exact counts, and
+/// the bytes that `batch` images take in float32.
+std::string to_json(const Variant& model, std::size_t batch);
+
+/// The demonstration of the sources: a 224 px image, P 16, D 192, two blocks of three heads, ten
+/// classes; 1,077,706 parameters. Its layer norms use PyTorch's eps of 1e-5.
+const ViTConfig& mini_vit();
+
+}  // namespace vitruvian
