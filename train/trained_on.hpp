@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/safetensors_file.hpp"
+#include "nn/tensor_file.hpp"
 #include "vit/config.hpp"
 
 #include <string>

@@ -10,17 +10,16 @@ void save_weights(const VisionTransformer& model, const TrainedOn& data, const s
 }
 
 TrainedModel load_weights(const std::string& path) {
-  const SafetensorsFile file = read_safetensors(path);
-  auto [config, data] = from_metadata(file.content.metadata, path);
+  const TensorFile file = read_safetensors(path);
+  auto [config, data] = from_metadata(file.metadata, path);
   // A config that promises more than the file holds must not make us allocate it.
-  std::uint64_t stored = 0;
-  for (const StoredTensor& tensor : file.content.tensors) stored += tensor.size();
+  const std::uint64_t stored = file.size();
   if (stored != config.parameters()) {
     fail(Exit::checkpoint, "{}: holds {} numbers, but a model of its config has {}", path, stored,
          config.parameters());
   }
   VisionTransformer model(config, Rng(0));
-  load(model, file.content);
+  load(model, file);
   return {std::move(model), std::move(data)};
 }
 
