@@ -157,7 +157,7 @@ class Reader {
     s.M = measured("blocks.{}.mlp.fc1.bias", 1)->shape[0];
     if (jax) s.h = measured("blocks.{}.attn.qkv.bias", 2)->shape[0];
     if (const StoredTensor* const head = measured("head.bias", 1)) s.K = head->shape[0];
-    const StoredTensor* const pre_logits = measured("pre_logits.fc.bias", 1);
+    const StoredTensor* const pre_logits = measured("pre_logits.bias", 1);
     symbols_.R = pre_logits == nullptr ? s.D : pre_logits->shape[0];
   }
 

@@ -75,9 +75,8 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
     Place place{row};
     if (matches(name, pattern_of(r, scheme), place)) return place;
     if (bare && matches("vit." + name, r.hf, place)) return place;
-    if (scheme == Scheme::torchvision && !r.old_name.empty() && matches(name, r.old_name, place)) {
-      return place;
-    }
+    const bool has_old = scheme == Scheme::torchvision || scheme == Scheme::timm;
+    if (has_old && !r.old_name.empty() && matches(name, r.old_name, place)) return place;
   }
   return std::nullopt;
 }

@@ -36,7 +36,7 @@ struct TensorRow {
   std::string_view torchvision, hf, jax;
   Layout layout;
   Need need;
-  std::string_view old_name{};  ///< torchvision's in its first releases; read, never written
+  std::string_view old_name{};  ///< of torchvision's or timm's first releases; read, never written
 };
 
 inline constexpr std::array tensor_rows{
@@ -103,10 +103,10 @@ inline constexpr std::array tensor_rows{
     TensorRow{"norm.bias", "D", "encoder.ln.bias", "vit.layernorm.bias",
               "Transformer/encoder_norm/bias", Layout::same, Need::always},
     // The paper's tanh layer before the head: only some models of ImageNet-21k have it.
-    TensorRow{"pre_logits.fc.weight", "R D", "heads.pre_logits.weight", "vit.pooler.dense.weight",
-              "pre_logits/kernel", Layout::matrix, Need::never},
-    TensorRow{"pre_logits.fc.bias", "R", "heads.pre_logits.bias", "vit.pooler.dense.bias",
-              "pre_logits/bias", Layout::same, Need::never},
+    TensorRow{"pre_logits.weight", "R D", "heads.pre_logits.weight", "vit.pooler.dense.weight",
+              "pre_logits/kernel", Layout::matrix, Need::never, "pre_logits.fc.weight"},
+    TensorRow{"pre_logits.bias", "R", "heads.pre_logits.bias", "vit.pooler.dense.bias",
+              "pre_logits/bias", Layout::same, Need::never, "pre_logits.fc.bias"},
     TensorRow{"head.weight", "K R", "heads.head.weight", "classifier.weight", "head/kernel",
               Layout::matrix, Need::head},
     TensorRow{"head.bias", "K", "heads.head.bias", "classifier.bias", "head/bias", Layout::same,

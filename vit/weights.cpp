@@ -66,7 +66,7 @@ void give_head(VitWeights& weights, std::size_t classes) {
           ? fmt::format("the head for {} classes is replaced by zeros for {}", config.K, classes)
           : fmt::format("there is no head: {} classes get zeros", classes));
   config.K = classes;
-  const StoredTensor* const pre_logits = weights.tensors.find("pre_logits.fc.bias");
+  const StoredTensor* const pre_logits = weights.tensors.find("pre_logits.bias");
   const std::size_t entering = pre_logits == nullptr ? config.D : pre_logits->size();
   replace(weights.tensors, stored_zeros("head.weight", {classes, entering}));
   replace(weights.tensors, stored_zeros("head.bias", {classes}));
@@ -82,9 +82,10 @@ void resize(VitWeights& weights, const WeightsRequest& request) {
   const Grid to{config.grid_height(), config.grid_width()};
   const StoredTensor* const positions = weights.tensors.find("pos_embed");
   if (positions == nullptr || from == to) return;
-  if (positions->shape != std::vector<std::size_t>{1, 1 + from.height * from.width, config.D}) {
-    fail(Exit::checkpoint,
-         "{}: 'pos_embed' of shape {} is none of a class token and {} x {} patches",
+  const std::size_t rows = positions->shape.size() == 3 ? positions->shape[1] : 0;
+  const std::size_t patches = from.height * from.width;
+  if (rows != patches && rows != patches + 1) {
+    fail(Exit::checkpoint, "{}: 'pos_embed' of shape {} does not fit {} x {} patches",
          weights.tensors.source, shape_text(positions->shape), from.height, from.width);
   }
   const PosResize how = request.pos_resize.value_or(pos_resize_of(name_of(weights.scheme)));

@@ -3,7 +3,7 @@
 #include "nn/tensor_file.hpp"
 #include "vit/config.hpp"
 #include "vit/naming.hpp"
-#include "vit/positions.hpp"
+#include "vit/pos_resize.hpp"
 
 #include <cstddef>
 #include <optional>

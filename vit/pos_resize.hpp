@@ -32,8 +32,8 @@ struct Grid {
 std::vector<double> resize_grid(const std::vector<double>& values, Grid from, Grid to,
                                 std::size_t channels, PosResize how);
 
-/// pos_embed (1, 1 + N, D), resized when it is read. The first row, which is the class token's,
-/// stays as it is.
+/// pos_embed (1, 1 + N, D), or (1, N, D) without a class token, resized when it is read. The class
+/// token's row, the first, stays as it is.
 StoredTensor resize_positions(const StoredTensor& pos_embed, Grid from, Grid to, PosResize how);
 
 }  // namespace vitruvian

@@ -1,11 +1,11 @@
-#include "vit/positions.hpp"
+#include "vit/pos_resize.hpp"
 
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "core/resample.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace vitruvian {
 namespace {
@@ -68,16 +68,17 @@ std::vector<double> resize_grid(const std::vector<double>& values, Grid from, Gr
 
 StoredTensor resize_positions(const StoredTensor& pos_embed, Grid from, Grid to, PosResize how) {
   const std::size_t D = pos_embed.shape.at(2);
+  const std::size_t kept =
+      pos_embed.shape.at(1) - from.height * from.width;  // the class token's row
   StoredTensor result = pos_embed;
-  result.shape[1] = 1 + to.height * to.width;
-  result.read = [pos_embed, from, to, how, D] {
+  result.shape[1] = kept + to.height * to.width;
+  result.read = [pos_embed, shape = result.shape, kept, from, to, how, D] {
     const std::vector<double> all = pos_embed.values();
-    const auto patches = all.begin() + static_cast<std::ptrdiff_t>(D);
+    const auto patches = all.begin() + static_cast<std::ptrdiff_t>(kept * D);
     std::vector<double> resized(all.begin(), patches);
     const std::vector<double> grid = resize_grid({patches, all.end()}, from, to, D, how);
     resized.insert(resized.end(), grid.begin(), grid.end());
-    const std::size_t rows = 1 + to.height * to.width;
-    return stored(pos_embed.name, {1, rows, D}, std::move(resized), pos_embed.dtype).read();
+    return stored(pos_embed.name, shape, std::move(resized), pos_embed.dtype).read();
   };
   return result;
 }
