@@ -81,7 +81,8 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
-void write_file_safely(const std::string& path, const std::vector<std::string_view>& pieces) {
+void write_file_safely(const std::string& path,
+                       const std::function<void(const WriteBytes& write)>& content) {
   std::error_code ignored;
   // A link stays a link: what it points to is replaced.
   fs::path target = path;
@@ -91,13 +92,13 @@ void write_file_safely(const std::string& path, const std::vector<std::string_vi
     fail(Exit::failure, "{}: cannot be written: it is not a regular file", path);
   }
   TemporaryFile file(target.string());
-  for (const std::string_view piece : pieces) file.write(piece);
+  content([&file](std::string_view piece) { file.write(piece); });
   file.become_target();
   sync_folder(target.has_parent_path() ? target.parent_path() : fs::path("."));
 }
 
 void write_file_safely(const std::string& path, std::string_view content) {
-  write_file_safely(path, std::vector<std::string_view>{content});
+  write_file_safely(path, [content](const WriteBytes& write) { write(content); });
 }
 
 }  // namespace vitruvian

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace vitruvian {
 
@@ -10,7 +10,10 @@ namespace vitruvian {
 /// held before: a temporary file in the same folder, write, fsync, close, rename, fsync of the
 /// folder. Throws (Exit::failure) naming the path and the reason; the temporary file is gone then.
 void write_file_safely(const std::string& path, std::string_view content);
-/// The same for content in several pieces.
-void write_file_safely(const std::string& path, const std::vector<std::string_view>& pieces);
+/// The same for content that comes in pieces: `content` hands each to `write`. What it throws
+/// leaves the file as it was.
+using WriteBytes = std::function<void(std::string_view piece)>;
+void write_file_safely(const std::string& path,
+                       const std::function<void(const WriteBytes& write)>& content);
 
 }  // namespace vitruvian

@@ -13,15 +13,7 @@ constexpr std::size_t pixels_of_record = 3 * 32 * 32;
 const char* const folder = "cifar-10-batches-bin";
 
 Dataset read_files(const std::filesystem::path& directory, const std::vector<std::string>& files) {
-  Dataset data;
-  data.name = "cifar10";
-  data.channels = 3;
-  data.height = data.width = 32;
-  data.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
-                      "dog",      "frog",       "horse", "ship", "truck"};
-  data.classes = data.class_names.size();
-  data.mean = {0.49139968, 0.48215841, 0.44653091};
-  data.std = {0.24703223, 0.24348513, 0.26158784};
+  Dataset data = empty_cifar10();
   for (const std::string& file : files) append_cifar10(data, plain_or_gzip(directory, file));
   return data;
 }
@@ -32,6 +24,19 @@ const std::vector<std::string> training_files = {"data_batch_1.bin", "data_batch
 const std::vector<std::string> test_files = {"test_batch.bin"};
 
 }  // namespace
+
+Dataset empty_cifar10() {
+  Dataset data;
+  data.name = "cifar10";
+  data.channels = 3;
+  data.height = data.width = 32;
+  data.class_names = {"airplane", "automobile", "bird",  "cat",  "deer",
+                      "dog",      "frog",       "horse", "ship", "truck"};
+  data.classes = data.class_names.size();
+  data.mean = {0.49139968, 0.48215841, 0.44653091};
+  data.std = {0.24703223, 0.24348513, 0.26158784};
+  return data;
+}
 
 void append_cifar10(Dataset& data, const std::filesystem::path& path, std::size_t records) {
   DataFile file(path);

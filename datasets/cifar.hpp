@@ -11,6 +11,9 @@
 
 namespace vitruvian {
 
+/// What CIFAR-10 is, no images yet.
+Dataset empty_cifar10();
+
 /// Appends the `records` records of one file to `data`. Throws an `Error` (Exit::data) when the
 /// file is not exactly that long or a label is not below 10.
 void append_cifar10(Dataset& data, const std::filesystem::path& path, std::size_t records = 10'000);

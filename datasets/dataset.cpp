@@ -67,6 +67,12 @@ Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t wi
 
 std::vector<std::string> dataset_names() { return {"digits", "mnist", "cifar10"}; }
 
+std::vector<std::string> class_names(const std::string& dataset) {
+  if (dataset == "cifar10") return empty_cifar10().class_names;
+  if (dataset == "digits" || dataset == "mnist") return empty_digit_dataset("", 0, 0).class_names;
+  return {};
+}
+
 Split load(const Source& source) {
   check_name(source.name);
   if (source.name == "digits") {

@@ -47,6 +47,9 @@ struct Source {
 /// The names that `load` knows.
 std::vector<std::string> dataset_names();
 
+/// The names of a data set's classes; none for a name that `load` does not know.
+std::vector<std::string> class_names(const std::string& dataset);
+
 /// Reads or draws a data set. Throws an `Error` of one line: Exit::usage for a name that does not
 /// exist (with the nearest that does), a directory that is not given or a size beyond what there
 /// is; Exit::data for files that are missing, damaged or disagree.

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -10,16 +11,14 @@ namespace {
 
 constexpr Dtype dtype = sizeof(real) == sizeof(float) ? Dtype::f32 : Dtype::f64;
 
-// "'a', 'b', 'c' and 4 more"
-std::string some(const std::vector<std::string>& names) {
-  constexpr std::size_t shown = 3;
-  const std::size_t n = std::min(shown, names.size());
-  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + n, ", "));
-  return names.size() > n ? fmt::format("{} and {} more", text, names.size() - n) : text;
-}
-
-std::string to_string(const std::vector<std::size_t>& shape) {
-  return vitruvian::to_string(Shape(shape.begin(), shape.end()));
+// Narrowing to float rounds to nearest, as the processor does.
+template <class Number>
+void copy_numbers(const Bytes& bytes, Array& a) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    Number x = 0;
+    std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+    a.data()[i] = static_cast<real>(x);
+  }
 }
 
 }  // namespace
@@ -29,15 +28,16 @@ void save(const std::vector<NamedParameter>& parameters, const std::string& path
   std::vector<StoredTensor> tensors;
   for (const NamedParameter& p : parameters) {
     const Array& a = p.tensor.value();
-    tensors.push_back({p.name,
-                       dtype,
-                       std::vector<std::size_t>(a.shape().begin(), a.shape().end()),
-                       {reinterpret_cast<const char*>(a.data()), a.size() * sizeof(real)}});
+    tensors.push_back(
+        {p.name, dtype, std::vector<std::size_t>(a.shape().begin(), a.shape().end()), [&a] {
+           const char* const begin = reinterpret_cast<const char*>(a.data());
+           return Bytes(begin, begin + a.size() * sizeof(real));
+         }});
   }
   write_safetensors(path, std::move(tensors), metadata);
 }
 
-void load(const std::vector<NamedParameter>& parameters, const Safetensors& file) {
+void load(const std::vector<NamedParameter>& parameters, const TensorFile& file) {
   std::map<std::string, const StoredTensor*> stored;
   for (const StoredTensor& t : file.tensors) stored.emplace(t.name, &t);
   std::vector<std::string> missing;
@@ -48,12 +48,12 @@ void load(const std::vector<NamedParameter>& parameters, const Safetensors& file
       missing.push_back(fmt::format("'{}'", p.name));
     } else if (const auto& shape = found->second->shape;
                Shape(shape.begin(), shape.end()) != p.tensor.shape()) {
-      misshapen.push_back(
-          fmt::format("'{}' is {}, not {}", p.name, to_string(shape), to_string(p.tensor.shape())));
+      misshapen.push_back(fmt::format("'{}' is {}, not {}", p.name, shape_text(shape),
+                                      to_string(p.tensor.shape())));
     }
   }
-  if (!missing.empty()) fail(Exit::checkpoint, "{}: it lacks {}", file.source, some(missing));
-  if (!misshapen.empty()) fail(Exit::checkpoint, "{}: {}", file.source, some(misshapen));
+  if (!missing.empty()) fail(Exit::checkpoint, "{}: it lacks {}", file.source, some_of(missing));
+  if (!misshapen.empty()) fail(Exit::checkpoint, "{}: {}", file.source, some_of(misshapen));
   std::vector<std::string> extra;
   for (const StoredTensor& t : file.tensors) {
     const bool known = std::any_of(parameters.begin(), parameters.end(),
@@ -62,12 +62,13 @@ void load(const std::vector<NamedParameter>& parameters, const Safetensors& file
   }
   if (!extra.empty()) {
     fail(Exit::checkpoint, "{}: it has {}, which the model does not know", file.source,
-         some(extra));
+         some_of(extra));
   }
   for (const NamedParameter& p : parameters) {
     const StoredTensor& t = *stored.at(p.name);
+    const Bytes bytes = t.read();
     Array& a = p.tensor.mutable_value();
-    for (std::size_t i = 0; i < a.size(); ++i) a.data()[i] = static_cast<real>(t[i]);
+    t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, a) : copy_numbers<double>(bytes, a);
   }
 }
 

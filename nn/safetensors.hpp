@@ -20,18 +20,19 @@ void save(const Module& module, const std::string& path, const Metadata& metadat
 
 /// Fills the parameters from a file that has exactly them, converting precision where it differs.
 /// Throws (Exit::checkpoint), naming every tensor that is missing, unknown or misshapen (the first
-/// few of them), before any parameter is changed.
-void load(const std::vector<NamedParameter>& parameters, const Safetensors& file);
+/// few of them), before any parameter is changed: only a file that can no longer be read stops it
+/// halfway.
+void load(const std::vector<NamedParameter>& parameters, const TensorFile& file);
 template <class Module>
-void load(const Module& module, const Safetensors& file) {
+void load(const Module& module, const TensorFile& file) {
   load(named_parameters(module), file);
 }
 /// The same from a path. Returns the file's metadata.
 template <class Module>
 Metadata load(const Module& module, const std::string& path) {
-  const SafetensorsFile file = read_safetensors(path);
-  load(module, file.content);
-  return file.content.metadata;
+  const TensorFile file = read_safetensors(path);
+  load(module, file);
+  return file.metadata;
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

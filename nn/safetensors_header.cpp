@@ -5,16 +5,20 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <limits>
 #include <set>
 
 namespace vitruvian {
 namespace {
 
-struct DtypeName {
-  Dtype dtype;
+struct TypeName {
+  FileType type;
   std::string_view name;
 };
-constexpr std::array dtype_names{DtypeName{Dtype::f32, "F32"}, DtypeName{Dtype::f64, "F64"}};
+constexpr std::array type_names{TypeName{FileType::f32, "F32"}, TypeName{FileType::f64, "F64"},
+                                TypeName{FileType::f16, "F16"}, TypeName{FileType::bf16, "BF16"}};
+
+std::string_view name_of(Dtype dtype) { return dtype == Dtype::f32 ? "F32" : "F64"; }
 
 // Listens to the JSON as it is read, so that a key that comes twice is seen. Where it is:
 //   top:       { name: -> entry, "__metadata__": -> metadata }
@@ -45,6 +49,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(string_t& key) override {
+    check_name(key);
     if (place_ == Place::top) {
       name_ = key;
       if (!names_.insert(key).second) wrong("the name '{}' comes twice", key);
@@ -65,10 +70,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     if (place_ != Place::entry || field_ != "dtype") return unexpected("a string");
-    for (const DtypeName& d : dtype_names) {
-      if (d.name == value) entry().dtype = d.dtype;
+    for (const TypeName& t : type_names) {
+      if (t.name == value) entry().type = t.type;
     }
-    if (!entry().dtype) wrong("'{}' has dtype '{}'; F32 and F64 are known", name_, value);
+    if (!entry().type) {
+      check_line("dtype", value);
+      wrong("'{}' has dtype '{}'; F64, F32, F16 and BF16 are known", name_, value);
+    }
     return true;
   }
 
@@ -92,7 +100,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (place_ != Place::numbers) return unexpected("a number");
-    numbers_->push_back(value);
+    if (value > std::numeric_limits<std::size_t>::max()) return unexpected("a number too large");
+    numbers_->push_back(static_cast<std::size_t>(value));
     if (numbers_->size() > largest_rank) wrong("'{}' has more than {} axes", name_, largest_rank);
     return true;
   }
@@ -125,6 +134,25 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     wrong("{} stands in '{}' where none was expected", what, name_);
   }
 
+  // Errors quote names: they must be a line, and no book.
+  void check_line(const char* what, const std::string& text) {
+    if (text.size() > longest_name) {
+      wrong("a {} has {} characters; {} are allowed", what, text.size(), longest_name);
+    }
+    for (const char c : text) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+        wrong("a {} holds the control character 0x{:02x}", what, static_cast<unsigned>(c));
+      }
+    }
+  }
+
+  void check_name(const std::string& name) {
+    check_line("name", name);
+    if (place_ != Place::entry && ++count_ > most_names) {
+      wrong("there are more than {} names", most_names);
+    }
+  }
+
   HeaderEntry& entry() { return header_.entries.back(); }
 
   void begin_entry() {
@@ -132,14 +160,14 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       place_ = Place::metadata;
       return;
     }
-    header_.entries.push_back({.name = name_, .dtype = {}, .shape = {}, .offsets = {}});
+    header_.entries.push_back({.name = name_, .type = {}, .shape = {}, .offsets = {}});
     fields_.clear();
     place_ = Place::entry;
   }
 
   void end_entry() {
     const HeaderEntry& e = entry();
-    if (!e.dtype) wrong("'{}' has no dtype", name_);
+    if (!e.type) wrong("'{}' has no dtype", name_);
     if (!e.shape) wrong("'{}' has no shape", name_);
     if (!e.offsets || e.offsets->size() != 2) wrong("'{}' has no data_offsets [begin, end]", name_);
   }
@@ -147,9 +175,10 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   const std::string& source_;
   Header header_;
   Place place_ = Place::before;
+  std::size_t count_ = 0;
   std::string name_, field_, metadata_key_;
   std::set<std::string> names_, fields_;
-  std::vector<std::uint64_t>* numbers_ = nullptr;
+  std::vector<std::size_t>* numbers_ = nullptr;
 };
 
 }  // namespace
@@ -165,10 +194,9 @@ std::string format_header(const std::vector<StoredTensor>& tensors, const Metada
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t begin = 0;
   for (const StoredTensor& t : tensors) {
-    const std::size_t end = begin + t.bytes.size();
-    header[t.name] = {{"dtype", dtype_names[static_cast<std::size_t>(t.dtype)].name},
-                      {"shape", t.shape},
-                      {"data_offsets", {begin, end}}};
+    const std::size_t end = begin + t.size() * width(t.dtype);
+    header[t.name] = {
+        {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"data_offsets", {begin, end}}};
     begin = end;
   }
   std::string text = header.dump();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "nn/safetensors_file.hpp"
+#include "nn/widen.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -13,13 +14,13 @@
 
 namespace vitruvian {
 
-inline constexpr std::size_t largest_rank = 16;
+inline constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
 
 struct HeaderEntry {
   std::string name;
-  std::optional<Dtype> dtype;
-  std::optional<std::vector<std::uint64_t>> shape;
-  std::optional<std::vector<std::uint64_t>> offsets;  // begin and end
+  std::optional<FileType> type;
+  std::optional<std::vector<std::size_t>> shape;
+  std::optional<std::vector<std::size_t>> offsets;  // begin and end
 };
 
 struct Header {

@@ -59,7 +59,9 @@ TEST_CASE("writing replaces a file, keeps a link a link, and works in the curren
   const Folder folder;
   write_file_safely(folder.file("real"), "old");
   fs::create_symlink("real", folder.path / "link");
-  write_file_safely(folder.file("link"), {"n", "", "ew"});
+  write_file_safely(folder.file("link"), [](const WriteBytes& write) {
+    for (const char* const piece : {"n", "", "ew"}) write(piece);
+  });
   CHECK(content(folder.file("real")) == "new");
   CHECK(fs::is_symlink(folder.path / "link"));
   const fs::path here = fs::current_path();

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -79,18 +80,18 @@ TEST_CASE("either precision is read") {
   const double values[] = {0.1, -2.5};
   std::string bytes = bytes_of(R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})", 0);
   bytes.append(reinterpret_cast<const char*>(values), sizeof values);
-  const Safetensors file = parse_safetensors(bytes, "f");
+  const TensorFile file = parse_safetensors(bytes, "f");
   const Tensor x(zeros({2}), true);
   load({{"x", Role::weight, x}}, file);
   CHECK(x.value().data()[0] == static_cast<real>(0.1));
-  CHECK(file.at("x")[1] == -2.5);
+  CHECK(file.at("x").values()[1] == -2.5);
   CHECK(failure_of([&] { static_cast<void>(file.at("xx")); }).message ==
         "f: it has no tensor 'xx'; the nearest is 'x'");
 
   const float single = 0.1F;
   bytes = bytes_of(R"({"x":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   )", 0);
   bytes.append(reinterpret_cast<const char*>(&single), sizeof single);
-  CHECK(parse_safetensors(bytes, "f").at("x")[0] == static_cast<double>(single));
+  CHECK(parse_safetensors(bytes, "f").at("x").values()[0] == static_cast<double>(single));
 }
 
 TEST_CASE("malformed files are refused in one line that says why") {
@@ -118,7 +119,7 @@ TEST_CASE("malformed files are refused in one line that says why") {
       {bytes_of(R"({"x":{"dtype":"F32","dtype":"F64","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has two 'dtype'"},
       {bytes_of(R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,4]}})", 4),
-       "f: in its header, 'x' has dtype 'I8'; F32 and F64 are known"},
+       "f: in its header, 'x' has dtype 'I8'; F64, F32, F16 and BF16 are known"},
       {bytes_of(R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has no dtype"},
       {bytes_of(R"({"x":{"dtype":"F32","data_offsets":[0,4]}})", 4),
@@ -142,6 +143,11 @@ TEST_CASE("malformed files are refused in one line that says why") {
        "f: in its header, __metadata__ holds a number, not only strings"},
       {bytes_of(R"({"__metadata__":{"a":"1","a":"2"}})", 0),
        "f: in its header, the __metadata__ 'a' comes twice"},
+      {bytes_of(R"({"x\ny":{}})", 0), "f: in its header, a name holds the control character 0x0a"},
+      {bytes_of("{\"" + std::string(1001, 'x') + "\":{}}", 0),
+       "f: in its header, a name has 1001 characters; 1000 are allowed"},
+      {bytes_of(R"({"x":{"dtype":"F3\u0000"}})", 0),
+       "f: in its header, a dtype holds the control character 0x00"},
       {bytes_of("{" + x4 + "}", 3),
        "f: 'x' lies at bytes [0, 4) of 3: the file is cut short or wrong"},
       {bytes_of("{" + x4 + "}", 5), "f: the last 1 bytes belong to nobody"},
@@ -151,10 +157,10 @@ TEST_CASE("malformed files are refused in one line that says why") {
       {bytes_of(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4),
        "f: 'x' of shape (2) needs 8 bytes but has 4"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
-       "f: the shape of 'x' (4294967296, 4294967296) overflows"},
+       "f: 'x': its shape (4294967296, 4294967296) overflows"},
       {bytes_of(R"({"x":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})",
                 0),
-       "f: the shape of 'x' (0, 4294967296, 4294967296) overflows"},
+       "f: 'x': its shape (0, 4294967296, 4294967296) overflows"},
       {bytes_of("{" + x4 + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: 'x' and 'y' overlap"},
       {bytes_of("{" + x4 + R"(,"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})", 12),
@@ -165,6 +171,60 @@ TEST_CASE("malformed files are refused in one line that says why") {
     CHECK(failure.message == row.message);
     CHECK(failure.exit == Exit::checkpoint);
   }
+}
+
+TEST_CASE("half precision is read as the float32 that it is") {
+  // IEEE 754 binary16: 1, -2, 2^-24 (the smallest), 65504 (the largest), infinity, 1/3, -0.
+  const std::uint16_t halves[] = {0x3C00, 0xC000, 0x0001, 0x7BFF, 0x7C00, 0x3555, 0x8000};
+  std::string bytes = bytes_of(R"({"x":{"dtype":"F16","shape":[7],"data_offsets":[0,14]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(halves), sizeof halves);
+  const StoredTensor x = parse_safetensors(bytes, "f").at("x");
+  CHECK(x.dtype == Dtype::f32);
+  const std::vector<double> expected{
+      1, -2, 0x1p-24, 65504, std::numeric_limits<double>::infinity(), 0x1.554p-2, -0.0};
+  CHECK(x.values() == expected);
+  CHECK(std::signbit(x.values()[6]));
+
+  const std::uint16_t brains[] = {0x3F80, 0xBF00, 0x7F80, 0x0001};
+  bytes = bytes_of(R"({"x":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(brains), sizeof brains);
+  CHECK(parse_safetensors(bytes, "f").at("x").values() ==
+        std::vector<double>{1, -0.5, std::numeric_limits<double>::infinity(), 0x1p-133});
+
+  const std::uint16_t nan = 0x7E01;
+  bytes = bytes_of(R"({"x":{"dtype":"F16","shape":[],"data_offsets":[0,2]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(&nan), sizeof nan);
+  CHECK(std::isnan(parse_safetensors(bytes, "f").at("x").values()[0]));
+}
+
+TEST_CASE("what the format allows is accepted: no axes, no numbers, padding, any order") {
+  std::string bytes =
+      bytes_of(R"({"z":{"data_offsets":[0,4],"shape":[],"dtype":"F32"},"__metadata__":{},)"
+               R"("e":{"dtype":"F16","shape":[0,7],"data_offsets":[4,4]},)"
+               R"("a":{"dtype":"F64","shape":[1,1],"data_offsets":[4,12]}}      )",
+               0);
+  const float z = 2;
+  const double a = 3;
+  bytes.append(reinterpret_cast<const char*>(&z), sizeof z);
+  bytes.append(reinterpret_cast<const char*>(&a), sizeof a);
+  const TensorFile file = parse_safetensors(bytes, "f");
+  CHECK(file.tensors.size() == 3);
+  CHECK(file.size() == 2);
+  CHECK(file.at("z").shape.empty());
+  CHECK(file.at("z").values() == std::vector<double>{2});
+  CHECK(file.at("e").values().empty());
+  CHECK(file.at("a").values() == std::vector<double>{3});
+}
+
+TEST_CASE("views of stored tensors: permuted, cut, joined") {
+  const StoredTensor t = stored("t", {2, 3}, {0, 1, 2, 3, 4, 5});
+  CHECK(permuted(t, {1, 0}).shape == std::vector<std::size_t>{3, 2});
+  CHECK(permuted(t, {1, 0}).values() == std::vector<double>{0, 3, 1, 4, 2, 5});
+  CHECK(permuted(permuted(reshaped(t, {1, 2, 3}), {2, 0, 1}), {1, 2, 0}).values() == t.values());
+  CHECK(rows(t, 1, 2).values() == std::vector<double>{3, 4, 5});
+  const StoredTensor both = concatenated({rows(t, 1, 2), rows(t, 0, 1)});
+  CHECK(both.shape == t.shape);
+  CHECK(both.values() == std::vector<double>{3, 4, 5, 0, 1, 2});
 }
 
 TEST_CASE("every truncation and every flipped bit of a file is refused or harmless") {
@@ -182,7 +242,7 @@ TEST_CASE("every truncation and every flipped bit of a file is refused or harmle
     // what is read has as many bytes as the file.
     try {
       std::size_t total = 0;
-      for (const StoredTensor& t : parse_safetensors(bad, "f").tensors) total += t.bytes.size();
+      for (const StoredTensor& t : parse_safetensors(bad, "f").tensors) total += t.read().size();
       CHECK(total == data);
     } catch (const Error& error) {
       CHECK(error.exit() == Exit::checkpoint);

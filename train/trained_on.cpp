@@ -9,18 +9,12 @@
 namespace vitruvian {
 namespace {
 
-const std::string& entry(const Metadata& metadata, const char* key, const std::string& path) {
-  const auto found = metadata.find(key);
-  if (found == metadata.end()) {
-    fail(Exit::checkpoint,
-         "{}: its metadata has no '{}'; weights made by 'vitruvian train' have one", path, key);
-  }
-  return found->second;
-}
-
+// The numbers of an entry; none where there is no such entry.
 std::vector<double> channel_values(const Metadata& metadata, const char* key, std::size_t C,
                                    const std::string& path) {
-  const auto json = nlohmann::json::parse(entry(metadata, key, path), nullptr, false);
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return {};
+  const auto json = nlohmann::json::parse(found->second, nullptr, false);
   std::vector<double> values;
   for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
     if (value.is_number()) values.push_back(value.get<double>());
@@ -32,34 +26,36 @@ std::vector<double> channel_values(const Metadata& metadata, const char* key, st
   return values;
 }
 
-ViTConfig config_of(const std::string& json, const std::string& path) {
-  try {
-    return ViTConfig::from_json(json);
-  } catch (const Error& error) {
-    fail(Exit::checkpoint, "{}: {}", path, error.what());
-  }
-}
-
 }  // namespace
 
 Metadata to_metadata(const Provenance& provenance) {
-  return {{"format", "pt"},  // the layout of PyTorch's tensors: what other readers ask for
-          {"config", provenance.config.to_json()},
-          {"dataset", provenance.data.dataset},
-          {"mean", nlohmann::json(provenance.data.mean).dump()},
-          {"std", nlohmann::json(provenance.data.std).dump()}};
+  // The format says that tensors lie as PyTorch's do: other readers ask for it.
+  Metadata metadata{{"format", "pt"}, {"config", provenance.config.to_json()}};
+  const TrainedOn& data = provenance.data;
+  if (!data.dataset.empty()) metadata["dataset"] = data.dataset;
+  if (!data.mean.empty()) metadata["mean"] = nlohmann::json(data.mean).dump();
+  if (!data.std.empty()) metadata["std"] = nlohmann::json(data.std).dump();
+  return metadata;
 }
 
-Provenance from_metadata(const Metadata& metadata, const std::string& path) {
-  const ViTConfig config = config_of(entry(metadata, "config", path), path);
-  TrainedOn data{entry(metadata, "dataset", path), channel_values(metadata, "mean", config.C, path),
-                 channel_values(metadata, "std", config.C, path)};
+TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path) {
+  TrainedOn data{
+      {}, channel_values(metadata, "mean", C, path), channel_values(metadata, "std", C, path)};
+  if (const auto found = metadata.find("dataset"); found != metadata.end()) {
+    data.dataset = found->second;
+  }
   for (const double s : data.std) {
     if (!(s > 0 && std::isfinite(s))) {
       fail(Exit::checkpoint, "{}: 'std' in its metadata holds {}", path, s);
     }
   }
-  return {config, std::move(data)};
+  return data;
+}
+
+TrainedOn published_normalisation(const std::string& scheme, std::size_t C) {
+  if (C != 3) return {};
+  if (scheme == "torchvision") return {{}, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
+  return {{}, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};
 }
 
 }  // namespace vitruvian

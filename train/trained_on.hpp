@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/safetensors_file.hpp"
+#include "nn/tensor_file.hpp"
 #include "vit/config.hpp"
 
 #include <string>
@@ -9,8 +9,9 @@
 namespace vitruvian {
 
 /// What has to be known of the images that a model was trained on: others are normalised alike.
+/// Empty where nobody knows: weights of other projects do not say.
 struct TrainedOn {
-  std::string dataset;
+  std::string dataset;            ///< one that `vitruvian train` knows
   std::vector<double> mean, std;  // (C)
 };
 
@@ -20,9 +21,15 @@ struct Provenance {
   TrainedOn data;
 };
 
-/// As a file's metadata, and back. Throws (Exit::checkpoint), naming `path` and the entry, where
-/// something is missing or makes no sense.
+/// As a file's metadata; what is empty is left out.
 Metadata to_metadata(const Provenance& provenance);
-Provenance from_metadata(const Metadata& metadata, const std::string& path);
+/// What metadata say of the images, for C channels. Throws (Exit::checkpoint), naming `path` and
+/// the entry, where it makes no sense.
+TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path);
+
+/// Mean and std of pixels in [0, 1] that the published weights of a project were trained with, for
+/// RGB: ImageNet's for torchvision, .5 and .5 for the others (requirements C6). For another number
+/// of channels nothing is known.
+TrainedOn published_normalisation(const std::string& scheme, std::size_t C);
 
 }  // namespace vitruvian

@@ -249,14 +249,20 @@ RunResult train(const TrainOptions& options, Observer& observer) {
 
 Evaluation evaluate(const EvalOptions& options) {
   check_data_given(options.dataset, options.data);
-  const auto [model, trained_on] = load_weights(weights_file(options.weights));
+  const TrainedModel trained = load_weights(weights_file(options.weights));
+  const VisionTransformer& model = trained.model;
+  if (trained.data.mean.empty() || trained.data.std.empty()) {
+    fail(Exit::checkpoint,
+         "{}: its metadata has no 'mean' and 'std'; weights made by 'vitruvian train' have them",
+         options.weights);
+  }
   Dataset data = load_test({.name = options.dataset,
                             .directory = options.data,
                             .seed = digits_seed,
                             .test_size = options.test_size});
   check_shapes(model.config, data);
-  data.mean = trained_on.mean;
-  data.std = trained_on.std;
+  data.mean = trained.data.mean;
+  data.std = trained.data.std;
   const Score result = score(model, data);
   return {options.dataset, data.size(), result.loss, result.accuracy};
 }

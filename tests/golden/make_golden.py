@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and a tiny Vision Transformer. The C++ tests read the JSON files and never run this.
+optimizers, and a tiny Vision Transformer; the same model under other projects' names; position
+embeddings resized by the functions of four projects; pictures and what Pillow makes of them. The C++ tests read the JSON files and never run this.
 
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
 
-Made with PyTorch 1.13.1 and torchvision 0.14.1 (Debian's python3-torch, python3-torchvision). Every
-case draws its numbers from a seed of its own name, so that adding a case leaves the others alone.
-Floats are printed with repr: nothing is lost. The layout of each file is described in the script
-that makes it.
+Made with Debian 12's python3-torch (1.13.1), python3-torchvision (0.14.1), python3-scipy (1.10.1)
+and python3-pil (9.4). Every case draws its numbers from a seed of its own name, so that adding a
+case leaves the others alone. Floats are printed with repr: nothing is lost. The layout of each file
+is described in the script that makes it.
 """
 
 import argparse
@@ -19,8 +20,11 @@ import torch
 
 import golden_layers
 import golden_modules
+import golden_naming
 import golden_ops
 import golden_optimizers
+import golden_pictures
+import golden_positions
 import golden_vit
 
 
@@ -37,7 +41,8 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_vit):
+    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_vit,
+                   golden_naming, golden_positions, golden_pictures):
         path = folder / (module.__name__.removeprefix("golden_") + ".json")
         text = module.make()
         if not check:

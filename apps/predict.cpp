@@ -1,0 +1,96 @@
+#include "train/predict.hpp"
+#include "apps/commands.hpp"
+#include "apps/weights_flags.hpp"
+#include "core/error.hpp"
+#include "core/parallel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace vitruvian {
+namespace {
+
+void print(const Prediction& prediction) {
+  fmt::print("{}\n", prediction.image);
+  std::size_t longest = 0;
+  for (const Guess& guess : prediction.guesses) longest = std::max(longest, guess.name.size());
+  for (const Guess& guess : prediction.guesses) {
+    fmt::print("  {:6.2f} %  {:>5}{}{}\n", 100 * guess.probability, guess.index,
+               longest == 0 ? "" : "  ", guess.name);
+  }
+}
+
+void run(const PredictOptions& options, bool json) {
+  if (options.threads != 0) set_threads(options.threads);
+  std::string error;
+  std::size_t failed = 0;
+  const bool several = options.images.size() > 1;
+  const auto note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+  const auto predicted = [&](const Prediction& prediction) {
+    if (json && (several || prediction.error.empty())) fmt::print("{}\n", prediction.to_json());
+    if (!json && prediction.error.empty()) print(prediction);
+    std::fflush(stdout);
+    if (prediction.error.empty()) return;
+    ++failed;
+    error = prediction.error;
+    if (several) fmt::print(stderr, "vitruvian: {}\n", prediction.error);
+  };
+  predict(options, {note, predicted});
+  if (failed == 0) return;
+  if (!several) fail(Exit::data, "{}", error);
+  fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, std::function<void()>& chosen) {
+  struct Flags {
+    PredictOptions options;
+    WeightsFlags weights;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  PredictOptions& options = flags->options;
+  CLI::App& command = *app.add_subcommand("predict", "Say what pictures show");
+  command.add_option("--weights", options.weights, "safetensors, .npz, or a run directory")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("images", options.images, "PNG, JPEG, PGM or PPM")
+      ->required()
+      ->type_name("IMAGE");
+  command.add_option("--labels", options.labels, "Names of the classes, one a line")
+      ->type_name("FILE");
+  add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
+  command.add_flag("--json", flags->json, "One line of JSON a picture");
+  command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
+                                                                {"bicubic", Filter::bicubic}})
+              .description(""))
+      ->default_str("bilinear");
+  for (auto [name, values] : {std::pair{"--mean", &options.mean}, {"--std", &options.std}}) {
+    command
+        .add_option(name, *values,
+                    "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or as\n"
+                    "the names' project has it")
+        ->delimiter(',')
+        ->expected(1)
+        ->type_name("X[,X,X]");
+  }
+  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more")
+      ->capture_default_str();
+  add_weights_flags(command, flags->weights);
+  add_machine_flags(command, options);
+  command.callback([flags, &chosen] {
+    chosen = [flags] {
+      flags->options.request = request_of(flags->weights);
+      run(flags->options, flags->json);
+    };
+  });
+}
+
+}  // namespace vitruvian

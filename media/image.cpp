@@ -1,0 +1,159 @@
+#include "media/image.hpp"
+
+#include "core/error.hpp"
+#include "core/regular_file.hpp"
+#include "media/decode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+// Keeps a picture as it comes.
+class Collector : public RowSink {
+ public:
+  void start(std::size_t height, std::size_t width, std::size_t channels) override {
+    image_ = {height, width, channels, {}};
+    image_.pixels.reserve(height * width * channels);  // takes memory only as rows come
+  }
+  void row(const std::uint8_t* pixels) override {
+    image_.pixels.insert(image_.pixels.end(), pixels, pixels + image_.width * image_.channels);
+  }
+  Image take() { return std::move(image_); }
+
+ private:
+  Image image_;
+};
+
+// What becomes of one axis: `resized` pixels, of which [begin, begin + the fit's side) are kept.
+struct Axis {
+  std::size_t resized, begin;
+};
+
+// Python's round(): halves to the even neighbour.
+std::size_t rounded(double x) { return static_cast<std::size_t>(std::nearbyint(x)); }
+
+std::pair<Axis, Axis> axes(const Fit& fit, std::size_t height, std::size_t width) {
+  if (!fit.crop) return {{fit.height, 0}, {fit.width, 0}};
+  // The shorter side exactly, the longer in proportion, cut to a whole number.
+  const std::size_t shorter =
+      rounded(static_cast<double>(std::min(fit.height, fit.width)) * 256 / 224);
+  const bool upright = height > width;
+  const std::size_t longer = upright ? shorter * height / width : shorter * width / height;
+  const std::size_t h = std::max(upright ? longer : shorter, fit.height);
+  const std::size_t w = std::max(upright ? shorter : longer, fit.width);
+  return {{h, rounded(static_cast<double>(h - fit.height) / 2)},
+          {w, rounded(static_cast<double>(w - fit.width) / 2)}};
+}
+
+std::uint8_t to_byte(double x) {
+  return static_cast<std::uint8_t>(std::clamp(std::floor(x + 0.5), 0.0, 255.0));
+}
+
+// Resizes a picture as its rows come: each is resized to the new width, rounded to bytes (as Pillow
+// does between the axes), and added to those rows of the result that it belongs to.
+class Fitter : public RowSink {
+ public:
+  explicit Fitter(const Fit& fit) : fit_(fit) {}
+
+  void start(std::size_t height, std::size_t width, std::size_t channels) override {
+    width_ = width;
+    channels_ = channels;
+    const auto [vertical, horizontal] = axes(fit_, height, width);
+    rows_ = antialiased(fit_.filter, height, vertical.resized, vertical.begin, fit_.height);
+    columns_ = antialiased(fit_.filter, width, horizontal.resized, horizontal.begin, fit_.width);
+    sums_.assign(fit_.height * fit_.width * fit_.channels, 0);
+    converted_.resize(width * fit_.channels);
+    resized_.resize(fit_.width * fit_.channels);
+  }
+
+  void row(const std::uint8_t* pixels) override {
+    const std::size_t y = y_++;
+    bool wanted = false;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Taps& taps = rows_[i];
+      if (y < taps.first || y >= taps.first + taps.weights.size()) continue;
+      if (!std::exchange(wanted, true)) resize(pixels);
+      const double w = taps.weights[y - taps.first];
+      double* const sum = sums_.data() + i * resized_.size();
+      for (std::size_t k = 0; k < resized_.size(); ++k) sum[k] += w * resized_[k];
+    }
+  }
+
+  Image take() {
+    Image image{fit_.height, fit_.width, fit_.channels, {}};
+    for (const double sum : sums_) image.pixels.push_back(to_byte(sum));
+    return image;
+  }
+
+ private:
+  void resize(const std::uint8_t* pixels) {
+    const std::uint8_t* const row = convert(pixels);
+    for (std::size_t x = 0; x < fit_.width; ++x) {
+      const Taps& taps = columns_[x];
+      for (std::size_t c = 0; c < fit_.channels; ++c) {
+        double sum = 0;
+        const std::uint8_t* from = row + taps.first * fit_.channels + c;
+        for (const double w : taps.weights) {
+          sum += w * *from;
+          from += fit_.channels;
+        }
+        resized_[x * fit_.channels + c] = to_byte(sum);
+      }
+    }
+  }
+
+  // The row with as many channels as are wanted.
+  const std::uint8_t* convert(const std::uint8_t* pixels) {
+    if (channels_ == fit_.channels) return pixels;
+    for (std::size_t x = 0; x < width_; ++x) {
+      if (channels_ == 1) {
+        std::fill_n(converted_.begin() + static_cast<std::ptrdiff_t>(3 * x), 3, pixels[x]);
+      } else {  // .299 R + .587 G + .114 B in 16 bits, as Pillow has it
+        const std::uint8_t* const rgb = pixels + 3 * x;
+        const unsigned grey = 19595U * rgb[0] + 38470U * rgb[1] + 7471U * rgb[2] + 0x8000U;
+        converted_[x] = static_cast<std::uint8_t>(grey >> 16U);
+      }
+    }
+    return converted_.data();
+  }
+
+  Fit fit_;
+  std::size_t width_ = 0, channels_ = 0, y_ = 0;
+  std::vector<Taps> rows_, columns_;
+  std::vector<double> sums_;
+  std::vector<std::uint8_t> converted_, resized_;
+};
+
+void read(const std::string& path, std::uint64_t max_pixels, RowSink& sink) {
+  const RegularFile file(path, Exit::data);
+  decode({file.stream(), path, max_pixels}, sink);
+}
+
+}  // namespace
+
+Image read_image(const std::string& path, std::uint64_t max_pixels) {
+  Collector collector;
+  read(path, max_pixels, collector);
+  return collector.take();
+}
+
+Image read_image(const std::string& path, const Fit& fit, std::uint64_t max_pixels) {
+  Fitter fitter(fit);
+  read(path, max_pixels, fitter);
+  return fitter.take();
+}
+
+Image fitted(const Image& image, const Fit& fit) {
+  Fitter fitter(fit);
+  fitter.start(image.height, image.width, image.channels);
+  for (std::size_t y = 0; y < image.height; ++y) {
+    fitter.row(image.pixels.data() + y * image.width * image.channels);
+  }
+  return fitter.take();
+}
+
+}  // namespace vitruvian

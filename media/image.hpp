@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/resample.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Pictures from files that users bring: PNG, JPEG, PGM and PPM, told apart by their first bytes.
+
+namespace vitruvian {
+
+/// A picture of unsigned bytes, row by row, the channels of a pixel side by side: (H, W, C), grey
+/// (one channel) or RGB (three).
+struct Image {
+  std::size_t height = 0, width = 0, channels = 0;
+  std::vector<std::uint8_t> pixels;
+};
+
+/// A picture with more pixels is refused before anything of its size is allocated; an interlaced
+/// PNG or a progressive JPEG, which cannot be read row by row, at a quarter of it. Neither side may
+/// be above 65,535, which is JPEG's own limit.
+inline constexpr std::uint64_t usual_max_pixels = 100'000'000;
+
+/// How a picture becomes one of height x width pixels. Both ways first resize, with antialias, as
+/// Pillow does it (to one grey level).
+struct Fit {
+  std::size_t height = 224, width = 224;
+  std::size_t channels = 3;  ///< 1 or 3; colours become grey by ITU-R 601, grey is repeated
+  Filter filter = Filter::bilinear;
+  /// torchvision's reference transforms: the shorter side becomes 256/224 of the shorter side asked
+  /// for, and the centre is cut out. Without: the whole picture is stretched.
+  bool crop = true;
+};
+
+/// Reads a picture. Alpha is left out, as Pillow's convert("RGB") does; 16 bits are scaled to 8;
+/// palettes and less than 8 bits are expanded. The orientation that a camera notes is not applied.
+/// Throws (Exit::data), in one line that names the file, where it is no such picture, is cut short
+/// or damaged, or too large, and where the build has no library for it.
+Image read_image(const std::string& path, std::uint64_t max_pixels = usual_max_pixels);
+/// The same and fitted, row by row: a large picture is never in memory.
+Image read_image(const std::string& path, const Fit& fit,
+                 std::uint64_t max_pixels = usual_max_pixels);
+/// A picture that is in memory, fitted.
+Image fitted(const Image& image, const Fit& fit);
+
+}  // namespace vitruvian

@@ -1,0 +1,139 @@
+#include "media/decode.hpp"
+
+#if VITRUVIAN_HAS_JPEG
+#include <cstdio>  // jpeglib.h needs its FILE
+
+#include <jpeglib.h>
+// jerror.h after it
+#include <jerror.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <vector>
+#endif
+
+namespace vitruvian {
+
+#if VITRUVIAN_HAS_JPEG
+namespace {
+
+// A progressive picture comes in scans, each of which costs time; encoders write about ten.
+constexpr int most_scans = 32;
+
+// libjpeg reports an error by calling a function that must not return: it jumps back to where
+// libjpeg was called, over frames of C only.
+class Reader {
+ public:
+  explicit Reader(const Source& source) : source_(source) {
+    jpeg_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = &on_error;
+    errors_.emit_message = &on_message;
+    errors_.output_message = [](j_common_ptr) {};
+    jpeg_.client_data = this;
+    run([](jpeg_decompress_struct* jpeg) { jpeg_create_decompress(jpeg); });
+    progress_.progress_monitor = &on_progress;
+    jpeg_.progress = &progress_;
+  }
+  ~Reader() { jpeg_destroy_decompress(&jpeg_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // Calls libjpeg. What `call` captures must have no destructor.
+  template <class Call>
+  void run(const Call& call) {
+    if (setjmp(jump_) == 0) {
+      call(&jpeg_);
+    } else {
+      failed();
+    }
+  }
+  [[nodiscard]] const jpeg_decompress_struct& jpeg() const { return jpeg_; }
+
+ private:
+  [[noreturn]] void failed() const { source_.refuse("{}", message_); }
+
+  [[noreturn]] static void stop(j_common_ptr jpeg) {
+    Reader& self = *static_cast<Reader*>(jpeg->client_data);
+    char text[JMSG_LENGTH_MAX] = {};
+    jpeg->err->format_message(jpeg, text);
+    const bool memory = jpeg->err->msg_code == JERR_NO_BACKING_STORE;
+    std::snprintf(
+        self.message_, sizeof self.message_, "%s",
+        memory ? "a progressive JPEG that takes too much memory; --max-pixels raises the limit"
+               : text);
+    if (!memory) std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: %.100s", text);
+    std::longjmp(self.jump_, 1);
+  }
+  [[noreturn]] static void on_error(j_common_ptr jpeg) { stop(jpeg); }
+  // Level -1 is a warning: the data are damaged and libjpeg would invent the rest. Bytes between
+  // markers that belong to nobody, and odd version numbers, are harmless and common.
+  static void on_message(j_common_ptr jpeg, int level) {
+    const int code = jpeg->err->msg_code;
+    if (level >= 0 || code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR) return;
+    stop(jpeg);
+  }
+  static void on_progress(j_common_ptr jpeg) {
+    if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most_scans) return;
+    Reader& self = *static_cast<Reader*>(jpeg->client_data);
+    std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: more than %d scans",
+                  most_scans);
+    std::longjmp(self.jump_, 1);
+  }
+
+  const Source& source_;
+  jpeg_decompress_struct jpeg_ = {};
+  jpeg_error_mgr errors_ = {};
+  jpeg_progress_mgr progress_ = {};
+  std::jmp_buf jump_ = {};
+  char message_[160] = {};
+};
+
+}  // namespace
+
+void decode_jpeg(const Source& source, RowSink& sink) {
+  Reader reader(source);
+  std::FILE* const stream = source.stream;
+  reader.run([stream](jpeg_decompress_struct* jpeg) {
+    jpeg_stdio_src(jpeg, stream);
+    jpeg_read_header(jpeg, TRUE);
+  });
+  const bool whole =
+      jpeg_has_multiple_scans(const_cast<jpeg_decompress_struct*>(&reader.jpeg())) != 0;
+  source.check_size(reader.jpeg().image_width, reader.jpeg().image_height, whole);
+  const int colours = reader.jpeg().num_components;
+  if (colours != 1 && colours != 3) {
+    source.refuse("a JPEG of {} components (CMYK?); grey and RGB are read", colours);
+  }
+  // A quarter of the pixels, at three bytes: what check_size lets pass with halved colours.
+  const auto memory = static_cast<long>(std::min<std::uint64_t>(
+      std::max<std::uint64_t>(source.max_pixels / 4 * 3, 4U << 20U), 1U << 30U));
+  reader.run([colours, memory](jpeg_decompress_struct* jpeg) {
+    jpeg->out_color_space = colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg->mem->max_memory_to_use = memory;
+    jpeg_start_decompress(jpeg);
+  });
+  const std::size_t height = reader.jpeg().output_height;
+  const std::size_t width = reader.jpeg().output_width;
+  const auto channels = static_cast<std::size_t>(colours);
+  std::vector<JSAMPLE> buffer(width * channels);
+  JSAMPLE* const row = buffer.data();
+  sink.start(height, width, channels);
+  for (std::size_t y = 0; y < height; ++y) {
+    reader.run([row](jpeg_decompress_struct* jpeg) {
+      JSAMPROW rows[1] = {row};
+      jpeg_read_scanlines(jpeg, rows, 1);
+    });
+    sink.row(row);
+  }
+  reader.run([](jpeg_decompress_struct* jpeg) { jpeg_finish_decompress(jpeg); });
+}
+
+#else
+
+void decode_jpeg(const Source& source, RowSink&) {
+  source.refuse("this build cannot read JPEG: it was made without libjpeg");
+}
+
+#endif
+
+}  // namespace vitruvian

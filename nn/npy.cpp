@@ -1,0 +1,163 @@
+#include "nn/npy.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+struct Descr {
+  std::string_view name;
+  FileType type;
+};
+constexpr std::array descrs{Descr{"<f2", FileType::f16}, Descr{"<f4", FileType::f32},
+                            Descr{"<f8", FileType::f64}, Descr{"|V2", FileType::bf16}};
+
+// Reads the dictionary from front to back. Python's literals allow more than numpy ever writes;
+// only what numpy writes is taken, in any order of the keys.
+class Dictionary {
+ public:
+  Dictionary(std::string_view text, const std::string& what) : rest_(text), what_(what) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    bool type = false;
+    bool order = false;
+    bool shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      if (key == "descr" && !std::exchange(type, true)) {
+        header.type = dtype();
+      } else if (key == "fortran_order" && !std::exchange(order, true)) {
+        header.fortran_order = boolean();
+      } else if (key == "shape" && !std::exchange(shape, true)) {
+        header.shape = tuple();
+      } else {
+        wrong("an unknown key or one that comes twice");
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip();
+    if (!rest_.empty()) wrong("more after the dictionary");
+    if (!type || !order || !shape) wrong("no descr, fortran_order or shape");
+    return header;
+  }
+
+ private:
+  [[noreturn]] void wrong(const char* found) {
+    fail(Exit::checkpoint, "{}: its .npy header has {}", what_, found);
+  }
+
+  void skip() {
+    const std::size_t n = std::min(rest_.find_first_not_of(" \n"), rest_.size());
+    rest_.remove_prefix(n);
+  }
+  bool accept(char c) {
+    skip();
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) wrong("no dictionary as numpy writes it");
+  }
+  bool accept(std::string_view word) {
+    skip();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  std::string_view quoted() {
+    expect('\'');
+    const std::size_t end = rest_.find('\'');
+    if (end == std::string_view::npos) wrong("a text without end");
+    const std::string_view text = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  FileType dtype() {
+    const std::string_view name = quoted();
+    for (const Descr& d : descrs) {
+      if (d.name == name) return d.type;
+    }
+    const bool plain = name.size() <= 8 && std::all_of(name.begin(), name.end(),
+                                                       [](char c) { return c > ' ' && c < 0x7f; });
+    fail(Exit::checkpoint, "{}: dtype '{}'; <f2, <f4, <f8 and |V2 (bfloat16) are known", what_,
+         plain ? name : "?");
+  }
+
+  bool boolean() {
+    if (accept("True")) return true;
+    if (!accept("False")) wrong("a fortran_order that is neither True nor False");
+    return false;
+  }
+
+  std::size_t number() {
+    skip();
+    const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    if (digits == 0 || digits > 18) wrong("a length that is no number, or too large");
+    std::uint64_t n = 0;
+    for (const char c : rest_.substr(0, digits)) n = 10 * n + static_cast<std::uint64_t>(c - '0');
+    rest_.remove_prefix(digits);
+    if (n > std::numeric_limits<std::size_t>::max()) wrong("a length that is too large");
+    return static_cast<std::size_t>(n);
+  }
+
+  std::vector<std::size_t> tuple() {
+    std::vector<std::size_t> shape;
+    expect('(');
+    while (!accept(')')) {
+      if (shape.size() == largest_rank) wrong("too many axes");
+      shape.push_back(number());
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return shape;
+  }
+
+  std::string_view rest_;
+  const std::string& what_;
+};
+
+}  // namespace
+
+NpyHeader parse_npy_header(std::string_view bytes, const std::string& what) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  if (!bytes.starts_with(magic) || bytes.size() < 12) {
+    fail(Exit::checkpoint, "{}: it does not start as a .npy file does", what);
+  }
+  const auto byte = [bytes](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
+  const std::size_t version = byte(6);
+  if (version < 1 || version > 3 || byte(7) != 0) {
+    fail(Exit::checkpoint, "{}: .npy version {}.{}; 1.0, 2.0 and 3.0 are known", what, version,
+         byte(7));
+  }
+  const std::size_t start = version == 1 ? 10 : 12;
+  std::size_t length = byte(8) | byte(9) << 8U;
+  if (version > 1) length |= byte(10) << 16U | byte(11) << 24U;
+  if (length > largest_npy_header - start || length > bytes.size() - start) {
+    fail(Exit::checkpoint, "{}: its .npy header of {} bytes is too long or cut short", what,
+         length);
+  }
+  NpyHeader header = Dictionary(bytes.substr(start, length), what).parse();
+  header.begin = start + length;
+  header.bytes = bytes_of_shape(header.shape, width(header.type), what);
+  return header;
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,192 @@
+#include "nn/tensor_file.hpp"
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+#include "core/regular_file.hpp"
+#include "nn/npz.hpp"
+#include "nn/safetensors_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+std::size_t product(const std::vector<std::size_t>& shape) {
+  std::size_t n = 1;
+  for (const std::size_t length : shape) n *= length;
+  return n;
+}
+
+// Copies `width` bytes at a time: result[i_0, i_1, ...] = from[strides . i].
+void gather(const char* from, char* to, std::size_t number, const std::vector<std::size_t>& shape,
+            const std::vector<std::size_t>& strides, std::size_t axis, std::size_t offset,
+            std::size_t& written) {
+  if (axis == shape.size()) {
+    std::memcpy(to + number * written++, from + number * offset, number);
+    return;
+  }
+  for (std::size_t i = 0; i < shape[axis]; ++i) {
+    gather(from, to, number, shape, strides, axis + 1, offset + i * strides[axis], written);
+  }
+}
+
+}  // namespace
+
+std::size_t width(Dtype dtype) { return dtype == Dtype::f32 ? sizeof(float) : sizeof(double); }
+
+std::size_t StoredTensor::size() const { return product(shape); }
+
+std::vector<double> StoredTensor::values() const {
+  const Bytes bytes = read();
+  std::vector<double> result(size());
+  if (dtype == Dtype::f64) {
+    if (!bytes.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
+    return result;
+  }
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    float x = 0;
+    std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+    result[i] = static_cast<double>(x);
+  }
+  return result;
+}
+
+const StoredTensor* TensorFile::find(std::string_view name) const {
+  const auto found =
+      std::lower_bound(tensors.begin(), tensors.end(), name,
+                       [](const StoredTensor& t, std::string_view n) { return t.name < n; });
+  return found != tensors.end() && found->name == name ? &*found : nullptr;
+}
+
+const StoredTensor& TensorFile::at(std::string_view name) const {
+  if (const StoredTensor* const found = find(name)) return *found;
+  std::vector<std::string> names;
+  for (const StoredTensor& t : tensors) names.push_back(t.name);
+  const std::string near = nearest(name, names);
+  fail(Exit::checkpoint, "{}: it has no tensor '{}'{}", source, name,
+       near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
+}
+
+std::uint64_t TensorFile::size() const {
+  std::uint64_t total = 0;
+  for (const StoredTensor& t : tensors) {
+    const std::uint64_t n = t.size();
+    total = n > std::numeric_limits<std::uint64_t>::max() - total
+                ? std::numeric_limits<std::uint64_t>::max()
+                : total + n;
+  }
+  return total;
+}
+
+StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vector<double> values,
+                    Dtype dtype) {
+  const auto kept = std::make_shared<const std::vector<double>>(std::move(values));
+  return {std::move(name), dtype, std::move(shape), [kept, dtype] {
+            Bytes bytes(kept->size() * width(dtype));
+            for (std::size_t i = 0; i < kept->size(); ++i) {
+              const double x = (*kept)[i];
+              const auto single = static_cast<float>(x);
+              if (dtype == Dtype::f64) {
+                std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
+              } else {
+                std::memcpy(bytes.data() + i * sizeof single, &single, sizeof single);
+              }
+            }
+            return bytes;
+          }};
+}
+
+StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape) {
+  const std::size_t bytes = product(shape) * sizeof(float);
+  return {std::move(name), Dtype::f32, std::move(shape), [bytes] { return Bytes(bytes); }};
+}
+
+StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape) {
+  if (product(shape) != tensor.size()) {
+    fail("'{}' {} cannot become {}", tensor.name, shape_text(tensor.shape), shape_text(shape));
+  }
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
+StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>& axes) {
+  std::vector<std::size_t> strides(tensor.shape.size(), 1);
+  for (std::size_t k = strides.size(); k-- > 1;) strides[k - 1] = strides[k] * tensor.shape[k];
+  StoredTensor result = tensor;
+  std::vector<std::size_t> chosen;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    result.shape[k] = tensor.shape.at(axes[k]);
+    chosen.push_back(strides.at(axes[k]));
+  }
+  result.read = [read = tensor.read, number = width(tensor.dtype), shape = result.shape, chosen] {
+    const Bytes from = read();
+    Bytes to(from.size());
+    std::size_t written = 0;
+    gather(from.data(), to.data(), number, shape, chosen, 0, 0, written);
+    return to;
+  };
+  return result;
+}
+
+StoredTensor rows(const StoredTensor& tensor, std::size_t begin, std::size_t end) {
+  StoredTensor result = tensor;
+  const std::size_t length = tensor.size() / tensor.shape.at(0) * width(tensor.dtype);
+  result.shape[0] = end - begin;
+  result.read = [read = tensor.read, from = begin * length, to = end * length] {
+    const Bytes all = read();
+    return Bytes(all.begin() + static_cast<std::ptrdiff_t>(from),
+                 all.begin() + static_cast<std::ptrdiff_t>(to));
+  };
+  return result;
+}
+
+StoredTensor concatenated(const std::vector<StoredTensor>& parts) {
+  StoredTensor result = parts.at(0);
+  result.shape.at(0) = 0;
+  for (const StoredTensor& part : parts) {
+    if (part.dtype != result.dtype) {
+      fail(Exit::checkpoint, "'{}' and '{}' have different dtypes", result.name, part.name);
+    }
+    result.shape[0] += part.shape.at(0);
+  }
+  result.read = [parts] {
+    Bytes all;
+    for (const StoredTensor& part : parts) {
+      const Bytes bytes = part.read();
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return all;
+  };
+  return result;
+}
+
+std::string shape_text(const std::vector<std::size_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+std::string some_of(const std::vector<std::string>& phrases) {
+  constexpr std::size_t shown = 3;
+  const auto n = static_cast<std::ptrdiff_t>(std::min(shown, phrases.size()));
+  std::string text = fmt::format("{}", fmt::join(phrases.begin(), phrases.begin() + n, ", "));
+  return phrases.size() > shown ? fmt::format("{} and {} more", text, phrases.size() - shown)
+                                : text;
+}
+
+TensorFile read_tensor_file(const std::string& path) {
+  std::array<char, 4> start{};
+  {
+    const RegularFile file(path, Exit::checkpoint);
+    if (file.size() >= start.size()) file.read_at(0, start);
+  }
+  // A zip archive starts with "PK" 3 4, or "PK" 5 6 when it is empty. As the length of a
+  // safetensors header that would be above its limit.
+  const std::string_view magic(start.data(), start.size());
+  return magic == "PK\3\4" || magic == "PK\5\6" ? read_npz(path) : read_safetensors(path);
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Tensors that lie in a file: their names, types and shapes are known, their numbers are read when
+// somebody asks. So a file can be renamed, cut and resized without being in memory.
+
+namespace vitruvian {
+
+/// What the numbers are. Half precision in a file (float16, bfloat16) is widened to float32 as it
+/// is read, which loses nothing.
+enum class Dtype { f32, f64 };
+/// Bytes of a number.
+std::size_t width(Dtype dtype);
+
+/// Strings about the file as a whole: what safetensors calls __metadata__.
+using Metadata = std::map<std::string, std::string>;
+
+using Bytes = std::vector<char>;
+
+struct StoredTensor {
+  std::string name;
+  Dtype dtype = Dtype::f32;
+  std::vector<std::size_t> shape;
+  /// The numbers: row-major, little-endian, size() * width(dtype) bytes. Throws (Exit::checkpoint)
+  /// when they cannot be read.
+  std::function<Bytes()> read;
+
+  /// How many numbers it holds.
+  [[nodiscard]] std::size_t size() const;
+  /// The numbers, widened to double.
+  [[nodiscard]] std::vector<double> values() const;
+};
+
+/// The tensors of a file, or what was made of them, sorted by name.
+struct TensorFile {
+  std::string source;  ///< what errors call it: a path
+  Metadata metadata;
+  std::vector<StoredTensor> tensors;
+
+  /// Null when there is none.
+  [[nodiscard]] const StoredTensor* find(std::string_view name) const;
+  /// Throws (Exit::checkpoint) when there is none, naming the nearest.
+  [[nodiscard]] const StoredTensor& at(std::string_view name) const;
+  /// The numbers in all tensors; saturates.
+  [[nodiscard]] std::uint64_t size() const;
+};
+
+/// A tensor whose numbers are given.
+StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vector<double> values,
+                    Dtype dtype = Dtype::f32);
+/// A tensor of zeros.
+StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape);
+
+/// Views of stored tensors: nothing is read before somebody reads the result.
+StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape);
+/// Axis k of the result is axis axes[k] of the tensor.
+StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>& axes);
+/// [begin, end) of the first axis.
+StoredTensor rows(const StoredTensor& tensor, std::size_t begin, std::size_t end);
+/// One after the other along the first axis. All must have the same dtype.
+StoredTensor concatenated(const std::vector<StoredTensor>& parts);
+
+/// "(2, 3)".
+std::string shape_text(const std::vector<std::size_t>& shape);
+/// "'a', 'b', 'c' and 4 more".
+std::string some_of(const std::vector<std::string>& phrases);
+
+/// Opens a file of weights: .npz where it starts as a zip archive, otherwise safetensors.
+TensorFile read_tensor_file(const std::string& path);
+
+}  // namespace vitruvian

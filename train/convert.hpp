@@ -1,0 +1,31 @@
+#pragma once
+
+#include "vit/weights.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+struct ConvertOptions {
+  std::string from;  ///< safetensors or .npz, or a run directory
+  std::string to;    ///< safetensors
+  Scheme scheme = Scheme::timm;
+  WeightsRequest request;
+};
+
+struct Converted {
+  ViTConfig config;
+  Scheme from = Scheme::timm;
+  std::size_t tensors = 0;  ///< that were written
+  std::vector<std::string> notes;
+};
+
+/// Writes weights under another naming scheme (float16 and bfloat16 become float32), one tensor in
+/// memory at a time. The new file carries the config, and mean and std: those of the old file, or
+/// what the project of its scheme normalises by. Throws as open_weights does, and (Exit::failure)
+/// when the new file cannot be written; there is none then.
+Converted convert(const ConvertOptions& options);
+
+}  // namespace vitruvian

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "core/resample.hpp"
+#include "train/options.hpp"
+#include "vit/weights.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+// What a model says of pictures. As in train/trainer.hpp, nothing here knows of `real`.
+
+namespace vitruvian {
+
+struct PredictOptions {
+  std::string weights;  ///< safetensors or .npz, under any naming scheme, or a run directory
+  WeightsRequest request;
+  std::vector<std::string> images;  ///< PNG, JPEG, PGM or PPM
+  std::string labels;               ///< a file of class names, one a line; may be empty
+  std::size_t top = 5;
+  Filter filter = Filter::bilinear;
+  std::vector<double> mean, std;  ///< of pixels in [0, 1]; one for all channels, or one for each.
+                                  ///< Empty: as the file says, or as the scheme's project has it
+  std::uint64_t max_pixels = 100'000'000;
+  std::size_t threads = 0;
+  Precision precision = Precision::float32;
+
+  /// Throws (Exit::usage) for the first setting that cannot be.
+  void validate() const;
+};
+
+struct Guess {
+  std::size_t index = 0;
+  std::string name;  ///< empty where classes have no names
+  double probability = 0;
+};
+
+struct Prediction {
+  std::string image;
+  std::vector<Guess> guesses;  ///< the likeliest first; equal ones by index
+  std::string error;           ///< why there are none: a sentence that names the file
+
+  /// As one line of JSON.
+  [[nodiscard]] std::string to_json() const;
+};
+
+/// Who is told, as it happens.
+struct PredictObserver {
+  std::function<void(const std::string& sentence)> note;
+  std::function<void(const Prediction& prediction)> predicted;
+};
+
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
+#endif
+
+namespace f32 {
+/// Reads the weights, then picture after picture, in their order. Models trained here get a picture
+/// stretched to their size; others torchvision's reference transforms: see Fit. A picture that
+/// cannot be read is a prediction with an error; the others go on. Throws as load_weights and
+/// read_labels do.
+void predict(const PredictOptions& options, const PredictObserver& observer);
+}  // namespace f32
+
+namespace f64 {
+void predict(const PredictOptions& options, const PredictObserver& observer);
+}  // namespace f64
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+inline void predict(const PredictOptions& options, const PredictObserver& observer) {
+  return options.precision == Precision::float32 ? f32::predict(options, observer)
+                                                 : f64::predict(options, observer);
+}
+
+}  // namespace vitruvian
