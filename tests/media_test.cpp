@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace vitruvian {
@@ -25,6 +26,8 @@ const nlohmann::json& golden() {
 }
 
 void write(const std::string& path, const std::string& bytes) {
+  // A new file each time: ext4 takes a file that is written over to the disk at once.
+  std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
