@@ -66,7 +66,10 @@ Code function_of(const std::string& file, std::string_view first_line) {
     return line.starts_with("}") || (!line.starts_with(" ") && line.ends_with("}"));
   });
   if (last == lines.end()) fail("{} has no function '{}'", file, first_line);
-  while (first != lines.begin() && (first - 1)->starts_with("//")) --first;
+  while (first != lines.begin() &&
+         ((first - 1)->starts_with("//") || (first - 1)->starts_with("template"))) {
+    --first;
+  }
   return {file, static_cast<std::size_t>(first - lines.begin()) + 1, {first, last + 1}};
 }
 
