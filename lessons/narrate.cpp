@@ -37,7 +37,7 @@ std::string diagnosis(const Check& c) {
   }
   if (near(ratio, -1)) return "The two have opposite signs: somewhere a minus is wrong.";
   const double factor = std::abs(ratio) > 1 ? ratio : 1 / ratio;
-  if (std::abs(factor) > 1.5 && near(factor, std::round(factor))) {
+  if (std::abs(factor) > 1.5 && std::abs(factor) < 1000 && near(factor, std::round(factor))) {
     return fmt::format("The {} value is {:g} times the {} one.",
                        std::abs(ratio) > 1 ? c.left_name : c.right_name, std::round(factor),
                        std::abs(ratio) > 1 ? c.right_name : c.left_name);

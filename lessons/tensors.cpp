@@ -106,7 +106,10 @@ bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
     c.compared = report.checked;
     c.unit = "derivatives";
     c.passed = report.passed;
-    c.reason = report.problem.empty() ? "" : "The backward pass stopped: " + report.problem;
+    if (!report.problem.empty()) {
+      c.error = INFINITY;
+      c.reason = "It stopped: " + report.problem;
+    }
     if (report.passed && leaf.tensor.size() != 0) {
       const Tensor y = f();
       const Array cotangent = random_cotangent(y);

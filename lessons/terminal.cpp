@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace vitruvian::lessons {
@@ -173,7 +174,7 @@ class Terminal final : public Renderer {
     const std::string values =
         fmt::format("{} {}, {} {}, relative error {}", e.left_name, number_text(e.left),
                     e.right_name, number_text(e.right), error_text(e.error));
-    prose(values, "            ");
+    if (std::isfinite(e.error)) prose(values, "            ");
     if (!e.reason.empty()) prose(e.reason, "            ");
   }
 
