@@ -159,7 +159,7 @@ void lesson(Narrator& say) {
 
 int main(int argc, char** argv) {
   return tell({.number = 2,
-               .teaches = {"div", "square"},
+               .teaches = {"square"},
                .breaks = {{"tiny-step", "takes h = 1e-13, far to the left of the V",
                            "at so small a step the rounding of f, divided by 2h, is "
                            "larger than what "

@@ -101,8 +101,9 @@ class Markdown final : public Renderer {
     head({"symbol", "here", "meaning"});
     for (const Symbols::Row& r : e.rows) row({r.symbol, std::to_string(r.value), r.meaning});
   }
+  // Without the line: it moves with every edit above it, and pages should not.
   void show(const Code& e) {
-    line(fmt::format("[{}, line {}](../../{}#L{})", e.file, e.line, e.file, e.line));
+    line(fmt::format("From [{}](../../{}):", e.file, e.file));
     line("");
     line("```cpp");
     for (const std::string& l : e.lines) line(l);

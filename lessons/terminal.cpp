@@ -101,15 +101,14 @@ class Terminal final : public Renderer {
   }
 
   void show(const Opening& e) {
-    const std::string title = fmt::format("Lesson {}. {}", e.number, e.title);
-    for (const std::string& l : wrapped(title, style_.width)) line(in_colour(bold, l));
+    title(fmt::format("Lesson {}. {}", e.number, e.title));
     verbatim(e.equation, "  ");
     line(fmt::format("  about {} minutes", e.minutes));
   }
 
   void show(const Heading& e) {
+    title(e.text);
     const auto lines = wrapped(glyphs(e.text), style_.width);
-    for (const std::string& l : lines) line(in_colour(bold, l));
     std::string rule;
     for (std::size_t i = 0; i < columns_of(lines.back()); ++i) rule += "─";
     line(rule);
@@ -145,7 +144,7 @@ class Terminal final : public Renderer {
   }
 
   void show(const Code& e) {
-    line(fmt::format("  {}, line {}", e.file, e.line));
+    prose(fmt::format("{}, line {}", e.file, e.line), "  ");
     for (const std::string& l : e.lines) verbatim(l, "  ");
   }
 
@@ -187,9 +186,14 @@ class Terminal final : public Renderer {
     prose(caption, "  ");
   }
 
+  // In bold, in as many lines as it takes.
+  void title(std::string_view text) {
+    for (const std::string& l : wrapped(glyphs(text), style_.width)) line(in_colour(bold, l));
+  }
+
   void show(const Disagreement& e) {
-    line(in_colour(bold, e.row.empty() ? "A common mistake"
-                                       : fmt::format("Where the sources disagree ({})", e.row)));
+    title(e.row.empty() ? "A common mistake"
+                        : fmt::format("Where the sources disagree ({})", e.row));
     prose(e.text, "  ");
   }
 
