@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds the trainer, and trains a Vision Transformer on the built-in digits.
+# Sets up, builds the trainer and the course, and trains a Vision Transformer on the built-in digits.
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -8,8 +8,8 @@ usage() {
 usage: scripts/start.sh [--no-install] [OPTION OF vitruvian train]...
 
 Installs the packages that are missing (it names them first, asks only on a terminal, and uses sudo
-only where it must), builds build/bin/vitruvian and trains a small Vision Transformer on digits that
-the program draws itself. What it writes goes to a new folder under runs/.
+only where it must), builds build/bin/vitruvian and build/bin/lesson, and trains a small Vision
+Transformer on digits that the program draws itself. What it writes goes to a new folder under runs/.
 
   --no-install   do not look at packages; all of them are there
   --help         this text
@@ -33,12 +33,14 @@ while [ $# -gt 0 ]; do
 done
 
 [ $install = no ] || setup_packages
-build default vitruvian
+build default vitruvian lesson
 "$ROOT/build/bin/vitruvian" train --out "$out" ${options[@]+"${options[@]}"}
 
 cat <<NEXT
 
 Try next, in $ROOT:
+  build/bin/lesson 1
+      the course: how all of this works, one equation at a time
   build/bin/vitruvian eval --weights ${out#"$ROOT/"}
       the same model, read back from its file
   build/bin/vitruvian train --help

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vitruvian::lessons {
+
+/// A line of the table of contents.
+struct Entry {
+  int number;
+  std::string name;  ///< "softmax": the file is lessons/09_softmax.cpp
+  std::string title;
+  std::string equation;  ///< in Unicode, on one line
+  int minutes;
+
+  /// "09_softmax"
+  [[nodiscard]] std::string id() const;
+  /// "lessons/09_softmax.cpp", from the root
+  [[nodiscard]] std::string source() const;
+};
+
+struct Part {
+  std::string title;
+  int first;  ///< its first lesson
+};
+
+/// The course in its order; a lesson is there when its source file is.
+const std::vector<Entry>& contents();
+const std::vector<Part>& parts();
+/// The lesson of this number; throws (Exit::usage) when there is none.
+const Entry& entry_of(int number);
+
+}  // namespace vitruvian::lessons

@@ -1,0 +1,250 @@
+#include "lessons/narrate.hpp"
+
+#include "core/error.hpp"
+#include "core/fault.hpp"
+#include "lessons/contents.hpp"
+#include "lessons/options.hpp"
+#include "lessons/source.hpp"
+#include "lessons/stage.hpp"
+#include "lessons/symbols.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+namespace vitruvian::lessons {
+namespace {
+
+double relative_error(double a, double b) {
+  const double scale = std::max(std::abs(a), std::abs(b));
+  return scale == 0 ? 0 : std::abs(a - b) / scale;
+}
+
+// What two numbers that should agree look like, in words: a wrong derivative
+// is often wrong by a sign, by a whole factor, or altogether missing.
+std::string diagnosis(const Check& c) {
+  const double ratio = c.left / c.right;
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-3 * std::abs(y); };
+  if (std::isnan(c.left) || std::isnan(c.right)) return "One of the two is not a number.";
+  if (std::abs(c.left) < 1e-9 * std::abs(c.right)) {
+    return fmt::format("The {} value is zero: something never arrived.", c.left_name);
+  }
+  if (std::abs(c.right) < 1e-9 * std::abs(c.left)) {
+    return fmt::format("The {} value is zero, the {} one is not.", c.right_name, c.left_name);
+  }
+  if (near(ratio, -1)) return "The two have opposite signs: somewhere a minus is wrong.";
+  const double factor = std::abs(ratio) > 1 ? ratio : 1 / ratio;
+  if (std::abs(factor) > 1.5 && std::abs(factor) < 1000 && near(factor, std::round(factor))) {
+    return fmt::format("The {} value is {:g} times the {} one.",
+                       std::abs(ratio) > 1 ? c.left_name : c.right_name, std::round(factor),
+                       std::abs(ratio) > 1 ? c.right_name : c.left_name);
+  }
+  return {};
+}
+
+const Break* break_of(const Lesson& lesson, const std::string& name) {
+  const auto found = std::find_if(lesson.breaks.begin(), lesson.breaks.end(),
+                                  [&](const Break& b) { return b.name == name; });
+  return found == lesson.breaks.end() ? nullptr : &*found;
+}
+
+// "op:kind" or "op:kind:input"
+std::unique_ptr<Fault> fault_of(const std::string& text) {
+  if (text.empty()) return nullptr;
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first + 1);
+  if (first == std::string::npos) fail(Exit::usage, "a fault is op:kind[:input], not '{}'", text);
+  const std::string kind = text.substr(first + 1, second - first - 1);
+  const std::size_t input = second == std::string::npos ? 0 : std::stoul(text.substr(second + 1));
+  const std::map<std::string, Fault::Kind> kinds = {
+      {"flip_sign", Fault::Kind::flip_sign},
+      {"drop_cotangent", Fault::Kind::drop_cotangent},
+      {"skip_accumulation", Fault::Kind::skip_accumulation},
+      {"forget_unbroadcast", Fault::Kind::forget_unbroadcast}};
+  const auto found = kinds.find(kind);
+  if (found == kinds.end()) fail(Exit::usage, "there is no fault of kind '{}'", kind);
+  return std::make_unique<Fault>(text.substr(0, first), found->second, input);
+}
+
+}  // namespace
+
+Narrator::Narrator(const Lesson& lesson, const Options& options)
+    : lesson_(lesson), options_(options) {
+  const Entry& entry = entry_of(lesson.number);
+  stage_ = std::make_unique<Stage>(options, entry.source());
+  tell(Opening{entry.number, entry.id(), entry.title, entry.equation, entry.minutes});
+}
+Narrator::~Narrator() = default;
+
+void Narrator::tell(const Event& event) { stage_->show(event); }
+
+void Narrator::heading(std::string_view text, const std::source_location& where) {
+  stage_->next_piece(where.line());
+  tell(Heading{std::string(text)});
+}
+void Narrator::text(std::string_view words) { tell(Text{std::string(words)}); }
+void Narrator::in_words(std::string_view words) { tell(Words{std::string(words)}); }
+void Narrator::equation(std::string_view tex, std::string_view unicode, std::string_view number) {
+  tell(Equation{std::string(tex), std::string(unicode), std::string(number)});
+}
+
+void Narrator::symbols(const std::vector<Symbols::Row>& rows) {
+  for (const Symbols::Row& row : rows) values_[row.symbol] = row.value;
+  tell(Symbols{rows});
+}
+
+void Narrator::code(std::string_view region) {
+  tell(region_of(entry_of(lesson_.number).source(), region));
+}
+void Narrator::code_of(std::string_view file, std::string_view first_line) {
+  tell(function_of(std::string(file), first_line));
+}
+
+void Narrator::shape(std::string_view name, std::string_view symbols,
+                     std::vector<std::size_t> lengths) {
+  const bool holds = lengths_of(symbols, values_) == lengths;
+  ++checks_;
+  if (!holds) ++failed_;
+  tell(ShapeLine{std::string(name), std::string(symbols), std::move(lengths), holds});
+}
+
+void Narrator::table(std::vector<std::string> columns, std::vector<std::vector<std::string>> rows) {
+  for (const auto& row : rows) {
+    if (row.size() != columns.size()) {
+      fail("a table of {} columns has a row of {}", columns.size(), row.size());
+    }
+  }
+  tell(Table{std::move(columns), std::move(rows)});
+}
+void Narrator::figure(Picture picture) { tell(std::move(picture)); }
+void Narrator::figure(Bars bars) { tell(std::move(bars)); }
+void Narrator::figure(Curves curves) { tell(std::move(curves)); }
+
+bool Narrator::check(std::string_view what, const Value& left, const Value& right,
+                     double tolerance) {
+  Check c{std::string(what), left.name, left.value, right.name, right.value};
+  c.error = relative_error(left.value, right.value);
+  c.tolerance = tolerance;
+  c.passed = c.error <= tolerance;
+  return check(std::move(c));
+}
+
+bool Narrator::differs(std::string_view what, const Value& left, const Value& right,
+                       double at_least) {
+  Check c{std::string(what), left.name, left.value, right.name, right.value};
+  c.error = relative_error(left.value, right.value);
+  c.tolerance = at_least;
+  c.must_differ = true;
+  c.passed = c.error >= at_least;
+  return check(std::move(c));
+}
+
+bool Narrator::check(Check finished) {
+  ++checks_;
+  if (!finished.passed) ++failed_;
+  if (!finished.passed && !finished.must_differ && finished.reason.empty()) {
+    finished.reason = diagnosis(finished);
+  }
+  const bool passed = finished.passed;
+  tell(std::move(finished));
+  return passed;
+}
+
+void Narrator::sources_disagree(std::string_view row, std::string_view text) {
+  tell(Disagreement{std::string(row), std::string(text)});
+}
+void Narrator::pytorch(std::string_view text) { tell(Elsewhere{std::string(text)}); }
+
+void Narrator::question(std::string_view question, std::string_view answer) {
+  if (!stage_->can_ask()) return tell(Question{std::string(question), std::string(answer)});
+  tell(Question{std::string(question), ""});
+  stage_->wait("\n  (think first, then press Enter) ");
+  tell(Question{"", std::string(answer)});
+}
+void Narrator::take_along(std::string_view question) { tell(Question{std::string(question), ""}); }
+
+bool Narrator::broken(std::string_view name) const {
+  if (break_of(lesson_, std::string(name)) == nullptr) {
+    fail("lesson {} asks for a mistake '{}' that is not in its list", lesson_.number, name);
+  }
+  return options_.broken == name;
+}
+std::uint64_t Narrator::seed() const { return options_.seed; }
+
+std::size_t Narrator::close() {
+  const Break* const broken = break_of(lesson_, options_.broken);
+  Closing closing{checks_, failed_, options_.broken, broken == nullptr ? "" : broken->why, {}};
+  for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
+  tell(closing);
+  stage_->flush();
+  return failed_;
+}
+
+namespace {
+
+void describe(const Lesson& lesson) {
+  for (const std::string& op : lesson.teaches) fmt::print("op {}\n", op);
+  for (const Break& b : lesson.breaks) fmt::print("break {}\n", b.name);
+}
+
+// The lesson from its title to its end; returns how many checks failed.
+std::size_t run(const Lesson& lesson, const Options& options,
+                const std::function<void(Narrator&)>& body) {
+  const Break* const broken = break_of(lesson, options.broken);
+  const bool by_fault = options.fault.empty() && broken != nullptr;
+  const auto fault = fault_of(by_fault ? broken->fault : options.fault);
+  Narrator say(lesson, options);
+  try {
+    body(say);
+  } catch (const Error& error) {
+    if (broken != nullptr)
+      fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);
+    throw;
+  }
+  return say.close();
+}
+
+void mark_done(const std::string& file) {
+  if (file.empty()) return;
+  std::ofstream out(file);
+  if (!out) fmt::print(stderr, "progress is not kept: {} cannot be written\n", file);
+}
+
+}  // namespace
+
+int tell(const Lesson& lesson, int argc, char** argv, const std::function<void(Narrator&)>& body) {
+  std::string name = "lesson";
+  try {
+    const Entry& entry = entry_of(lesson.number);
+    name += "_" + entry.id();
+    const Options options = parse_options(argc, argv, lesson);
+    if (options.help) {
+      fmt::print("Lesson {}. {}\n\nusage: {} [FLAG]...\n\n{}", entry.number, entry.title, name,
+                 help_text(lesson));
+      return 0;
+    }
+    if (options.describe) return describe(lesson), 0;
+    const std::size_t failed = run(lesson, options, body);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      fail(Exit::failure, "standard output cannot be written");
+    }
+    if (failed != 0) return static_cast<int>(Exit::failure);
+    if (options.broken.empty() && options.fault.empty()) mark_done(options.done_file);
+    return static_cast<int>(Exit::ok);
+  } catch (const Quit&) {
+    return static_cast<int>(Exit::ok);
+  } catch (const Error& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return static_cast<int>(error.exit());
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return static_cast<int>(Exit::failure);
+  }
+}
+
+}  // namespace vitruvian::lessons

@@ -1,0 +1,247 @@
+// lesson: the runner of the course. It finds a lesson, builds its program when that is missing or
+// older than its source, and becomes it.
+
+#include "core/error.hpp"
+#include "core/nearest.hpp"
+#include "lessons/contents.hpp"
+#include "lessons/progress.hpp"
+#include "lessons/render.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+extern char** environ;
+
+namespace {
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+namespace fs = std::filesystem;
+
+constexpr std::string_view usage =
+    R"(usage: lesson list              what there is, and what you have read
+       lesson N [FLAG]...       lesson N, by its number or name
+       lesson next [FLAG]...    the first that you have not read yet
+       lesson N --help          the flags, and the mistakes that N can make on purpose
+
+  --step         wait for Enter after each piece
+  --break NAME   make a mistake on purpose, and see which check notices
+)";
+
+fs::path source_of(const Entry& entry) { return fs::path(VITRUVIAN_SOURCE_DIR) / entry.source(); }
+bool is_written(const Entry& entry) { return fs::exists(source_of(entry)); }
+
+// The folder of the programs: where this one lies.
+fs::path program_folder() {
+  std::error_code unknown;
+  const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
+  return unknown ? fs::path(VITRUVIAN_BINARY_DIR) / "bin" : self.parent_path();
+}
+
+// --- finding ---------------------------------------------------------------------------------
+
+const Entry& numbered(const std::string& word) {
+  const int number = word.size() > 6 ? -1 : std::stoi(word);
+  const auto& all = contents();
+  if (number < 1 || number > all.back().number) {
+    fail(Exit::usage, "there is no lesson {}: they go from 1 to {}; see lesson list", word,
+         all.back().number);
+  }
+  return entry_of(number);
+}
+
+const Entry& named(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Entry& entry : contents()) {
+    if (word == entry.name || word == entry.id()) return entry;
+    names.push_back(entry.name);
+  }
+  const std::string near = nearest(word, names);
+  fail(Exit::usage, "there is no lesson '{}'; {}", word,
+       near.empty() ? "see lesson list" : fmt::format("did you mean {}?", near));
+}
+
+const Entry& find(const std::string& word) {
+  const bool number =
+      std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const Entry& entry = number && !word.empty() ? numbered(word) : named(word);
+  if (!is_written(entry)) {
+    fail(Exit::usage, "lesson {} ({}) is not written yet; see lesson list", entry.number,
+         entry.title);
+  }
+  return entry;
+}
+
+const Entry* first_unread() {
+  for (const Entry& entry : contents()) {
+    if (is_written(entry) && !is_done(entry)) return &entry;
+  }
+  return nullptr;
+}
+
+// --- listing ---------------------------------------------------------------------------------
+
+template <class OnPart, class OnEntry>
+void for_each_written(const OnPart& on_part, const OnEntry& on_entry) {
+  auto part = parts().begin();
+  bool announced = false;
+  for (const Entry& entry : contents()) {
+    while (part + 1 != parts().end() && (part + 1)->first <= entry.number) {
+      ++part;
+      announced = false;
+    }
+    if (!is_written(entry)) continue;
+    if (!announced) on_part(*part);
+    announced = true;
+    on_entry(entry);
+  }
+}
+
+void list(bool ascii) {
+  std::string text;
+  int written = 0;
+  int done = 0;
+  for_each_written([&](const Part& part) { text += fmt::format("\n{}\n", part.title); },
+                   [&](const Entry& entry) {
+                     ++written;
+                     done += is_done(entry) ? 1 : 0;
+                     text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", entry.number,
+                                         is_done(entry) ? "done" : "", entry.minutes, entry.title,
+                                         "", entry.equation);
+                   });
+  text += fmt::format("\n{} of {} done. ", done, written);
+  const Entry* const next = first_unread();
+  text += next == nullptr ? "You have read them all.\n"
+                          : fmt::format("Next: lesson {}\n", next->number);
+  fmt::print("{}", ascii ? to_ascii(text) : text);
+}
+
+// docs/lessons/README.md
+void list_markdown() {
+  fmt::print(
+      "# The course\n\n"
+      "One program per equation, from a derivative to a trained Vision Transformer. These pages "
+      "are\n"
+      "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
+      "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n");
+  for_each_written(
+      [](const Part& part) {
+        fmt::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n", part.title);
+      },
+      [](const Entry& entry) {
+        std::string equation;  // a bar would end the cell, in code too
+        for (const char c : entry.equation) equation += c == '|' ? "\\|" : std::string(1, c);
+        fmt::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.id(),
+                   equation, entry.minutes);
+      });
+}
+
+// --- building and becoming -------------------------------------------------------------------
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// What cmake says goes to standard error: standard output is the lesson's.
+void build(const std::string& target, const fs::path& folder) {
+  std::vector<std::string> words = {"cmake", "--build", folder.string(), "--target", target};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  pid_t child = 0;
+  const int problem =
+      posix_spawnp(&child, "cmake", &actions, nullptr, pointers(words).data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (problem == ENOENT) {
+    fail("{} has to be built, and cmake is not on this machine: scripts/start.sh installs it",
+         target);
+  }
+  if (problem != 0) fail("cmake cannot be started: {}", std::strerror(problem));
+  int status = 0;
+  while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    fail("{} could not be built: what cmake says is above", target);
+  }
+}
+
+void build_if_needed(const Entry& entry, const fs::path& program) {
+  std::error_code ignored;
+  const bool missing = !fs::exists(program, ignored);
+  if (!missing && fs::last_write_time(program) >= fs::last_write_time(source_of(entry))) return;
+  const std::string target = program.filename().string();
+  fmt::print(stderr, "{} {}: building it, which takes some seconds\n", target,
+             missing ? "is not built yet" : "is older than its source");
+  build(target, program.parent_path().parent_path());
+  if (!fs::exists(program)) fail("{} was built, but is not there", program.string());
+}
+
+[[noreturn]] void become(const Entry& entry, std::vector<std::string> flags) {
+  const fs::path program = program_folder() / ("lesson_" + entry.id());
+  build_if_needed(entry, program);
+  const fs::path done = done_file(entry);
+  std::vector<std::string> words = {program.string()};
+  words.insert(words.end(), flags.begin(), flags.end());
+  if (!done.empty()) {
+    std::error_code told_by_the_lesson;
+    fs::create_directories(done.parent_path(), told_by_the_lesson);
+    words.insert(words.end(), {"--done-file", done.string()});
+  }
+  std::fflush(stdout);
+  execv(program.c_str(), pointers(words).data());
+  fail("{} cannot be run: {}", program.string(), std::strerror(errno));
+}
+
+void run(std::vector<std::string> words) {
+  if (words.empty()) words = {"list"};
+  const std::string command = words.front();
+  const std::vector<std::string> flags(words.begin() + 1, words.end());
+  const auto has = [&](std::string_view flag) {
+    return std::find(flags.begin(), flags.end(), flag) != flags.end();
+  };
+  if (command == "--help" || command == "-h" || command == "help") {
+    fmt::print("{}", usage);
+  } else if (command == "list") {
+    has("--markdown") ? list_markdown() : list(has("--ascii"));
+  } else if (command == "next") {
+    const Entry* const entry = first_unread();
+    if (entry == nullptr) {
+      fmt::print("You have read them all. lesson list shows them.\n");
+    } else {
+      become(*entry, flags);
+    }
+  } else if (command.starts_with("-")) {
+    fail(Exit::usage, "which lesson? Its number comes first: lesson 1 {}", command);
+  } else {
+    become(find(command), flags);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(std::vector<std::string>(argv + 1, argv + argc));
+    return static_cast<int>(Exit::ok);
+  } catch (const Error& error) {
+    fmt::print(stderr, "lesson: {}\n", error.what());
+    return static_cast<int>(error.exit());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "lesson: {}\n", error.what());
+    return static_cast<int>(Exit::failure);
+  }
+}

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/tensor.hpp"
+#include "lessons/narrate.hpp"
+#include "nn/parameter.hpp"
+#include "nn/pass.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What lessons say about tensors: shapes, gradients against differences, one
+// form against another.
+
+namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+
+/// A leaf of a computation and what the lesson calls it.
+struct Leaf {
+  std::string name;
+  Tensor tensor;
+};
+
+/// The leaves of a module, under their names.
+std::vector<Leaf> leaves_of(const std::vector<NamedParameter>& parameters);
+
+/// `Narrator::shape` of a tensor, or of all that a trace kept.
+void shape(Narrator& say, std::string_view name, std::string_view symbols, const Tensor& tensor);
+void shapes(Narrator& say, const Trace& trace);
+
+struct GradientOptions {
+  /// The strict form of `gradcheck`: four points, relative error at most
+  /// 1e-8; else two points and 1e-6.
+  bool strict = false;
+  /// How many entries of each leaf are moved; 0 means all.
+  std::size_t entries = 0;
+};
+
+/// One check a leaf: the tape's derivative of f's result with respect to it
+/// against differences. The numbers shown are of the leaf's largest gradient
+/// entry under a random cotangent (of the worst entry, when they disagree),
+/// the error is the largest of all.
+bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
+                     const std::vector<Leaf>& leaves, const GradientOptions& options = {});
+
+/// Two arrays that should be equal to rounding: |a - b| relative to the
+/// largest |entry|. The numbers shown are where b is largest (where they
+/// differ most, when they disagree).
+bool check_equal(Narrator& say, std::string_view what, std::string_view left_name, const Array& a,
+                 std::string_view right_name, const Array& b, double tolerance = 1e-12);
+/// The wrong form beside the right one.
+bool check_differs(Narrator& say, std::string_view what, std::string_view left_name, const Array& a,
+                   std::string_view right_name, const Array& b, double at_least = 1e-3);
+
+/// The fused form against the composed one: value, and every leaf's gradient
+/// under a random cotangent.
+bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
+                 const std::function<Tensor()>& composed, const std::vector<Leaf>& leaves,
+                 double tolerance = 1e-12);
+
+/// An array's entries for people: "1.20 -0.35 0.00", a row each line when it
+/// is a matrix.
+std::string entries_text(const Array& a, int digits = 3);
+
+}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

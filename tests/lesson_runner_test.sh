@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# The runner of the course, with a stand-in for cmake, in a folder of its own.
+# Usage: lesson_runner_test.sh PROGRAM_FOLDER
+set -u
+real=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "${scratch:?}"' EXIT
+mkdir -p "$scratch/build/bin" "$scratch/tools" "$scratch/state"
+cp "$real/lesson" "$scratch/build/bin"
+export XDG_STATE_HOME="$scratch/state"
+failures=0
+
+fail() {
+  printf 'FAIL %s: %s\n%s\n' "$what" "$1" "$output"
+  failures=$((failures + 1))
+}
+lesson() { # lesson STATUS [ARGUMENT...]
+  what="lesson ${*:2}"
+  output=$(PATH="$scratch/tools:/usr/bin:/bin" "$scratch/build/bin/lesson" "${@:2}" 2>&1 </dev/null)
+  local status=$?
+  [ $status = "$1" ] || fail "ends with $status, expected $1"
+}
+says() { case $output in *"$1"*) ;; *) fail "does not say: $1" ;; esac; }
+cmake_does() {
+  printf '#!/bin/bash\necho "called: cmake $*"\n%s\n' "$1" >"$scratch/tools/cmake"
+  chmod +x "$scratch/tools/cmake"
+}
+real_program() { printf 'cp "%s/$4" "%s/build/bin/$4"' "$real" "$scratch"; }
+
+lesson 0 list
+says "Notation, shapes, broadcasting"
+says "(B, T, D) + (D)"
+says "8 min"
+says "Next: lesson 1"
+lesson 0 --help
+says "usage: lesson list"
+
+lesson 2 0
+lesson 2 99
+says "there is no lesson 99: they go from 1 to 32"
+lesson 2 99999999999999999999
+lesson 2 sofmax
+says "did you mean softmax?"
+lesson 2 ""
+lesson 2 --step
+says "Its number comes first"
+
+if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was built in
+  cmake_does 'exit 7'
+  lesson 1 1
+  says "lesson_01_notation is not built yet: building it"
+  says "called: cmake --build $scratch/build --target lesson_01_notation"
+  says "could not be built"
+
+  cmake_does "$(real_program)"
+  lesson 0 1
+  says "all passed"
+  lesson 0 list
+  says "done"
+  says "Next: lesson 2"
+  lesson 0 next --plain
+  says "Lesson 2."
+  lesson 0 list
+  says "Next: lesson 3"
+
+  lesson 1 softmax --break double-softmax
+  says "softmax twice"
+  lesson 2 9 --brek x
+  says "did you mean --break?"
+  lesson 0 9 --json
+  case $output in *$'\n''lesson_09'*) fail "mixes its own words into the JSON" ;; esac
+
+  touch -d '2001-01-01' "$scratch/build/bin/lesson_01_notation"
+  lesson 0 1
+  says "lesson_01_notation is older than its source"
+
+  touch "$scratch/no-folder"
+  XDG_STATE_HOME="$scratch/no-folder" lesson 0 1
+  says "progress is not kept"
+
+  # With somebody at the terminal: questions wait, pieces wait, q leaves without a mark.
+  if script --version 2>/dev/null | grep -q util-linux; then
+    what="lesson 9 --step"
+    rm -f "$scratch/state/vitruvian/lessons/09_softmax"
+    output=$(printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR= script -qec \
+      "$scratch/build/bin/lesson 9 --step" /dev/null)
+    says "[Enter] next  [b]ack  [s]ource  [q]uit"
+    says "lessons/09_softmax.cpp, lines"
+    says $'\x1b['
+    case $output in *"all passed"*) fail "does not stop at q" ;; esac
+    [ ! -e "$scratch/state/vitruvian/lessons/09_softmax" ] || fail "counts as read after q"
+    output=$(printf '\n' | NO_COLOR=1 TERM=xterm script -qec "$scratch/build/bin/lesson 9" /dev/null)
+    says "think first"
+    says "ln 10 = 2.30"
+    case $output in *$'\x1b['*) fail "colour in spite of NO_COLOR" ;; esac
+    output=$(TERM=dumb script -qec "$scratch/build/bin/lesson 9 --no-input" /dev/null </dev/null)
+    says "all passed"
+    case $output in *$'\x1b['* | *"think first"*) fail "colour, or a wait, on a dumb terminal" ;; esac
+  fi
+
+  rm "$scratch/tools/cmake" "$scratch/build/bin/lesson_01_notation"
+  what="no cmake"
+  output=$(PATH="$scratch/tools" "$scratch/build/bin/lesson" 1 2>&1 </dev/null)
+  [ $? = 1 ] || fail "wrong status"
+  says "cmake is not on this machine: scripts/start.sh installs it"
+fi
+
+[ $failures = 0 ] || exit 1
+echo "the runner did what it should"
