@@ -98,6 +98,11 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
       ->capture_default_str()
       ->group(run_group);
   add_machine_flags(command, options);
+  command
+      .add_flag("--profile", options.profile,
+                "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
+                "and by module; the run goes on, with the results that it has without")
+      ->group(run_group);
 
   const std::string model_group = "The model (defaults depend on the data set)";
   add_count(command, "--patch-size", flags->P, "P, the side of a patch")->group(model_group);

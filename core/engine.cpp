@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/profile.hpp"
 #include "core/tensor.hpp"
 
 #include <algorithm>
@@ -70,6 +71,15 @@ void check_returned(const Node& node, const Cotangents& gs) {
   }
 }
 
+// What the node's rule makes of g, and the time that it takes where somebody wants to know.
+Cotangents apply_rule(const Node& node, Array& g) {
+  Profile::mark("tape");
+  Cotangents gs = node.vjp(node, g);
+  if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path);
+  check_returned(node, gs);
+  return gs;
+}
+
 using Consumers = std::unordered_map<const Node*, std::size_t>;
 
 // For every node that `root` depends on: how many of its uses lie between it and the root.
@@ -119,8 +129,7 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
     Array g = entry ? std::move(entry.mapped()) : zeros(node->value.shape());
     visit(*node, g);
     if (!node->vjp) continue;
-    Cotangents gs = node->vjp(*node, g);
-    check_returned(*node, gs);
+    Cotangents gs = apply_rule(*node, g);
     for (std::size_t i = 0; i < gs.size(); ++i) {
       if (!node->needs(i)) continue;
       const std::shared_ptr<Node>& input = node->inputs[i].node;
@@ -136,6 +145,7 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
       node->inputs.clear();
     }
   }
+  Profile::mark("tape");
 }
 
 void accumulate_on_leaves(const Tensor& y, const std::optional<Array>& seed, bool retain_graph) {
@@ -155,6 +165,9 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
   Tensor result(std::move(value));
   Node& node = result.node();
   node.op = op;
+  if (Profile* const profile = Profile::active()) {
+    profile->recorded(op, *node.path, node.value.size() * sizeof(real));
+  }
   const auto wants = [](const Tensor& x) { return x && x.requires_grad(); };
   if (NoGrad::active() || std::none_of(inputs.begin(), inputs.end(), wants)) return result;
   node.requires_grad = true;

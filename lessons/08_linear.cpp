@@ -135,6 +135,7 @@ void lesson(Narrator& say) {
       "the trainer runs. Here it is, and here is the proof that it is the "
       "same function:");
   say.code_of("core/ops/linear.cpp", "Tensor linear(");
+  say.code_of("core/ops/linear.cpp", "Cotangents linear_vjp(");
   check_twins(
       say, [&] { return layer(x); }, [&] { return composed::linear(x, W, b); }, leaves);
 

@@ -38,7 +38,8 @@ struct TrainOptions {
 
   std::size_t threads = 0;  ///< 0 means one for each processor
   Precision precision = Precision::float32;
-  std::string out;  ///< the run directory
+  std::string out;       ///< the run directory
+  bool profile = false;  ///< tell the observer where the time of one early step goes
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;

@@ -117,6 +117,12 @@ void Progress::stepped(const StepReport& step) {
   last_ = now;
 }
 
+void Progress::profiled(const ProfileReport& profile) {
+  clear_bar();
+  fmt::print(out_, "{}\n", profile.to_text());
+  std::fflush(out_);
+}
+
 std::string Progress::line(const EpochReport& e) {
   return fmt::format(
       "epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",

@@ -18,6 +18,7 @@ class Progress : public Observer {
 
   void started(const RunStart& start) override;
   void stepped(const StepReport& step) override;
+  void profiled(const ProfileReport& profile) override;
   void finished_epoch(const EpochReport& epoch) override;
 
   /// The two texts, for whoever wants to test or print them otherwise.

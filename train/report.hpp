@@ -1,5 +1,7 @@
 #pragma once
 
+#include "train/profile_report.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,6 +59,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void started(const RunStart& /*start*/) {}
   virtual void stepped(const StepReport& /*step*/) {}
+  virtual void profiled(const ProfileReport& /*profile*/) {}
   virtual void finished_epoch(const EpochReport& /*epoch*/) {}
 };
 

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
+#include "core/profile.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -61,6 +62,7 @@ StepResult compute_gradients(const VisionTransformer& model,
     const Tensor logits = model(part.images, {.rng = &part.rng});
     const Tensor loss = cross_entropy(logits, part.labels, label_smoothing);
     reducer.add(i, grad(loss, parameters, scalar(static_cast<real>(weight))));
+    Profile::mark("sum of gradients");
     results[i] = {weight * static_cast<double>(loss.item()),
                   count_correct(logits.value(), part.labels)};
   };

@@ -4,9 +4,11 @@
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
+#include "core/profile.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/dataset.hpp"
 #include "nn/optim.hpp"
+#include "train/profiled.hpp"
 #include "train/run_directory.hpp"
 #include "train/step.hpp"
 #include "train/weights.hpp"
@@ -130,7 +132,9 @@ class Run {
     EpochReport report;
     std::size_t seen = 0;
     for (const auto indices : batches(order, options_.batch_size)) {
-      const StepReport step = this->step(epoch, indices);
+      const StepReport step = options_.profile && step_ == profiled_step()
+                                  ? profiled(epoch, indices)
+                                  : this->step(epoch, indices);
       seen += indices.size();
       report.train_loss += step.loss * static_cast<double>(indices.size());
       report.grad_norm += step.grad_norm;
@@ -163,6 +167,19 @@ class Run {
     return options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity();
   }
 
+  // The fourth, if there are so many: by then memory has been taken and branches are known.
+  [[nodiscard]] std::size_t profiled_step() const { return std::min<std::size_t>(3, steps_ - 1); }
+
+  StepReport profiled(std::size_t epoch, std::span<const std::size_t> indices) {
+    StepReport step;
+    ProfileReport profile = vitruvian::profiled([&] { step = this->step(epoch, indices); });
+    profile.step = step.step;
+    profile.images = indices.size();
+    profile.micro_batches = cut(options_, indices).size();
+    observer_.profiled(profile);
+    return step;
+  }
+
   StepReport step(std::size_t epoch, std::span<const std::size_t> indices) {
     const auto begin = Clock::now();
     const double lr = options_.lr * cosine_schedule(step_, steps_, warmup_);
@@ -173,6 +190,7 @@ class Run {
         parts[i] = micro_batch(data_.train, images[i], rng_.fork("dropout", {step_, i}));
       }
     });
+    Profile::mark("images");
     const StepResult result = compute_gradients(model_, parts, options_.label_smoothing);
     const double norm = clip_grad_norm(optimizer_.parameters(), clip());
     if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
@@ -181,7 +199,9 @@ class Run {
            "lr {:.2e}); a smaller --lr or a longer --warmup helps",
            result.loss, norm, step_ + 1, steps_, epoch, lr);
     }
+    Profile::mark("clipping");
     optimizer_.step(lr);
+    Profile::mark("AdamW");
     correct_ += result.correct;
     ++step_;
     stepping_seconds_ += seconds_since(begin);

@@ -3,6 +3,7 @@
 #include "core/kernels/table.hpp"
 #include "core/kernels/workspace.hpp"
 #include "core/parallel.hpp"
+#include "core/profile.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,11 @@ struct ForAttention;
 // Products, softmax and their backward: chunks of about a million multiplications.
 std::size_t chunk_heads(const AttentionShape& s) {
   return std::max<std::size_t>(1, 1'000'000 / std::max<std::size_t>(1, s.T * s.S * (s.E + s.F)));
+}
+
+// Multiplications and additions of the two products; the backward has four of the same size.
+std::uint64_t flops(const AttentionShape& s) {
+  return 2 * std::uint64_t{s.B} * s.h * s.T * s.S * (s.E + s.F);
 }
 
 template <class T>
@@ -65,6 +71,7 @@ void attention(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Head
   const Table<T>& bodies = table<T>();
   const DropoutRule<T> rule = dropout_rule<T>(p, key);
   const std::size_t area = s.T * s.S;
+  Profile::count_flops(flops(s));
   parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
     T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
     for (std::size_t head = begin; head < end; ++head) {
@@ -85,6 +92,7 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
   const Table<T>& bodies = table<T>();
   const DropoutRule<T> rule = dropout_rule<T>(p, key);
   const std::size_t area = s.T * s.S;
+  Profile::count_flops(2 * flops(s));
   parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
     T* const scratch = workspace<T, ForAttention>(2 * area + bodies.product_workspace);
     for (std::size_t head = begin; head < end; ++head) {

@@ -6,10 +6,12 @@
 #include "core/kernels/table.hpp"
 #include "core/kernels/workspace.hpp"
 #include "core/parallel.hpp"
+#include "core/profile.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 
 namespace vitruvian::kernels {
@@ -125,6 +127,7 @@ void add_lanes(const Gemm<T>& g, const T* lanes, std::size_t count) {
 template <class T>
 void gemm(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0 || g.k == 0) return scale(g);
+  Profile::count_flops(2 * std::uint64_t{g.m} * g.n * g.k);
   const Cut c = cut(g.m, g.n, g.k);
   const std::size_t across = parts(g.n, c.columns);
   const std::size_t blocks = parts(g.m, c.rows) * across;
@@ -164,6 +167,7 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
     for (std::size_t i = 0; i < batch; ++i) gemm(at(i));
     return;
   }
+  Profile::count_flops(2 * std::uint64_t{batch} * work);
   const std::size_t chunk = std::max<std::size_t>(1, small / std::max<std::size_t>(1, work));
   parallel_for(batch, chunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) multiply(at(i));
