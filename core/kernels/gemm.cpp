@@ -54,6 +54,10 @@ void scale(const Gemm<T>& g) {
   }
 }
 
+// oneDNN copies A whole before it multiplies: with so few columns the copy is a tenth of the work,
+// and our own product, which then copies nothing of A, is faster.
+constexpr std::size_t narrow = 64;
+
 // One block on this thread.
 template <class T>
 void multiply(const Gemm<T>& g) {
@@ -62,7 +66,7 @@ void multiply(const Gemm<T>& g) {
   const GemmBackend backend = gemm_backend();
   if (backend == GemmBackend::cblas) return cblas_product(g);
   if constexpr (std::is_same_v<T, float>) {
-    if (backend == GemmBackend::onednn) return onednn_product(g);
+    if (backend == GemmBackend::onednn && g.n > narrow) return onednn_product(g);
   }
   const Table<T>& bodies = table<T>();
   bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));

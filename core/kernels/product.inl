@@ -176,10 +176,11 @@ void multiply_panel(Factors<T> f, bool packed_a, T alpha, T beta, T* c, std::siz
 template <class T>
 void product(const Gemm<T>& g, T* workspace) {
   using S = Tile<T>;
-  // Packing pays when it is read often: A by many panels of B, B by many rows of A. Small products
-  // (the heads of attention) read their factors where they lie, if those lie in rows of whole
-  // vectors.
-  const bool pack_a = g.n > 2 * S::columns;
+  // Packing pays when it is read often, A by many panels of B and B by many rows of A, or where
+  // rows lie a page apart, so that they would fight for the same lines of the cache. Otherwise
+  // factors are read where they lie, B if it lies in rows of whole vectors.
+  const bool page_apart = !g.trans_a && g.lda * sizeof(T) % 4096 == 0;
+  const bool pack_a = g.n > S::block_n || page_apart;
   const bool pack_b = g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
   T* const packed_a = workspace;
   T* const packed_b = workspace + S::block_m * S::block_k;
