@@ -10,9 +10,26 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace vitruvian {
 namespace {
+
+// "0.5" or "0.485,0.456,0.406".
+std::vector<double> numbers(const char* flag, const std::string& text) {
+  std::vector<double> values;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(part, value)) {
+      fail(Exit::usage, "{}: '{}' is not a number", flag, part);
+    }
+    values.push_back(value);
+  }
+  return values;
+}
 
 void print(const Prediction& prediction) {
   fmt::print("{}\n", prediction.image);
@@ -51,6 +68,7 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   struct Flags {
     PredictOptions options;
     WeightsFlags weights;
+    std::string mean, std;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
@@ -72,13 +90,11 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
                                                                 {"bicubic", Filter::bicubic}})
               .description(""))
       ->default_str("bilinear");
-  for (auto [name, values] : {std::pair{"--mean", &options.mean}, {"--std", &options.std}}) {
+  for (auto [name, text] : {std::pair{"--mean", &flags->mean}, {"--std", &flags->std}}) {
     command
-        .add_option(name, *values,
+        .add_option(name, *text,
                     "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or as\n"
                     "the names' project has it")
-        ->delimiter(',')
-        ->expected(1)
         ->type_name("X[,X,X]");
   }
   add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more")
@@ -88,6 +104,8 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   command.callback([flags, &chosen] {
     chosen = [flags] {
       flags->options.request = request_of(flags->weights);
+      flags->options.mean = numbers("--mean", flags->mean);
+      flags->options.std = numbers("--std", flags->std);
       run(flags->options, flags->json);
     };
   });

@@ -71,7 +71,11 @@ void decode_png(const Source& source, RowSink& sink) {
   int depth = 0;
   int interlace = 0;
   reader.run([&](png_structp png, png_infop info) {
-    png_set_user_limits(png, 0x7fffffff, 0x7fffffff);  // ours say more: see check_size
+    // Ours say more: see check_size.
+    png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
+    // Chunks that say nothing of pixels (texts, profiles) are skipped: libpng would make room for
+    // as many bytes as they promise.
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png, info);
     png_get_IHDR(png, info, &width, &height, &depth, &type, &interlace, nullptr, nullptr);
   });

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Files for tests of readers, byte by byte, so that each can be wrong in one place.
+
+namespace vitruvian {
+
+inline std::string little(std::uint64_t n, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(n >> 8 * i & 0xFFU));
+  return text;
+}
+
+inline std::string deflated(const std::string& bytes) {
+  std::string out(bytes.size() + 100, '\0');
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+struct Member {
+  std::string name, content;
+  bool packed = false;
+  std::uint64_t promised = 0;  // the size that the archive states, where it is another
+  unsigned method = 8;         // of a packed one
+};
+
+inline std::string zip(const std::vector<Member>& members) {
+  std::string file;
+  std::string directory;
+  for (const Member& m : members) {
+    const std::string data = m.packed ? deflated(m.content) : m.content;
+    const std::uint64_t size = m.promised != 0 ? m.promised : m.content.size();
+    const auto crc = crc32(0, reinterpret_cast<const Bytef*>(m.content.data()),
+                           static_cast<uInt>(m.content.size()));
+    const std::string common = little(20, 2) + little(0, 2) + little(m.packed ? m.method : 0, 2) +
+                               little(0, 4) + little(crc, 4) + little(data.size(), 4) +
+                               little(size, 4) + little(m.name.size(), 2) + little(0, 2);
+    directory +=
+        "PK\1\2" + little(20, 2) + common + little(0, 10) + little(file.size(), 4) + m.name;
+    file += "PK\3\4" + common + m.name + data;
+  }
+  return file + directory + "PK\5\6" + little(0, 4) + little(members.size(), 2) +
+         little(members.size(), 2) + little(directory.size(), 4) + little(file.size(), 4) +
+         little(0, 2);
+}
+
+inline std::string npy(const std::string& dictionary, const std::string& data) {
+  return "\x93NUMPY" + std::string("\1\0", 2) + little(dictionary.size(), 2) + dictionary + data;
+}
+
+}  // namespace vitruvian
