@@ -57,11 +57,12 @@ class Reader {
     char text[JMSG_LENGTH_MAX] = {};
     jpeg->err->format_message(jpeg, text);
     const bool memory = jpeg->err->msg_code == JERR_NO_BACKING_STORE;
-    std::snprintf(
-        self.message_, sizeof self.message_, "%s",
-        memory ? "a progressive JPEG that takes too much memory; --max-pixels raises the limit"
-               : text);
-    if (!memory) std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: %.100s", text);
+    if (memory) {
+      std::snprintf(self.message_, sizeof self.message_,
+                    "a progressive JPEG that takes too much memory; --max-pixels raises the limit");
+    } else {
+      std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: %.100s", text);
+    }
     std::longjmp(self.jump_, 1);
   }
   [[noreturn]] static void on_error(j_common_ptr jpeg) { stop(jpeg); }

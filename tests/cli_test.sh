@@ -120,6 +120,9 @@ for n in 1 2 3 4; do
   expect 0 "" train --micro-batch 3 --dropout 0.1 --threads "$n" --out "micro$n" "${small[@]}"
   check "micro-batches on $n threads" cmp micro1/model.safetensors "micro$n/model.safetensors"
 done
+expect 0 "" train --profile --out profiled "${small[@]}"
+check "a profile names ops, modules and totals" sh -c 'grep -q "^layer_norm " out && grep -q "^blocks.0.mlp.fc1 .* [1-9][0-9.]*$" out && grep -q "^the step " out'
+check "a profile changes no byte of the weights" cmp run/model.safetensors profiled/model.safetensors
 expect 0 "" train --precision double --out double "${small[@]}"
 expect 0 "" eval --weights double --test-size 20
 cp run/model.safetensors first.safetensors

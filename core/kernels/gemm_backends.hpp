@@ -6,6 +6,10 @@
 
 namespace vitruvian::kernels {
 
+/// The threads are ours: a library that started its own in each of them would fight us. Called
+/// before every product; costs something in a thread's first.
+void keep_libraries_on_this_thread();
+
 bool has_onednn();
 void onednn_product(const Gemm<float>& g);
 std::string onednn_description();

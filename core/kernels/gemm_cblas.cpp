@@ -27,15 +27,6 @@ template <class Function>
 Function find(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
 }
-
-// The threads are ours: a BLAS with its own would fight them.
-void use_one_thread() {
-  static const bool done = [] {
-    if (const auto set = find<void (*)(int)>("openblas_set_num_threads")) set(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
 #endif
 
 int narrow(std::size_t n) {
@@ -47,9 +38,7 @@ int narrow(std::size_t n) {
 
 template <class T>
 void multiply(const Gemm<T>& g) {
-#if VITRUVIAN_HAS_CBLAS
-  use_one_thread();
-#endif
+  keep_libraries_on_this_thread();
   if (g.beta == T{0}) {  // 0 * NaN would stay
     for (std::size_t i = 0; i < g.m; ++i) {
       for (std::size_t j = 0; j < g.n; ++j) g.c[i * g.ldc + j] = 0;

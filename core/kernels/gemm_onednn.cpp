@@ -2,7 +2,6 @@
 #include "core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_ONEDNN
-#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
@@ -10,25 +9,10 @@ namespace vitruvian::kernels {
 
 #if VITRUVIAN_HAS_ONEDNN
 
-namespace {
-
-// oneDNN would start an OpenMP team in each of our threads.
-void stay_on_this_thread() {
-  thread_local const bool done = [] {
-    using SetThreads = void (*)(int);
-    const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-    if (set) set(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-}  // namespace
-
 bool has_onednn() { return true; }
 
 void onednn_product(const Gemm<float>& g) {
-  stay_on_this_thread();
+  keep_libraries_on_this_thread();
   const auto size = [](std::size_t n) { return static_cast<dnnl_dim_t>(n); };
   const dnnl_status_t status =
       dnnl_sgemm(g.trans_a ? 'T' : 'N', g.trans_b ? 'T' : 'N', size(g.m), size(g.n), size(g.k),
