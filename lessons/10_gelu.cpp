@@ -119,9 +119,10 @@ void lesson(Narrator& say) {
   }
   say.sources_disagree(
       "B 9",
-      "There are two GELUs in use. The original ViT code, and one of our sources, "
-      "take an approximation with tanh from the days when erf was slow; the others "
-      "are exact. They never differ by more than 0.00047, but weights trained with "
+      "There are two GELUs in use. The original ViT code, and the code behind one of "
+      "our sources, take an approximation with tanh from the days when erf was slow; "
+      "two other sources are exact. They never differ by more than 0.00047, but weights trained "
+      "with "
       "one are meant for that one. Here the exact form is the rule.");
   say.code_of("core/composed.cpp", "Tensor gelu_tanh(");
   const Tensor t(scalar(2.699));

@@ -81,8 +81,8 @@ Narrator::~Narrator() = default;
 
 void Narrator::tell(const Event& event) { stage_->show(event); }
 
-void Narrator::heading(std::string_view text, const std::source_location& where) {
-  stage_->next_piece(where.line());
+void Narrator::heading(std::string_view text, std::size_t line) {
+  stage_->next_piece(line);
   tell(Heading{std::string(text)});
 }
 void Narrator::text(std::string_view words) { tell(Text{std::string(words)}); }
@@ -207,10 +207,14 @@ std::size_t run(const Lesson& lesson, const Options& options,
   return say.close();
 }
 
-void mark_done(const std::string& file) {
-  if (file.empty()) return;
-  std::ofstream out(file);
-  if (!out) fmt::print(stderr, "progress is not kept: {} cannot be written\n", file);
+// For whoever came here through the runner: the lesson counts as read.
+void mark_done(const Options& options) {
+  if (options.done_file.empty()) return;
+  const std::ofstream out(options.done_file);
+  if (!out) {
+    fmt::print(stderr, "progress is not kept: {} cannot be written\n", options.done_file);
+  }
+  if (!options.json && !options.markdown) fmt::print("On: lesson next\n");
 }
 
 }  // namespace
@@ -232,7 +236,7 @@ int tell(const Lesson& lesson, int argc, char** argv, const std::function<void(N
       fail(Exit::failure, "standard output cannot be written");
     }
     if (failed != 0) return static_cast<int>(Exit::failure);
-    if (options.broken.empty() && options.fault.empty()) mark_done(options.done_file);
+    if (options.broken.empty() && options.fault.empty()) mark_done(options);
     return static_cast<int>(Exit::ok);
   } catch (const Quit&) {
     return static_cast<int>(Exit::ok);

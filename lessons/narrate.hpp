@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,8 @@ class Narrator {
   Narrator& operator=(const Narrator&) = delete;
 
   /// Starts a piece; with --step, the one before it waits for Enter first.
-  void heading(std::string_view text,
-               const std::source_location& where = std::source_location::current());
+  /// (`line` is the caller's; clang 14 does not know std::source_location yet.)
+  void heading(std::string_view text, std::size_t line = __builtin_LINE());
   void text(std::string_view words);
   template <class... Args>
   requires(sizeof...(Args) > 0) void text(fmt::format_string<Args...> words, Args&&... args) {
