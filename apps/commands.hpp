@@ -15,6 +15,7 @@ namespace vitruvian {
 void add_train(CLI::App& app, std::function<void()>& chosen);
 void add_eval(CLI::App& app, std::function<void()>& chosen);
 void add_models(CLI::App& app, std::function<void()>& chosen);
+void add_trace(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 
 /// A flag that takes a whole number, not a negative one (which CLI11 would wrap around).

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   add_train(app, command);
   add_eval(app, command);
   add_models(app, command);
+  add_trace(app, command);
   return run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

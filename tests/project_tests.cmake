@@ -11,6 +11,8 @@ vitruvian_project_test(layering_self_test
   ${CMAKE_COMMAND} -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/layering
   -P ${CMAKE_CURRENT_SOURCE_DIR}/layering_self_test.cmake)
 vitruvian_project_test(scripts bash ${CMAKE_CURRENT_SOURCE_DIR}/scripts_test.sh)
+vitruvian_project_test(requirements
+  bash ${CMAKE_CURRENT_SOURCE_DIR}/requirements_test.sh ${PROJECT_SOURCE_DIR})
 
 # A sanitizer's flags are not part of the package: its libraries cannot be linked without them.
 if(VITRUVIAN_INSTALL AND NOT VITRUVIAN_SANITIZE)

@@ -19,7 +19,7 @@ TrainedModel load_weights(const std::string& path) {
     fail(Exit::checkpoint, "{}: holds {} numbers, but a model of its config has {}", path, stored,
          config.parameters());
   }
-  VisionTransformer model(config, Rng(0));
+  VisionTransformer model = undrawn(config);
   load(model, file.content);
   return {std::move(model), std::move(data)};
 }

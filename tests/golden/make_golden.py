@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and a tiny Vision Transformer. The C++ tests read the JSON files and never run this.
+optimizers, and Vision Transformers. The C++ tests read the JSON files and never run this.
 
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
@@ -21,7 +21,17 @@ import golden_layers
 import golden_modules
 import golden_ops
 import golden_optimizers
+import golden_torchvision
+import golden_training
 import golden_vit
+
+
+def documents():
+    """The name and the text of every file."""
+    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_training,
+                   golden_vit):
+        yield module.__name__.removeprefix("golden_"), module.make()
+    yield from golden_torchvision.make().items()
 
 
 def main():
@@ -37,9 +47,8 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_vit):
-        path = folder / (module.__name__.removeprefix("golden_") + ".json")
-        text = module.make()
+    for name, text in documents():
+        path = folder / f"{name}.json"
         if not check:
             path.write_text(text)
             print(f"{path.name}: {len(text):,} bytes")
