@@ -17,6 +17,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen);
 void add_models(CLI::App& app, std::function<void()>& chosen);
 void add_predict(CLI::App& app, std::function<void()>& chosen);
 void add_convert(CLI::App& app, std::function<void()>& chosen);
+void add_trace(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 
 /// A flag that takes a whole number, not a negative one (which CLI11 would wrap around).

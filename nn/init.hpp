@@ -12,6 +12,19 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace init {
 
+/// While it lives, this thread's initialisers leave every tensor as it is: for whoever replaces all
+/// values anyway, by a clone's, a file's, or other initial ones. Drawing takes longer than reading.
+class Off {
+ public:
+  Off();
+  ~Off();
+  Off(const Off&) = delete;
+  Off& operator=(const Off&) = delete;
+
+ private:
+  bool previous_;
+};
+
 /// How many inputs an output sees, and how many outputs an input reaches.
 struct Fans {
   std::size_t in = 0;

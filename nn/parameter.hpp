@@ -2,6 +2,7 @@
 
 #include "core/rng.hpp"
 #include "core/tensor.hpp"
+#include "nn/init.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -121,6 +122,7 @@ void copy_parameters(const Module& from, const Module& to) {
 template <class Module>
 Module clone(const Module& module) {
   Module copy = [&module] {
+    const init::Off values_come_later;
     if constexpr (requires { module.config; }) {
       return Module(module.config, Rng(0));
     } else {

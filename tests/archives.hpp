@@ -13,7 +13,9 @@ namespace vitruvian {
 
 inline std::string little(std::uint64_t n, std::size_t bytes) {
   std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(n >> 8 * i & 0xFFU));
+  for (std::size_t i = 0; i < bytes; ++i) {
+    text.push_back(i < sizeof n ? static_cast<char>(n >> 8 * i & 0xFFU) : '\0');
+  }
   return text;
 }
 

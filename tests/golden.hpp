@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -33,9 +35,40 @@ inline double number(const Json& x) {
                     : -std::numeric_limits<double>::infinity();
 }
 
+/// The bytes of a base64 text.
+inline std::string decoded(const std::string& text) {
+  static const std::string digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int pending = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digits.find(c));
+    pending += 6;
+    if (pending >= 8) bytes.push_back(static_cast<char>(bits >> (pending -= 8) & 0xff));
+  }
+  return bytes;
+}
+
+/// Little-endian numbers of type T in base64.
+template <class T>
+std::vector<double> unpacked(const std::string& text) {
+  const std::string bytes = decoded(text);
+  std::vector<T> numbers(bytes.size() / sizeof(T));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(T));
+  return {numbers.begin(), numbers.end()};
+}
+
 inline Array tensor(const Json& x) {
   std::vector<double> values;
-  for (const Json& v : x.at("values")) values.push_back(number(v));
+  if (x.contains("f32")) {
+    values = unpacked<float>(x.at("f32").get<std::string>());
+  } else if (x.contains("f64")) {
+    values = unpacked<double>(x.at("f64").get<std::string>());
+  } else {
+    for (const Json& v : x.at("values")) values.push_back(number(v));
+  }
   const auto lengths = x.at("shape").get<std::vector<std::size_t>>();
   return array(Shape(lengths.begin(), lengths.end()), values);
 }

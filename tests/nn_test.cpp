@@ -167,6 +167,26 @@ TEST_CASE("initialisers have the moments and bounds of their distributions") {
   CHECK(moments(x).high == 2.5);
 }
 
+TEST_CASE("initialisers can be switched off for values that come later, on this thread alone") {
+  const Tensor x(full({3, 5}, real(7)));
+  {
+    const init::Off off;
+    init::normal(x, Rng(1), 1);
+    { const init::Off again; }
+    init::constant(x, 2);
+    CHECK(moments(x).low == 7);
+    CHECK(same(Linear(4, 4, Rng(1)).weight.value(), zeros({4, 4})));
+  }
+  init::constant(x, 2);
+  CHECK(moments(x).high == 2);
+  // Whoever draws, the numbers are a function of their place: those of a whole and of a piece.
+  Tensor large(zeros({40'000}));
+  Tensor small(zeros({20'001}));
+  init::normal(large, Rng(3), 1);
+  init::normal(small, Rng(3), 1);
+  CHECK(std::equal(small.value().begin(), small.value().end(), large.value().begin()));
+}
+
 TEST_CASE("bounds of the uniform initialisers are those of requirements C3") {
   // With enough draws the largest comes within a hundredth of the bound.
   const auto bound = [](const Tensor& x) { return moments(x).high; };

@@ -15,6 +15,8 @@ if(TARGET lesson)
   vitruvian_project_test(lesson_pages bash ${PROJECT_SOURCE_DIR}/scripts/make_pages.sh
                          --check $<TARGET_FILE_DIR:lesson>)
 endif()
+vitruvian_project_test(requirements
+  bash ${CMAKE_CURRENT_SOURCE_DIR}/requirements_test.sh ${PROJECT_SOURCE_DIR})
 
 # A sanitizer's flags are not part of the package: its libraries cannot be linked without them.
 if(VITRUVIAN_INSTALL AND NOT VITRUVIAN_SANITIZE)

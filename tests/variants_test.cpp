@@ -74,6 +74,18 @@ TEST_CASE("the parts of C1: embeddings, a block, the backbone without its head")
   CHECK(parts("vit_h_14") == Parts{1'084'160, 19'677'440, 630'764'800});
 }
 
+TEST_CASE(
+    "the sizes that the blog post works out: 256 patches of 768 numbers, and CIFAR's 65 x 128") {
+  const ViTConfig base = with_image_size(variant("vit_b_16").config, 256);
+  CHECK(base.N() == 256);
+  CHECK(base.patch_length() == 768);
+  const ViTConfig& cifar = variant("cifar").config;
+  CHECK(cifar.N() == 64);
+  CHECK(cifar.patch_length() == 48);
+  CHECK(cifar.T() == 65);
+  CHECK(cifar.D == 128);
+}
+
 TEST_CASE("the registry holds what Table 1 prints, and every model is valid") {
   for (const Variant& v : variants()) {
     CAPTURE(v.name);

@@ -23,7 +23,7 @@ TrainedModel load_weights(const std::string& path, const WeightsRequest& request
          config.parameters());
   }
   check_fits_in_memory(config, config.forward_bytes(1, sizeof(real)), "to run");
-  VisionTransformer model(config, Rng(0));
+  VisionTransformer model = undrawn(config);
   load(model, weights.tensors);
   return {std::move(model), std::move(data), name_of(weights.scheme), std::move(weights.notes)};
 }

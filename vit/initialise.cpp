@@ -74,6 +74,11 @@ void hugging_face(const Fresh& x) {
 
 }  // namespace
 
+VisionTransformer undrawn(const ViTConfig& config) {
+  const init::Off off;
+  return {config, Rng(0)};
+}
+
 void initialise(const VisionTransformer& model, const Rng& rng) {
   const ViTConfig& c = model.config;
   for (const NamedParameter& p : named_parameters(model)) {

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "nn/init.hpp"
 
 #include <utility>
 
@@ -14,6 +15,7 @@ const ViTConfig& valid(const ViTConfig& config) {
 }
 
 std::vector<Block> encoder(const ViTConfig& config, const Rng& rng) {
+  const init::Off values_come_later;  // from initialise()
   std::vector<Block> blocks;
   blocks.reserve(config.L);
   for (std::size_t i = 0; i < config.L; ++i) blocks.emplace_back(config, rng);

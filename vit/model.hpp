@@ -82,6 +82,9 @@ struct VisionTransformer {
   [[nodiscard]] bool only_class_token_is_read(const Pass& pass) const;
 };
 
+/// A model whose parameters are all zero, for whoever brings the values.
+VisionTransformer undrawn(const ViTConfig& config);
+
 /// Draws every parameter anew, as the code that config.init names does (requirements C3). Each
 /// parameter has its own stream, keyed by its name. The paper's (jax): patches and a hidden layer
 /// of the head by LeCun's normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and a tiny Vision Transformer; the same model under other projects' names; position
-embeddings resized by the functions of four projects; pictures and what Pillow makes of them. The C++ tests read the JSON files and never run this.
+optimizers, and Vision Transformers; one under other projects' names; position embeddings resized by
+the functions of four projects; pictures and what Pillow makes of them. The C++ tests read the JSON
+files and never run this.
 
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
@@ -25,7 +26,17 @@ import golden_ops
 import golden_optimizers
 import golden_pictures
 import golden_positions
+import golden_torchvision
+import golden_training
 import golden_vit
+
+
+def documents():
+    """The name and the text of every file."""
+    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_training,
+                   golden_vit, golden_naming, golden_positions, golden_pictures):
+        yield module.__name__.removeprefix("golden_"), module.make()
+    yield from golden_torchvision.make().items()
 
 
 def main():
@@ -41,10 +52,8 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_vit,
-                   golden_naming, golden_positions, golden_pictures):
-        path = folder / (module.__name__.removeprefix("golden_") + ".json")
-        text = module.make()
+    for name, text in documents():
+        path = folder / f"{name}.json"
         if not check:
             path.write_text(text)
             print(f"{path.name}: {len(text):,} bytes")

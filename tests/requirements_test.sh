@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Reads docs/requirements.md: every row of sections A, B and C is there once, its place exists or has
+# an owner, and the test that it names exists. Then damages copies of the page, and sees each refused.
+# Usage: requirements_test.sh ROOT
+set -u
+root=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+expected_ids() {
+  local section
+  for section in 1:0-:11 1:1-:29 1:2-:12 1:3-:8 1:4-:26 1:B:33 1:C:7; do
+    IFS=: read -r from prefix to <<<"$section"
+    for ((i = from; i <= to; ++i)); do echo "$prefix$i"; done
+  done
+}
+
+# What a test file holds, on one line with adjacent literals joined; read once.
+for file in "$root"/tests/*.cpp "$root"/tests/*.sh; do
+  tr '\n' ' ' <"$file" | sed 's/"  *"//g; s/TEST_CASE( */TEST_CASE(/g' >"$folder/${file##*/}"
+done
+
+# The words between backticks, as an array.
+backticked() {
+  local rest=$1
+  words=()
+  while [[ $rest =~ \`([^\`]+)\`(.*) ]]; do
+    words+=("${BASH_REMATCH[1]}")
+    rest=${BASH_REMATCH[2]}
+  done
+}
+
+# check PAGE: prints what is wrong with it; nothing when all is well.
+check() {
+  local id where held word file text begin words
+  local owner='(^|[ ,])(recipe|figure|lesson|weights|quoted: [A-Za-z])'
+  diff <(expected_ids | sort) <(sed -nE 's/^\| (([0-4]-|B|C)[0-9]+) \|.*/\1/p' "$1" | sort) |
+    sed -nE 's/^< /no row /p; s/^> /a row too many: /p'
+  while IFS='|' read -r _ id _ where held _; do
+    id=${id// /}
+    backticked "$where"
+    for file in ${words[@]+"${words[@]}"}; do
+      [ -f "$root/$file" ] || echo "row $id: there is no file $file"
+    done
+    if [ ${#words[@]} -eq 0 ] && [[ ! $where =~ $owner ]]; then
+      echo "row $id: it lives nowhere, and nobody owns it"
+    fi
+    backticked "$held"
+    if [ ${#words[@]} -eq 0 ] && [[ ! $where =~ $owner ]]; then echo "row $id: no test holds it"; fi
+    for word in ${words[@]+"${words[@]}"}; do
+      file=${word%%: *}
+      begin=${word#*: }
+      if [ ! -f "$folder/$file" ]; then
+        echo "row $id: there is no tests/$file"
+        continue
+      fi
+      text=$(<"$folder/$file")
+      case $file in *.cpp) begin="TEST_CASE(\"$begin" ;; esac # elsewhere a line's words will do
+      [[ $text == *"$begin"* ]] || echo "row $id: tests/$file has no '${word#*: }'"
+    done
+  done < <(grep -E '^\| ([0-4]-|B|C)[0-9]+ \|' "$1")
+}
+
+page=$root/docs/requirements.md
+rows=$(grep -cE '^\| ([0-4]-|B|C)[0-9]+ \|' "$page")
+problems=$(check "$page")
+if [ -n "$problems" ]; then
+  printf '%s\n' "$problems"
+  exit 1
+fi
+
+refused() { # refused EXPRESSION PATTERN: the page, changed by sed, must be refused with that
+  sed -E "$1" "$page" >"$folder/page.md"
+  if cmp -s "$page" "$folder/page.md" || ! check "$folder/page.md" | grep -q -- "$2"; then
+    echo "a page changed by '$1' is not refused with '$2'"
+    exit 1
+  fi
+}
+refused '/^\| 2-12 /d' 'no row 2-12'
+refused 's/^\| B33 /| B34 /' 'no row B33'
+refused '/^\| C1 /p' 'too many: C1'
+refused '/^\| 0-5 /s/model.cpp/modell.cpp/' 'row 0-5: there is no file vit/modell.cpp'
+refused '/^\| C2 /s/the names are timm/the names are Tim/' 'row C2: tests/vit_test.cpp has no'
+refused '/^\| C2 /s/vit_test/wit_test/' 'row C2: there is no tests/wit_test.cpp'
+refused '/^\| 1-1 /s/\| lesson/| somewhere/' 'row 1-1: it lives nowhere'
+refused '/^\| 0-5 /s/`vit_test[^`]*`//' 'row 0-5: no test holds it'
+echo "$rows rows: each has its place and what holds it"

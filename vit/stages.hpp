@@ -1,0 +1,38 @@
+#pragma once
+
+#include "vit/config.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// An intermediate of a forward pass: what Trace keeps of it, without the numbers.
+struct Stage {
+  std::string name;     ///< "blocks.3.attn.probs"
+  std::string symbols;  ///< "(B, h, T, T)"
+  std::vector<std::size_t> shape;
+};
+
+#if defined(__clang__)
+// The rooms open these namespaces as inline ones; here both precisions stand side by side.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
+#endif
+
+namespace f32 {
+/// Makes a model and carries `B` random images through it: every intermediate, in order. Throws
+/// when the config is not valid.
+std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
+}  // namespace f32
+
+namespace f64 {
+std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
+}  // namespace f64
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+}  // namespace vitruvian
