@@ -10,8 +10,9 @@ OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be ot
 
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev doctest-dev"
-FASTER="libdnnl-dev" # not there on every processor; the project does without it
-HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn"
+# The project does without these; the first is not there on every processor.
+FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev"
+HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo"
 
 say() { printf '%s\n' "$*"; }
 
@@ -27,11 +28,15 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   zlib          zlib1g-dev            zlib            zlib            zlib
   doctest       doctest-dev           doctest         doctest         doctest
 
-and does without these: the first makes training faster, the others are what tests compare with.
+and does without these: the first makes training faster, two are what tests compare with, the others
+read .npz weights and pictures.
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
   xtensor-blas  libxtensor-blas-dev   (none)          xtensor-blas    xtensor-blas
+  libzip        libzip-dev            libzip          libzip          libzip
+  libpng        libpng-dev            libpng          libpng          libpng
+  libjpeg       libjpeg-dev           jpeg-turbo      libjpeg-turbo   libjpeg-turbo
 
 They are found at https://packages.debian.org, https://packages.ubuntu.com,
 https://formulae.brew.sh, https://vcpkg.io/en/packages and https://anaconda.org/conda-forge.

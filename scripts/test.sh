@@ -17,6 +17,7 @@ Several suites run one after the other; the first that fails ends it. Without on
   --portable     no BLAS, no threads, no SIMD flags                      build-portable/
   --debug        no optimisation, with xtensor's assertions              build-debug/
   --clang        the release build by clang++                            build-clang/
+  --fuzz         a minute of libFuzzer on each reader of files           build-fuzz/
   --no-install   do not look at packages; all of them are there
   --help         this text
 USAGE
@@ -28,7 +29,7 @@ for option in "$@"; do
   case $option in
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
-    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang)
+    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --fuzz)
       suites="$suites ${option#--}"
       ;;
     *)
@@ -60,6 +61,18 @@ run_backends() {
   done
 }
 
+# Random bytes, bred from good files by what they reach in the code. A crash leaves its bytes in
+# build-fuzz/.
+run_fuzzers() (
+  cd "$ROOT/build-fuzz" || exit
+  python3 "$ROOT/tests/fuzz/make_corpus.py" corpus
+  for reader in safetensors npz png jpeg pnm; do
+    say "--- $reader"
+    bin/fuzz_$reader -max_total_time="${VITRUVIAN_FUZZ_SECONDS:-60}" -timeout=5 -rss_limit_mb=1024 \
+      -max_len=65536 -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix=$reader- corpus/$reader
+  done
+)
+
 # Tests labelled `project` look at the sources and the packages, not at numbers: once is enough.
 run_suite() {
   case $1 in
@@ -78,6 +91,10 @@ run_suite() {
     tsan)
       build tsan thread_tests
       run_tests tsan -L threads
+      ;;
+    fuzz)
+      build fuzz fuzz_targets
+      run_fuzzers
       ;;
     *)
       build "$1"

@@ -162,6 +162,52 @@ check "symbols beside the numbers" grep -qE "blocks.1.attn.probs +\(B, h, T, T\)
 check "the symbols' values" grep -q "B 1, C 3, H 224" out
 expect 0 "" trace --model cifar --batch-size 2
 check "trace of another model" grep -qx "Eq.(1) z0: torch.Size(.2, 65, 128.)" out
+# Pictures, and weights under other names.
+{ printf 'P5 40 30 255\n' && head -c 1200 /dev/zero; } >blank.pgm
+expect 0 "" predict --weights run --top 3 blank.pgm
+check "a prediction names the picture" grep -qx "blank.pgm" out
+check "three guesses of it" test "$(wc -l <out)" -eq 4
+expect 0 "" predict --weights run --json --top 2 blank.pgm blank.pgm
+check "a line of JSON a picture" test "$(grep -c '"image":"blank.pgm","predictions":\[{"class":' out)" -eq 2
+check "classes have the data set's names" grep -q '"name":"' out
+printf '%s\n' zero one two three four five six seven eight nine >names
+expect 0 "" predict --weights run --labels names --top 10 blank.pgm
+check "labels name the classes" grep -q "% *7  seven" out
+printf 'zero\none\n' >few
+expect 3 "few: 2 lines, but the model has 10 classes" predict --weights run --labels few blank.pgm
+expect 3 "cut.safetensors: not a picture" predict --weights run cut.safetensors
+expect 3 "nowhere.png" predict --weights run nowhere.png
+expect 2 "top" predict --weights run --top 0 blank.pgm
+expect 2 "images" predict --weights run
+expect 2 "--mean has 2 numbers, but the model's images have 1" predict --weights run --mean .1,.2 blank.pgm
+expect 2 "'x' is not a number" predict --weights run --std x blank.pgm
+expect 2 "interpolation" predict --weights run --interpolation nearest blank.pgm
+expect 3 "more than 1199; --max-pixels" predict --weights run --max-pixels 1199 blank.pgm
+"$vitruvian" predict --weights run blank.pgm nowhere.png blank.pgm >out 2>err
+check "a picture that is missing: exit 3" test $? -eq 3
+check "the others are answered" test "$(grep -c blank.pgm out)" -eq 2
+check "and it is named" grep -q "vitruvian: nowhere.png" err
+for scheme in timm torchvision hf jax; do
+  expect 0 "" convert --from run --to $scheme.safetensors --scheme $scheme
+  check "weights go to $scheme and back" sh -c \
+    '"$1" convert --from $2.safetensors --to back.safetensors --scheme timm && cmp timm.safetensors back.safetensors' \
+    sh "$vitruvian" $scheme
+  "$vitruvian" predict --weights run blank.pgm >expected
+  "$vitruvian" predict --weights $scheme.safetensors blank.pgm >out
+  check "weights under $scheme's names predict the same" cmp expected out
+done
+check "another size and other classes" "$vitruvian" convert --from jax.safetensors --to larger.safetensors --scheme timm --image-size 56x42 --classes 3
+expect 0 "" predict --weights larger.safetensors blank.pgm
+check "a new head knows nothing" grep -q "33.33 %" out
+expect 2 "a patch of 7 does not divide" convert --from run --to x --scheme hf --image-size 30
+expect 2 "image-size" convert --from run --to x --scheme hf --image-size 0x7
+expect 2 "did you mean torchvision" convert --from run --to x --scheme torchvison
+expect 2 "pos" convert --from run --to x --scheme hf --pos-resize linear
+expect 2 "8 heads were asked for" convert --from run --to x --scheme hf --heads 8
+expect 4 "hf.safetensors: its names look like Hugging Face's, not JAX's" convert --from hf.safetensors --from-scheme jax --to x --scheme timm
+expect 4 "noise.safetensors" convert --from noise.safetensors --to x --scheme timm
+expect 1 "/proc" convert --from run --to /proc/x --scheme timm
+check "nothing was written" test ! -e x
 
 expect 0 "" --version
 check "--version names the matrix product" grep -q "matrix product" out

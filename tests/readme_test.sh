@@ -11,6 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$root/README.md" >"$folder/program.cpp"
 diff -u "$root/tests/consumer/main.cpp" "$folder/program.cpp"
 
+{ printf 'P5 28 28 255\n' && head -c 784 /dev/zero; } >"$folder/blank.pgm"
 # Two tiny data sets stand for the reader's own.
 mkdir "$folder/mnist" "$folder/cifar"
 for part in train t10k; do
@@ -34,7 +35,8 @@ while read -r command; do
     case $argument in
       cifar10) data=cifar && arguments+=("$argument") ;;
       DIR) arguments+=("$folder/$data") ;;
-      runs/*) arguments+=("$folder/$argument") ;;
+      runs/*) mkdir -p "$folder/runs" && arguments+=("$folder/$argument") ;;
+      IMAGE...) arguments+=("$folder/blank.pgm") ;;
       *) arguments+=("$argument") ;;
     esac
   done
