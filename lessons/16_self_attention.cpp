@@ -194,7 +194,7 @@ void lesson(Narrator& say) {
       }
     }
     say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
-              {"√D_h", root}, .1);
+              {"√D_h", root}, .2);
   }
   say.table({"D_h", "q k^T", "share", "gradient", "q k^T / √D_h", "share", "gradient"}, rows);
   say.text(

@@ -132,7 +132,7 @@ void lesson(Narrator& say) {
                "du W₁ᵀ");
   say.in_words(
       "nothing new: a linear layer, a slope for each number, a linear layer. A unit that is shut "
-      "sends nothing back and learns nothing from this token.");
+      "sends hardly anything back, and learns as little from this token.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
