@@ -29,8 +29,10 @@ Code tidy(Code code) {
 
 }  // namespace
 
+std::string project_path(const std::string& file) { return VITRUVIAN_SOURCE_DIR "/" + file; }
+
 std::vector<std::string> source_lines(const std::string& file) {
-  std::ifstream in(VITRUVIAN_SOURCE_DIR "/" + file);
+  std::ifstream in(project_path(file));
   if (!in) {
     fail(Exit::data,
          "a lesson shows its own source, but {}/{} cannot be read: is the "

@@ -8,8 +8,10 @@
 
 namespace vitruvian::lessons {
 
-/// The lines of a file of the project, `file` being a path from the root.
-/// Throws when the source tree is no longer where the program was built.
+/// Where a file of the project lies, `file` being a path from the root.
+std::string project_path(const std::string& file);
+/// Its lines. Throws when the source tree is no longer where the program was
+/// built.
 std::vector<std::string> source_lines(const std::string& file);
 /// The lines between `// [region NAME]` and the next `// [end]`, without
 /// their common indent.

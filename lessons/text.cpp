@@ -152,6 +152,7 @@ std::string lengths_text(const std::vector<std::size_t>& lengths) {
 std::string number_text(double x) {
   if (std::isnan(x)) return "nan";  // its sign means nothing
   if (std::abs(x) < 1e-12) return "0";
+  if (x == std::round(x) && std::abs(x) < 1e12) return fmt::format("{:.0f}", x);  // a count
   return fmt::format("{:.6g}", x);
 }
 

@@ -1,0 +1,264 @@
+// Lesson 16. Self-attention in four steps: Equations 5 to 7.
+
+#include "core/composed.hpp"
+#include "core/error.hpp"
+#include "core/gradcheck.hpp"
+#include "lessons/tensors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 2, T = 5, D = 8, D_h = 4;
+
+// [region four steps]
+struct Steps {
+  Tensor q, k, v, S, S_n, A, Z;
+};
+Steps self_attention_of(const Tensor& z, const Tensor& U_qkv) {
+  const auto qkv = split(matmul(z, U_qkv), {D_h, D_h, D_h}, 2);
+  const Tensor &q = qkv[0], &k = qkv[1], &v = qkv[2];  // Equation 5
+  const Tensor S = matmul(q, transpose(k));            // 1. scores
+  const Tensor S_n = S / std::sqrt(real{D_h});         // 2. scale
+  const Tensor A = softmax(S_n);                       // 3. Equation 6
+  const Tensor Z = matmul(A, v);                       // 4. Equation 7
+  return {q, k, v, S, S_n, A, Z};
+}
+// [end]
+
+// [region loops]
+// One query q (D_h) and all keys and values of an image, (T, D_h).
+std::vector<double> answer(const real* q, const real* k, const real* v) {
+  std::vector<double> weight(T), z(D_h, 0);
+  double sum = 0;
+  for (std::size_t j = 0; j < T; ++j) {
+    double likeness = 0;
+    for (std::size_t d = 0; d < D_h; ++d) likeness += q[d] * k[j * D_h + d];
+    sum += weight[j] = std::exp(likeness / std::sqrt(D_h));
+  }
+  for (std::size_t i = 0; i < T * D_h; ++i) {
+    z[i % D_h] += weight[i / D_h] / sum * v[i];
+  }
+  return z;
+}
+// [end]
+
+// [region by hand]
+struct Gradients {
+  Tensor dq, dk, dv, dS;
+};
+// Back through the four steps. Step 3 is lesson 9's, row by row.
+Gradients by_hand(const Tensor& g, const Steps& s) {
+  const Tensor dv = matmul(transpose(s.A), g);
+  const Tensor dA = matmul(g, transpose(s.v));
+  const Tensor dS_n = s.A * (dA - sum(dA * s.A, {-1}, true));
+  const Tensor dS = dS_n / std::sqrt(real{D_h});
+  return {matmul(dS, s.k), matmul(transpose(dS), s.q), dv, dS};
+}
+// [end]
+
+// [region measure]
+// Queries and keys with entries from N(0, 1). Of the median query: the
+// largest share, and the size of the gradient that softmax lets through.
+struct Measured {
+  double spread, share, gradient;
+};
+double median(const Tensor& x) {
+  std::vector<double> values(x.value().begin(), x.value().end());
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+Measured measure(std::size_t width, double divisor, std::uint64_t seed) {
+  const Tensor q(random_normal({64, width}, seed));
+  const Tensor k(random_normal({64, width}, seed + 1));
+  const Tensor S(mul(matmul(q, transpose(k)), 1 / divisor).value(), true);
+  const Tensor A = softmax(S);
+  const Array g = random_normal({64, 64}, seed + 2);
+  const Tensor dS(grad(A, {S}, g, true)[0]);
+  const Tensor size = sqrt(sum(square(dS), {1}));
+  const double spread = std::sqrt(mean(square(S)).item());
+  return {spread, median(amax(A, {1})), median(size)};
+}
+// [end]
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "Until here no token knew of any other. A convolution would let each look at its neighbours. "
+      "Attention lets each token look at all tokens, and decide itself, from what they hold, which "
+      "of them to listen to. How does one decide with matrix products?");
+
+  say.heading("The equations");
+  say.symbols({{"B", "images", B},
+               {"T", "tokens, N + 1", T},
+               {"D", "width of a token", D},
+               {"D_h", "width of query, key and value", D_h}});
+  say.equation(R"([q, k, v] = z\,U_{qkv}, \qquad U_{qkv} \in \mathbb{R}^{D \times 3 D_h})",
+               "[q, k, v] = z U_qkv,    U_qkv (D, 3 Dₕ)", "5");
+  say.in_words(
+      "each token becomes three vectors. Its query says what it looks for, its key what it has to "
+      "offer, its value what it hands out.");
+  say.equation(R"(A = \mathrm{softmax}\left(q k^\top / \sqrt{D_h}\right), \qquad)"
+               R"( A \in \mathbb{R}^{T \times T})",
+               "A = softmax(q kᵀ / √Dₕ),    A (T, T)", "6");
+  say.in_words(
+      "compare each query with each key by their inner product; scale; turn each row into shares "
+      "that add up to 1. Row i says how token i divides its attention.");
+  say.equation(R"(\mathrm{SA}(z) = A\,v)", "SA(z) = A v", "7");
+  say.in_words(
+      "each token receives the average of all values, weighted by its row. The paper writes N for "
+      "any "
+      "sequence; in a ViT the class token counts, so A is (N + 1, N + 1), here (T, T) (B 4).");
+
+  say.heading("The equations as code");
+  say.text("A survey of Transformers counts four steps after the projection, and so do we:");
+  say.code("four steps");
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  const Tensor U(random_normal({D, 3 * D_h}, say.seed() + 1), true);
+  const Steps s = self_attention_of(z, U);
+  shape(say, "z", "(B, T, D)", z);
+  shape(say, "U_qkv", "(D, 3 D_h)", U);
+  shape(say, "q, k, v", "(B, T, D_h)", s.k);
+  shape(say, "S = q k^T", "(B, T, T)", s.S);
+  shape(say, "A", "(B, T, T)", s.A);
+  shape(say, "SA(z)", "(B, T, D_h)", s.Z);
+  say.text("The same without a matrix in it, for one query at a time:");
+  say.code("loops");
+  Array loops = empty({B, T, D_h});
+  for (std::size_t row = 0; row < B * T; ++row) {
+    const std::size_t image = row / T * T * D_h;
+    const std::vector<double> one = answer(s.q.value().data() + row * D_h,
+                                           s.k.value().data() + image, s.v.value().data() + image);
+    std::copy(one.begin(), one.end(), loops.data() + row * D_h);
+  }
+  check_equal(say, "SA(z)", "four steps", s.Z.value(), "loops", loops);
+  const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
+  check_equal(say, "rows of A add up", "sum", sum(A, {-1}).value(), "1", full({B, T}, 1));
+  say.table({"A of the first image: who looks (row) at whom (column)"},
+            {{entries_text(select(s.A, 0, 0).value(), 2)}});
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\bar v = A^\top g, \quad \bar A = g v^\top, \quad)"
+               R"( \bar S = \tfrac{1}{\sqrt{D_h}} A \odot)"
+               R"( \big(\bar A - \textstyle\sum_j \bar A_j A_j\big), \quad)"
+               R"( \bar q = \bar S k, \quad \bar k = \bar S^\top q)",
+               "dv = Aᵀ g,   dA = g vᵀ\ndS = A (dA − Σⱼ dAⱼ Aⱼ) / √Dₕ\ndq = dS k,   dk = dSᵀ q");
+  say.in_words(
+      "two products of matrices with a softmax between them, each gone back as in lessons 6 and 9. "
+      "A value hears from all who listened to it, in the shares in which they did.");
+  say.code("by hand");
+  const Tensor g(random_normal({B, T, D_h}, say.seed() + 2));
+  Gradients hand = by_hand(g, s);
+  if (say.broken("forgotten-scale")) hand.dq = matmul(hand.dS * std::sqrt(real{D_h}), s.k);
+  const std::vector<Array> tape = grad(s.Z, {s.q, s.k, s.v, z}, g.value(), true);
+  check_equal(say, "dq", "by hand", hand.dq.value(), "tape", tape[0]);
+  check_equal(say, "dk", "by hand", hand.dk.value(), "tape", tape[1]);
+  check_equal(say, "dv", "by hand", hand.dv.value(), "tape", tape[2]);
+  const Tensor dz = matmul(concat({hand.dq, hand.dk, hand.dv}, -1), transpose(U));
+  check_equal(say, "dz = [dq, dk, dv] U^T", "by hand", dz.value(), "tape", tape[3]);
+  check_gradients(say, [&] { return self_attention_of(z, U).Z; }, {{"z", z}, {"U_qkv", U}});
+
+  say.heading("The fused form");
+  say.text(
+      "A (T, T) for each head and image is the largest thing in a ViT. The library's `attention` "
+      "goes through it piece by piece; here is its twin, and that they are equal:");
+  say.code_of("core/composed.cpp", "Attention attention(");
+  const Tensor q(s.q.value(), true), k(s.k.value(), true), v(s.v.value(), true);
+  check_equal(say, "SA(z)", "attention", attention(q, k, v).value(), "four steps", s.Z.value());
+  check_twins(
+      say, [&] { return attention(q, k, v); }, [&] { return composed::attention(q, k, v).output; },
+      {{"q", q}, {"k", k}, {"v", v}});
+
+  say.heading("Why the square root");
+  say.text(
+      "A score is a sum of D_h products. If the entries of q and k are independent with variance "
+      "1, "
+      "each product has variance 1 too, and their sum D_h: scores spread like √D_h. Of large "
+      "scores softmax makes 1 for the largest and 0 for the others, and there it is flat: no "
+      "gradient comes back. Dividing by √D_h keeps the spread at 1, whatever the width.");
+  say.code("measure");
+  std::vector<std::vector<std::string>> rows;
+  Measured plain{}, scaled{};
+  for (const std::size_t width : {4, 16, 64, 256, 1024}) {
+    const double root = std::sqrt(static_cast<double>(width));
+    plain = measure(width, 1, say.seed());
+    scaled = measure(width, root, say.seed());
+    rows.push_back({std::to_string(width)});
+    for (const Measured& m : {plain, scaled}) {
+      for (const double x : {m.spread, m.share, m.gradient}) {
+        rows.back().push_back(fmt::format("{:.2g}", x));
+      }
+    }
+    say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
+              {"√D_h", root}, .2);
+  }
+  say.table({"D_h", "q k^T", "share", "gradient", "q k^T / √D_h", "share", "gradient"}, rows);
+  say.text(
+      "The spread of the scores, the largest share, and the gradient: left as they are, then "
+      "scaled. "
+      "With the 64 of ViT's heads the loss is mild; further on, most queries stop learning.");
+  say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
+              .9);
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "B 1",
+      "One source's code divides by √D where its text, the paper and all the others divide by "
+      "√D_h. In ViT-Base that is 27.7 in place of 8: every token looks at all of them nearly "
+      "alike. It runs, it trains, and at least five public implementations had it.");
+  const Tensor flat = softmax(s.S / std::sqrt(real{D}));
+  if (say.broken("wrong-root")) {
+    check_equal(say, "A", "divided by √D", flat.value(), "by √D_h", s.A.value());
+  } else {
+    check_differs(say, "A", "divided by √D", flat.value(), "by √D_h", s.A.value());
+  }
+  say.sources_disagree(
+      "B 20",
+      "The survey's fourth step, which one source repeats, reads Z = V P. For tokens in rows it is "
+      "Z = P V. Mostly the shapes object; when there are as many tokens as numbers in a value, "
+      "nobody does.");
+  std::string objection;
+  try {
+    matmul(s.v, s.A);
+  } catch (const Error& error) {
+    objection = error.what();
+  }
+  say.text("`{}`", objection);
+  const Tensor P = softmax(Tensor(random_normal({4, 4}, 5))), V(random_normal({4, 4}, 6));
+  check_differs(say, "four tokens, D_h = 4", "V P", matmul(V, P).value(), "P V",
+                matmul(P, V).value());
+  say.sources_disagree(
+      "B 32",
+      "A note calls the class token \"the token that attends to all other tokens\". Every token "
+      "does: no share in A is zero. The class token is only the one that is read at the end.");
+  const double least = -amax(-s.A).item();
+  say.check("the smallest share in A is above 0", {"holds", least > 0 ? 1.0 : 0.0}, {"expected", 1},
+            0);
+  say.pytorch(
+      "`torch.nn.functional.scaled_dot_product_attention(q, k, v)`, whose scale is 1/√E with E the "
+      "last axis of q: D_h.");
+  say.question("Double all queries and halve all keys. What changes?",
+               "Nothing: only their products count. So a model can trade size between the two, "
+               "and neither alone says how sharply it looks.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell({.number = 16,
+               .teaches = {"attention", "softmax", "matmul"},
+               .breaks = {{"wrong-root", "divides the scores by √D instead of √D_h",
+                           "a score is a sum over the D_h numbers of one head, not over all D."},
+                          {"columns", "takes the softmax down the columns",
+                           "each query divides its own attention: rows add up to 1."},
+                          {"forgotten-scale", "goes back without the factor 1/√D_h",
+                           "what was divided on the way forward is divided on the way back."},
+                          {"flipped-sign", "the fused backward pass has a minus too many in dk",
+                           "a key that was liked must become more alike when that helps.",
+                           "attention:flip_sign:1"}}},
+              argc, argv, lesson);
+}

@@ -1,0 +1,239 @@
+// Lesson 18. The MLP: the other half of an encoder block.
+
+#include "core/composed.hpp"
+#include "core/gradcheck.hpp"
+#include "lessons/tensors.hpp"
+#include "nn/layers.hpp"
+#include "vit/config.hpp"
+
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 2, T = 3, D = 4, M = 16;
+
+// [region equation]
+Tensor equation(const Mlp& mlp, const Tensor& z) {
+  const Tensor u = linear(z, mlp.fc1.weight, mlp.fc1.bias);  // (B, T, M)
+  const Tensor hidden = gelu(u);                             // (B, T, M)
+  return linear(hidden, mlp.fc2.weight, mlp.fc2.bias);       // (B, T, D)
+}
+// [end]
+
+// [region loops]
+// One token alone: unit m reads it with row m of W_1, bends, and adds column
+// m of W_2 to the answer.
+std::vector<double> one_token(const Mlp& mlp, const real* z) {
+  const Array &W_1 = mlp.fc1.weight.value(), &W_2 = mlp.fc2.weight.value();
+  const Array &b_1 = mlp.fc1.bias.value(), &b_2 = mlp.fc2.bias.value();
+  std::vector<double> y(b_2.begin(), b_2.end());
+  for (std::size_t m = 0; m < M; ++m) {
+    double u = b_1(m);
+    for (std::size_t d = 0; d < D; ++d) u += W_1(m, d) * z[d];
+    const double opened = u * (1 + std::erf(u / std::sqrt(2.0))) / 2;
+    for (std::size_t d = 0; d < D; ++d) y[d] += opened * W_2(d, m);
+  }
+  return y;
+}
+// [end]
+
+// [region by hand]
+struct Gradients {
+  Tensor z, W_1, b_1, W_2, b_2;
+};
+// From the last step to the first; rows are the B T tokens.
+Gradients by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
+  const Tensor& W_1 = mlp.fc1.weight;
+  const Tensor& W_2 = mlp.fc2.weight;
+  const Tensor u(linear(z, W_1, mlp.fc1.bias).value(), true);
+  const Tensor hidden = gelu(u);
+  const Tensor slope(grad(hidden, {u}, full(u.shape(), 1), true)[0]);
+  const Tensor du = matmul(g, W_2) * slope;
+  return {.z = matmul(du, W_1),
+          .W_1 = matmul(transpose(du), z),
+          .b_1 = sum(du, {0}),
+          .W_2 = matmul(transpose(g), hidden),
+          .b_2 = sum(g, {0})};
+}
+// [end]
+
+// [region mistakes]
+using MLP = const Mlp&;
+Tensor without_gelu(MLP f, const Tensor& z) { return f.fc2(f.fc1(z)); }
+Tensor with_relu(MLP f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
+Tensor bent_at_the_end(MLP f, const Tensor& z) {
+  const Tensor y = f.fc2(gelu(f.fc1(z)));
+  return gelu(y);
+}
+// [end]
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of a "
+      "ViT's parameters and does most of its work. What does it do that attention cannot?");
+
+  say.heading("The equation");
+  say.symbols({{"B", "images", B},
+               {"T", "tokens", T},
+               {"D", "width of a token", D},
+               {"M", "hidden width: 4 D in all models of the paper", M}});
+  say.equation(R"(\mathrm{MLP}(z) = \mathrm{GELU}(z W_1 + b_1)\, W_2 + b_2)",
+               "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂", "3, in part");
+  say.in_words(
+      "make each token four times as wide, bend every number, and bring it back to its width. The "
+      "paper gives it no equation of its own: \"two layers with a GELU non-linearity\".");
+
+  say.heading("The equation as code");
+  say.code("equation");
+  const Mlp mlp(D, M, Rng(say.seed()));
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  const Tensor right = equation(mlp, z);
+  shape(say, "z", "(B, T, D)", z);
+  shape(say, "W_1, as stored", "(M, D)", mlp.fc1.weight);
+  Trace trace;
+  const Tensor layer = mlp(z, {.trace = &trace});
+  shapes(say, trace);
+  shape(say, "W_2, as stored", "(D, M)", mlp.fc2.weight);
+  shape(say, "MLP(z)", "(B, T, D)", right);
+  say.text("And for one token, without a matrix:");
+  say.code("loops");
+  Array loops = empty({B, T, D});
+  for (std::size_t row = 0; row < B * T; ++row) {
+    const std::vector<double> y = one_token(mlp, z.value().data() + row * D);
+    std::copy(y.begin(), y.end(), loops.data() + row * D);
+  }
+  check_equal(say, "MLP(z)", "equation", right.value(), "loops", loops);
+  say.text(
+      "Read the loops again: a unit asks one question of the token, and if the answer is yes, it "
+      "adds one vector to it. M questions, M vectors, all learned: a memory that is looked up by "
+      "content.");
+
+  say.heading("Each token alone");
+  say.text(
+      "Attention is the only place where tokens meet. The MLP treats each of them alone, all with "
+      "the same weights: a convolution of kernel 1.");
+  Array changed = z.value();
+  for (std::size_t d = 0; d < D; ++d) changed(0, 1, d) += 1;
+  const auto token = [](const Tensor& t, int i) { return select(select(t, 0, 0), 0, i).value(); };
+  const Tensor after = mlp(changed);
+  check_equal(say, "token 0, when token 1 changes", "after", token(after, 0), "before",
+              token(right, 0));
+  check_differs(say, "token 1", "after", token(after, 1), "before", token(right, 1));
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\bar u = (g\, W_2^\top) \odot \mathrm{GELU}'(u), \quad)"
+               R"( \bar W_2 = \mathrm{GELU}(u)^\top g, \quad \bar W_1 = z^\top \bar u, \quad)"
+               R"( \bar z = \bar u\, W_1^\top)",
+               "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = "
+               "du W₁ᵀ");
+  say.in_words(
+      "nothing new: a linear layer, a slope for each number, a linear layer. A unit that is shut "
+      "sends hardly anything back, and learns as little from this token.");
+  say.code("by hand");
+  const Array g = random_normal({B, T, D}, say.seed() + 1);
+  const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
+  const Gradients hand = by_hand(mlp, rows_g, rows_z);
+  const Tensor& W_1 = mlp.fc1.weight;
+  const Tensor& b_1 = mlp.fc1.bias;
+  const Tensor& W_2 = mlp.fc2.weight;
+  const Tensor& b_2 = mlp.fc2.bias;
+  const std::vector<Array> tape = grad(right, {z, W_1, b_1, W_2, b_2}, g, true);
+  check_equal(say, "dz", "by hand", reshape(hand.z, {B, T, D}).value(), "tape", tape[0]);
+  check_equal(say, "dW_1", "by hand", hand.W_1.value(), "tape", tape[1]);
+  check_equal(say, "db_1", "by hand", hand.b_1.value(), "tape", tape[2]);
+  check_equal(say, "dW_2", "by hand", hand.W_2.value(), "tape", tape[3]);
+  check_equal(say, "db_2", "by hand", hand.b_2.value(), "tape", tape[4]);
+  const std::vector<Leaf> leaves = {
+      {"z", z}, {"W_1", W_1}, {"b_1", b_1}, {"W_2", W_2}, {"b_2", b_2}};
+  check_gradients(
+      say, [&] { return equation(mlp, z); }, leaves);
+  const auto composed_form = [&] {
+    return composed::linear(composed::gelu(composed::linear(z, W_1, b_1)), W_2, b_2);
+  };
+  check_twins(
+      say, [&] { return mlp(z); }, composed_form, leaves);
+
+  say.heading("Where the parameters are");
+  ViTConfig base;
+  base.D = 768, base.M = 3072, base.L = 12;
+  const double D_ = 768, M_ = 3072;
+  const double attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
+  say.table({"one block of ViT-Base", "parameters"},
+            {{"attention, 4 D² + 4 D", fmt::format("{}", attention)},
+             {"MLP, 2 D M + M + D", fmt::format("{}", both)},
+             {"two layer norms, 4 D", fmt::format("{}", 4 * D_)}});
+  ViTConfig deeper = base;
+  deeper.L = 13;
+  say.check("one block more",
+            {"library", static_cast<double>(deeper.parameters() - base.parameters())},
+            {"sum", attention + both + 4 * D_}, 0);
+  say.check("the MLP's share", {"MLP / block", both / (attention + both + 4 * D_)},
+            {"two thirds", 2.0 / 3}, 1e-3);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("",
+                       "Without GELU the wide layer in the middle is for nothing: two matrices "
+                       "one after the other are one matrix, of D x D.");
+  say.code("mistakes");
+  const Tensor one = matmul(W_2, W_1);  // (D, D)
+  const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
+  check_equal(say, "without GELU", "two layers", without_gelu(mlp, z).value(), "one layer",
+              flat.value());
+  if (say.broken("no-gelu")) {
+    check_equal(say, "MLP(z)", "without GELU", flat.value(), "with", right.value());
+  } else {
+    check_differs(say, "MLP(z)", "without GELU", flat.value(), "with", right.value());
+  }
+  say.sources_disagree(
+      "B 21",
+      "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless it is "
+      "handed "
+      "`activation_layer=nn.GELU`, and it ends in dropout, not in a non-linearity, as it should: "
+      "an "
+      "MLP that bends its answer as well could only ever add to the token, hardly take away.");
+  const auto variant = say.broken("relu") ? with_relu : equation;
+  check_equal(say, "MLP(z)", "what is used", variant(mlp, z).value(), "GELU", right.value());
+  check_differs(say, "MLP(z)", "relu", with_relu(mlp, z).value(), "GELU", right.value());
+  check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z).value(), "GELU",
+                right.value());
+  const double lowest = -amax(-bent_at_the_end(mlp, z * 10)).item();
+  say.check("bent at the end, nothing is below -0.17", {"holds", lowest >= -.17 ? 1.0 : 0.0},
+            {"expected", 1}, 0);
+  say.text(
+      "In training it drops twice, after GELU and after the second layer. Without randomness in "
+      "the pass both are the identity; with it, what is dropped depends on the stream alone:");
+  const Mlp dropping(D, M, Rng(say.seed()), .5);
+  const Rng stream(say.seed());
+  check_equal(say, "no randomness", "with dropout 0.5", dropping(z).value(), "without",
+              layer.value());
+  check_differs(say, "with it", "with dropout 0.5", dropping(z, {.rng = &stream}).value(),
+                "without", layer.value());
+
+  say.pytorch(
+      "`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), nn.Dropout(p))`. "
+      "timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
+  say.take_along(
+      "Attention mixes tokens and is linear in v. The MLP bends and mixes no tokens. What could a "
+      "ViT of twelve attention layers and no MLP still compute, and what not?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell(
+      {.number = 18,
+       .teaches = {"linear", "gelu"},
+       .breaks = {{"no-gelu", "leaves the non-linearity out",
+                   "a product of two matrices is a matrix: M more numbers in the middle add "
+                   "nothing."},
+                  {"relu", "bends with relu, as torchvision's MLP does by default",
+                   "the two agree far from zero, and most of a layer's inputs lie near it."},
+                  {"lost-bias", "nothing comes back to the biases of the linear layers",
+                   "a bias is added to every token, so its slope is the sum of g: not 0.",
+                   "linear:drop_cotangent:2"}}},
+      argc, argv, lesson);
+}

@@ -1,0 +1,284 @@
+// Lesson 20. The whole Vision Transformer: Equations 1 to 4.
+
+#include "core/gradcheck.hpp"
+#include "lessons/tensors.hpp"
+#include "nn/init.hpp"
+#include "vit/model.hpp"
+#include "vit/tiny.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+// [region equations]
+Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
+  const Shape one_each{images.size(0), 1, vit.config.D};
+  const Tensor x_class = broadcast_to(vit.cls_token, one_each);
+  const Tensor x_p_E = vit.patch_embed(images);
+  Tensor z = concat({x_class, x_p_E}, 1) + vit.pos_embed;  // Equation 1
+  for (const Block& block : vit.blocks) {
+    z = block.attn(block.norm1(z)) + z;  // Equation 2
+    z = block.mlp(block.norm2(z)) + z;   // Equation 3
+  }
+  return z;
+}
+Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
+  const Tensor z_L = encoder(vit, images);
+  const Tensor y = vit.norm(select(z_L, 1, 0));  // Equation 4
+  return vit.head(y);
+}
+// [end]
+
+// [region sampled]
+// The entry of p with the largest derivative g, moved a little both ways.
+struct Sample {
+  double analytic, numeric;
+};
+template <class Loss>
+Sample sample(const Loss& loss, const Tensor& p, const Array& g) {
+  std::size_t i = 0;
+  for (std::size_t j = 1; j < g.size(); ++j) {
+    if (std::abs(g.data()[j]) > std::abs(g.data()[i])) i = j;
+  }
+  real& x = p.mutable_value().data()[i];
+  const real kept = x, step = 1e-5;
+  x = kept + step;
+  const double ahead = loss();
+  x = kept - step;
+  const double behind = loss();
+  x = kept;
+  return {g.data()[i], (ahead - behind) / (2 * step)};
+}
+// [end]
+
+std::string torch_size(const Tensor& x) {
+  std::string text;
+  for (const std::size_t n : x.shape()) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return "torch.Size([" + text + "])";
+}
+
+std::string with_commas(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "Five steps, says an overview of the paper: cut the image into patches; tell each where it "
+      "is; put a class token in front; let an encoder make every token look at every other; read "
+      "the class off the class token. We have all of them. Do they make the model that everybody "
+      "calls ViT, to the last number?");
+
+  say.heading("The equations");
+  const ViTConfig demo = mini_vit();
+  say.symbols({{"B", "images", 1},
+               {"C", "channels", demo.C},
+               {"H", "height and width of the image", demo.H},
+               {"P", "side of a patch", demo.P},
+               {"N", "patches, (H / P)²", demo.N()},
+               {"D", "width of a token", demo.D},
+               {"L", "blocks", demo.L},
+               {"h", "heads", demo.h},
+               {"D_h", "width of a head, D / h", demo.D_h()},
+               {"M", "hidden width of the MLP", demo.M},
+               {"K", "classes", demo.K}});
+  say.text("In ViT-Base/16: H 224, P 16, N 196, D 768, h 12, D_h 64, L 12, M 3072, K 1000.");
+  say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; \dots;\; x_p^N E] + E_{pos})",
+               "z₀ = [x_class; xₚ¹ E; …; xₚᴺ E] + E_pos", "1");
+  say.equation(R"(z'_\ell = \mathrm{MSA}(\mathrm{LN}(z_{\ell-1})) + z_{\ell-1})",
+               "z′ₗ = MSA(LN(zₗ₋₁)) + zₗ₋₁", "2");
+  say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)",
+               "zₗ = MLP(LN(z′ₗ)) + z′ₗ", "3");
+  say.equation(R"(y = \mathrm{LN}(z_L^0))", "y = LN(z_L⁰)", "4");
+  say.in_words(
+      "the first token of what leaves the last block, normalised once more, is what the model "
+      "thinks of the image. A linear layer, the head, turns it into K logits.");
+  say.table({"equation", "part", "lesson"},
+            {{"1", "unfold and linear, class token, positions", "14, 15"},
+             {"2", "layer norm, multi-head self-attention, way around", "11, 16, 17, 13"},
+             {"3", "layer norm, MLP, way around", "11, 18, 13"},
+             {"2, 3", "encoder block", "19"},
+             {"4", "layer norm of the class token; then the linear head", "11, 8"}});
+
+  say.heading("The equations as code");
+  say.code("equations");
+  const VisionTransformer tiny = tiny_vit_of_order_one(Rng(say.seed()));
+  const Tensor small(random_normal({2, 2, 8, 8}, say.seed()));
+  check_equal(say, "logits of a tiny ViT", "library", tiny(small).value(), "equations",
+              logits_of(tiny, small).value());
+  Trace watched;
+  check_equal(say, "the same, watched by a trace", "library",
+              tiny(small, {.trace = &watched}).value(), "equations",
+              logits_of(tiny, small).value());
+  say.text(
+      "Equation 4 reads one row of z_L, so nobody needs the others. Where no trace is watching, "
+      "the "
+      "library computes in the last block the class token's row alone: one query, all keys and "
+      "values. That is exact, and saves 10/12 of a block's products. What comes back says the "
+      "same:");
+  const Tensor z_L(encoder(tiny, small).value(), true);
+  const Tensor y = tiny.norm(select(z_L, 1, 0));
+  const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);
+  check_equal(say, "cotangent of z_L, rows 1 to N: 1 + g", "tape",
+              (slice(back, 1, 1, 5) + 1).value(), "1", full({2, 4, 8}, 1), 0);
+
+  say.heading("The demonstration of the sources, line for line");
+  VisionTransformer vit(demo, Rng(say.seed()));
+  init::normal(vit.head.weight, Rng(say.seed()).fork("head"), .1);
+  const Tensor image(random_normal({1, 3, 224, 224}, say.seed()));
+  Trace trace;
+  const Tensor logits = vit(image, {.trace = &trace});
+  const std::vector<std::pair<std::string, Tensor>> stations = {
+      {"Eq.(1) z0", trace.at("z_0")},
+      {"After layer 1", trace.at("blocks.0.z")},
+      {"After layer 2", trace.at("blocks.1.z")},
+      {"Eq.(4) y (pre-head)", trace.at("y")},
+      {"Logits", logits}};
+  const char* const symbols[] = {"(B, N + 1, D)", "(B, N + 1, D)", "(B, N + 1, D)", "(B, D)",
+                                 "(B, K)"};
+  const char* const printed[] = {"1, 197, 192", "1, 197, 192", "1, 197, 192", "1, 192", "1, 10"};
+  std::vector<std::vector<std::string>> lines;
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < stations.size(); ++i) {
+    const auto& [name, tensor] = stations[i];
+    shape(say, name, symbols[i], tensor);
+    lines.push_back({name + ": " + torch_size(tensor)});
+    if (torch_size(tensor) == fmt::format("torch.Size([{}])", printed[i])) ++same;
+  }
+  say.table({"as the notebook prints it"}, lines);
+  say.check("lines that are the notebook's", {"same", static_cast<double>(same)}, {"all", 5}, 0);
+  const std::uint64_t embed = 16 * 16 * 3 * 192 + 192 + 192 + 197 * 192;
+  const std::uint64_t block = count_parameters(vit.blocks[0]);
+  say.table({"part", "parameters"}, {{"E and its bias, class token, positions", with_commas(embed)},
+                                     {"two blocks of 12 D² + 13 D", with_commas(2 * block)},
+                                     {"last norm, 2 D", with_commas(count_parameters(vit.norm))},
+                                     {"head, D K + K", with_commas(count_parameters(vit.head))},
+                                     {"all", with_commas(count_parameters(vit))}});
+  const auto counted = static_cast<double>(count_parameters(vit));
+  say.check("parameters", {"counted", counted}, {"PyTorch", 1077706}, 0);
+  say.check("parameters", {"sum", static_cast<double>(embed + 2 * block + 384 + 1930)},
+            {"formula", static_cast<double>(demo.parameters())}, 0);
+
+  say.heading("Its derivative, sampled");
+  say.text(
+      "A million derivatives would take a million forward passes. Lesson 21 checks all of them on "
+      "a "
+      "small ViT; here we take the tape's gradient of the loss and try the largest entry of a few "
+      "parameters, from the first to the last.");
+  say.code("sampled");
+  const std::vector<std::size_t> label = {3};
+  const auto loss = [&] {
+    const NoGrad no_grad;
+    return cross_entropy(vit(image), label).item();
+  };
+  cross_entropy(vit(image), label).backward();
+  const std::vector<std::string> chosen = {"cls_token",
+                                           "pos_embed",
+                                           "patch_embed.proj.weight",
+                                           "blocks.0.attn.qkv.weight",
+                                           "blocks.1.norm2.weight",
+                                           "head.bias"};
+  for (const auto& [name, role, p] : named_parameters(vit)) {
+    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) continue;
+    const Sample s = sample(loss, p, *p.grad());
+    say.check("gradient of " + name, {"analytic", s.analytic}, {"numeric", s.numeric}, 1e-5);
+  }
+
+  say.heading("The models of the paper");
+  struct Published {
+    const char* name;
+    std::size_t P, D, L, h;
+    const char* paper;
+    double torchvision;
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const Published& m : {Published{"ViT-B/16", 16, 768, 12, 12, "86M", 86567656},
+                             {"ViT-B/32", 32, 768, 12, 12, "86M", 88224232},
+                             {"ViT-L/16", 16, 1024, 24, 16, "307M", 304326632},
+                             {"ViT-L/32", 32, 1024, 24, 16, "307M", 306535400},
+                             {"ViT-H/14", 14, 1280, 32, 16, "632M", 632045800}}) {
+    ViTConfig c;
+    c.C = 3, c.H = c.W = 224, c.P = m.P, c.D = m.D, c.L = m.L, c.h = m.h, c.M = 4 * m.D;
+    c.K = 1000;
+    rows.push_back({m.name, std::to_string(m.L), std::to_string(m.D), std::to_string(c.M),
+                    std::to_string(m.h), m.paper, with_commas(c.parameters()),
+                    fmt::format("{:.2f}", static_cast<double>(c.macs()) / 1e9)});
+    say.check(std::string("parameters of ") + m.name,
+              {"formula", static_cast<double>(c.parameters())}, {"torchvision", m.torchvision}, 0);
+  }
+  say.table({"model", "L", "D", "M", "h", "Table 1", "exactly", "GMAC"}, rows);
+  say.sources_disagree("B 28",
+                       "Table 1 says 307M for Large. L/16 has 304.3 million, L/32 306.5: larger "
+                       "patches, fewer tokens, and yet more parameters, because E is four times as "
+                       "large. The paper's 307M is L/32.");
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "B 12",
+      "One source normalises the class token, others all tokens before they take it. A norm looks "
+      "at one token only, so that is the same. It is not when the tokens are averaged instead:");
+  const Tensor all = tiny.norm(z_L);
+  const Tensor read = say.broken("mean-token") ? mean(z_L, {1}) : select(z_L, 1, 0);
+  check_equal(say, "class token", "LN(z_L) row 0", select(all, 1, 0).value(), "LN(z_L⁰)",
+              tiny.norm(read).value());
+  check_differs(say, "average of tokens", "mean(LN(z_L))", mean(all, {1}).value(), "LN(mean(z_L))",
+                tiny.norm(mean(z_L, {1})).value());
+  say.sources_disagree("B 13",
+                       "Without Equation 4's norm (one source's code) the head sees a sum of 2 L "
+                       "updates, of whatever size it has become.");
+  const Tensor bare = tiny.head(select(z_L, 1, 0));
+  if (say.broken("no-final-norm")) {
+    check_equal(say, "logits", "no last norm", bare.value(), "right", tiny(small).value());
+  } else {
+    check_differs(say, "logits", "no last norm", bare.value(), "right", tiny(small).value());
+  }
+  say.sources_disagree(
+      "B 23",
+      "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of tanh and throws "
+      "it "
+      "away for fine-tuning, where the head is one linear layer that starts at zero. Then every "
+      "class is equally likely, the loss is ln K, and on its first step nothing below the head "
+      "moves: what was learned is safe from a head that knows nothing.");
+  const VisionTransformer fresh(tiny_vit(), Rng(say.seed()));
+  const Tensor first = cross_entropy(fresh(small), std::vector<std::size_t>{0, 2});
+  say.check("first loss", {"fresh", first.item()}, {"ln K", std::log(3.0)}, 1e-12);
+  first.backward();
+  double below = 0;
+  for (const auto& [name, role, p] : named_parameters(fresh)) {
+    if (!name.starts_with("head.")) below += sum(abs(Tensor(*p.grad()))).item();
+  }
+  say.check("1 + gradients below the head", {"tape", 1 + below}, {"expected", 1}, 0);
+  say.check("gradient of the head's bias", {"tape", fresh.head.bias.grad()->data()[1]},
+            {"(1/3 + 1/3) / 2", 1.0 / 3}, 1e-12);
+
+  say.pytorch(
+      "`torchvision.models.vit_b_16()`, `timm.create_model(\"vit_base_patch16_224\")`. Both have "
+      "the "
+      "numbers of the table, and timm's parameters the names that ours have.");
+  say.take_along(
+      "Of ViT-Base's 86 million parameters, how many does an image of 384 x 384 need more, with "
+      "the "
+      "same patches? Where do they go?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell(
+      {.number = 20,
+       .teaches = {"concat", "layer_norm", "linear"},
+       .breaks = {{"mean-token", "reads the average of all tokens in place of the class token",
+                   "Equation 4 has the index 0: the other tokens speak only through attention."},
+                  {"no-final-norm", "hands the head a class token that is not normalised",
+                   "a pre-LN stream grows with every block, and the head was made for size 1."},
+                  {"lost-token", "nothing comes back to the class token from the concatenation",
+                   "the class token was put in front of every image, so it hears from each.",
+                   "concat:drop_cotangent:0"}}},
+      argc, argv, lesson);
+}

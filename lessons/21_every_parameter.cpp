@@ -1,0 +1,240 @@
+// Lesson 21. Every parameter of a small ViT, checked.
+
+#include "core/fault.hpp"
+#include "core/gradcheck.hpp"
+#include "lessons/tensors.hpp"
+#include "nn/init.hpp"
+#include "vit/model.hpp"
+#include "vit/tiny.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 2;
+const std::vector<std::size_t> labels = {2, 0};
+
+// [region loss]
+Tensor loss_of(const VisionTransformer& vit, const Tensor& images) {
+  return cross_entropy(vit(images), labels);
+}
+// The gradient of every parameter, in the order of their names' list.
+std::vector<Array> gradients(const VisionTransformer& vit, const Tensor& x) {
+  std::vector<Tensor> theta;
+  for (const auto& p : named_parameters(vit)) theta.push_back(p.tensor);
+  return grad(loss_of(vit, x), theta);
+}
+// [end]
+
+// [region walk]
+// The ops on the tape of y: what any backward pass must go through.
+void walk(const Tensor& y, std::set<std::string>& ops) {
+  std::set<const Node*> seen;
+  std::vector<const Node*> todo = {&y.node()};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (!node->inputs.empty()) ops.insert(node->op);
+    for (const Node::Input& input : node->inputs) {
+      if (input.node) todo.push_back(input.node.get());
+    }
+  }
+}
+// [end]
+
+// How far a is from b, beside the largest of both.
+double distance(const Array& a, const Array& b) {
+  double apart = 0, largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart = std::max(apart, std::abs(a.data()[i] - b.data()[i]));
+    largest = std::max({largest, std::abs(a.data()[i]), std::abs(b.data()[i])});
+  }
+  return largest < 1e-9 ? 0 : apart / largest;
+}
+
+// How many of the parameters get another gradient when the op's rule has the
+// wrong sign.
+double hit_by(const std::string& op, const VisionTransformer& vit, const Tensor& images) {
+  const std::vector<Array> right = gradients(vit, images);
+  const Fault fault(op, Fault::Kind::flip_sign);
+  const std::vector<Array> wrong = gradients(vit, images);
+  double hit = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) hit += distance(right[i], wrong[i]) > 1e-6 ? 1 : 0;
+  return hit;
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "Every op was checked, every layer, the block. That does not yet mean that a whole model is "
+      "right: parts that are correct can be put together wrongly. So take a ViT that is small "
+      "enough, and check every derivative it has.");
+
+  say.heading("The equation");
+  const ViTConfig c = tiny_vit();
+  say.symbols({{"B", "images", B},
+               {"C", "channels", c.C},
+               {"H", "height and width of the image", c.H},
+               {"P", "side of a patch", c.P},
+               {"N", "patches", c.N()},
+               {"D", "width of a token", c.D},
+               {"L", "blocks", c.L},
+               {"h", "heads", c.h},
+               {"M", "hidden width of the MLP", c.M},
+               {"K", "classes", c.K}});
+  say.equation(R"(\frac{\partial y_k}{\partial \theta_i} \approx)"
+               R"( \frac{y_k(\theta + h e_i) - y_k(\theta - h e_i)}{2h})"
+               R"( \quad \text{for every logit } y_k \text{ and every } \theta_i)",
+               "∂yₖ/∂θᵢ ≈ (yₖ(θ + h eᵢ) − yₖ(θ − h eᵢ)) / 2h    for all k and i");
+  say.in_words(
+      "move one of the model's numbers a little both ways, look at the logits, put it back; do so "
+      "for all of them. The loss is one op more, and its derivative is checked as well.");
+  say.code("loss");
+  const VisionTransformer vit(c, Rng(say.seed()));
+  const std::vector<NamedParameter> parameters = named_parameters(vit);
+  for (const auto& [name, role, tensor] : parameters) {
+    const bool scale = role == Role::norm && name.ends_with("weight");
+    init::normal(tensor, Rng(say.seed()).fork(name), .5, scale ? 1 : 0);
+  }
+  const Tensor images(random_normal({B, c.C, c.H, c.W}, say.seed()), true);
+  Trace trace;
+  vit(images, {.trace = &trace});
+  shape(say, "images", "(B, C, H, H)", images);
+  shape(say, "z_0", "(B, N + 1, D)", trace.at("z_0"));
+  shape(say, "attention of a block", "(B, h, N + 1, N + 1)", trace.at("blocks.1.attn.probs"));
+  shape(say, "logits", "(B, K)", trace.at("logits"));
+
+  say.heading("All of them");
+  std::vector<Leaf> leaves = leaves_of(parameters);
+  std::size_t total = 0;
+  for (const Leaf& leaf : leaves) total += leaf.tensor.size();
+  say.check("parameters in the list", {"counted", static_cast<double>(total)},
+            {"formula", static_cast<double>(c.parameters())}, 0);
+  leaves.push_back({"the images", images});
+  check_gradients(
+      say, [&] { return vit(images); }, leaves);
+  const Tensor y(vit(images).value(), true);
+  check_gradients(say, [&] { return cross_entropy(y, labels); }, {{"the logits, in the loss", y}});
+
+  say.heading("What is worth knowing about them by hand");
+  say.text(
+      "Two things can be said without any computation.\n"
+      "- Class token and positions are shared by all images: their gradient is the sum of what "
+      "each "
+      "image alone would give.\n"
+      "- The key's bias does nothing. It adds q·b to all scores of a query alike, and softmax does "
+      "not see what is added to all.");
+  say.equation(R"(\mathrm{softmax}_j\big(q \cdot (k_j + b)\big) =)"
+               R"( \mathrm{softmax}_j\big(q \cdot k_j + q \cdot b\big) =)"
+               R"( \mathrm{softmax}_j(q \cdot k_j))",
+               "softmaxⱼ(q · (kⱼ + b)) = softmaxⱼ(q · kⱼ + q · b) = softmaxⱼ(q · kⱼ)");
+  say.in_words("a constant in the exponent of numerator and denominator cancels.");
+  const std::vector<Array> right = gradients(vit, images);
+  const auto gradient_of = [&](std::string_view name) {
+    const auto named = [&](const NamedParameter& p) { return p.name == name; };
+    const auto found = std::find_if(parameters.begin(), parameters.end(), named);
+    return Tensor(right[static_cast<std::size_t>(found - parameters.begin())]);
+  };
+  Array each = zeros({1, 1, c.D});
+  for (std::size_t b = 0; b < B; ++b) {
+    if (b > 0 && say.broken("first-image")) break;
+    const auto first = static_cast<std::ptrdiff_t>(b);
+    const Tensor one =
+        cross_entropy(vit(slice(images, 0, first, first + 1)), std::vector<std::size_t>{labels[b]});
+    add_in_place(each, mul(grad(one, {vit.cls_token})[0], 1.0 / B).value());
+  }
+  check_equal(say, "gradient of the class token", "each image alone, added", each, "tape",
+              gradient_of("cls_token").value(), 1e-11);
+  const Tensor of_bias = gradient_of("blocks.0.attn.qkv.bias");
+  const std::vector<Tensor> qkv = split(of_bias, {c.D, c.D, c.D}, 0);
+  const Tensor third = qkv[say.broken("query-bias") ? 0 : 1];
+  check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1).value(), "1",
+              full({c.D}, 1));
+  Array& bias = vit.blocks[0].attn.qkv.bias.tensor().mutable_value();
+  const Array before = bias, logits = vit(images).value();
+  for (std::size_t i = c.D; i < 2 * c.D; ++i) bias(i) += 3;
+  check_equal(say, "logits, 3 added to the key's bias", "after", vit(images).value(), "before",
+              logits, 1e-11);
+  bias = before;
+  say.text(
+      "So a relative error of that gradient would be noise divided by noise. Ours judges an entry "
+      "below a thousandth of its parameter's largest against that thousandth.");
+
+  say.heading("Can this check fail?");
+  say.text(
+      "A check that cannot fail proves nothing. Walk the tape of the loss, and for each op on it "
+      "turn the sign of its rule. How many of the {} parameters get a wrong gradient?",
+      parameters.size());
+  say.code("walk");
+  std::set<std::string> ops;
+  walk(loss_of(vit, images), ops);
+  Bars bars{
+      "Parameters that get a wrong gradient when an op's first cotangent has the wrong sign. Only "
+      "pixels stand before unfold: its mistake shows in the images' gradient, checked above.",
+      {},
+      false};
+  double missed = 0;
+  if (Fault::active() == nullptr) {  // faults do not nest
+    for (const std::string& op : ops) {
+      bars.rows.emplace_back(op, hit_by(op, vit, images));
+      if (bars.rows.back().second == 0 && op != "unfold") ++missed;
+    }
+    say.figure(bars);
+  }
+  say.check("1 + ops whose mistake goes unnoticed", {"measured", 1 + missed}, {"expected", 1}, 0);
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "",
+      "To check a model as it comes from its initialisation. Its head is zero, so nothing comes "
+      "back below it, and a check of zero against zero passes, whatever the rules say. That is why "
+      "every number here was drawn from N(0, 1/4).");
+  const VisionTransformer fresh(c, Rng(say.seed()));
+  if (Fault::active() == nullptr) {
+    const double noticed = hit_by("layer_norm", fresh, images);
+    const double all = hit_by("layer_norm", vit, images);
+    say.table({"layer norm's rule has the wrong sign", "wrong gradients"},
+              {{"parameters from N(0, 1/4)", fmt::format("{}", all)},
+               {"freshly initialised", fmt::format("{}", noticed)}});
+    say.check("1 + wrong gradients, fresh", {"noticed", 1 + noticed}, {"expected", 1}, 0);
+  }
+  say.sources_disagree(
+      "B 5",
+      "A class token for each place in the batch would pass every check above: its gradient is "
+      "right, for what it is. Gradients prove that code computes the derivative of its function, "
+      "not that it is the right function. For that there are equations, shapes, and the numbers of "
+      "others: lesson 31.");
+
+  say.pytorch(
+      "`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and a "
+      "relative "
+      "tolerance, and wants inputs of order one for the same reason.");
+  say.take_along(
+      "With B = 1000 images, which part of the work here grows, and which does not? And is there "
+      "any mistake that only a batch of more than one image shows?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell(
+      {.number = 21,
+       .teaches = {"add", "concat", "cross_entropy", "layer_norm", "linear", "self_attention"},
+       .breaks = {{"first-image", "takes the class token's gradient from the first image alone",
+                   "all images share it."},
+                  {"query-bias", "expects the query's bias to have no gradient",
+                   "it adds b·k, which differs from key to key: softmax sees that."},
+                  {"no-way-around",
+                   "nothing comes back along the ways around, nor to the positions",
+                   "a sum hands its cotangent to both of its terms.", "add:drop_cotangent:1"},
+                  {"deaf", "nothing comes back through attention",
+                   "what a token learned from others depends on their values, keys and queries.",
+                   "self_attention:drop_cotangent"}}},
+      argc, argv, lesson);
+}
