@@ -1,0 +1,208 @@
+// Lesson 22. Sanity before training.
+
+#include "core/ops.hpp"
+#include "datasets/digits.hpp"
+#include "lessons/tensors.hpp"
+#include "lessons/training.hpp"
+#include "nn/init.hpp"
+#include "vit/model.hpp"
+
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 20, D = 32, K = 10;
+
+ViTConfig config() {
+  ViTConfig c;
+  c.D = D;
+  c.L = 2;
+  c.M = 2 * D;
+  return c;
+}
+
+// [region first gradient]
+// dL/db_k = 1/K - n_k / B: what the model says of class k, minus how often
+// it comes.
+Array first_gradient(const std::vector<std::size_t>& labels) {
+  Array g = full({K}, real(1.0 / K));
+  for (const std::size_t k : labels) g(k) -= real(1.0 / B);
+  return g;
+}
+// [end]
+
+// [region leak]
+using Encoder = std::function<Tensor(const VisionTransformer&, Tensor)>;
+Tensor each_image(const VisionTransformer& m, Tensor z) {
+  for (const Block& block : m.blocks) z = block(z);
+  return z;
+}
+// The same for a module that expects (T, B, D), and is given (B, T, D): the
+// images of a batch attend to each other.
+Tensor across_batch(const VisionTransformer& m, Tensor z) {
+  for (const Block& block : m.blocks) {
+    z = transpose(block(transpose(z, 0, 1)), 0, 1);
+  }
+  return z;
+}
+// How much of what image 0's tokens z (T, D) depend on lies in other images,
+// and whether they depend on any image at all.
+struct Seen {
+  double own = 0, others = 0;
+  [[nodiscard]] double share() const { return others / (own + others); }
+};
+Seen seen(const Tensor& z, const Tensor& x) {
+  const Array dx = grad(sum(square(z)), {x})[0];
+  Seen s;
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    (i < dx.size() / B ? s.own : s.others) += std::abs(double(dx.data()[i]));
+  }
+  return s;
+}
+// [end]
+
+double loss_of(const VisionTransformer& model, const Batch& batch) {
+  const NoGrad no_grad;
+  return double(cross_entropy(model(batch.images), batch.labels).item());
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "A wrong model often trains. It learns a little, more slowly than it should, and the loss "
+      "curve looks like any other. So before the first long run, five questions whose answers we "
+      "know beforehand. Together they take seconds.");
+  say.symbols({{"B", "images in the batch", B}, {"D", "width", D}, {"K", "classes", K}});
+  const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
+  const Dataset twenty = digits(B, say.seed(), "train");
+  const Batch batch = all_of(twenty);
+  shape(say, "images", "(B, 1, 28, 28)", Tensor(batch.images));
+
+  say.heading("1. What does knowing nothing cost?");
+  say.equation(R"(L_0 = -\frac{1}{B} \sum_b \log \frac{1}{K} = \ln K)", "L₀ = −log(1/K) = ln K");
+  say.in_words("a model that gives every class the same probability loses ln K on every image.");
+  say.text(
+      "The paper starts its head at zero (section 3.2, for fine-tuning), so our first loss is ln K "
+      "exactly. A head that starts large is confident before it has seen anything, and wrong.");
+  const VisionTransformer loud(config(), Rng(say.seed()).fork("weights"));
+  init::normal(loud.head.weight, Rng(say.seed()).fork("loud"), 1);
+  const bool is_loud = say.broken("loud-head");
+  say.check("the first loss", {"measured", rounded(loss_of(is_loud ? loud : model, batch), 5)},
+            {"ln 10", std::log(10.0)}, 1e-4);
+  say.differs("the same with head weights from N(0, 1)",
+              {"measured", rounded(loss_of(loud, batch), 3)}, {"ln 10", std::log(10.0)}, 0.1);
+
+  say.heading("2. Is the first gradient the one that it must be?");
+  say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",
+               "∂L/∂b_k = 1/K − n_k/B");
+  say.in_words(
+      "before the first step, the head's bias learns only which classes are common. n_k is how "
+      "many images of the batch are of class k.");
+  say.code("first gradient");
+  Batch skewed = batch;
+  for (std::size_t b = 0; b < 8; ++b) skewed.labels[b] = 3;
+  gradients(learner(model), skewed);
+  check_equal(say, "dL/db, eight labels turned into 3", "by hand", first_gradient(skewed.labels),
+              "tape", *model.head.bias.grad(), 1e-5);
+  const Array& first = *model.blocks[0].mlp.fc1.weight.grad();
+  say.check("sum of dL/dW in block 0, plus 1", {"tape", 1 + double(sum(abs(Tensor(first))).item())},
+            {"1", 1}, 0);
+  say.text(
+      "Everything below the head receives exactly zero in the first step: W = 0 in y Wᵀ sends "
+      "nothing back. That is no fault. From the second step on the head is not zero any more.");
+
+  say.heading("3. Can it learn twenty images by heart?");
+  say.text(
+      "A model with thousands of numbers for twenty images must reach a loss near zero. If it does "
+      "not, do not look for more data: something is broken, or the rate is wrong.");
+  const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
+  const std::vector<double> losses = fit(learner(model), twenty, how);
+  Curves::Series curve{"loss", {}, losses};
+  Dataset blank = twenty;
+  std::fill(blank.pixels.begin(), blank.pixels.end(), std::uint8_t{0});
+  const VisionTransformer blind(config(), Rng(say.seed()).fork("weights"));
+  Curves::Series control{"blank images", {}, fit(learner(blind), blank, how)};
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    curve.x.push_back(double(i + 1));
+    curve.y[i] = rounded(losses[i], 2);
+  }
+  control.x = curve.x;
+  say.figure(Curves{"The loss of 200 steps on the same twenty images, and on blank ones.",
+                    {curve, control},
+                    false});
+  say.check("learned, of 20", {"counted", B * accuracy(learner(model), twenty)}, {"all", B}, 0);
+  say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);
+
+  say.heading("4. Does it look at the images?");
+  say.text(
+      "The second curve is the control: the same labels, every pixel black. Nothing can be told "
+      "apart now, so nobody can be below ln K when every class comes equally often. A model that "
+      "is below has seen the labels in some other way.");
+  say.check("the last loss on blank images", {"measured", rounded(control.y.back(), 4)},
+            {"ln 10", std::log(10.0)}, 1e-2);
+  Dataset random = twenty;
+  const auto shuffled = Rng(say.seed()).fork("labels").permutation(B);
+  for (std::size_t i = 0; i < B; ++i) random.labels[i] = twenty.labels[shuffled[i]];
+  const VisionTransformer parrot(config(), Rng(say.seed()).fork("weights"));
+  fit(learner(parrot), random, how);
+  const Dataset unseen = digits(500, say.seed(), "test");
+  say.text(
+      "And a warning. With the labels shuffled, so that they mean nothing, it learns the twenty "
+      "just as well. To learn by heart proves that the machine works, not that it understands:");
+  say.check("learned with shuffled labels, of 20",
+            {"counted", B * accuracy(learner(parrot), random)}, {"all", B}, 0);
+  say.check("on unseen digits it is better than chance: 0 or 1",
+            {"shuffled", double(accuracy(learner(parrot), unseen) > 0.25)}, {"no", 0}, 0);
+
+  say.heading("5. Do the images keep to themselves?");
+  say.text(
+      "What comes out for image 0 may depend on image 0 alone. The tape can tell: differentiate it "
+      "by all pixels of the batch, and see where the derivative is not zero.");
+  say.code("leak");
+  const Tensor x(batch.images, true);
+  const auto of_image_0 = [&](const Encoder& encoder) {
+    return select(encoder(model, model.embed(x)), 0, 0);
+  };
+  const bool crossed = say.broken("batch-first");
+  say.check("1 + the share of the others",
+            {"measured", 1 + seen(of_image_0(crossed ? across_batch : each_image), x).share()},
+            {"none", 1}, 0);
+  say.sources_disagree("B 22",
+                       "`nn.MultiheadAttention` expects (T, B, D) unless it is told "
+                       "`batch_first=True`, and one source does not say so. Given (B, T, D) it "
+                       "attends across the batch, and every shape fits.");
+  say.differs("1 + the share of the others, batch and tokens exchanged",
+              {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
+              0.1);
+  say.text(
+      "For a ViT it is worse than a leak. The class token then sees the class tokens of the other "
+      "images, and never a patch: read at the class token, the model is blind, and question 4 "
+      "would have told us as well.");
+  const Seen blind_token = seen(select(of_image_0(across_batch), 0, 0), x);
+  say.check("1 + all that the class token sees", {"tape", 1 + blind_token.own + blind_token.others},
+            {"nothing", 1}, 0);
+
+  say.pytorch(
+      "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" "
+      "and the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
+  say.take_along(
+      "Which of the five would have noticed that the position embeddings were never added? Which "
+      "that the class token was? What would you ask to find out?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell({.number = 22,
+               .teaches = {},
+               .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
+                           "logits of that size are confident guesses, and a confident guess that "
+                           "is wrong costs far more than ln K."},
+                          {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
+                           "token t of an image then looks at token t of all other images: their "
+                           "pixels have a derivative."}}},
+              argc, argv, lesson);
+}

@@ -1,0 +1,233 @@
+// Lesson 25. Training on digits, with the loss at step 100 foretold.
+
+#include "core/ops.hpp"
+#include "core/parallel.hpp"
+#include "datasets/batch.hpp"
+#include "lessons/tensors.hpp"
+#include "lessons/training.hpp"
+#include "nn/optim.hpp"
+#include "nn/schedule.hpp"
+#include "train/step.hpp"
+#include "train/trainer.hpp"
+#include "train/weights.hpp"
+
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;
+// Foretold: what step 100 of `vitruvian train --seed 1 --train-size 6400 --epochs 1` says.
+constexpr double foretold = 0.98;
+
+TrainOptions options(std::uint64_t seed) {
+  TrainOptions o = default_options("digits");
+  o.train_size = B * S;
+  o.test_size = 1000;
+  o.epochs = 1;
+  o.seed = seed;
+  return o;
+}
+
+// What the trainer tells.
+struct Diary {
+  std::vector<double> losses;
+  EpochReport epoch;
+};
+Diary trained(const TrainOptions& o, std::size_t with_threads) {
+  struct Listener : Observer {
+    Diary diary;
+    void stepped(const StepReport& step) override { diary.losses.push_back(step.loss); }
+    void finished_epoch(const EpochReport& report) override { diary.epoch = report; }
+  };
+  const std::size_t before = threads();
+  set_threads(with_threads);
+  Listener listener;
+  vitruvian::f32::train(o, listener);
+  set_threads(before);
+  return listener.diary;
+}
+
+// [region loop]
+// The whole of training. `parts` cuts a batch of 64 into micro-batches.
+template <class Parts>
+std::vector<double> train_by_hand(const TrainOptions& o, const Dataset& data, const Parts& parts) {
+  const Rng rng(o.seed);
+  const VisionTransformer model(o.model, rng.fork("weights"));
+  const std::vector<NamedParameter> theta = named_parameters(model);
+  AdamWOptions how;
+  how.weight_decay = o.weight_decay;
+  how.undecayed = all_but_weights;
+  AdamW optimizer(theta, how);
+  std::vector<double> losses;
+  const auto order = epoch_order(data.size(), rng.fork("order"), 1);
+  for (const auto images : batches(order, B)) {
+    const std::size_t t = losses.size();
+    zero_grad(theta);
+    losses.push_back(parts(model, batches(images, 30), data));  // the gradients
+    clip_grad_norm(theta, o.clip);                              // lesson 24
+    optimizer.step(o.lr * cosine_schedule(t, S, 5));            // lessons 23, 24
+  }
+  return losses;
+}
+// [end]
+
+using Groups = std::vector<std::span<const std::size_t>>;
+
+// [region gradients]
+// Each micro-batch of n images counts n / B.
+double by_images(const VisionTransformer& model, const Groups& groups, const Dataset& data) {
+  double mean = 0;
+  for (const auto& indices : groups) {
+    const Batch part = batch_of(data, indices);
+    const Tensor loss = cross_entropy(model(part.images), part.labels);
+    const real share = real(double(indices.size()) / B);
+    loss.backward(scalar(share));  // adds to what is there
+    mean += double(share) * double(loss.item());
+  }
+  return mean;
+}
+// [end]
+// [region equal shares]
+// The mean of the micro-batches' means: 30, 30 and 4 images count alike.
+double by_parts(const VisionTransformer& model, const Groups& groups, const Dataset& data) {
+  double mean = 0;
+  for (const auto& indices : groups) {
+    const Batch part = batch_of(data, indices);
+    const Tensor loss = cross_entropy(model(part.images), part.labels);
+    const real share = real(1.0 / double(groups.size()));
+    loss.backward(scalar(share));
+    mean += double(share) * double(loss.item());
+  }
+  return mean;
+}
+// [end]
+
+Array as_array(const std::vector<double>& x) { return array({x.size()}, x); }
+
+void lesson(Narrator& say) {
+  const TrainOptions o = options(say.seed());
+  say.heading("What we want to know");
+  say.text(
+      "All the pieces are on the table: tape, layers, model, optimizer, recipe. We put them "
+      "together, and a model learns to read digits. But first we write down what its loss will be "
+      "after 100 steps, to two digits.");
+  say.symbols({{"B", "images in a batch", B},
+               {"S", "steps", S},
+               {"N", "patches", N},
+               {"D", "width", D},
+               {"L", "blocks", L},
+               {"K", "classes", K}});
+  if (say.seed() == 1) say.text("Foretold, for step 100: a loss of {:.2f}.", foretold);
+
+  say.heading("The loop");
+  say.code("loop");
+  say.text(
+      "A batch of 64 images is carried through the net in micro-batches of 30, 30 and 4: their "
+      "gradients add up to those of the whole batch, if each counts as much as it has images.");
+  say.equation(R"(\bar\theta = \sum_i \frac{n_i}{B}\, \frac{\partial L_i}{\partial \theta})",
+               "dθ = Σᵢ (nᵢ/B) ∂Lᵢ/∂θ");
+  say.in_words("a mean of means is the mean only if every part has its weight.");
+  say.code("gradients");
+
+  say.heading("What a step does to the loss");
+  say.text(
+      "Before training: is the gradient worth following? To first order, one step of plain descent "
+      "with a small η must lower the loss by η times the squared length of the gradient.");
+  say.equation(R"(L(\theta - \eta g) \approx L(\theta) - \eta \lVert g \rVert^2)",
+               "L(θ − η g) ≈ L(θ) − η ‖g‖²");
+  const Split data = load({.name = "digits", .seed = 1, .train_size = B * S, .test_size = 1000});
+  VisionTransformer model(o.model, Rng(say.seed()).fork("weights"));
+  const Batch first = batch_of(data.train, natural_order(B));
+  const auto theta = named_parameters(model);
+  const double before = gradients(learner(model), first);
+  const double length = clip_grad_norm(theta, 1e9), eta = 0.01 / (length * length);
+  SGD(theta).step(eta);
+  const double after = gradients(learner(model), first);
+  say.check("the loss falls by", {"measured", rounded(before - after, 2)},
+            {"η ‖g‖²", eta * length * length}, 0.05);
+
+  say.heading("One hundred steps");
+  const Diary one = trained(o, 1);
+  const bool wrong = say.broken("equal-shares");
+  const auto mine = train_by_hand(o, data.train, wrong ? by_parts : by_images);
+  Curves::Series curve{"loss", {}, one.losses};
+  for (std::size_t t = 1; t <= S; ++t) {
+    curve.x.push_back(double(t));
+    curve.y[t - 1] = rounded(curve.y[t - 1], 2);
+  }
+  say.figure(Curves{"The loss of each step.", {curve}, false});
+  say.check("the first loss", {"trainer", rounded(one.losses.front(), 5)},
+            {"ln 10", std::log(10.0)}, 1e-4);
+  if (say.seed() == 1) {
+    say.check("the loss at step 100", {"measured", std::round(100 * one.losses.back()) / 100},
+              {"foretold", foretold}, 0.03);
+  }
+  check_equal(say, "the first ten losses", "this loop", as_array({mine.begin(), mine.begin() + 10}),
+              "trainer", as_array({one.losses.begin(), one.losses.begin() + 10}), 1e-3);
+  say.text("On 1000 digits that it never saw, it now reads {:.0f} in a hundred.",
+           std::round(20 * one.epoch.test_accuracy) * 5);
+
+  say.heading("Why it can be foretold");
+  say.text(
+      "Nothing was left to chance. Weights, order and dropout are functions of the seed. Work is "
+      "cut into pieces whose size does not depend on the machine, and partial sums are added in "
+      "their order. So one thread, two and three give the same bits, not only the same digits:");
+  say.check("steps whose loss is not the same, 2 threads",
+            {"counted", double(trained(o, 2).losses != one.losses)}, {"none", 0}, 0);
+  say.check("steps whose loss is not the same, 3 threads",
+            {"counted", double(trained(o, 3).losses != one.losses)}, {"none", 0}, 0);
+  say.text(
+      "Another processor or another matrix product adds up in another order. In float32 that is "
+      "1e-7 of each sum, and a hundred steps make it grow. That is why the prophecy has two digits "
+      "and not seven, and why gradients are checked in float64.");
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "",
+      "When the batch does not divide evenly, the last part is small. A mean of means then "
+      "gives its four images seven times their weight. The loss still falls; it is only the "
+      "loss of another problem.");
+  say.code("equal shares");
+  const VisionTransformer fresh(o.model, Rng(say.seed()).fork("weights"));
+  const auto grads = named_parameters(fresh);
+  const auto order = epoch_order(data.train.size(), Rng(say.seed()).fork("order"), 1);
+  const auto groups = batches(std::span(order).first(B), 30);
+  by_images(fresh, groups, data.train);
+  const Array right = *fresh.head.weight.grad();
+  zero_grad(grads);
+  by_parts(fresh, groups, data.train);
+  check_differs(say, "dL/dW of the head, first batch", "equal shares", *fresh.head.weight.grad(),
+                "by images", right, 0.01);
+
+  say.heading("The model that is kept");
+  say.text(
+      "`models/digits.safetensors` is this run with its whole data set, 12,000 digits, four times "
+      "over. It takes a minute, `build/bin/vitruvian train`. Lessons 27, 29 and 30 look inside "
+      "it.");
+  const TrainedModel kept = load_weights(in_project("models/digits.safetensors"));
+  const double accuracy_kept = accuracy(learner(kept.model), data.test);
+  say.check("it reads more than 95 in a hundred: 0 or 1",
+            {"measured", double(accuracy_kept > 0.95)}, {"yes", 1}, 0);
+
+  say.pytorch(
+      "`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. The same "
+      "bits on every run take `torch.use_deterministic_algorithms(True)`, a seed for every "
+      "generator, and a fixed number of threads.");
+  say.take_along(
+      "At which step does the loss leave 2.3, and why not at once? Lesson 22 has a reason for the "
+      "first step.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell({.number = 25,
+               .teaches = {},
+               .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
+                           "4 images of 64 then have a third of the gradient: from the first step "
+                           "on it is another run than the trainer's."}}},
+              argc, argv, lesson);
+}

@@ -1,0 +1,233 @@
+// Lesson 31. Weights from elsewhere give the same answer.
+
+#include "core/ops.hpp"
+#include "lessons/tensors.hpp"
+#include "lessons/training.hpp"
+#include "nn/safetensors_file.hpp"
+#include "vit/model.hpp"
+
+#include <map>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t B = 3, D = 8, h = 2, L = 2, M = 12, K = 3, P = 4, C = 3;
+
+// [region names]
+// torchvision's name of a tensor in timm's words, which are ours.
+std::string ours(std::string name) {
+  const std::pair<const char*, const char*> words[] = {{"encoder.layers.encoder_layer_", "blocks."},
+                                                       {"encoder.pos_embedding", "pos_embed"},
+                                                       {"encoder.ln.", "norm."},
+                                                       {"class_token", "cls_token"},
+                                                       {"conv_proj.", "patch_embed.proj."},
+                                                       {"self_attention.in_proj_", "attn.qkv."},
+                                                       {"self_attention.out_proj.", "attn.proj."},
+                                                       {"ln_1.", "norm1."},
+                                                       {"ln_2.", "norm2."},
+                                                       {"mlp.0.", "mlp.fc1."},
+                                                       {"mlp.3.", "mlp.fc2."},
+                                                       {"heads.head.", "head."}};
+  for (const auto& [from, to] : words) {
+    const std::size_t at = name.find(from);
+    if (at != std::string::npos) name.replace(at, std::string_view(from).size(), to);
+  }
+  return name;
+}
+// [end]
+
+Array array_of(const StoredTensor& stored) {
+  std::vector<double> values(stored.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = stored[i];
+  return array(Shape(stored.shape.begin(), stored.shape.end()), values);
+}
+
+// [region load]
+// Every tensor of the file goes to the parameter of its name and shape.
+std::size_t load_torchvision(const VisionTransformer& model, const Safetensors& file) {
+  std::map<std::string, Array> arrays;
+  for (const StoredTensor& t : file.tensors) arrays.emplace(ours(t.name), array_of(t));
+  std::size_t loaded = 0;
+  for (const NamedParameter& p : named_parameters(model)) {
+    const auto found = arrays.find(p.name);
+    if (found == arrays.end() || found->second.shape() != p.tensor.shape()) continue;
+    p.tensor.mutable_value() = found->second;
+    ++loaded;
+  }
+  return loaded;
+}
+// [end]
+
+ViTConfig config(double eps) {
+  ViTConfig c;
+  c.C = C;
+  c.H = c.W = 8;
+  c.P = P;
+  c.D = D;
+  c.L = L;
+  c.h = h;
+  c.M = M;
+  c.K = K;
+  c.eps = eps;
+  return c;
+}
+
+// [region three matrices]
+// Hugging Face and JAX keep q, k and v apart; we want them one above another,
+// in this order.
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v) { return concat({q, k, v}, 0); }
+Tensor in_another_order(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return concat({k, q, v}, 0);
+}
+// [end]
+// [region kernels]
+// JAX's patch kernel is (P, P, C, D): ours has D first and C before the rows.
+Tensor from_jax(const Tensor& kernel) { return permute(kernel, {3, 2, 0, 1}); }
+// The same numbers in the order in which they lie: the shape fits as well.
+Tensor reshaped(const Tensor& kernel) {
+  return reshape(transpose(reshape(kernel, {P * P * C, D})), {D, C, P, P});
+}
+// [end]
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "Is this a ViT, or something that resembles one? There is a test that leaves no excuse: "
+      "take the numbers of a model that others wrote, put them into ours, show both the same "
+      "images, and compare the logits.");
+  say.symbols({{"B", "images", B},
+               {"C", "channels", C},
+               {"P", "side of a patch", P},
+               {"D", "width", D},
+               {"h", "heads", h},
+               {"L", "blocks", L},
+               {"M", "hidden width", M},
+               {"K", "classes", K}});
+  say.text(
+      "The others are torchvision 0.14.1 here, in float64, as tiny as their class allows: what is "
+      "right for 2 blocks of width 8 is right for 12 of width 768. `tests/golden/"
+      "other_weights.py` drew the weights and wrote the file.");
+  const SafetensorsFile file =
+      read_safetensors(in_project("tests/golden/other_weights.safetensors"));
+  const Safetensors& content = file.content;
+  const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
+  shape(say, "images", "(B, C, 8, 8)", images);
+  shape(say, "logits", "(B, K)", logits);
+
+  say.heading("The same things by other names");
+  say.code("names");
+  say.table({"torchvision", "here, and in timm"},
+            {{"class_token", ours("class_token")},
+             {"conv_proj.weight", ours("conv_proj.weight")},
+             {"encoder.pos_embedding", ours("encoder.pos_embedding")},
+             {"...layer_1.self_attention.in_proj_weight",
+              ours("encoder.layers.encoder_layer_1.self_attention.in_proj_weight")},
+             {"...layer_1.mlp.3.bias", ours("encoder.layers.encoder_layer_1.mlp.3.bias")},
+             {"heads.head.weight", ours("heads.head.weight")}});
+  say.code("load");
+  const VisionTransformer model(config(say.broken("eps") ? 1e-5 : 1e-6), Rng(say.seed()));
+  const std::size_t loaded = load_torchvision(model, content);
+  say.check("tensors that found their place", {"loaded", double(loaded)}, {"12 L + 8", 12 * L + 8},
+            0);
+  say.check("tensors of the file, less images and logits",
+            {"in the file", double(content.tensors.size() - 2)}, {"12 L + 8", 12 * L + 8}, 0);
+  say.text(
+      "For ViT-B/16, with L = 12, that makes the 152 tensors that torchvision and timm list. "
+      "Hugging Face keeps q, k and v apart, four tensors more in every block: 200.");
+
+  say.heading("The same answer");
+  say.equation(
+      R"(f_{\text{ours}}(x;\, \theta_{\text{theirs}}) = f_{\text{theirs}}(x;\, \theta_{\text{theirs}}))",
+      "ours(x; their θ) = theirs(x; their θ)");
+  say.in_words(
+      "same numbers in, same images in, same logits out; to rounding, and no further off.");
+  check_equal(say, "logits of three images", "here", model(images).value(), "torchvision", logits,
+              1e-12);
+  say.table({"image", "here", "torchvision"},
+            {{"0", entries_text(select(model(images), 0, 0).value(), 6),
+              entries_text(select(Tensor(logits), 0, 0).value(), 6)},
+             {"1", entries_text(select(model(images), 0, 1).value(), 6),
+              entries_text(select(Tensor(logits), 0, 1).value(), 6)},
+             {"2", entries_text(select(model(images), 0, 2).value(), 6),
+              entries_text(select(Tensor(logits), 0, 2).value(), 6)}});
+
+  say.heading("Other ways to store it");
+  say.text("The same layers as Hugging Face and JAX store them, made from what we have just read:");
+  say.code("three matrices");
+  const Tensor qkv = model.blocks[0].attn.qkv.weight;
+  const std::vector<Tensor> parts = split(qkv, {D, D, D}, 0);
+  shape(say, "qkv", "(3 D, D)", qkv);
+  shape(say, "q", "(D, D)", parts[0]);
+  const Tensor again = say.broken("another-order") ? in_another_order(parts[0], parts[1], parts[2])
+                                                   : fused(parts[0], parts[1], parts[2]);
+  check_equal(say, "q, k and v joined", "joined", again.value(), "torchvision's", qkv.value(), 0);
+  say.code("kernels");
+  const Tensor weight = model.patch_embed.weight;
+  const Tensor jax = permute(weight, {2, 3, 1, 0});
+  shape(say, "JAX's kernel", "(P, P, C, D)", jax);
+  const Tensor back = say.broken("patch-order") ? reshaped(jax) : from_jax(jax);
+  check_equal(say, "patch weights from JAX's", "permuted", back.value(), "torchvision's",
+              weight.value(), 0);
+
+  say.heading("What goes wrong");
+  say.text("All of these load without a word, because every shape fits. Only the answer tells.");
+  const auto answer = [&](double eps, const std::function<void(const VisionTransformer&)>& change) {
+    const VisionTransformer other(config(eps), Rng(say.seed()));
+    load_torchvision(other, content);
+    change(other);
+    return other(images).value();
+  };
+  say.sources_disagree("B 10",
+                       "ε = 1e-5, PyTorch's default, where the weights were trained with 1e-6. It "
+                       "is small, and it is not rounding: kornia had to change it before "
+                       "published weights gave published results (pull request 2786).");
+  check_differs(say, "logits with ε = 1e-5", "1e-5", answer(1e-5, [](const auto&) {}), "1e-6",
+                logits, 1e-7);
+  say.sources_disagree("B 16",
+                       "Patches flattened as (P, P, C), as the paper and JAX do, with weights for "
+                       "(C, P, P), as every convolution in PyTorch has them.");
+  check_differs(say, "logits with the kernel reshaped", "reshaped",
+                answer(1e-6,
+                       [&](const VisionTransformer& m) {
+                         m.patch_embed.weight.tensor().mutable_value() = reshaped(jax).value();
+                       }),
+                "permuted", logits, 1e-2);
+  say.sources_disagree(
+      "",
+      "q, k and v in another order. torchvision and timm: q first, then k, then v, "
+      "and inside each of them one head after the other.");
+  check_differs(say, "logits with k and q exchanged", "k, q, v",
+                answer(1e-6,
+                       [&](const VisionTransformer& m) {
+                         m.blocks[0].attn.qkv.weight.tensor().mutable_value() =
+                             in_another_order(parts[0], parts[1], parts[2]).value();
+                       }),
+                "q, k, v", logits, 1e-3);
+
+  say.pytorch(
+      "`model.load_state_dict(state)` refuses names and shapes that do not fit; it cannot refuse "
+      "an order or an ε. The downloaded weights of `vit_b_16` take the same path as these; we do "
+      "not download them (row 1-22 of the requirements).");
+  say.question(
+      "In this lesson k and q were exchanged in one block, and the logits changed. When "
+      "would they not?",
+      "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along rows. "
+      "Equal scores both ways, as for a single token, would hide it.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell(
+      {.number = 31,
+       .teaches = {},
+       .breaks = {{"eps", "layer norms with ε = 1e-5",
+                   "the tokens here are of ordinary size, and still the seventh digit moves."},
+                  {"another-order", "joins k, q, v in place of q, k, v",
+                   "every shape fits, and who asks is taken for who answers."},
+                  {"patch-order", "reshapes JAX's kernel in place of permuting it",
+                   "(P, P, C) and (C, P, P) hold as many numbers, in another order."}}},
+      argc, argv, lesson);
+}

@@ -1,0 +1,189 @@
+// Lesson 32. What was simplified, and where to read on.
+
+#include "lessons/tensors.hpp"
+#include "vit/config.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+// [region table 5]
+// Top-1 accuracy in %, fine-tuned at 384 px: the paper's Table 5.
+enum Data { imagenet, imagenet21k, jft };
+struct Row {
+  Data pretrained;
+  const char* task;
+  double b16, b32, l16, l32, h14;  // 0 where the paper has none
+};
+const std::vector<Row> table5 = {{imagenet, "CIFAR-10", 98.13, 97.77, 97.86, 97.94, 0},
+                                 {imagenet, "CIFAR-100", 87.13, 86.31, 86.35, 87.07, 0},
+                                 {imagenet, "ImageNet", 77.91, 73.38, 76.53, 71.16, 0},
+                                 {imagenet, "ImageNet ReaL", 83.57, 79.56, 82.19, 77.83, 0},
+                                 {imagenet, "Flowers-102", 89.49, 85.43, 89.66, 86.36, 0},
+                                 {imagenet, "Pets", 93.81, 92.04, 93.64, 91.35, 0},
+                                 {imagenet21k, "CIFAR-10", 98.95, 98.79, 99.16, 99.13, 99.27},
+                                 {imagenet21k, "CIFAR-100", 91.67, 91.97, 93.44, 93.04, 93.82},
+                                 {imagenet21k, "ImageNet", 83.97, 81.28, 85.15, 80.99, 85.13},
+                                 {imagenet21k, "ImageNet ReaL", 88.35, 86.63, 88.40, 85.65, 88.70},
+                                 {imagenet21k, "Flowers-102", 99.38, 99.11, 99.61, 99.19, 99.51},
+                                 {imagenet21k, "Pets", 94.43, 93.02, 94.73, 93.09, 94.82},
+                                 {jft, "CIFAR-10", 99.00, 98.61, 99.38, 99.19, 99.50},
+                                 {jft, "CIFAR-100", 91.87, 90.49, 94.04, 92.52, 94.55},
+                                 {jft, "ImageNet", 84.15, 80.73, 87.12, 84.37, 88.04},
+                                 {jft, "ImageNet ReaL", 88.85, 86.27, 89.99, 88.28, 90.33},
+                                 {jft, "Flowers-102", 99.56, 99.27, 99.56, 99.45, 99.68},
+                                 {jft, "Pets", 95.80, 93.40, 97.11, 95.83, 97.56}};
+// [end]
+
+double mean(Data data, double Row::*model) {
+  double sum = 0;
+  for (const Row& row : table5) sum += row.pretrained == data ? row.*model : 0;
+  return sum / 6;
+}
+
+// [region gpt-3]
+// L blocks of 12 D^2 + 13 D numbers, 50,257 words, 2,048 positions, one norm.
+double gpt3(double L, double D) { return L * (12 * D * D + 13 * D) + (50257 + 2048) * D + 2 * D; }
+// [end]
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "You have seen every equation of the paper run. What did we leave out, what does the rest of "
+      "the world call what you have learned, and what came before and after?");
+
+  say.heading("Where the ViT stands");
+  say.table({"when", "what", "why it is on the way"},
+            {{"June 2017", "Transformer", "attention alone, for translation (Vaswani et al.)"},
+             {"October 2018", "BERT", "pre-train an encoder; the [class] token"},
+             {"May 2020", "DETR", "a Transformer finds objects, on a CNN's features"},
+             {"May 2020", "GPT-3", "size alone buys abilities"},
+             {"October 2020", "ViT", "the image as a sequence of patches, no CNN"},
+             {"End of 2020", "IPT, SETR, CLIP", "restoring, segmenting, images beside words"},
+             {"2021", "DeiT, PVT, TNT, Swin", "less data; pyramids, windows, tokens in tokens"},
+             {"2022", "DALL-E 2, Stable Diffusion", "images from words"},
+             {"2023", "GPT-4", "text and images in one model"}});
+  say.text(
+      "The dates are those of source S1, after a survey (arXiv 2012.12556, Figure 1). GPT-3's "
+      "size is another matter:");
+  say.sources_disagree("B 29",
+                       "One source says that GPT-3 has 170 billion parameters, another that VTAB "
+                       "has nine tasks. The paper of GPT-3 says 175, and its sizes agree: 96 "
+                       "blocks of width 12,288. VTAB has 7 natural, 4 specialised and 8 "
+                       "structured tasks.");
+  say.code("gpt-3");
+  const double quoted = say.broken("as-quoted") ? 170 : 175;
+  say.check("GPT-3, in billions", {"from its sizes", gpt3(96, 12288) / 1e9}, {"quoted", quoted},
+            0.005);
+  say.check("tasks of VTAB", {"7 + 4 + 8", 7 + 4 + 8}, {"quoted", 19}, 0);
+
+  say.heading("Transfer: quoted, not reproduced");
+  say.text(
+      "The paper's point is not the architecture alone. It is what happens when it is trained on "
+      "very much and then fine-tuned on little. ImageNet-21k has 14 million images, JFT 303 "
+      "million, and JFT was never published: we cannot reproduce these rows, and quote them. The "
+      "code that they need, loading and fine-tuning, is that of lessons 27 and 31.");
+  std::vector<std::vector<std::string>> rows;
+  const auto cell = [](double x) { return x == 0 ? std::string("-") : fmt::format("{:.2f}", x); };
+  for (const Row& r : table5) {
+    const char* const names[] = {"ImageNet", "ImageNet-21k", "JFT-300M"};
+    rows.push_back({names[r.pretrained], r.task, cell(r.b16), cell(r.b32), cell(r.l16), cell(r.l32),
+                    cell(r.h14)});
+  }
+  say.table({"pre-trained on", "fine-tuned on", "B/16", "B/32", "L/16", "L/32", "H/14"}, rows);
+  say.text(
+      "/16 is the side of a patch in pixels: a smaller patch means more tokens. Read the table "
+      "as the paper does:");
+  const auto holds = [&](std::string_view what, bool yes) {
+    say.check(std::string(what) + ": 0 or 1", {"in the table", double(yes)}, {"yes", 1}, 0);
+  };
+  holds("on ImageNet alone the larger L/16 is worse than B/16 on average",
+        mean(imagenet, &Row::l16) < mean(imagenet, &Row::b16));
+  holds("on JFT it is better", mean(jft, &Row::l16) > mean(jft, &Row::b16));
+  holds("for L/16, more data is better in every one of the six tasks", [] {
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (table5[i].l16 >= table5[i + 6].l16) return false;
+    }
+    return true;
+  }());
+  holds("smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
+        std::all_of(table5.begin() + 12, table5.end(), [](const Row& r) { return r.b16 > r.b32; }));
+  say.text(
+      "The blog post S4 sums it up: medium data, below a ResNet of the size; large data, above. "
+      "Its other figure groups VTAB's tasks (natural, specialised, structured); H/14 leads in the "
+      "first and the last. And training H/14 on JFT took 2,500 TPUv3-core-days, the ResNet it "
+      "is compared with 9,900 (Table 2).");
+
+  say.heading("What was simplified here");
+  say.text(
+      "- First derivatives only. A gradient is not on the tape, so there is no Hessian.\n"
+      "- One machine, no GPU. The kernels are those of a CPU, cut so that results repeat to the "
+      "bit.\n"
+      "- float32 and float64. No bfloat16, which most large models train in.\n"
+      "- Every op returns a new array. Larger frameworks fuse, reuse and recompute to save "
+      "memory.\n"
+      "- No compiler. PyTorch 2 and JAX trace the program and write a faster one.\n"
+      "- Attention holds a whole row of scores at a time. FlashAttention (arXiv 2205.14135) walks "
+      "over tiles and never has the row.\n"
+      "- Digits and CIFAR-10, where the paper has 303 million images.");
+
+  say.heading("What it is called elsewhere");
+  say.table({"here", "PyTorch and timm", "JAX and Flax"},
+            {{"Tensor, backward()", "torch.Tensor, backward()", "jax.grad, jax.vjp"},
+             {"NoGrad", "torch.no_grad()", "lax.stop_gradient"},
+             {"Rng, fork", "torch.Generator", "random.PRNGKey, split"},
+             {"linear, layer_norm", "F.linear, F.layer_norm", "nn.Dense, nn.LayerNorm"},
+             {"attention", "F.scaled_dot_product_attention", "nn.dot_product_attention"},
+             {"Mlp", "timm: Mlp", "MlpBlock"},
+             {"Block", "timm: Block; tv: EncoderBlock", "Encoder1DBlock"},
+             {"VisionTransformer", "timm: vit_base_patch16_224", "models_vit.py"},
+             {"", "torchvision: vit_b_16()", ""},
+             {"AdamW", "optim.AdamW", "optax.adamw"},
+             {"cosine_schedule", "CosineAnnealingLR", "optax.cosine_decay_schedule"},
+             {"gradcheck", "autograd.gradcheck", "test_util.check_grads"},
+             {"Trace", "register_forward_hook", "capture_intermediates"}});
+  ViTConfig base;
+  base.C = 3;
+  base.H = base.W = 224;
+  base.P = 16;
+  base.D = 768;
+  base.L = base.h = 12;
+  base.M = 3072;
+  base.K = 1000;
+  say.check("parameters of what all four call ViT-B/16", {"here", double(base.parameters())},
+            {"torchvision, timm", 86567656}, 0);
+
+  say.heading("Where to read on");
+  say.text(
+      "- The paper: arXiv 2010.11929, and its code, google-research/vision_transformer.\n"
+      "- `timm/models/vision_transformer.py` of huggingface/pytorch-image-models: you can read all "
+      "of it now.\n"
+      "- Less data: DeiT (arXiv 2012.12877). How to train a ViT: Steiner et al. (2106.10270).\n"
+      "- No labels: MAE (2111.06377) and DINO (2104.14294). Words beside images: CLIP "
+      "(2103.00020).\n"
+      "- Windows and pyramids: Swin (2103.14030). More variants: lucidrains/vit-pytorch.\n"
+      "- An engine on one screen: karpathy/micrograd; autodiff as JAX does it: Autodidax.\n"
+      "- Whole training in C: karpathy/llm.c.");
+
+  say.pytorch(
+      "You can leave here with `torchvision.models.vit_b_16()`: lesson 31 holds this model "
+      "against it, number for number.");
+  say.take_along(
+      "Which of the lessons' equations would change for a video, for sound, for a sentence? Begin "
+      "with Equation 1, and see how little is left to do after it.");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell({.number = 32,
+               .teaches = {},
+               .breaks = {{"as-quoted", "takes GPT-3's size from the slides",
+                           "96 blocks of 12 D² numbers each are 174 billion already: a quoted "
+                           "number can be recomputed, and should be."}}},
+              argc, argv, lesson);
+}

@@ -1,0 +1,106 @@
+#include "lessons/training.hpp"
+
+#include "core/ops.hpp"
+#include "core/parallel.hpp"
+#include "datasets/batch.hpp"
+#include "nn/optim.hpp"
+#include "nn/schedule.hpp"
+#include "train/step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace {
+
+// Images that one thread carries through the net; fixed, so that the number of threads changes
+// nothing.
+constexpr std::size_t group = 16;
+
+// The images [begin, end) of a batch.
+Batch part_of(const Batch& batch, std::size_t begin, std::size_t end) {
+  Shape shape = batch.images.shape();
+  const std::size_t image = batch.images.size() / shape[0];
+  shape[0] = end - begin;
+  Array images = empty(shape);
+  std::copy_n(batch.images.data() + begin * image, images.size(), images.data());
+  return {std::move(images),
+          {batch.labels.begin() + static_cast<std::ptrdiff_t>(begin),
+           batch.labels.begin() + static_cast<std::ptrdiff_t>(end)}};
+}
+
+}  // namespace
+
+Batch batch_of(const Dataset& data, std::span<const std::size_t> indices) {
+  Array images = empty({indices.size(), data.channels, data.height, data.width});
+  normalised_images(data, indices, images.data());
+  return {std::move(images), batch_labels(data, indices)};
+}
+
+Batch all_of(const Dataset& data) { return batch_of(data, natural_order(data.size())); }
+
+double gradients(const Learner& learner, const Batch& batch) {
+  std::vector<Tensor> leaves;
+  for (const NamedParameter& p : learner.parameters) leaves.push_back(p.tensor);
+  const std::size_t n = batch.labels.size();
+  Reducer reducer(leaves);
+  std::vector<double> losses((n + group - 1) / group);
+  parallel_for(n, group, [&](std::size_t begin, std::size_t end) {
+    const std::size_t turn = begin / group;
+    try {
+      const Batch part = part_of(batch, begin, end);
+      const double share = static_cast<double>(end - begin) / static_cast<double>(n);
+      const Tensor loss = cross_entropy(learner.logits(part.images), part.labels);
+      reducer.add(turn, grad(loss, leaves, scalar(static_cast<real>(share))));
+      losses[turn] = share * static_cast<double>(loss.item());
+    } catch (...) {
+      reducer.abandon(turn);
+      throw;
+    }
+  });
+  reducer.finish();
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+std::vector<double> fit(const Learner& learner, const Dataset& train, const FitOptions& options) {
+  AdamWOptions how;
+  how.weight_decay = options.weight_decay;
+  how.undecayed = all_but_weights;
+  AdamW optimizer(learner.parameters, how);
+  const Rng rng = Rng(options.seed).fork("order");
+  std::vector<double> losses;
+  for (std::size_t epoch = 1; losses.size() < options.steps; ++epoch) {
+    const std::vector<std::size_t> order = epoch_order(train.size(), rng, epoch);
+    for (const auto indices : batches(order, options.batch_size)) {
+      const std::size_t step = losses.size();
+      if (step == options.steps) break;
+      losses.push_back(gradients(learner, batch_of(train, indices)));
+      clip_grad_norm(learner.parameters, options.clip);
+      optimizer.step(options.lr * cosine_schedule(step, options.steps, options.steps / 20));
+    }
+  }
+  return losses;
+}
+
+double accuracy(const Learner& learner, const Dataset& test) {
+  const std::vector<std::size_t> order = natural_order(test.size());
+  const auto groups = batches(order, group);
+  std::vector<std::size_t> correct(groups.size());
+  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
+    const NoGrad no_grad;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Batch part = batch_of(test, groups[i]);
+      correct[i] = count_correct(learner.logits(part.images).value(), part.labels);
+    }
+  });
+  return static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) /
+         static_cast<double>(test.size());
+}
+
+double rounded(double x, int digits) { return std::stod(fmt::format("{:.{}e}", x, digits - 1)); }
+
+std::string in_project(const std::string& file) { return VITRUVIAN_SOURCE_DIR "/" + file; }
+
+}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
