@@ -118,7 +118,7 @@ void lesson(Narrator& say) {
   say.text("A survey of Transformers counts four steps after the projection, and so do we:");
   say.code("four steps");
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
-  const Tensor U(random_normal({D, 3 * D_h}, say.seed() + 1), true);
+  const Tensor U(mul(random_normal({D, 3 * D_h}, say.seed() + 1), .5).value(), true);
   const Steps s = self_attention_of(z, U);
   shape(say, "z", "(B, T, D)", z);
   shape(say, "U_qkv", "(D, 3 D_h)", U);
@@ -138,8 +138,15 @@ void lesson(Narrator& say) {
   check_equal(say, "SA(z)", "four steps", s.Z.value(), "loops", loops);
   const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
   check_equal(say, "rows of A add up", "sum", sum(A, {-1}).value(), "1", full({B, T}, 1));
-  say.table({"A of the first image: who looks (row) at whom (column)"},
-            {{entries_text(select(s.A, 0, 0).value(), 2)}});
+  say.text("A of the first image. Row i is how token i divides its attention:");
+  std::vector<std::vector<std::string>> shares;
+  for (std::size_t i = 0; i < T; ++i) {
+    shares.push_back({fmt::format("token {}", i)});
+    for (std::size_t j = 0; j < T; ++j) {
+      shares.back().push_back(fmt::format("{:.2f}", s.A.value()(0, i, j)));
+    }
+  }
+  say.table({"looks at", "0", "1", "2", "3", "4"}, shares);
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar v = A^\top g, \quad \bar A = g v^\top, \quad)"
