@@ -136,9 +136,9 @@ void lesson(Narrator& say) {
                    reshape(pictures, {2, 28, 28}).value(), 2));
   const Tensor digit = reshape(slice(pictures, 0, 0, 1), {1, 1, 28, 28});
   const Tensor puzzle = reshape(slice(pictures, 0, 1, 2), {1, 1, 28, 28});
-  const Array E_learned = model.pos_embed.value();
+  const Array E_learned = model.pos_embed.table.value();
   const auto logits = [&](const Tensor& image, const Array& positions) {
-    model.pos_embed.tensor().mutable_value() = positions;
+    model.pos_embed.table.tensor().mutable_value() = positions;
     const NoGrad no_grad;
     return model(image).value();
   };
@@ -195,7 +195,7 @@ void lesson(Narrator& say) {
       "N(0, 0.02²).");
   const Array ones = full(E_learned.shape(), 1);
   const VisionTransformer fresh(model.config, Rng(say.seed()));
-  const Array& start = say.broken("ones") ? ones : fresh.pos_embed.value();
+  const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
   check_equal(say, "logits, all positions 1", "shuffled", logits(puzzle, ones), "digit",
               logits(digit, ones), 1e-10);
   check_differs(say, "logits, positions N(0, .02²)", "shuffled", logits(puzzle, start), "digit",
@@ -206,7 +206,7 @@ void lesson(Narrator& say) {
       "normal "
       "of 0.02, which PyTorch cuts at ±2, a hundred standard deviations out: a plain normal.");
   const auto size = [](const Tensor& t) { return std::sqrt(mean(square(t)).item()); };
-  const double small = size(fresh.pos_embed);
+  const double small = size(fresh.pos_embed.table);
   say.table({"a new model, on average", "size of a number"},
             {{"a patch of the digit, times E",
               fmt::format("{:.2f}", size(fresh.patch_embed(digit_image(chosen))))},

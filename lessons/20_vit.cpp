@@ -5,6 +5,7 @@
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
+#include "vit/variants.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
   const Shape one_each{images.size(0), 1, vit.config.D};
   const Tensor x_class = broadcast_to(vit.cls_token, one_each);
   const Tensor x_p_E = vit.patch_embed(images);
-  Tensor z = concat({x_class, x_p_E}, 1) + vit.pos_embed;  // Equation 1
+  Tensor z = concat({x_class, x_p_E}, 1) + vit.pos_embed.table;  // Equation 1
   for (const Block& block : vit.blocks) {
     z = block.attn(block.norm1(z)) + z;  // Equation 2
     z = block.mlp(block.norm2(z)) + z;   // Equation 3
@@ -76,7 +77,7 @@ void lesson(Narrator& say) {
       "calls ViT, to the last number?");
 
   say.heading("The equations");
-  const ViTConfig demo = mini_vit();
+  const ViTConfig demo = variant("mini_vit").config;
   say.symbols({{"B", "images", 1},
                {"C", "channels", demo.C},
                {"H", "height and width of the image", demo.H},

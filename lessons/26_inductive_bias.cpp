@@ -51,7 +51,7 @@ struct Maps {
   [[nodiscard]] Tensor patches(const Tensor& x) const { return grid(vit.patch_embed(x)); }
   [[nodiscard]] Tensor encoder(const Tensor& x, bool positions) const {
     Tensor z = vit.patch_embed(x);
-    if (positions) z = z + slice(vit.pos_embed, 1, 1, 17);
+    if (positions) z = z + slice(vit.pos_embed.table, 1, 1, 17);
     for (const Block& block : vit.blocks) z = block(z);
     return grid(z);
   }
@@ -65,7 +65,7 @@ Maps maps(std::uint64_t seed) {
   c.M = 64;
   Maps m{random_normal({1, 1, 3, 3}, seed), random_normal({H * H, H * H}, seed + 1),
          VisionTransformer(c, Rng(seed).fork("weights"))};
-  init::normal(m.vit.pos_embed, Rng(seed).fork("positions"), 0.5);
+  init::normal(m.vit.pos_embed.table, Rng(seed).fork("positions"), 0.5);
   return m;
 }
 

@@ -39,14 +39,12 @@ std::string ours(std::string name) {
 // [end]
 
 Array array_of(const StoredTensor& stored) {
-  std::vector<double> values(stored.size());
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = stored[i];
-  return array(Shape(stored.shape.begin(), stored.shape.end()), values);
+  return array(Shape(stored.shape.begin(), stored.shape.end()), stored.values());
 }
 
 // [region load]
 // Every tensor of the file goes to the parameter of its name and shape.
-std::size_t load_torchvision(const VisionTransformer& model, const Safetensors& file) {
+std::size_t load_torchvision(const VisionTransformer& model, const TensorFile& file) {
   std::map<std::string, Array> arrays;
   for (const StoredTensor& t : file.tensors) arrays.emplace(ours(t.name), array_of(t));
   std::size_t loaded = 0;
@@ -109,9 +107,7 @@ void lesson(Narrator& say) {
       "The others are torchvision 0.14.1 here, in float64, as tiny as their class allows: what is "
       "right for 2 blocks of width 8 is right for 12 of width 768. `tests/golden/"
       "other_weights.py` drew the weights and wrote the file.");
-  const SafetensorsFile file =
-      read_safetensors(in_project("tests/golden/other_weights.safetensors"));
-  const Safetensors& content = file.content;
+  const TensorFile content = read_safetensors(in_project("tests/golden/other_weights.safetensors"));
   const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
   shape(say, "images", "(B, C, 8, 8)", images);
   shape(say, "logits", "(B, K)", logits);

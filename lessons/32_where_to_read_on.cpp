@@ -143,7 +143,7 @@ void lesson(Narrator& say) {
              {"VisionTransformer", "timm: vit_base_patch16_224", "models_vit.py"},
              {"", "torchvision: vit_b_16()", ""},
              {"AdamW", "optim.AdamW", "optax.adamw"},
-             {"cosine_schedule", "CosineAnnealingLR", "optax.cosine_decay_schedule"},
+             {"cosine_schedule", "CosineAnnealingLR", "cosine_decay_schedule"},
              {"gradcheck", "autograd.gradcheck", "test_util.check_grads"},
              {"Trace", "register_forward_hook", "capture_intermediates"}});
   ViTConfig base;
