@@ -4,6 +4,8 @@
 Twenty steps of a small ViT of torchvision's: AdamW, warm-up then cosine, clipping, label smoothing,
 weight decay on weight matrices only. Two batches take turns: step s takes the images that begin at
 s mod 2 times a batch's pixels (torchvision_models.images). `parameters` are those before the first step.
+At this rate PyTorch's own float32 stays within 6e-7 of its float64; at three times the rate it departs
+by 6e-5, and nothing could be told from it.
 """
 
 import math
@@ -15,7 +17,7 @@ from torch import nn
 from golden_format import dump, generator
 from torchvision_models import images, packed, small_model
 
-STEPS, WARMUP, LR, CLIP, SMOOTHING, DECAY, B, SIDE, K = 20, 4, 1e-2, 1.0, 0.1, 0.1, 8, 8, 5
+STEPS, WARMUP, LR, CLIP, SMOOTHING, DECAY, B, SIDE, K = 20, 4, 1e-2, 0.4, 0.1, 0.1, 8, 8, 5
 
 
 def make():
