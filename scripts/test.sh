@@ -11,7 +11,8 @@ Installs the packages that are missing (as scripts/start.sh does), builds and ru
 Several suites run one after the other; the first that fails ends it. Without one: the default.
 
   --default      the release build, as users have it                     build/
-  --backends     the same under each matrix product (VITRUVIAN_GEMM)     build/
+  --backends     the same under each matrix product (VITRUVIAN_GEMM),
+                 and our own with fewer vectors (VITRUVIAN_SIMD)         build/
   --sanitize     AddressSanitizer, LeakSanitizer, UndefinedBehavior...   build-asan/
   --tsan         the threaded parts under ThreadSanitizer                build-tsan/
   --portable     no BLAS, no threads, no SIMD flags                      build-portable/
@@ -48,15 +49,19 @@ run_tests() ( # run_tests PRESET [CTEST OPTION...]
   ctest --preset "$preset" -j "$jobs" "$@"
 )
 
-# Every back end of the matrix product that this build has, one after the other.
+# Every back end of the matrix product that this build has, one after the other; then kernels and
+# product without AVX-512, and without any vectors that this machine's compiler does not take for granted.
 run_backends() {
-  local backend
-  for backend in packed onednn cblas; do
-    if VITRUVIAN_GEMM=$backend "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; then
-      say "--- VITRUVIAN_GEMM=$backend"
-      VITRUVIAN_GEMM=$backend run_tests default -LE project
+  local settings
+  for settings in VITRUVIAN_GEMM=packed VITRUVIAN_GEMM=onednn VITRUVIAN_GEMM=cblas \
+    "VITRUVIAN_SIMD=avx2 VITRUVIAN_GEMM=packed" "VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed"; do
+    # shellcheck disable=SC2086 # several variables
+    if env $settings "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; then
+      say "--- $settings"
+      # shellcheck disable=SC2163
+      (export $settings && run_tests default -LE project)
     else
-      say "--- $backend is not in this build"
+      say "--- $settings: not in this build, or not on this machine"
     fi
   done
 }

@@ -193,6 +193,7 @@ expect_status 0
 expect "VITRUVIAN_GEMM=packed"
 expect "VITRUVIAN_GEMM=onednn"
 expect "VITRUVIAN_GEMM=cblas"
+expect "VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed"
 
 pretend "two suites"
 run test.sh --sanitize --tsan
