@@ -93,7 +93,9 @@ double sees(const std::function<Tensor(const Tensor&)>& f, const Array& image) {
 // [region mlp and cnn]
 struct MlpNet {  // 784 numbers in a row: nobody says which are neighbours
   Linear fc1, fc2;
-  explicit MlpNet(const Rng& rng) : fc1(784, 32, rng.fork("1")), fc2(32, K, rng.fork("2")) {}
+  explicit MlpNet(const Rng& rng)
+      : fc1(784, 32, rng.fork("1")),  //
+        fc2(32, K, rng.fork("2")) {}
   Tensor operator()(const Tensor& x) const {
     return fc2(gelu(fc1(reshape(x, {std::ptrdiff_t(x.size(0)), -1}))));
   }
@@ -231,12 +233,12 @@ void lesson(Narrator& say) {
   say.check("moved, they read best: 0 or 1",
             {"measured", double(away[1] > away[0] && away[1] > away[2])}, {"yes", 1}, 0);
   say.text(
-      "The three read centred digits about equally well; with images by the million the order "
-      "would "
-      "be another. But where the assumption holds, it replaces data: nobody showed the "
+      "After so few steps the convolutions are behind on centred digits. Moved ones, only they can "
+      "still read: where the assumption holds, it replaces data, and nobody showed the "
       "convolutions a digit out of "
       "place. That is why, trained on ImageNet alone, the paper's ViTs stay below ResNets of their "
-      "size (section 4.3), and why the order turns with hundred times the data: an assumption also "
+      "size (section 4.3), and why the order turns with a hundred times the data: an assumption "
+      "also "
       "forbids. Rows of that size are quoted in lesson 32, not reproduced.");
 
   say.pytorch(

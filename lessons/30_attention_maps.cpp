@@ -39,15 +39,21 @@ Tensor without_identity(const std::vector<Tensor>& A) {
   return R;
 }
 // The row sums lie along the last axis: without keepdim they divide columns.
-Tensor by_columns(const Tensor& M) { return M / reshape(sum(M, {-1}), {B, 1, T}); }
+Tensor by_columns(const Tensor& M) {
+  const Tensor sums = sum(M, {-1});  // (B, T)
+  return M / reshape(sums, {B, 1, T});
+}
 // One number for the whole matrix: rows then sum to 1/T.
 Tensor by_everything(const Tensor& M) { return M / sum(M, {1, 2}, true); }
 using Normalise = std::function<Tensor(const Tensor&)>;
-Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& normalise) {
+Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& rows) {
   Array I = zeros({T, T});
   for (std::size_t t = 0; t < T; ++t) I(t, t) = 1;
   Tensor R = Tensor(I);
-  for (const Tensor& a : A) R = matmul(normalise((mean(a, {1}) + Tensor(I)) * real(0.5)), R);
+  for (const Tensor& a : A) {
+    const Tensor around = (mean(a, {1}) + Tensor(I)) * real(0.5);
+    R = matmul(rows(around), R);
+  }
   return R;
 }
 // [end]
@@ -167,7 +173,7 @@ void lesson(Narrator& say) {
       "Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would if it "
       "were spread evenly.",
       gain);
-  say.check("more than evenly spread: 0 or 1", {"measured", double(gain > 1.05)}, {"yes", 1}, 0);
+  say.check("at least 1.3 times: 0 or 1", {"measured", double(gain > 1.3)}, {"yes", 1}, 0);
   say.text(
       "This is a picture, not a proof. Rollout knows nothing of the values that are moved, of the "
       "MLPs, or of the head; a gradient by the pixels tells another part of the story.");

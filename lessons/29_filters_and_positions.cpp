@@ -1,0 +1,301 @@
+// Lesson 29. Filters, positions, attention distance.
+
+#include "core/ops.hpp"
+#include "datasets/digits.hpp"
+#include "lessons/tensors.hpp"
+#include "lessons/training.hpp"
+#include "train/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;
+
+// [region components]
+// The directions in which the D filters differ most: eigenvectors of their
+// covariance (P^2, P^2), the largest first. Multiply by it until only the
+// largest is left, take that away, begin again.
+struct Component {
+  std::vector<double> v;
+  double variance = 0;
+};
+std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count) {
+  std::vector<Component> all;
+  for (std::size_t k = 0; k < count; ++k) {
+    Component c{std::vector<double>(n, 1)};
+    c.v[k] += 1;
+    for (int step = 0; step < 3000; ++step) {
+      std::vector<double> next(n, 0);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) next[i] += C[i * n + j] * c.v[j];
+      }
+      double length = 0;
+      for (const double x : next) length += x * x;
+      c.variance = std::sqrt(length);
+      for (std::size_t i = 0; i < n; ++i) c.v[i] = next[i] / c.variance;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) C[i * n + j] -= c.variance * c.v[i] * c.v[j];
+    }
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+// [end]
+
+std::vector<double> covariance(const Array& w) {  // (D, P^2)
+  const std::size_t n = P * P;
+  std::vector<double> mean(n, 0), C(n * n, 0);
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t i = 0; i < n; ++i) mean[i] += double(w.data()[d * n + i]) / D;
+  }
+  for (std::size_t d = 0; d < D; ++d) {
+    for (std::size_t i = 0; i < n * n; ++i) {
+      C[i] += (double(w.data()[d * n + i / n]) - mean[i / n]) *
+              (double(w.data()[d * n + i % n]) - mean[i % n]) / D;
+    }
+  }
+  return C;
+}
+
+// [region similarity]
+Tensor cosine(const Tensor& e) {  // (N, D) to (N, N)
+  const Tensor unit = e / sqrt(sum(square(e), {1}, true));
+  return matmul(unit, transpose(unit));
+}
+// [end]
+
+// The mean over pairs of the same row or column, and over all other pairs.
+struct Likeness {
+  double line = 0, rest = 0;
+};
+Likeness likeness(const Tensor& s) {
+  Likeness mean;
+  for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t j = 0; j < N; ++j) {
+      const bool same = i / g == j / g || i % g == j % g;
+      const double value = double(s.value()(i, j));
+      if (i != j) (same ? mean.line : mean.rest) += value / double(N * (same ? 6 : 9));
+    }
+  }
+  return mean;
+}
+
+// [region distance]
+// Pixels between the centres of patches i and j.
+double apart(std::size_t i, std::size_t j) {
+  const double dy = double(i / g) - double(j / g);
+  const double dx = double(i % g) - double(j % g);
+  return P * std::sqrt(dy * dy + dx * dx);
+}
+// Of one head's map A (T, T): mean over queries of the distance, weighted by
+// attention. The class token is left out, and rows sum to 1 again.
+double distance(const Tensor& A) {
+  double mean = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    double weighted = 0, weights = 0;
+    for (std::size_t j = 0; j < N; ++j) {
+      const double a = double(A.value()(i + 1, j + 1));
+      weights += a;
+      weighted += a * apart(i, j);
+    }
+    mean += weighted / weights / N;
+  }
+  return mean;
+}
+// [end]
+// [region grid units]
+// In patches, not in pixels: two models with other P cannot be compared.
+double in_patches(const Tensor& A) { return distance(A) / P; }
+// [end]
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "A trained model is a few hundred thousand numbers. The paper opens it at three places "
+      "(Figure 7), and we do the same with the model of lesson 25: what does the first layer look "
+      "for, does the model know where its patches are, and how far does attention reach?");
+  say.symbols({{"D", "width", D},
+               {"P", "side of a patch", P},
+               {"N", "patches", N},
+               {"T", "tokens", T},
+               {"L", "blocks", L},
+               {"h", "heads", h}});
+  const TrainedModel kept = load_weights(in_project("models/digits.safetensors"));
+  const VisionTransformer& model = kept.model;
+
+  say.heading("Filters");
+  say.text(
+      "A row of E, laid out as the patch it is multiplied with, is a filter: the token's number "
+      "is large where the patch looks like it. There are D of them. Their principal components "
+      "are the few patterns that all of them are mixed from.");
+  const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
+  shape(say, "E", "(D, P^2)", E);
+  say.code("components");
+  const std::vector<double> C = covariance(E.value());
+  const std::vector<Component> found = components(C, P * P, 4);
+  double trace = 0;
+  for (std::size_t i = 0; i < P * P; ++i) trace += C[i * P * P + i];
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double sign = found[k].v[P * P / 2] < 0 ? -1 : 1;
+    Picture p{fmt::format("Component {}: {:.0f} % of the filters' variance.", k + 1,
+                          100 * found[k].variance / trace),
+              P,
+              P,
+              {}};
+    for (const double x : found[k].v) p.values.push_back(sign * x);
+    say.figure(p);
+  }
+  double right_angle = 0;
+  for (std::size_t i = 0; i < P * P; ++i) right_angle += found[0].v[i] * found[1].v[i];
+  say.check("1 + first times second component", {"measured", 1 + right_angle},
+            {"at right angles", 1}, 1e-6);
+  say.check("they come in order: 0 or 1",
+            {"measured", double(found[0].variance > found[1].variance &&
+                                found[1].variance > found[2].variance)},
+            {"yes", 1}, 0);
+  const std::vector<Component> easy = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3);
+  say.check("largest variance of diag(4, 9, 1)", {"measured", easy[0].variance}, {"known", 9},
+            1e-9);
+  const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
+  const auto shares = [&](const VisionTransformer& m) {
+    const std::vector<double> c = covariance(m.patch_embed.weight.value());
+    double all = 0, first = 0;
+    for (std::size_t i = 0; i < P * P; ++i) all += c[i * P * P + i];
+    for (const Component& one : components(c, P * P, 3)) first += one.variance;
+    return fmt::format("{:.0f} %", 100 * first / all);
+  };
+  say.table({"filters", "variance in three components"},
+            {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
+  say.text(
+      "The paper finds, after millions of photos, colours, gratings and edges, as in the first "
+      "layer "
+      "of a CNN, and a few components hold nearly everything. A minute of digits does not get "
+      "there: beside filters that were never trained, ours have hardly begun to agree. The measure "
+      "is the same; what it shows is how much training lies between.");
+
+  say.heading("Positions");
+  say.equation(
+      R"(s_{ij} = \frac{E_{pos,i} \cdot E_{pos,j}}{\lVert E_{pos,i}\rVert\, \lVert E_{pos,j}\rVert})",
+      "s[i, j] = cos(E_pos,i, E_pos,j)");
+  say.in_words("how much alike are the vectors that were added at places i and j?");
+  say.code("similarity");
+  const Tensor positions = slice(select(model.pos_embed, 0, 0), 0, 1, T);
+  const Tensor s = cosine(positions);
+  shape(say, "s", "(N, N)", s);
+  check_equal(say, "s against s transposed", "s", s.value(), "transposed", transpose(s).value(),
+              1e-5);
+  say.text(
+      "First a case that is known. Let a position be its row, one of four, beside its column, one "
+      "of "
+      "four. Two places of one row or column share half of their vector, all others nothing:");
+  Array known = zeros({N, 2 * g});
+  for (std::size_t n = 0; n < N; ++n) known(n, n / g) = known(n, g + n % g) = 1;
+  const Likeness of_known = likeness(cosine(known));
+  say.check("same row or column", {"measured", of_known.line}, {"1/2", 0.5}, 1e-6);
+  say.check("1 + all others", {"measured", 1 + of_known.rest}, {"1 + 0", 1}, 1e-6);
+  Picture grid{"Each of the 4 x 4 places: its likeness to all 4 x 4 places.", 20, 20,
+               std::vector<double>(400, -1)};
+  for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t j = 0; j < N; ++j) {
+      grid.values[(i / g * 5 + j / g) * 20 + i % g * 5 + j % g] = double(s.value()(i, j));
+    }
+  }
+  say.figure(grid);
+  const Likeness ours = likeness(s);
+  const auto tenth = [](double x) { return fmt::format("{:.1f}", std::round(10 * x) / 10 + 0.0); };
+  const double size = std::sqrt(double(mean(square(positions)).item()));
+  say.table({"positions of the trained model", ""},
+            {{"likeness in the same row or column", tenth(ours.line)},
+             {"likeness to all others", tenth(ours.rest)},
+             {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
+  say.check("they have grown: 0 or 1", {"measured", double(size > 0.03)}, {"yes", 1}, 0);
+  say.text(
+      "They were learned: they are ten times as large as they were drawn. But no rows or columns "
+      "appear. The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
+      "place. Here a patch is a quarter as wide as the image, each of the 16 places means "
+      "something "
+      "of its own, and it is enough that they differ. What they are worth is in lesson 28.");
+
+  say.heading("How far attention reaches");
+  say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
+               "d = (1/N) Σᵢ Σⱼ A[i, j] |cᵢ − cⱼ|");
+  say.in_words("the distance to what a patch looks at, in pixels, weighted by how much it looks.");
+  say.code("distance");
+  const Array even = full({T, T}, real(1.0 / T));
+  Array self = zeros({T, T});
+  for (std::size_t t = 0; t < T; ++t) self(t, t) = 1;
+  double all = 0;
+  for (std::size_t i = 0; i < N * N; ++i) all += apart(i / N, i % N) / (N * N);
+  const auto measure = [&](const Tensor& A) {
+    return say.broken("in-patches") ? in_patches(A) : distance(A);
+  };
+  say.check("attention to all alike", {"measured", rounded(measure(even), 5)},
+            {"mean of all pairs", all}, 1e-4);
+  say.check("attention to itself: 1 + d", {"measured", 1 + distance(self)}, {"1 + 0", 1}, 0);
+  say.check("from corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", 7 * std::sqrt(18.0)},
+            1e-9);
+  const Dataset data = digits(32, 1, "test");
+  Trace seen;
+  {
+    const NoGrad no_grad;
+    model(all_of(data).images, {.trace = &seen});
+  }
+  Bars bars{"Mean distance of each head, in pixels.", {}, false};
+  double nearest = 1e9, farthest = 0;
+  for (std::size_t l = 0; l < L; ++l) {
+    for (std::size_t head = 0; head < h; ++head) {
+      double d = 0;
+      for (std::size_t b = 0; b < 32; ++b) {
+        const Tensor& A = seen.at(fmt::format("blocks.{}.attn.probs", l));
+        d += distance(select(select(A, 0, std::ptrdiff_t(b)), 0, std::ptrdiff_t(head))) / 32;
+      }
+      bars.rows.emplace_back(fmt::format("block {}, head {}", l, head), rounded(d, 2));
+      nearest = std::min(nearest, d);
+      farthest = std::max(farthest, d);
+    }
+  }
+  say.figure(bars);
+  say.text(
+      "Evenly spread attention would reach {:.1f} pixels. Source S4 reads the paper's figure so: "
+      "in "
+      "low layers some heads look near and some far, in high layers all look far. A convolution "
+      "of 3 x 3 has no choice but near. With 16 patches there is little room for either.",
+      all);
+  say.check("some head looks nearer than even attention, some farther: 0 or 1",
+            {"measured", double(nearest < all && farthest > all)}, {"yes", 1}, 0);
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "",
+      "Distances in patches, where the paper's are in pixels. For one model it is only another "
+      "unit; between a /14 and a /16 it changes the order.");
+  say.code("grid units");
+  say.differs("attention to all alike", {"in patches", rounded(in_patches(even), 4)},
+              {"in pixels", all}, 0.5);
+  say.text(
+      "And the class token: it is nowhere in the image, so it has no distance. Its column must be "
+      "left out and the rows brought back to 1, else a head that looks at it seems to look near.");
+
+  say.pytorch(
+      "`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
+      "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
+  say.take_along(
+      "The similarity of position i with itself is 1 and teaches nothing. What would the picture "
+      "look like for positions that are sine and cosine (lesson 15), before any training?");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tell({.number = 29,
+               .teaches = {},
+               .breaks = {{"in-patches", "measures in patches in place of pixels",
+                           "the centres of neighbouring patches are P pixels apart, not 1."}}},
+              argc, argv, lesson);
+}
