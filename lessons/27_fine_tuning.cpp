@@ -135,7 +135,7 @@ void lesson(Narrator& say) {
                {"G", "patches a side, after", G},
                {"N", "patches before", N}});
   const TrainedModel kept = load_weights(in_project("models/digits.safetensors"));
-  const Tensor E_pos = kept.model.pos_embed;
+  const Tensor E_pos = kept.model.pos_embed.table;
   shape(say, "E_pos", "(1, N + 1, D)", E_pos);
 
   say.heading("The equation");
