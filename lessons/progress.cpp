@@ -18,10 +18,12 @@ fs::path state_home() {
 
 }  // namespace
 
-fs::path done_file(const Entry& entry) {
+fs::path state_file(const std::string& room, const std::string& name) {
   const fs::path state = state_home();
-  return state.empty() ? state : state / "vitruvian" / "lessons" / entry.id();
+  return state.empty() ? state : state / "vitruvian" / room / name;
 }
+
+fs::path done_file(const Entry& entry) { return state_file("lessons", entry.id()); }
 
 bool is_done(const Entry& entry) {
   std::error_code ignored;

@@ -4,11 +4,11 @@
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "lessons/contents.hpp"
+#include "lessons/exercises.hpp"
+#include "lessons/process.hpp"
 #include "lessons/progress.hpp"
 #include "lessons/render.hpp"
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +20,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-extern char** environ;
 
 namespace {
 
@@ -41,13 +39,6 @@ constexpr std::string_view usage =
 
 fs::path source_of(const Entry& entry) { return fs::path(VITRUVIAN_SOURCE_DIR) / entry.source(); }
 bool is_written(const Entry& entry) { return fs::exists(source_of(entry)); }
-
-// The folder of the programs: where this one lies.
-fs::path program_folder() {
-  std::error_code unknown;
-  const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
-  return unknown ? fs::path(VITRUVIAN_BINARY_DIR) / "bin" : self.parent_path();
-}
 
 // --- finding ---------------------------------------------------------------------------------
 
@@ -149,45 +140,12 @@ void list_markdown() {
 
 // --- building and becoming -------------------------------------------------------------------
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-// What cmake says goes to standard error: standard output is the lesson's.
-void build(const std::string& target, const fs::path& folder) {
-  std::vector<std::string> words = {"cmake", "--build", folder.string(), "--target", target};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int problem =
-      posix_spawnp(&child, "cmake", &actions, nullptr, pointers(words).data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (problem == ENOENT) {
-    fail("{} has to be built, and cmake is not on this machine: scripts/start.sh installs it",
-         target);
-  }
-  if (problem != 0) fail("cmake cannot be started: {}", std::strerror(problem));
-  int status = 0;
-  while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    fail("{} could not be built: what cmake says is above", target);
-  }
-}
-
 void build_if_needed(const Entry& entry, const fs::path& program) {
   std::error_code ignored;
   const bool missing = !fs::exists(program, ignored);
   if (!missing && fs::last_write_time(program) >= fs::last_write_time(source_of(entry))) return;
-  const std::string target = program.filename().string();
-  fmt::print(stderr, "{} {}: building it, which takes some seconds\n", target,
-             missing ? "is not built yet" : "is older than its source");
-  build(target, program.parent_path().parent_path());
-  if (!fs::exists(program)) fail("{} was built, but is not there", program.string());
+  build_target(program.filename().string(),
+               missing ? "is not built yet" : "is older than its source");
 }
 
 [[noreturn]] void become(const Entry& entry, std::vector<std::string> flags) {
@@ -206,7 +164,7 @@ void build_if_needed(const Entry& entry, const fs::path& program) {
   fail("{} cannot be run: {}", program.string(), std::strerror(errno));
 }
 
-void run(std::vector<std::string> words) {
+int run(std::vector<std::string> words) {
   if (words.empty()) words = {"list"};
   const std::string command = words.front();
   const std::vector<std::string> flags(words.begin() + 1, words.end());
@@ -214,7 +172,9 @@ void run(std::vector<std::string> words) {
     return std::find(flags.begin(), flags.end(), flag) != flags.end();
   };
   if (command == "--help" || command == "-h" || command == "help") {
-    fmt::print("{}", usage);
+    fmt::print("{}{}", usage, exercise_usage());
+  } else if (is_exercise_command(command)) {
+    return exercise_command(command, flags);
   } else if (command == "list") {
     has("--markdown") ? list_markdown() : list(has("--ascii"));
   } else if (command == "next") {
@@ -229,14 +189,14 @@ void run(std::vector<std::string> words) {
   } else {
     become(find(command), flags);
   }
+  return static_cast<int>(Exit::ok);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    run(std::vector<std::string>(argv + 1, argv + argc));
-    return static_cast<int>(Exit::ok);
+    return run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const Error& error) {
     fmt::print(stderr, "lesson: {}\n", error.what());
     return static_cast<int>(error.exit());

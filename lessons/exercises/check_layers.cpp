@@ -1,0 +1,185 @@
+// The checks of exercises 6 to 10: layers.
+
+#include "core/gradcheck.hpp"
+#include "lessons/exercises/judge.hpp"
+
+namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace {
+
+// Every axis but the last.
+Axes rows_of(const Tensor& x) {
+  Axes axes;
+  for (int i = 0; i + 1 < static_cast<int>(x.rank()); ++i) axes.push_back(i);
+  return axes;
+}
+
+void softmax_vjp(Judge& judge) {
+  const auto yours = judge.yours<Tensor(const Tensor&, const Tensor&)>();
+  const Shape cases[] = {{3}, {2, 3}, {4, 2}, {3, 1}, {2, 3, 4}, {2, 3}};
+  std::uint64_t seed = 1;
+  for (const Shape& shape : cases) {
+    const Tensor x = normal(shape, seed++);
+    const Tensor c = normal(shape, seed++);
+    judge.in_case(fmt::format("y, g {}, seed {}", to_string(shape), seed - 2), [&] {
+      const Tensor y = softmax(x);
+      const Tensor g = c;
+      judge.compare(
+          "dx", yours(y.detach(), g), differences([](const Tensor& t) { return softmax(t); }, x, c),
+          "differences say",
+          {{"That is y g: the term that every output of the row shares is missing.", (y * g)},
+           {"That is y (1 − y) g, the diagonal of the Jacobian alone: every x moves the others "
+            "too.",
+            (y * (-y + 1) * g)},
+           {"The shared term is Σ g y, with the y inside.", (y * (g - sum(g, {-1}, true)))},
+           {"The sum runs over the whole array; each row has its own.", (y * (g - sum(g * y)))},
+           {"The sum runs along another axis than the last.", (y * (g - sum(g * y, {0}, true)))},
+           {"The factor y is missing in front.", (g - sum(g * y, {-1}, true))}});
+    });
+  }
+}
+
+void cross_entropy_gradient(Judge& judge) {
+  using Labels = std::vector<std::size_t>;
+  const auto yours = judge.yours<Tensor(const Tensor&, const Labels&)>();
+  const std::vector<std::pair<Shape, Labels>> cases = {{{1, 3}, {2}},
+                                                       {{2, 3}, {0, 2}},
+                                                       {{4, 2}, {1, 1, 0, 1}},
+                                                       {{3, 5}, {4, 0, 4}},
+                                                       {{2, 1}, {0, 0}}};
+  std::uint64_t seed = 1;
+  for (const auto& [shape, chosen] : cases) {
+    const Labels labels = chosen;
+    const Tensor x = normal(shape, seed++);
+    judge.in_case(
+        fmt::format("logits {}, labels {}", to_string(x.shape()), fmt::join(labels, " ")), [&] {
+          const auto loss = [&](const Tensor& t) { return cross_entropy(t, labels); };
+          const Tensor right = differences(loss, x, scalar(1));
+          const double B = static_cast<double>(labels.size());
+          judge.compare(
+              "dlogits", yours(x, labels), right, "differences say",
+              {{"The loss is the mean over the B rows: divide by B.", (right * B)},
+               {"That is the softmax alone: at each row's label, 1 goes off.", (softmax(x) / B)},
+               {"That is the softmax alone, and not divided by B.", softmax(x)},
+               {"That is the logits, not their softmax, minus the one-hot labels.",
+                (right + (x - softmax(x)) / B)},
+               {"Divided by all the entries; the loss is a mean over rows.",
+                (right / static_cast<double>(x.size(1)))}});
+        });
+  }
+}
+
+void gelu_vjp(Judge& judge) {
+  const auto yours = judge.yours<Tensor(const Tensor&, const Tensor&)>();
+  const Shape cases[] = {{5}, {2, 3}, {2, 2, 3}};
+  std::uint64_t seed = 1;
+  const auto check = [&](const std::string& label, const Tensor& x) {
+    const Tensor c = normal(x.shape(), seed++);
+    judge.in_case(label, [&] {
+      const Tensor g = c;
+      const Tensor t = x;
+      const Tensor Phi = (erf(t / std::sqrt(2.0)) + 1) / 2;
+      const Tensor bell = exp(-square(t) / 2);
+      const Tensor phi = bell / std::sqrt(2 * std::numbers::pi);
+      judge.compare(
+          "dx", yours(x, g), differences([](const Tensor& u) { return gelu(u); }, x, c),
+          "differences say",
+          {{"That is g Φ(x): x stands inside Φ too, which gives a second term.", (g * Phi)},
+           {"That is g x φ(x): the x in front of Φ gives a first term.", (g * t * phi)},
+           {"The second term is x φ(x), not φ(x).", (g * (Phi + phi))},
+           {"φ is not divided by √(2π).", (g * (Phi + t * bell))},
+           {"That is the derivative alone: it has to be multiplied by g.", (Phi + t * phi)},
+           {"That is GELU itself, times g.", (g * t * Phi)}});
+    });
+  };
+  check("x from -3 to 3", counting({7}) - 4);
+  for (const Shape& shape : cases) {
+    check(fmt::format("x, g {}, seed {}", to_string(shape), seed), normal(shape, seed));
+  }
+}
+
+void layer_norm_vjp(Judge& judge) {
+  const auto yours =
+      judge.yours<LayerNormGradients(const Tensor&, const Tensor&, const Tensor&, double)>();
+  struct Case {
+    Shape shape;
+    double eps;
+  };
+  const Case cases[] = {
+      {{1, 4}, 1e-6}, {{3, 5}, 1e-6}, {{4, 4}, 1e-5}, {{2, 3, 5}, 1e-6}, {{2, 3}, 0.5}};
+  std::uint64_t seed = 1;
+  for (const Case& c : cases) {
+    const Tensor x = normal(c.shape, seed++);
+    const Tensor gamma = random_uniform({c.shape.back()}, 0.5, 1.5, seed++);
+    const Tensor beta = normal({c.shape.back()}, seed++);
+    const Tensor g = normal(c.shape, seed++);
+    judge.in_case(fmt::format("x {}, ε = {}", to_string(c.shape), c.eps), [&] {
+      const LayerNormGradients got = yours(g, x, gamma, c.eps);
+      const auto norm = [&](const Tensor& t, const Tensor& weight, const Tensor& bias) {
+        return layer_norm(t, {c.shape.back()}, weight, bias, c.eps);
+      };
+      const Tensor rstd = rsqrt(var(x, {-1}, 0, true) + c.eps);
+      const Tensor hat = (x - mean(x, {-1}, true)) * rstd;
+      const Tensor u = g * Tensor(gamma);
+      const Tensor level = mean(u, {-1}, true);
+      const Tensor size = hat * mean(u * hat, {-1}, true);
+      const Tensor bare = g - mean(g, {-1}, true) - hat * mean(g * hat, {-1}, true);
+      judge.compare(
+          "dx", got.dx, differences([&](const Tensor& t) { return norm(t, gamma, beta); }, x, g),
+          "differences say",
+          {{"That is what comes out when mean and variance are constants: two terms are missing.",
+            (rstd * u)},
+           {"The term of the variance is missing: x̂ mean(u x̂).", (rstd * (u - level))},
+           {"The term of the mean is missing: mean(u).", (rstd * (u - size))},
+           {"γ is missing: the cotangent of x̂ is u = g γ.", (rstd * bare)},
+           {"It has to be divided by σ.", (u - level - size)}});
+      const Axes rows = rows_of(x);
+      judge.compare("dγ", got.dgamma,
+                    differences([&](const Tensor& t) { return norm(x, t, beta); }, gamma, g),
+                    "differences say",
+                    {{"γ is multiplied with x̂, not with x.", sum(g * x, rows)},
+                     {"γ is shared by all rows: sum over them.", (g * hat)}});
+      judge.compare("dβ", got.dbeta,
+                    differences([&](const Tensor& t) { return norm(x, gamma, t); }, beta, g),
+                    "differences say", {{"β is shared by all rows: sum over them.", g}});
+    });
+  }
+}
+
+void dropout_vjp(Judge& judge) {
+  const auto yours = judge.yours<Tensor(const Tensor&, const Tensor&, double)>();
+  struct Case {
+    Shape shape;
+    double p;
+  };
+  const Case cases[] = {{{6}, 0.5}, {{3, 4}, 0.25}, {{2, 3, 4}, 0.1}, {{2, 5}, 0}};
+  std::uint64_t seed = 1;
+  for (const Case& c : cases) {
+    const Tensor x = normal(c.shape, seed++);
+    const Tensor cotangent = normal(c.shape, seed++);
+    const Rng stream(seed);
+    judge.in_case(fmt::format("mask, g {}, p = {}", to_string(c.shape), c.p), [&] {
+      const Tensor kept = dropout(full(c.shape, 1), c.p, stream);
+      const Tensor mask = kept * (1 - c.p);
+      const Tensor g = cotangent;
+      const auto drop = [&](const Tensor& t) { return dropout(t, c.p, stream); };
+      judge.compare(
+          "dx", yours(mask, g, c.p), differences(drop, x, cotangent), "differences say",
+          {{"The factor 1 / (1 − p) is missing: what stayed was enlarged.", (g * mask)},
+           {"The mask is missing: what was dropped hears nothing.", (g / (1 - c.p))},
+           {"Multiplied by 1 − p: it has to be divided.", (g * mask * (1 - c.p))},
+           {"g comes back unchanged: neither the mask nor the factor is there.", cotangent}});
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<NamedCheck> layer_checks() {
+  return {{"softmax", softmax_vjp},
+          {"cross_entropy", cross_entropy_gradient},
+          {"gelu", gelu_vjp},
+          {"layer_norm", layer_norm_vjp},
+          {"dropout", dropout_vjp}};
+}
+
+}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

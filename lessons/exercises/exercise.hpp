@@ -1,0 +1,62 @@
+#pragma once
+
+// What an exercise is written with: the library's tensors and ops (core/ops.hpp), in float64, and
+// the structs below for answers of several parts.
+
+#include "core/ops.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numbers>
+#include <typeinfo>
+#include <vector>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+struct MatmulGradients {
+  Tensor dA, dB;
+};
+struct LinearGradients {
+  Tensor dx, dW, db;
+};
+struct LayerNormGradients {
+  Tensor dx, dgamma, dbeta;
+};
+struct AttentionGradients {
+  Tensor dq, dk, dv;
+};
+
+/// What AdamW knows of one parameter.
+struct AdamWState {
+  Tensor w;           ///< the parameter
+  Tensor m;           ///< the running mean of its gradients
+  Tensor v;           ///< the running mean of their squares
+  std::size_t t = 0;  ///< steps taken so far
+};
+struct AdamWRates {
+  double eta = 1e-3;  ///< the learning rate
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double lambda = 0.01;  ///< the weight decay
+};
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+
+namespace vitruvian::lessons {
+
+/// The function that a file hands in, and its type, which is looked at before it is called.
+struct Submission {
+  const char* type;
+  void (*function)();
+};
+
+}  // namespace vitruvian::lessons
+
+/// Hands a function in: the last line of an exercise.
+#define EXERCISE(function)                                                      \
+  extern "C" ::vitruvian::lessons::Submission vitruvian_submission() {          \
+    return {typeid(&function).name(), reinterpret_cast<void (*)()>(&function)}; \
+  }                                                                             \
+  static_assert(true, "")

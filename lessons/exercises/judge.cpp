@@ -1,0 +1,206 @@
+#include "lessons/exercises/judge.hpp"
+
+#include "core/error.hpp"
+#include "core/gradcheck.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace {
+
+constexpr double tolerance = 1e-6;
+
+char running[160] = "";  // read by a signal handler
+
+double largest(const Array& a) {
+  double most = 0;
+  for (const double x : a) most = std::isnan(x) ? most : std::max(most, std::abs(x));
+  return most;
+}
+
+// Written so that NaN is far from everything.
+bool near(double a, double b, double scale) { return std::abs(a - b) <= tolerance * scale; }
+
+double scale_of(const Array& right) {
+  const double most = largest(right);
+  return most < 1e-6 ? 1 : most;
+}
+
+bool same(const Array& a, const Array& b) {
+  const double scale = scale_of(b);
+  return a.shape() == b.shape() &&
+         std::equal(a.begin(), a.end(), b.begin(),
+                    [&](double x, double y) { return near(x, y, scale); });
+}
+
+Array scaled(Array a, double factor) {
+  for (double& x : a) x *= factor;
+  return a;
+}
+
+Array sorted(Array a) {
+  std::sort(a.data(), a.data() + a.size());
+  return a;
+}
+
+// The factor that makes `right` of `yours`, if one does: from where `right` is largest.
+double factor_between(const Array& yours, const Array& right) {
+  const auto at = std::max_element(right.begin(), right.end(),
+                                   [](double x, double y) { return std::abs(x) < std::abs(y); });
+  return *at == 0 ? 0 : yours.data()[at - right.begin()] / *at;
+}
+
+// What every exercise may have wrong. Empty when nothing simple is.
+std::string diagnosis(const Array& yours, const Array& right) {
+  if (std::any_of(yours.begin(), yours.end(), [](double x) { return std::isnan(x); })) {
+    return "NaN is not a number: 0 / 0, or the root or logarithm of something negative.";
+  }
+  if (yours.size() == 1) return "";
+  if (largest(yours) == 0) return "Yours is zero everywhere.";
+  if (const double factor = factor_between(yours, right);
+      std::isfinite(factor) && factor != 0 && same(yours, scaled(right, factor))) {
+    if (near(factor, -1, 1)) return "All of it has the opposite sign.";
+    return fmt::format("All of yours is {:.6g} times what it should be: a factor is wrong.",
+                       factor);
+  }
+  if (yours.dimension() == 2 && yours.shape(0) == yours.shape(1)) {
+    Array turned = yours;
+    for (std::size_t i = 0; i < yours.shape(0); ++i) {
+      for (std::size_t j = 0; j < yours.shape(1); ++j) turned(i, j) = yours(j, i);
+    }
+    if (same(turned, right)) return "Yours is the transpose of what it should be.";
+  }
+  if (same(sorted(yours), sorted(right))) return "The numbers are right, but in another order.";
+  return "";
+}
+
+std::string place(const Shape& shape, std::size_t index) {
+  if (shape.empty()) return "";
+  std::vector<std::size_t> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0; index /= shape[i]) at[i] = index % shape[i];
+  return fmt::format(" at [{}]", fmt::join(at, ", "));
+}
+
+}  // namespace
+
+const char* running_case() { return running; }
+
+void Judge::expect_type(const char* type) const {
+  if (std::string_view(type) != submission_.type) {
+    fail(
+        "the function's parameters or its result have other types than in the exercise: put back "
+        "the line that it begins with (lesson exercise N shows where the file is, --again starts "
+        "over)");
+  }
+}
+
+void Judge::in_case(const std::string& label, const std::function<void()>& body) {
+  cases_.push_back({label, ""});
+  fmt::format_to_n(running, sizeof running - 1, "{}", label).out[0] = '\0';
+  const NoGrad not_recorded;
+  try {
+    body();
+  } catch (const std::exception& error) {
+    wrong(fmt::format("Your code stopped with: {}", error.what()));
+  }
+}
+
+void Judge::wrong(const std::string& sentence) {
+  if (cases_.back().problem.empty()) cases_.back().problem = sentence;
+}
+
+void Judge::compare(std::string_view name, const Tensor& yours, const Tensor& expected,
+                    std::string_view source, const std::vector<Guess>& guesses) {
+  const Array& right = expected.value();
+  if (!yours) {
+    return wrong(
+        fmt::format("{} {}: yours is empty. The gap is still open; look for \"Yours\" in the file.",
+                    name, to_string(right.shape())));
+  }
+  const Array& mine = yours.value();
+  if (mine.shape() != right.shape()) {
+    std::string why;
+    for (const Guess& guess : guesses) {
+      if (why.empty() && same(mine, guess.value.value())) why = "\n" + guess.why;
+    }
+    return wrong(fmt::format("{} should have the shape {}; yours has {}.{}", name,
+                             to_string(right.shape()), to_string(mine.shape()), why));
+  }
+  const double scale = scale_of(right);
+  std::size_t different = 0;
+  std::size_t worst = 0;
+  double most = -1;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const double gap = std::abs(mine.data()[i] - right.data()[i]);
+    if (gap <= tolerance * scale) continue;
+    ++different;
+    const double size = std::isnan(gap) ? HUGE_VAL : gap;
+    if (size > most) {
+      most = size;
+      worst = i;
+    }
+  }
+  if (different == 0) return;
+  std::string text =
+      fmt::format("{} {}{}: yours {:.6g}, {} {:.6g}.", name, to_string(right.shape()),
+                  place(right.shape(), worst), mine.data()[worst], source, right.data()[worst]);
+  if (right.size() > 1) {
+    text += fmt::format("\n{} of {} entries differ; this is the worst.", different, right.size());
+  }
+  for (const Guess& guess : guesses) {
+    if (same(mine, guess.value.value())) return wrong(text + "\n" + guess.why);
+  }
+  if (const std::string known = diagnosis(mine, right); !known.empty()) text += "\n" + known;
+  wrong(text);
+}
+
+void Judge::compare(std::string_view name, double yours, double right, std::string_view source,
+                    const std::vector<Guess>& guesses) {
+  compare(name, Tensor(scalar(yours)), Tensor(scalar(right)), source, guesses);
+}
+
+bool Judge::report() const {
+  std::size_t agreed = 0;
+  const Case* first = nullptr;
+  for (const Case& c : cases_) {
+    const bool agrees = c.problem.empty();
+    agreed += agrees ? 1 : 0;
+    if (!agrees && first == nullptr) first = &c;
+    fmt::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", c.label);
+  }
+  if (first == nullptr) return true;
+  std::string indented;
+  for (const char c : first->problem) indented += c == '\n' ? "\n  " : std::string(1, c);
+  fmt::print("\nWith {}:\n  {}\n\n{} of {} cases agree.\n", first->label, indented, agreed,
+             cases_.size());
+  return false;
+}
+
+Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
+                   const Tensor& g) {
+  constexpr double h = 1e-3;
+  Array result = empty(x.shape());
+  const auto moved = [&](std::size_t i, double by) {
+    Array there = x.value();
+    there.data()[i] += by;
+    return sum(f(there) * g).item();
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    result.data()[i] =
+        (8 * (moved(i, h) - moved(i, -h)) - (moved(i, 2 * h) - moved(i, -2 * h))) / (12 * h);
+  }
+  return result;
+}
+
+Tensor normal(const Shape& shape, std::uint64_t seed) { return random_normal(shape, seed); }
+
+Tensor counting(const Shape& shape) {
+  Array a = empty(shape);
+  std::iota(a.data(), a.data() + a.size(), 1.0);
+  return a;
+}
+
+}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

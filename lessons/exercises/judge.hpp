@@ -1,0 +1,85 @@
+#pragma once
+
+#include "core/tensor.hpp"
+#include "lessons/exercises/exercise.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+// What the checks of exercises are written with. A check calls the learner's function on several
+// shapes, compares with something independent, and knows the mistakes that people make.
+
+namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+
+/// What a common mistake gives, and what is to be said about it.
+struct Guess {
+  std::string why;
+  Tensor value;
+};
+
+class Judge {
+ public:
+  explicit Judge(const Submission& submission) : submission_(submission) {}
+
+  /// The learner's function; throws when it has another signature.
+  template <class F>
+  F* yours() const {
+    expect_type(typeid(F*).name());
+    return reinterpret_cast<F*>(submission_.function);
+  }
+
+  /// One case: `body` calls the learner's function and `compare`s what it returns. Nothing is
+  /// recorded on the tape meanwhile, and what it throws fails the case.
+  void in_case(const std::string& label, const std::function<void()>& body);
+
+  /// Entry by entry, to a relative error of 1e-6 of the largest. `source` is who says what is
+  /// right: "differences say", "the equation says".
+  void compare(std::string_view name, const Tensor& yours, const Tensor& right,
+               std::string_view source, const std::vector<Guess>& guesses = {});
+  void compare(std::string_view name, double yours, double right, std::string_view source,
+               const std::vector<Guess>& guesses = {});
+  /// A case's failure in other words; the first one of a case counts.
+  void wrong(const std::string& sentence);
+
+  /// Prints a line a case and, of the first one that failed, what differs. Returns whether all
+  /// agreed.
+  [[nodiscard]] bool report() const;
+
+ private:
+  void expect_type(const char* type) const;
+
+  struct Case {
+    std::string label;
+    std::string problem;  // empty when it agrees
+  };
+  Submission submission_;
+  std::vector<Case> cases_;
+};
+
+/// What a crash or a time limit is reported with: the case that is running.
+const char* running_case();
+
+using Check = void (*)(Judge&);
+struct NamedCheck {
+  std::string name;  ///< of the exercise's file, without its number
+  Check check;
+};
+std::vector<NamedCheck> tape_checks();      // check_tape.cpp: 1 to 5
+std::vector<NamedCheck> layer_checks();     // check_layers.cpp: 6 to 10
+std::vector<NamedCheck> vit_checks();       // check_vit.cpp: 11 to 16
+std::vector<NamedCheck> training_checks();  // check_training.cpp: 17 to 21
+
+/// d sum(f(x) g) / dx by the four-point stencil, entry by entry.
+Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& g);
+
+/// Normal numbers, and 1, 2, 3, ...: with those, an order that is wrong shows at once.
+Tensor normal(const Shape& shape, std::uint64_t seed);
+Tensor counting(const Shape& shape);
+
+}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

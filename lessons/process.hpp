@@ -1,0 +1,32 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace vitruvian::lessons {
+
+/// The folder of the programs: where this one lies.
+std::filesystem::path program_folder();
+
+/// The words as `exec` wants them; they must outlive the pointers.
+std::vector<char*> pointers(std::vector<std::string>& words);
+
+/// Where a program's output goes.
+struct Streams {
+  int output = STDOUT_FILENO;
+  int errors = STDERR_FILENO;
+};
+inline constexpr int not_there = -1;
+
+/// Runs a program and waits for it. Returns its exit code, 128 + the signal that ended it, or
+/// `not_there` when there is no such program; throws where it cannot be started for another reason.
+int run_program(std::vector<std::string> words, const Streams& streams = {});
+
+/// Builds a target of CMake in the folder that `program_folder` lies in, which it says first; what
+/// cmake says goes to standard error. Throws when that fails.
+void build_target(const std::string& target, const std::string& why);
+
+}  // namespace vitruvian::lessons
