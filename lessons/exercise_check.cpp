@@ -50,8 +50,9 @@ void build_checks_if_needed() {
   const fs::file_time_type built = fs::last_write_time(program);
   for (const auto& entry :
        fs::directory_iterator(fs::path(VITRUVIAN_SOURCE_DIR) / "lessons/exercises", unknown)) {
-    const char first = entry.path().filename().string().front();
-    if (first >= '0' && first <= '9') continue;  // exercises themselves are not part of it
+    const std::string name = entry.path().filename().string();
+    const bool exercise = name.front() >= '0' && name.front() <= '9';  // not part of the program
+    if (exercise || !(name.ends_with(".cpp") || name.ends_with(".hpp"))) continue;
     if (entry.last_write_time() > built) return build_target(target, "is older than its source");
   }
 }

@@ -174,6 +174,7 @@ int start(const Request& request) {
 
 int check(const Request& request) {
   const Exercise exercise = find_exercise(request.exercise);
+  const int seconds = number_of(request, "--seconds", 10, 3600);
   const fs::path file = folder_of(request) / (exercise.id() + ".cpp");
   std::error_code unknown;
   if (!fs::exists(file, unknown)) {
@@ -182,7 +183,7 @@ int check(const Request& request) {
          exercise.number, file.string(), exercise.number);
   }
   fmt::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
-  if (!check_exercise(exercise, file, number_of(request, "--seconds", 10, 3600))) {
+  if (!check_exercise(exercise, file, seconds)) {
     fmt::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }

@@ -145,6 +145,11 @@ void clip(Judge& judge) {
       for (const Tensor& g : c.gradients) squares += sum(square(g)).item();
       const double length = std::sqrt(squares);
       const double factor = std::min(1.0, c.max_norm / length);
+      judge.compare("the norm", norm, length, "the equation says",
+                    {{"That is its square: the root is missing.", scalar(squares)},
+                     {"That is the norm after clipping; asked for is the one before.",
+                      scalar(length * factor)},
+                     {"It is 0: the gap may still be open.", scalar(0)}});
       for (std::size_t i = 0; i < got.size(); ++i) {
         const Tensor g = c.gradients[i];
         const double own = std::sqrt(sum(square(g)).item());
@@ -166,11 +171,6 @@ void clip(Judge& judge) {
               (g * (c.max_norm / length))},
              {"Divided by the squared norm: the root is missing.", (g * (c.max_norm / squares))}});
       }
-      judge.compare("the norm", norm, length, "the equation says",
-                    {{"That is its square: the root is missing.", scalar(squares)},
-                     {"That is the norm after clipping; asked for is the one before.",
-                      scalar(length * factor)},
-                     {"It is 0: the gap may still be open.", scalar(0)}});
     });
   }
 }
