@@ -209,7 +209,7 @@ void lesson(Narrator& say) {
   const Net base(variants()[1], say.seed());
   const Batch batch = all_of(digits(8, 1, "test"));
   init::normal(base.vit.head.weight, Rng(say.seed()).fork("head"), 0.5);
-  base.vit.pos_embed.tensor().mutable_value() = reshape(base.a, {1, 17, D}).value();
+  base.vit.pos_embed.table.tensor().mutable_value() = reshape(base.a, {1, 17, D}).value();
   check_equal(say, "logits", "the switch", base(batch.images).value(), "library",
               base.vit(batch.images).value(), 1e-4);
   const Tensor waves = sines(17, D);
