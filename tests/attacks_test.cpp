@@ -268,8 +268,8 @@ std::string chunk(const std::string& kind, const std::string& data) {
 }
 
 // A PNG of one value; only so many of its rows are there.
-std::string png(std::uint64_t width, std::uint64_t height, std::uint64_t rows, char colour,
-                const std::string& extra = "", char interlace = 0) {
+[[maybe_unused]] std::string png(std::uint64_t width, std::uint64_t height, std::uint64_t rows,
+                                 char colour, const std::string& extra = "", char interlace = 0) {
   const std::size_t channels = colour == 2 ? 3 : 1;
   const std::string row(1 + static_cast<std::size_t>(width) * channels, '\0');
   std::string data(1'000'000, '\0');
