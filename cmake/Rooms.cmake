@@ -36,6 +36,7 @@ function(vitruvian_library name)
   add_library(vitruvian_${name} STATIC ${ARG_SOURCES})
   add_library(vitruvian::${name} ALIAS vitruvian_${name})
   set_target_properties(vitruvian_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(vitruvian_${name} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY})
   target_compile_features(vitruvian_${name} PUBLIC cxx_std_20)
   target_compile_definitions(vitruvian_${name} PUBLIC
     $<$<BOOL:${VITRUVIAN_ASSERT}>:XTENSOR_ENABLE_ASSERT>)
@@ -76,9 +77,11 @@ function(vitruvian_precompile target precision)
   endif()
 endfunction()
 
-# Sources that read or write JSON, once a run: its templates take long to compile, so they are read
-# in one go and not optimised for speed.
-function(vitruvian_unhurried target)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+# Code that parses, prints and asks the library for the work: half the compiler's time goes into
+# optimising templates whose speed nobody would feel.
+function(vitruvian_unhurried)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE
+      $<$<NOT:$<CONFIG:Debug>>:-O1>)
+  endforeach()
 endfunction()

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view folder = "lessons/exercises";
+constexpr std::string_view home = "lessons/exercises";
 
 bool is_marker(const std::string& line, std::string_view name) {
   const std::size_t begin = line.find_first_not_of(' ');
@@ -27,7 +27,7 @@ enum class Version { stub, solution };
 std::vector<std::string> lines_of(const Exercise& exercise, Version version) {
   enum { shared, gap, solution } part = shared;
   std::vector<std::string> result;
-  for (std::string line : source_lines(fmt::format("{}/{}.cpp", folder, exercise.id()))) {
+  for (std::string line : source_lines(fmt::format("{}/{}.cpp", home, exercise.id()))) {
     if (is_marker(line, "hint 1")) break;
     if (is_marker(line, "gap")) {
       part = gap;
@@ -58,7 +58,7 @@ Exercise read(const fs::path& path) {
   Exercise exercise;
   exercise.source = path;
   const std::string stem = path.stem().string();
-  const std::vector<std::string> lines = source_lines(fmt::format("{}/{}.cpp", folder, stem));
+  const std::vector<std::string> lines = source_lines(fmt::format("{}/{}.cpp", home, stem));
   std::smatch name;
   std::smatch title;
   if (!std::regex_match(stem, name, file_name) || lines.empty() ||
@@ -93,7 +93,7 @@ std::string Exercise::solution() const { return joined(lines_of(*this, Version::
 
 std::vector<std::string> Exercise::hints() const {
   std::vector<std::string> result;
-  for (const std::string& line : source_lines(fmt::format("{}/{}.cpp", folder, id()))) {
+  for (const std::string& line : source_lines(fmt::format("{}/{}.cpp", home, id()))) {
     if (is_marker(line, fmt::format("hint {}", result.size() + 1))) {
       result.emplace_back();
     } else if (!result.empty() && line.starts_with("// ")) {
@@ -104,7 +104,7 @@ std::vector<std::string> Exercise::hints() const {
 }
 
 std::vector<Exercise> exercises() {
-  const fs::path where = fs::path(VITRUVIAN_SOURCE_DIR) / folder;
+  const fs::path where = fs::path(VITRUVIAN_SOURCE_DIR) / home;
   std::vector<Exercise> result;
   std::error_code gone;
   for (const fs::directory_entry& entry : fs::directory_iterator(where, gone)) {

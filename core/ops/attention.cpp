@@ -43,7 +43,7 @@ bool broadcasts(const Shape& shape, const Shape& to) {
                     [](std::size_t m, std::size_t n) { return m == 1 || m == n; });
 }
 
-void check(const char* op, const AttentionOptions& options, const Shape& scores) {
+void check_options(const char* op, const AttentionOptions& options, const Shape& scores) {
   if (options.mask != nullptr && !broadcasts(options.mask->shape(), scores)) {
     fail("{}: mask {} does not broadcast to the scores {}", op, to_string(options.mask->shape()),
          to_string(scores));
@@ -137,7 +137,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                          .F = v.size(-1)};
   Shape scores = q.shape();
   scores.back() = s.S;
-  check("attention", options, scores);
+  check_options("attention", options, scores);
   if (Composed::active()) return composed::attention(q, k, v, options).output;
   const Added added(options, s, scores);
   const Drop drop(options);
@@ -176,7 +176,7 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
   const AttentionShape s{
       .B = qkv.size(0), .h = heads, .T = qkv.size(1), .S = qkv.size(1), .E = width, .F = width};
   const Shape scores{s.B, s.h, s.T, s.T};
-  check("self_attention", options, scores);
+  check_options("self_attention", options, scores);
   if (Composed::active()) return composed::self_attention(qkv, heads, options).output;
   const Added added(options, s, scores);
   const Drop drop(options);

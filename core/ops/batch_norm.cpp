@@ -10,7 +10,7 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (x.rank() < 2) fail("batch_norm: input {} is not (B, C, ...)", to_string(x.shape()));
   for (const auto& [name, p] : {std::pair{"weight", &weight}, std::pair{"bias", &bias}}) {
     if (*p && p->shape() != Shape{x.size(1)}) {
@@ -40,7 +40,7 @@ Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b
 // With the channels in front this is a layer norm of rows (C, n), with one weight for each row:
 //   dx = layer norm's rule for g w_c      dw_c = sum(g xh)      db_c = sum(g)
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  check(x, weight, bias);
+  check_batch_norm(x, weight, bias);
   if (Composed::active()) return composed::batch_norm(x, weight, bias, eps);
   const std::size_t B = x.size(0);
   const std::size_t C = x.size(1);

@@ -10,8 +10,8 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-void check(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
-           const Tensor& bias) {
+void check_layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+                      const Tensor& bias) {
   if (normalized_shape.empty()) fail("layer_norm: the normalized shape needs at least one axis");
   if (x.rank() < normalized_shape.size() ||
       !std::equal(normalized_shape.rbegin(), normalized_shape.rend(), x.shape().rbegin())) {
@@ -36,7 +36,7 @@ void check(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
 //                       dw = sum over rows of g xh    db = sum over rows of g
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  check(x, normalized_shape, weight, bias);
+  check_layer_norm(x, normalized_shape, weight, bias);
   if (Composed::active()) {
     return composed::layer_norm(x, normalized_shape, weight, bias, eps);
   }

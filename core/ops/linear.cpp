@@ -9,7 +9,7 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (weight.rank() != 2) {
     fail("linear: weight {} is not a matrix (out, in)", to_string(weight.shape()));
   }
@@ -59,7 +59,7 @@ Cotangents linear_vjp(const Node& n, const Array& g, const Sizes& s) {
 
 // y = x W^T + b, x (R, in), W (out, in)          dx = g W   dW = g^T x   db = sum over rows of g
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check(x, weight, bias);
+  check_linear(x, weight, bias);
   if (Composed::active()) return composed::linear(x, weight, bias);
   const Sizes s(x, weight);
   Array y = product(x, weight, s);
@@ -71,7 +71,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 // y = gelu(u), u = x W^T + b                     du = g gelu'(u), then as linear with g = du
 // gelu'(u) is kept in place of u: the normal distribution is computed once, not twice.
 Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check(x, weight, bias);
+  check_linear(x, weight, bias);
   if (Composed::active()) return composed::linear_gelu(x, weight, bias);
   const Sizes s(x, weight);
   Array y = product(x, weight, s);
