@@ -36,9 +36,6 @@ struct AugmentOptions {
   void validate() const;
 };
 
-/// Chooses a part of a picture of this size.
-using ChooseBox = std::function<Box(std::size_t height, std::size_t width)>;
-
 /// The part that a random resized crop takes: an area uniform in [scale, 1] of the picture's, an
 /// aspect ratio log-uniform in [3/4, 4/3], after ten misses the centre (torchvision's
 /// RandomResizedCrop).

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "media/image.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,11 +18,6 @@ struct Planes {
   std::uint8_t* pixels = nullptr;
 
   [[nodiscard]] std::size_t size() const { return channels * height * width; }
-};
-
-/// A part of a picture: rows [top, top + height), columns [left, left + width).
-struct Box {
-  std::size_t top = 0, left = 0, height = 0, width = 0;
 };
 
 enum class AugmentOp {

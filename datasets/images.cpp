@@ -1,6 +1,7 @@
 #include "datasets/images.hpp"
 
 #include "core/error.hpp"
+#include "datasets/checksum.hpp"
 
 #include <algorithm>
 
@@ -29,6 +30,16 @@ void MemoryImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
   }
   const Planes to{data_.channels, data_.height, data_.width, out};
   resized_crop(image.data(), to.height, to.width, choose(to.height, to.width), to);
+}
+
+std::string MemoryImages::sha256() const {
+  if (!Checksum::available()) return "";
+  Checksum checksum;
+  checksum.update(fmt::format("{} {} {} {} {}\n", size(), data_.channels, data_.height, data_.width,
+                              data_.classes));
+  checksum.update(data_.labels);
+  checksum.update(data_.pixels);
+  return checksum.hex();
 }
 
 }  // namespace vitruvian

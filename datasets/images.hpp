@@ -28,9 +28,15 @@ class Images {
   virtual void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const = 0;
   /// Whether `read` takes so long that it is worth doing ahead.
   [[nodiscard]] virtual bool slow() const { return false; }
+  /// Of all pictures and labels, in hexadecimal digits; empty in a build without OpenSSL.
+  [[nodiscard]] virtual std::string sha256() const = 0;
 
  protected:
   explicit Images(Dataset about) : about_(std::move(about)) {}
+  void set_statistics(std::vector<double> mean, std::vector<double> std) {
+    about_.mean = std::move(mean);
+    about_.std = std::move(std);
+  }
 
  private:
   Dataset about_;
@@ -43,6 +49,7 @@ class MemoryImages : public Images {
   [[nodiscard]] std::size_t size() const override { return data_.size(); }
   [[nodiscard]] std::size_t label(std::size_t i) const override;
   void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const override;
+  [[nodiscard]] std::string sha256() const override;
 
  private:
   Dataset data_;
