@@ -65,7 +65,7 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
             "Use the first so many training images; 0 means all");
   command
       .add_option("--out", options.out,
-                  "The run directory: config.json, metrics.jsonl, model.safetensors")
+                  "The run directory: config.json, metrics.jsonl, model.safetensors, report.html")
       ->type_name("DIR");
 
   const std::string run_group = "The run (defaults depend on the data set)";

@@ -99,7 +99,7 @@ check "one line of metrics an epoch" test "$(wc -l <run/metrics.jsonl)" -eq 1
 for key in epoch train_loss test_loss test_accuracy lr images_per_second seconds; do
   check "metrics.jsonl has $key" grep -q "\"$key\":" run/metrics.jsonl
 done
-check "nothing temporary is left" test "$(find run | wc -l)" -eq 4
+check "nothing temporary is left" test "$(find run | wc -l)" -eq 5
 expect 0 "" eval --weights run --test-size 20
 check "eval says the accuracy" grep -q "accuracy" out
 accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
@@ -130,6 +130,42 @@ expect 0 "" train --seed 3 --out run "${small[@]}"
 check "an earlier run's weights are kept" cmp first.safetensors run/model.previous.safetensors
 head -c 1000 first.safetensors >cut.safetensors
 expect 4 "cut.safetensors" eval --weights cut.safetensors
+
+# What a run shows.
+expect 0 "" train --out seen "${small[@]}"
+check "a run ends with its confusion matrix" grep -q "^confusion " out
+for part in "<svg" "Confusion" "data:image/png" "<dt>model.D</dt><dd>16</dd>"; do
+  check "report.html has $part" grep -q "$part" seen/report.html
+done
+cp seen/report.html first.html
+rm seen/report.html
+expect 0 "" report seen
+check "report writes the same page again" cmp first.html seen/report.html
+cp -r seen unfinished
+rm unfinished/model.safetensors unfinished/report.html unfinished/metrics.jsonl
+expect 0 "" report unfinished
+check "an unfinished run has a report" test -s unfinished/report.html
+expect 2 "DIR" report
+expect 3 "missing: there is no such folder" report missing
+expect 3 "no config.json" report empty
+printf 'no weights' >unfinished/model.safetensors
+expect 4 "unfinished/model.safetensors" report unfinished
+expect 0 "" compare seen other
+check "compare names what differs" grep -q "^seed  *1  *2$" out
+check "and not what does not" sh -c '! grep -q dataset out'
+check "and what came of it" grep -q "^test accuracy " out
+expect 0 "" compare seen other --out both.html
+check "compare draws curves" grep -q "<svg" both.html
+expect 2 "DIR" compare
+expect 2 "DIR" compare seen
+expect 2 "did you mean --out" compare seen other --ou x
+expect 3 "missing: there is no such folder" compare seen missing
+expect 3 "empty: .*no config.json" compare seen empty --out none.html
+check "a comparison that fails writes nothing" test ! -e none.html
+expect 1 "nowhere/both.html" compare seen other --out nowhere/both.html
+cp -r other bad
+printf 'nonsense\n' >>bad/metrics.jsonl
+expect 3 "metrics.jsonl: line 2 is no JSON object" compare seen bad
 
 # The models of the paper.
 expect 2 "did you mean vit_b_16" models vit_b_61

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vitruvian {
+
+struct Predictions;
 
 /// What is known before the first step.
 struct RunStart {
@@ -61,6 +64,9 @@ class Observer {
   virtual void stepped(const StepReport& /*step*/) {}
   virtual void profiled(const ProfileReport& /*profile*/) {}
   virtual void finished_epoch(const EpochReport& /*epoch*/) {}
+  /// Once, at the end: what the trained model says of the test images.
+  virtual void predicted(const Predictions& /*predictions*/,
+                         const std::vector<std::string>& /*class_names*/) {}
 };
 
 }  // namespace vitruvian

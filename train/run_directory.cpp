@@ -37,7 +37,7 @@ RunDirectory::RunDirectory(const fs::path& path, const std::string& config) : pa
   try {
     made = first_missing(path);
     fs::create_directories(path);
-    for (const char* name : {"config.json", "metrics.jsonl", "model.safetensors"}) {
+    for (const char* name : {"config.json", "metrics.jsonl", "model.safetensors", "report.html"}) {
       keep_previous(path / name);
     }
     write_file_safely((path / "config.json").string(), config);

@@ -8,6 +8,8 @@
 #include "datasets/batch.hpp"
 #include "datasets/dataset.hpp"
 #include "nn/optim.hpp"
+#include "train/evaluation.hpp"
+#include "train/html_report.hpp"
 #include "train/profiled.hpp"
 #include "train/run_directory.hpp"
 #include "train/step.hpp"
@@ -262,6 +264,12 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   if (directory) {
     result.weights = directory->weights_path();
     save_weights(run.model(), {options.dataset, data.train.mean, data.train.std}, result.weights);
+  }
+  const Predictions predictions = predict_all(run.model(), data.test);
+  observer.predicted(predictions, data.test.class_names);
+  if (directory) {
+    const ReportExamples examples{predictions, data.test};
+    write_report(options.out, &examples);
   }
   result.seconds = seconds_since(start);
   return result;
