@@ -120,7 +120,7 @@ std::string html_confusion(const Predictions& predictions, const std::vector<std
   if (confusion.weakest(1).empty()) return "";
   if (confusion.classes <= most_classes_shown) {
     return "<p class=\"muted\">A row is what the images show, a column what they were taken for. "
-           "Blue is right, orange wrong: the darker, the more.</p>\n<figure class=\"scroll\">\n" +
+           "Blue is right, orange wrong: the stronger, the more.</p>\n<figure class=\"scroll\">\n" +
            matrix(confusion, names) + "</figure>\n";
   }
   return "<p class=\"muted\">The most frequent mistakes.</p>\n" + pairs(confusion, names) +

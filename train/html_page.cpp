@@ -31,7 +31,7 @@ h1 { margin: 0; font-size: 1.9rem; letter-spacing: -0.02em; overflow-wrap: anywh
 h2 { margin: 2.6rem 0 .8rem; font-size: 1.2rem; }
 p { margin: .3rem 0 .8rem; max-width: 46rem; }
 .muted, figcaption, .note { color: var(--muted); }
-.note { border-left: 3px solid var(--c1); padding-left: .7rem; }
+.note { border-left: 3px solid var(--c1); padding-left: .7rem; margin-top: 1rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.4rem 0 0; }
 .tile { flex: 1 1 8rem; padding: .7rem .9rem; border-radius: 10px; background: var(--soft); }
 .tile b { display: block; font-size: 1.45rem; font-weight: 600; line-height: 1.25; }
@@ -70,7 +70,7 @@ th:first-child { text-align: left; }
 .seen h3 { margin: 0 0 .25rem; font-size: .9rem; font-weight: 600; overflow-wrap: anywhere; }
 .seen p { display: flex; gap: .45rem; align-items: center; margin: 0; line-height: 1.45;
   font-variant-numeric: tabular-nums; }
-.seen p span:first-child { width: 5.2rem; overflow: hidden; text-overflow: ellipsis;
+.seen p span:first-child { width: 4.6rem; overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; }
 .seen .bar { width: auto; flex: 1; }
 .seen .truth { font-weight: 600; }
@@ -84,7 +84,7 @@ details summary { cursor: pointer; color: var(--muted); margin: .6rem 0; }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--muted); }
 svg .title { font-size: 14px; font-weight: 600; fill: var(--ink); }
 svg .grid { stroke: var(--rule); stroke-width: 1; }
-svg .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg .line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
 svg .band { stroke: none; opacity: .16; }
 svg .strip { fill: none; pointer-events: all; }
 svg .tip { visibility: hidden; pointer-events: none; }
@@ -97,7 +97,7 @@ svg .k1 { stroke: var(--c1); stroke-dasharray: 7 3; } svg .f1 { fill: var(--c1);
 svg .k2 { stroke: var(--c2); stroke-dasharray: 2 3; } svg .f2 { fill: var(--c2); }
 svg .k3 { stroke: var(--c3); stroke-dasharray: 9 3 2 3; } svg .f3 { fill: var(--c3); }
 svg .k4 { stroke: var(--c4); stroke-dasharray: 14 4; } svg .f4 { fill: var(--c4); }
-svg .k5 { stroke: var(--c5); stroke-dasharray: 4 4; } svg .f5 { fill: var(--c5); }
+svg .k5 { stroke: var(--c5); stroke-width: 1.2; } svg .f5 { fill: var(--c5); }
 )css";
 
 // The security policy is a second lock behind the escapes: no script runs, nothing is fetched.

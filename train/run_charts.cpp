@@ -85,11 +85,22 @@ std::vector<Chart> charts_of(const std::vector<RunRecord>& runs) {
 
 std::string html_charts(const std::vector<Chart>& charts) {
   std::string html;
+  bool any_thinned = false;
   for (const Chart& chart : charts) {
     const std::string svg = svg_of(chart);
     if (!svg.empty()) html += "<figure>\n" + svg + "</figure>\n";
+    for (const ChartLine& line : chart.lines) {
+      any_thinned = any_thinned || line.x.size() > most_chart_points;
+    }
   }
-  return html.empty() ? "" : "<div class=\"charts\">\n" + html + "</div>\n";
+  if (html.empty()) return "";
+  html = "<div class=\"charts\">\n" + html + "</div>\n";
+  if (any_thinned) {
+    html +=
+        "<p class=\"muted\">A point of a long line is the mean of its neighbours; the band is "
+        "their range.</p>\n";
+  }
+  return html;
 }
 
 }  // namespace vitruvian

@@ -15,7 +15,6 @@ namespace {
 constexpr double width = 640, plot = 210, left = 56, right = 14, title = 26, bottom = 38;
 constexpr double letter = 6.6;  // a generous width of a letter of 12 units
 constexpr double legend_row = 18;
-constexpr std::size_t most_points = 200;
 constexpr std::size_t longest_name = 40;  // in a legend
 constexpr std::size_t most_in_tip = 12;
 
@@ -62,6 +61,8 @@ Frame frame_of(const Chart& chart) {
   }
   if (frame.x.empty()) return frame;
   if (chart.from_zero) frame.y.add(0);
+  // What begins a step or two after 0 began at 0.
+  if (frame.x.low > 0 && frame.x.low < frame.x.high / 20) frame.x.low = 0;
   frame.x.widen();
   frame.y.widen();
   if (chart.percent) {
@@ -217,7 +218,7 @@ std::string tips(const Chart& chart, const Frame& frame) {
   }
   std::sort(places.begin(), places.end());
   // Points of several lines that are closer than a pointer can tell are one place.
-  const double apart = (frame.x.high - frame.x.low) / (1.5 * most_points);
+  const double apart = (frame.x.high - frame.x.low) / (1.5 * most_chart_points);
   std::vector<double> kept;
   for (const double x : places) {
     if (kept.empty() || x - kept.back() > apart) kept.push_back(x);
@@ -244,7 +245,7 @@ std::vector<double> round_ticks(double low, double high, std::size_t count) {
   std::vector<double> ticks;
   for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
     if (ticks.size() > 2 * count) break;  // where doubles are too coarse for such a step
-    ticks.push_back(i * step);
+    ticks.push_back(i * step + 0.0);      // 0, not -0
   }
   return ticks;
 }
@@ -277,7 +278,7 @@ ChartLine thinned(const ChartLine& line, std::size_t points) {
 
 std::string svg_of(const Chart& chart) {
   Chart shown = chart;
-  for (ChartLine& line : shown.lines) line = thinned(line, most_points);
+  for (ChartLine& line : shown.lines) line = thinned(line, most_chart_points);
   std::erase_if(shown.lines, [](const ChartLine& line) {
     return std::none_of(line.y.begin(), line.y.end(), [](double y) { return std::isfinite(y); });
   });

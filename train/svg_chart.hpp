@@ -22,6 +22,9 @@ struct Chart {
   bool from_zero = false;  ///< the axis begins at 0, whatever the values
 };
 
+/// A drawn line has at most so many points.
+inline constexpr std::size_t most_chart_points = 200;
+
 /// The line with at most `points` points: the mean of each run of neighbours, with their least and
 /// greatest value as its band. A line that is short enough is left as it is.
 ChartLine thinned(const ChartLine& line, std::size_t points);
