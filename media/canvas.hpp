@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-// What figures are drawn with. Lengths are pixels; (0, 0) is the upper left corner. Figures are
-// made to be seen at half their size on fine screens, so that letters are 20 pixels high.
+// What figures are drawn with. Lengths are pixels; (0, 0) is the upper left corner. Letters are 20
+// pixels high, so that a figure may be shrunk to half its size and read.
 
 namespace vitruvian {
 

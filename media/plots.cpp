@@ -119,7 +119,7 @@ Image framed(const Image& picture, const Frame& frame) {
     bar_ticks =
         number_ticks(frame.bar->range, bar_height, true, static_cast<std::size_t>(bar_height / 60));
     right += bar_gap + bar_width + tick_length + near_by + widest(bar_ticks) +
-             (frame.bar->label.empty() ? 0 : line + near_by);
+             (frame.bar->label.empty() ? 0 : line + 2 * near_by);
   }
   // A title, or the last tick, may need more than the picture does.
   const double plot = left + width + right;
@@ -275,7 +275,8 @@ Image drawn(const Chart& chart, std::size_t width, std::size_t height) {
   return std::move(whole).image();
 }
 
-Image tiled(const std::vector<Image>& pictures, std::size_t columns, std::size_t gap) {
+Image tiled(const std::vector<Image>& pictures, std::size_t columns, std::size_t gap,
+            Colour background) {
   if (pictures.empty() || columns == 0) fail("tiled: no pictures, or no columns");
   columns = std::min(columns, pictures.size());
   const std::size_t rows = (pictures.size() + columns - 1) / columns;
@@ -289,7 +290,7 @@ Image tiled(const std::vector<Image>& pictures, std::size_t columns, std::size_t
   std::size_t height = gap * (rows - 1);
   for (const std::size_t w : widths) width += w;
   for (const std::size_t h : heights) height += h;
-  Canvas canvas(width, height);
+  Canvas canvas(width, height, background);
   std::size_t y = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     std::size_t x = 0;

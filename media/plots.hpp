@@ -25,8 +25,8 @@ struct ColourBar {
 /// What stands around a picture. Whatever is empty takes no room.
 struct Frame {
   std::string title, x_label, y_label;
-  std::vector<Tick> x_ticks, y_ticks;
-  std::optional<ColourBar> bar;
+  std::vector<Tick> x_ticks = {}, y_ticks = {};
+  std::optional<ColourBar> bar = {};
 };
 Image framed(const Image& picture, const Frame& frame);
 
@@ -64,7 +64,8 @@ struct Chart {
 };
 Image drawn(const Chart& chart, std::size_t width = 760, std::size_t height = 480);
 
-/// Pictures of any sizes in rows of `columns`, `gap` pixels between them, on white.
-Image tiled(const std::vector<Image>& pictures, std::size_t columns, std::size_t gap);
+/// Pictures of any sizes in rows of `columns`, `gap` pixels between them.
+Image tiled(const std::vector<Image>& pictures, std::size_t columns, std::size_t gap,
+            Colour background = white);
 
 }  // namespace vitruvian
