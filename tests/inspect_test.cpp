@@ -198,12 +198,13 @@ TEST_CASE("attention whose distance and entropy are known") {
   for (const bool mean_pooling : {false, true}) {
     const ViTConfig c = oblong(mean_pooling);
     const std::size_t T = c.T();
-    const inspect::Heads even = inspect::heads(with_maps(c, 2, full({T, T}, real(1.0 / T))));
+    const inspect::Heads even = inspect::heads(with_maps(c, 2, full({T, T}, real(1 / double(T)))));
     const inspect::Heads self = inspect::heads(with_maps(c, 2, identity(T)));
     for (std::size_t i = 0; i < c.L * c.h; ++i) {
       CHECK(double(even.distance.data()[i]) == doctest::Approx(mean_of_all_pairs(c)));
       CHECK(double(even.entropy.data()[i]) == doctest::Approx(std::log(double(T))));
-      CHECK(double(even.on_class_token.data()[i]) == doctest::Approx(mean_pooling ? 0 : 1.0 / T));
+      CHECK(double(even.on_class_token.data()[i]) ==
+            doctest::Approx(mean_pooling ? 0 : 1 / double(T)));
       CHECK(even.saturated.data()[i] == 0);
       CHECK(self.distance.data()[i] == 0);
       CHECK(self.entropy.data()[i] == 0);
@@ -253,7 +254,7 @@ TEST_CASE("rollout of attention that is known, and not the known wrong versions"
   R.reshape(Shape{T, T});
   CHECK(difference(R, I) < 1e-6);
   // Even attention U = 1 / T: each layer keeps one half, R = 2^-L I + (1 - 2^-L) U.
-  R = inspect::rollout(with_maps(c, 1, full({T, T}, real(1.0 / T))));
+  R = inspect::rollout(with_maps(c, 1, full({T, T}, real(1 / double(T)))));
   for (std::size_t i = 0; i < T * T; ++i) {
     const double known = 0.75 / double(T) + (i / T == i % T ? 0.25 : 0);
     CHECK(std::abs(double(R.data()[i]) - known) < (in_double ? 1e-15 : 1e-6));
