@@ -248,8 +248,6 @@ TEST_CASE("rollout of attention that is known, and not the known wrong versions"
   const ViTConfig c = oblong();
   const std::size_t T = c.T();
   const Array I = identity(T);
-  CHECK(difference(inspect::rollout(with_maps(c, 1, I)), Array(Tensor(I).value())) >
-        1e9);  // (1, T, T)
   Array R = inspect::rollout(with_maps(c, 1, I));
   R.reshape(Shape{T, T});
   CHECK(difference(R, I) < 1e-6);
