@@ -56,7 +56,7 @@ expect 2 "threads" train --threads 100000
 expect 2 "threads" train --threads -2
 expect 2 "precision" train --precision half
 expect 2 "did you mean mnist" train --dataset mnits
-expect 2 "digits, mnist and cifar10" train --dataset imagenet
+expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
 expect 2 "beyond reason" train --width 99999999999
 expect 2 "dropout" train --dropout 1.5

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <set>
 
 using namespace vitruvian;
 
@@ -109,22 +108,6 @@ TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
   }
 }
 
-TEST_CASE("the validation split takes the same share of every class, by the seed alone") {
-  std::vector<std::uint8_t> labels;
-  for (int i = 0; i < 100; ++i) labels.push_back(static_cast<std::uint8_t>(i < 60 ? 0 : 1));
-  const Indices split = split_by_class(labels, 0.1, 1);
-  CHECK(split.validation.size() == 10);
-  CHECK(std::count_if(split.validation.begin(), split.validation.end(),
-                      [](std::size_t i) { return i < 60; }) == 6);
-  std::set<std::size_t> all(split.train.begin(), split.train.end());
-  all.insert(split.validation.begin(), split.validation.end());
-  CHECK(all.size() == 100);
-  CHECK(split_by_class(labels, 0.1, 1).validation == split.validation);
-  CHECK(split_by_class(labels, 0.1, 2).validation != split.validation);
-  CHECK(split_by_class(labels, 0, 1).train.size() == 100);
-  CHECK(failure_of([&] { split_by_class(labels, 0.001, 1); }).exit == Exit::usage);
-}
-
 TEST_CASE("accumulated batches give the bits of one batch cut alike") {
   TrainOptions o = small();
   o.micro_batch = 5;
@@ -135,6 +118,21 @@ TEST_CASE("accumulated batches give the bits of one batch cut alike") {
   CHECK(trained(o) == whole);
   o.accumulate = 2;
   CHECK(trained(o) != whole);
+}
+
+TEST_CASE("augmented and mixed images: the same bits however a batch is cut into batches") {
+  TrainOptions o = small();
+  o.micro_batch = 5;
+  const std::vector<Array> plain = trained(o);
+  o.augment.crop_padding = 2;
+  o.augment.mixup = 0.4;
+  o.augment.cutmix = 1;
+  o.val_fraction = 0.2;
+  const std::vector<Array> whole = trained(o);
+  CHECK(whole != plain);
+  o.batch_size = 5;
+  o.accumulate = 4;
+  CHECK(trained(o) == whole);
 }
 
 TEST_CASE("the moving average is that of the weights after each step") {

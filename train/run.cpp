@@ -87,6 +87,11 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       warmup_(warmup_steps(options, steps_)),
       log_every_(options.log_every != 0 ? options.log_every
                                         : std::max<std::size_t>(1, steps_ / 300)) {
+  if (options.augment.any()) {
+    loader_.emplace(data.images.train, LoaderOptions{.augment = options.augment,
+                                                     .seed = options.seed,
+                                                     .subset = data.indices.train});
+  }
   if (options.ema > 0) average_.emplace(clone(model_));
   if (options.patience > 0) best_.emplace(clone(model_));
   state_.settings = options.to_json();
@@ -257,9 +262,12 @@ std::optional<TestReport> Run::finish() {
     save_weights(kept(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
                  directory_->weights_path());
   }
+  return test;
+}
+
+void Run::close() {
   state_.finished = true;
   checkpoint();
-  return test;
 }
 
 void Run::checkpoint() {

@@ -40,13 +40,32 @@ std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> 
   return parts;
 }
 
+// A picture of an epoch is the same whatever batch it is in: see Loader.
+MicroBatch Run::augmented(std::span<const std::size_t> indices, const Rng& rng) const {
+  const std::vector<std::size_t>& numbers = data_.indices.train;  // ascending
+  std::vector<std::size_t> places;
+  for (const std::size_t index : indices) {
+    places.push_back(static_cast<std::size_t>(
+        std::lower_bound(numbers.begin(), numbers.end(), index) - numbers.begin()));
+  }
+  const Dataset& about = data_.images.train;
+  Array images = empty({indices.size(), about.channels, about.height, about.width});
+  Labels labels = loader_->load(places, state_.epochs + 1, images.data());
+  MicroBatch result{std::move(images), std::move(labels.classes), rng};
+  if (!labels.targets.empty()) {
+    result.targets = array({indices.size(), about.classes}, labels.targets);
+  }
+  return result;
+}
+
 MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>& parts) const {
   std::size_t images = 0;
   for (const auto part : parts) images += part.size();
-  return {
-      parts.size(), images, [this, &parts](std::size_t i) {
-        return micro_batch(data_.images.train, parts[i], rng_.fork("dropout", {state_.step, i}));
-      }};
+  return {parts.size(), images, [this, &parts](std::size_t i) {
+            const Rng rng = rng_.fork("dropout", {state_.step, i});
+            return loader_ ? augmented(parts[i], rng)
+                           : micro_batch(data_.images.train, parts[i], rng);
+          }};
 }
 
 StepReport Run::profiled_step(std::span<const std::size_t> indices) {
