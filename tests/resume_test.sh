@@ -124,7 +124,8 @@ until [ -s busy/metrics.jsonl ]; do sleep 0.01; done
 "$vitruvian" train "${settings[@]}" --out busy >out2 2>err
 { [ $? -eq 1 ] && grep -q 'another trainer' err; } || fail "two trainers: $(cat out2 err)"
 [ -s busy/metrics.jsonl ] || fail "the second trainer spoiled the first one's files"
-rm -rf busy # deleted while it runs
+mv busy gone # deleted while it runs; at once, as rm would race with what is being written
+rm -rf gone
 wait $pid
 code=$?
 [ $code -eq 1 ] || fail "a deleted directory gives $code"
