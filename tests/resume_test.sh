@@ -62,11 +62,13 @@ while [ "$kills" -lt "$wanted" ]; do
   runs=$((runs + 1))
   rm -rf run
   how=("${settings[@]}" --checkpoint-every 2 --out run)
+  tries=0
   while true; do
     threads=$((1 << (RANDOM % 3)))
     "$vitruvian" train "${how[@]}" --threads $threads >out 2>err &
     pid=$!
-    sleep "0.$(printf '%03d' $((RANDOM % 450 + 30)))"
+    sleep "$((tries / 10)).$(printf '%03d' $((RANDOM % 450 + 30)))" # longer on a busy machine
+    tries=$((tries + 1))
     if kill -KILL $pid 2>/dev/null; then kills=$((kills + 1)); fi
     wait $pid 2>/dev/null
     code=$?
