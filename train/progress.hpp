@@ -17,9 +17,11 @@ class Progress : public Observer {
   ~Progress() override;
 
   void started(const RunStart& start) override;
+  void noted(const std::string& sentence) override;
   void stepped(const StepReport& step) override;
   void profiled(const ProfileReport& profile) override;
   void finished_epoch(const EpochReport& epoch) override;
+  void tested(const TestReport& test) override;
 
   /// The two texts, for whoever wants to test or print them otherwise.
   static std::string bar(const StepReport& step, std::size_t columns);
