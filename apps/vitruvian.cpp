@@ -17,8 +17,11 @@ int main(int argc, char** argv) {
   add_eval(app, command);
   add_models(app, command);
   add_predict(app, command);
+  add_inspect(app, command);
   add_convert(app, command);
   add_trace(app, command);
+  add_report(app, command);
+  add_compare(app, command);
   return run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

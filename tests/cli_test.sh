@@ -102,7 +102,7 @@ done
 for key in epoch images_per_second seconds; do
   check "timing.jsonl has $key" grep -q "\"$key\":" run/timing.jsonl
 done
-check "nothing temporary is left" test "$(find run | wc -l)" -eq 9
+check "nothing temporary is left" test "$(find run | wc -l)" -eq 10
 expect 0 "" eval --weights run --test-size 20
 check "eval says the accuracy" grep -q "accuracy" out
 accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
@@ -179,6 +179,41 @@ expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-
 check "and it can be used" "$vitruvian" eval --weights tuned --test-size 20
 expect 2 "width 64, but the model in run has 16" train --init run --width 64
 expect 4 "nowhere" train --init nowhere.safetensors
+# What a run shows.
+expect 0 "" train --out seen "${small[@]}"
+check "a run ends with its confusion matrix" grep -q "^confusion " out
+for part in "<svg" "Confusion" "data:image/png" "<dt>width</dt><dd>16</dd>"; do
+  check "report.html has $part" grep -q "$part" seen/report.html
+done
+cp seen/report.html first.html
+rm seen/report.html
+expect 0 "" report seen
+check "report writes the same page again" cmp first.html seen/report.html
+cp -r seen unfinished
+rm unfinished/model.safetensors unfinished/report.html unfinished/metrics.jsonl
+expect 0 "" report unfinished
+check "an unfinished run has a report" test -s unfinished/report.html
+expect 2 "DIR" report
+expect 3 "missing: there is no such folder" report missing
+expect 3 "no config.json" report empty
+printf 'no weights' >unfinished/model.safetensors
+expect 4 "unfinished/model.safetensors" report unfinished
+expect 0 "" compare seen other
+check "compare names what differs" grep -q "^seed  *1  *2$" out
+check "and not what does not" sh -c '! grep -q dataset out'
+check "and what came of it" grep -q "^test accuracy " out
+expect 0 "" compare seen other --out both.html
+check "compare draws curves" grep -q "<svg" both.html
+expect 2 "DIR" compare
+expect 2 "DIR" compare seen
+expect 2 "did you mean --out" compare seen other --ou x
+expect 3 "missing: there is no such folder" compare seen missing
+expect 3 "empty: .*no config.json" compare seen empty --out none.html
+check "a comparison that fails writes nothing" test ! -e none.html
+expect 1 "nowhere/both.html" compare seen other --out nowhere/both.html
+cp -r other bad
+printf 'nonsense\n' >>bad/metrics.jsonl
+expect 3 "metrics.jsonl: line 5 is no JSON object" compare seen bad
 
 # The models of the paper.
 expect 2 "did you mean vit_b_16" models vit_b_61

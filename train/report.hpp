@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vitruvian {
+
+struct Predictions;
 
 /// What is known before the first step.
 struct RunStart {
@@ -84,6 +87,9 @@ class Observer {
   virtual void profiled(const ProfileReport& /*profile*/) {}
   virtual void finished_epoch(const EpochReport& /*epoch*/) {}
   virtual void tested(const TestReport& /*test*/) {}
+  /// Once, at the end: what the trained model says of the test images.
+  virtual void predicted(const Predictions& /*predictions*/,
+                         const std::vector<std::string>& /*class_names*/) {}
 };
 
 }  // namespace vitruvian

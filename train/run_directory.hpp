@@ -19,6 +19,7 @@ namespace vitruvian {
 ///   checkpoints/best.safetensors       the weights that did best so far
 ///   checkpoints/epoch-0005.safetensors those of an epoch, where somebody wants them
 ///   model.safetensors                  the weights at the end
+///   report.html                        what became of it
 /// While it lives, no other process can open it: two trainers in a folder would spoil each other's
 /// run. Everything throws naming the path and the reason.
 class RunDirectory {

@@ -5,6 +5,8 @@
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
+#include "train/evaluation.hpp"
+#include "train/html_report.hpp"
 #include "train/run.hpp"
 #include "train/traps.hpp"
 #include "train/weights.hpp"
@@ -121,7 +123,14 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   while (run.goes_on()) result.last = run.epoch();
   result.test = run.finish();
   if (result.test) observer.tested(*result.test);
-  if (directory) result.weights = directory->weights_path();
+  const Dataset& test = data.images.test;
+  const Predictions predictions = predict_all(run.kept(), test);
+  observer.predicted(predictions, test.class_names);
+  if (directory) {
+    result.weights = directory->weights_path();
+    const ReportExamples examples{predictions, test};
+    write_report(options.out, &examples);
+  }
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }
