@@ -20,7 +20,7 @@ struct Flags {
   Said said;
   std::string out, resume;
   std::size_t threads = 0;
-  bool print_recipe = false, profile = false, anomaly = false;
+  bool print_recipe = false, sanity = false, profile = false, anomaly = false;
 };
 
 void list_recipes() {
@@ -41,6 +41,16 @@ TrainOptions settle(const Flags& flags) {
   return options;
 }
 
+// In double, so that derivatives are known to many digits.
+void check_sanity(const TrainOptions& options) {
+  std::size_t failed = 0;
+  for (const SanityCheck& check : f64::sanity(options)) {
+    fmt::print("{}  {}\n", check.passed ? "ok   " : "FAIL ", check.text);
+    failed += check.passed ? 0 : 1;
+  }
+  if (failed > 0) fail(Exit::failure, "{} of the checks failed", failed);
+}
+
 void run(const Flags& flags) {
   if (flags.said.recipe == "list") return list_recipes();
   const TrainOptions options = settle(flags);
@@ -52,7 +62,8 @@ void run(const Flags& flags) {
   }
   options.validate();
   if (options.threads != 0) set_threads(options.threads);
-  print_machine(options.precision);
+  print_machine(flags.sanity ? Precision::float64 : options.precision);
+  if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty()) {
     fmt::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
   }
@@ -123,6 +134,10 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
   command.add_flag("--profile", flags->profile,
                    "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
                    "and by module; the run goes on, with the results that it has without");
+  command.add_flag(
+      "--sanity", flags->sanity,
+      "Do not train, but check: the loss at the start against ln K, derivatives of this\n"
+      "model against differences, and 20 images learned by heart");
   command.add_flag(
       "--anomaly", flags->anomaly,
       "Look for NaN and infinity in every op, forward and backward: slower. Without it\n"

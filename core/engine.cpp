@@ -102,7 +102,7 @@ void check_recorded(const Node& node, std::span<const Tensor> inputs) {
 Cotangents apply_rule(const Node& node, Array& g) {
   Profile::mark("tape");
   Cotangents gs = node.vjp(node, g);
-  if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path);
+  if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   check_returned(node, gs);
   if (Anomaly::active()) {
     for (std::size_t i = 0; i < gs.size(); ++i) {
@@ -198,7 +198,7 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
   Node& node = result.node();
   node.op = op;
   if (Profile* const profile = Profile::active()) {
-    profile->recorded(op, *node.path, node.value.size() * sizeof(real));
+    profile->recorded(op, *node.path, node.value.size() * sizeof(real), &node);
   }
   if (Anomaly::active()) check_recorded(node, inputs);
   const auto wants = [](const Tensor& x) { return x && x.requires_grad(); };

@@ -69,7 +69,8 @@ void lesson(Narrator& say) {
   const Tensor x(array({7}, {-3, -1, -0.5, 0, 0.5, 1, 3}), true);
   check_equal(say, "GELU at seven places", "composed", composed::gelu(x), "x Φ(x)",
               map(gelu_of, x.value()));
-  say.text("And against numbers that PyTorch printed, in float64:");
+  say.text(
+      "And against numbers that PyTorch printed, in float64 (`tests/golden/lesson_numbers.py`):");
   const double golden[][2] = {{-3, -0.00404969409489},    {-1, -0.158655253931457},
                               {-0.5, -0.154268769362993}, {0.5, 0.345731230637007},
                               {1, 0.841344746068543},     {3, 2.99595030590511}};

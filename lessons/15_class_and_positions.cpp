@@ -56,9 +56,7 @@ Array cosines(const Tensor& rows) {
 // Each row of (16, 16) as a grid of 4 x 4: what one place looks like to all others.
 Array as_grids(const Array& a) { return reshape(Tensor(a), {16, 4, 4}).value(); }
 
-// The tokens z_0 with its patches, not the class token, in another order.
-const std::vector<std::size_t> shuffled = {0, 12, 5,  9,  3, 16, 1, 8, 14,
-                                           7, 2,  11, 15, 4, 10, 6, 13};
+const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 14, 3, 9, 5, 12};
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -121,16 +119,12 @@ void lesson(Narrator& say) {
       "comes with this project, set its positions to zero, and show it a digit and the same "
       "patches shuffled:");
   const VisionTransformer model = digits_model();
-  const Tensor cut =
-      unfold(digit_image(chosen), {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
-  std::vector<std::size_t> order;
-  for (std::size_t t = 1; t < T; ++t) order.push_back(shuffled[t] - 1);
-  const Tensor both = concat({cut, index_select(cut, 1, order)}, 0);
-  const Tensor pictures = permute(reshape(both, {2, 4, 4, 7, 7}), {0, 1, 3, 2, 4});
+  const Tensor digit = digit_image(chosen);
+  const Tensor cut = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
+  const Tensor grid = reshape(index_select(cut, 1, shuffled), {4, 4, 7, 7});
+  const Tensor puzzle = reshape(permute(grid, {0, 2, 1, 3}), {1, 1, 28, 28});
   say.figure(tiles("To a ViT without positions these are the same.",
-                   reshape(pictures, {2, 28, 28}).value(), 2));
-  const Tensor digit = reshape(slice(pictures, 0, 0, 1), {1, 1, 28, 28});
-  const Tensor puzzle = reshape(slice(pictures, 0, 1, 2), {1, 1, 28, 28});
+                   reshape(concat({digit, puzzle}, 0), {2, 28, 28}).value(), 2));
   const Array E_learned = model.pos_embed.table.value();
   const auto logits = [&](const Tensor& image, const Array& positions) {
     model.pos_embed.table.tensor().mutable_value() = positions;

@@ -61,13 +61,6 @@ Tensor across_images(const MultiHeadSelfAttention& msa, const Tensor& z) {
 }
 // [end]
 
-// How much of the class token's attention each patch gets: (heads, 4, 4), the
-// most of each head as 1.
-Tensor class_token_looks(const Tensor& probs) {
-  const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
-  return reshape(row / amax(row, {1}, true), {-1, 4, 4});
-}
-
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
@@ -161,7 +154,7 @@ void lesson(Narrator& say) {
   model(digit, {.trace = &seen});
   say.figure(tiles("A digit for the model that comes with the project.",
                    reshape(digit, {1, 28, 28}).value(), 1));
-  std::vector<Tensor> looks;
+  std::vector<Tensor> looks;  // of each head
   for (const std::size_t l : {0, 3}) {
     looks.push_back(class_token_looks(seen.at(fmt::format("blocks.{}.attn.probs", l))));
   }

@@ -84,7 +84,9 @@ void lesson(Narrator& say) {
 
   say.heading("The equations as code");
   say.code("equations");
-  say.text("The library's says no more; it only names its parts, for errors and traces:");
+  say.text(
+      "The library's names its parts, for errors and traces, and may drop a whole update while it "
+      "trains (`branch`; never unless asked for). Otherwise it says no more:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);

@@ -164,7 +164,9 @@ void lesson(Narrator& say) {
   say.code("mistakes");
 
   say.heading("What PyTorch computes");
-  say.text("θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1:");
+  say.text(
+      "θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
+      "(`tests/golden/lesson_numbers.py`):");
   const auto three = [](const Rule& rule) {
     Memory memory;
     double x = 1;

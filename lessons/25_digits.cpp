@@ -51,8 +51,8 @@ Diary trained(const TrainOptions& o, std::size_t with_threads) {
 }
 
 // [region gradients]
-// Adds up the gradients of a batch's micro-batches, and their losses; each of
-// n images counts as much as `share` says.
+// Adds up the gradients of a batch's micro-batches, and their losses. One of n
+// images counts as much as `share` says.
 using Share = std::function<double(std::size_t n, std::size_t parts)>;
 double in_parts(const VisionTransformer& model, const Dataset& data,
                 std::span<const std::size_t> images, const Share& share) {

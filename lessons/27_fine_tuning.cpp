@@ -69,23 +69,6 @@ Tensor as_a_sequence(const Tensor& E_pos) {
 }
 // [end]
 
-// The same digits at 56 x 56.
-Dataset enlarged(const Dataset& data) {
-  Dataset large = data;
-  large.height = large.width = 56;
-  large.pixels.resize(4 * data.pixels.size());
-  const Tensor R = bilinear(56, 28);
-  for (std::size_t n = 0; n < data.size(); ++n) {
-    Array x = empty({28, 28});
-    std::copy(data.image(n).begin(), data.image(n).end(), x.begin());
-    const Tensor y = matmul(matmul(R, Tensor(x)), transpose(R));
-    for (std::size_t i = 0; i < 56 * 56; ++i) {
-      large.pixels[n * 56 * 56 + i] = static_cast<std::uint8_t>(std::lround(y.value().data()[i]));
-    }
-  }
-  return large;
-}
-
 // [region larger]
 // The trained model for images of 56 x 56: all parameters as they were, but
 // the positions, and a fresh head of zeros.
@@ -176,8 +159,9 @@ void lesson(Narrator& say) {
       S, B);
   say.code("larger");
   say.code("fine-tune");
-  const Dataset train = enlarged(digits(S * B, 1, "train")),
-                test = enlarged(digits(400, 1, "test"));
+  const Tensor R_56 = bilinear(56, 28);
+  const Dataset train = enlarged(digits(S * B, 1, "train"), R_56),
+                test = enlarged(digits(400, 1, "test"), R_56);
   const Tensor drawn(zeros({1, G * G + 1, D}));
   init::normal(drawn, Rng(say.seed()).fork("positions"), 0.02);
   ViTConfig c = kept.config;

@@ -151,7 +151,8 @@ void lesson(Narrator& say) {
              {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
   say.holds("they have grown", size > 0.03);
   say.text(
-      "They were learned: they are ten times as large as they were drawn. But no rows or columns "
+      "They were learned: they are more than ten times as large as they were drawn. But no rows or "
+      "columns "
       "appear. The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
       "place. Here a patch is a quarter as wide as the image, each of the 16 places means "
       "something of its own, and it is enough that they differ. What they are worth is in lesson "

@@ -72,12 +72,6 @@ std::vector<Tensor> maps_of(const VisionTransformer& model, const Array& image, 
   return A;
 }
 
-// The class token's row over the patches, as a 4 x 4 picture.
-Picture picture(const std::string& caption, const Tensor& row) {
-  Picture p{caption, 4, 4, {}};
-  for (std::size_t n = 0; n < N; ++n) p.values.push_back(double(row.value().data()[n + 1]));
-  return p;
-}
 Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
 
 // [region ink]
@@ -110,9 +104,8 @@ void lesson(Narrator& say) {
   const Dataset data = digits(40, 1, "test");
   const std::size_t which = 7;
   const Array image = batch_of(data, std::vector{which}).images;
-  Picture ink{"The image: a digit that the model has never seen.", 28, 28, {}};
-  for (const std::uint8_t x : data.image(which)) ink.values.push_back(x);
-  say.figure(ink);
+  say.figure(tiles("The image: a digit that the model has never seen.",
+                   reshape(Tensor(image), {1, 28, 28}).value(), 1));
   Trace trace;
   const std::vector<Tensor> A = maps_of(kept, image, trace);
 
@@ -124,10 +117,8 @@ void lesson(Narrator& say) {
   say.check("a row of A", {"sum", rounded(double(sum(class_row(select(A[3], 1, 0))).item()), 5)},
             {"1", 1}, 1e-5);
   say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
-  for (int head = 0; head < int(h); ++head) {
-    say.figure(
-        picture(fmt::format("Last layer, head {}.", head), class_row(select(A[3], 1, head))));
-  }
+  say.figure(
+      tiles("Last layer: four heads, each in shades of its own.", class_token_looks(A[3]), h, 2));
   say.text(
       "The heads do not agree, and no single one is \"where the model looks\". Besides, after the "
       "first layer a token is no longer its patch: it holds what it has gathered.");
@@ -143,7 +134,8 @@ void lesson(Narrator& say) {
   const Tensor R = rollout(A);
   shape(say, "R", "(B, T, T)", R);
   check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
-  say.figure(picture("Rollout: where the class token's value comes from.", class_row(R)));
+  say.figure(tiles("Rollout: where the class token's value comes from.",
+                   reshape(slice(class_row(R), 0, 1, T), {1, 4, 4}).value(), 1));
   say.text(
       "What must come out is known when attention is simple. If every token looks at itself alone, "
       "R is I. If every token looks at all alike, U = 1/T, each layer keeps one half:");

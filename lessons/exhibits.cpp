@@ -1,5 +1,6 @@
 #include "lessons/exhibits.hpp"
 
+#include "core/ops.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/source.hpp"
@@ -44,6 +45,27 @@ Picture tiles(std::string caption, const Array& numbers, std::size_t across, std
     }
   }
   return picture;
+}
+
+Array class_token_looks(const Tensor& probs) {
+  const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
+  return reshape(row / amax(row, {1}, true), {-1, 4, 4}).value();
+}
+
+Dataset enlarged(const Dataset& data, const Tensor& R) {
+  Dataset large = data;
+  large.height = large.width = R.shape()[0];
+  large.pixels.resize(data.size() * large.image_size());
+  for (std::size_t n = 0; n < data.size(); ++n) {
+    Array x = empty({data.height, data.width});
+    std::copy(data.image(n).begin(), data.image(n).end(), x.begin());
+    const Tensor y = matmul(matmul(R, x), transpose(R));
+    for (std::size_t i = 0; i < large.image_size(); ++i) {
+      large.pixels[n * large.image_size() + i] =
+          static_cast<std::uint8_t>(std::lround(y.value().data()[i]));
+    }
+  }
+  return large;
 }
 
 std::vector<double> covariance(const Array& rows) {

@@ -56,7 +56,7 @@ expect 2 "threads" train --threads 100000
 expect 2 "threads" train --threads -2
 expect 2 "precision" train --precision half
 expect 2 "did you mean mnist" train --dataset mnits
-expect 2 "digits, mnist and cifar10" train --dataset imagenet
+expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
 expect 2 "beyond reason" train --width 99999999999
 expect 2 "dropout" train --dropout 1.5
@@ -173,6 +173,9 @@ check "four accumulated batches are one of four parts" cmp accumulated/model.saf
 expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '[a-z_]+'.* training images [0-9]" \
   train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16
 expect 1 "broke down" train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 --anomaly "${small[@]:0:4}" --batch-size 16
+
+expect 0 "" train --sanity "${small[@]}"
+check "three checks of this very model" test "$(grep -c '^ok ' out)" -eq 3
 
 # Fine-tuning: another size, other images, a new head.
 expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-decay 0 --train-size 40 --test-size 20 --epochs 1 --out tuned

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/nearest.hpp"
+#include "datasets/dataset.hpp"
 #include "train/progress.hpp"
 #include "vit/variants.hpp"
 
@@ -44,17 +45,24 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
 TrainOptions default_options(const std::string& dataset) {
   TrainOptions options;
   options.dataset = dataset;
-  if (dataset == "mnist") {
-    options.epochs = 15;
-  } else if (dataset == "cifar10") {
+  if (dataset == "cifar10" || dataset.starts_with("cifar100")) {
     options.model = variant("cifar").config;
     options.epochs = 20;
   } else if (dataset != "digits") {
-    const std::string near = nearest(dataset, {"digits", "mnist", "cifar10"});
+    options.epochs = 15;
+  }
+  if (dataset == "folder") {
+    fail(Exit::usage, "--dataset folder: the trainer cannot read pictures from folders yet");
+  }
+  const std::vector<std::string> classes = class_names(dataset);
+  if (classes.empty()) {
+    const std::vector<std::string> names = dataset_names();
+    const std::string near = nearest(dataset, names);
     fail(Exit::usage, "there is no data set '{}'{}", dataset,
-         near.empty() ? "; there are digits, mnist and cifar10"
+         near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
                       : fmt::format("; did you mean {}?", near));
   }
+  options.model.K = classes.size();
   return options;
 }
 
@@ -90,6 +98,7 @@ void TrainOptions::validate() const {
         std::pair{"--val-fraction", val_fraction}}) {
     if (!(share >= 0 && share < 1)) fail(Exit::usage, "{} {} is not in [0, 1)", name, share);
   }
+  augment.validate();
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
   }

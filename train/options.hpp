@@ -1,5 +1,6 @@
 #pragma once
 
+#include "datasets/augment.hpp"
 #include "vit/config.hpp"
 
 #include <cstddef>
@@ -29,6 +30,8 @@ struct TrainOptions {
   std::size_t test_size = 0;   ///< the same for the test images
   double val_fraction = 0;     ///< the share of the training images that only validates
   std::size_t image_size = 0;  ///< 0: as the data set has them
+
+  AugmentOptions augment;
 
   ViTConfig model;
 

@@ -1,11 +1,7 @@
 #include "train/run.hpp"
 
-#include "core/anomaly.hpp"
-#include "core/composed.hpp"
 #include "core/error.hpp"
-#include "core/ops.hpp"
 #include "core/parallel.hpp"
-#include "core/profile.hpp"
 #include "datasets/batch.hpp"
 #include "nn/safetensors.hpp"
 #include "train/profiled.hpp"
@@ -91,6 +87,11 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       warmup_(warmup_steps(options, steps_)),
       log_every_(options.log_every != 0 ? options.log_every
                                         : std::max<std::size_t>(1, steps_ / 300)) {
+  if (options.augment.any()) {
+    loader_.emplace(data.images.train, LoaderOptions{.augment = options.augment,
+                                                     .seed = options.seed,
+                                                     .subset = data.indices.train});
+  }
   if (options.ema > 0) average_.emplace(clone(model_));
   if (options.patience > 0) best_.emplace(clone(model_));
   state_.settings = options.to_json();
@@ -127,18 +128,6 @@ void Run::resume(const CheckpointFile& checkpoint) {
   directory_->rewind(state_.metrics_size, state_.epochs);
 }
 
-double Run::schedule() const {
-  switch (options_.schedule) {
-    case ScheduleKind::linear:
-      return linear_schedule(state_.step, steps_, warmup_);
-    case ScheduleKind::constant:
-      return constant_schedule(state_.step, steps_, warmup_);
-    case ScheduleKind::cosine:
-      break;
-  }
-  return cosine_schedule(state_.step, steps_, warmup_);
-}
-
 bool Run::goes_on() const {
   const bool tired = options_.patience > 0 && state_.best_epoch > 0 &&
                      state_.epochs >= state_.best_epoch + options_.patience;
@@ -148,28 +137,6 @@ bool Run::goes_on() const {
 const VisionTransformer& Run::evaluated() const { return average_ ? *average_ : model_; }
 const VisionTransformer& Run::kept() const {
   return best_ && state_.best_epoch > 0 ? *best_ : evaluated();
-}
-
-// How a step's images are cut: into batches, and each into micro-batches. Accumulating batches and
-// a larger batch with micro-batches of the same sizes are the same list, and give the same bits.
-std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> indices) const {
-  std::vector<std::span<const std::size_t>> parts;
-  for (const auto batch : batches(indices, options_.batch_size)) {
-    const auto some = options_.micro_batch == 0
-                          ? shares(batch, micro_batches_of(options_.model, batch.size()))
-                          : batches(batch, options_.micro_batch);
-    parts.insert(parts.end(), some.begin(), some.end());
-  }
-  return parts;
-}
-
-MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>& parts) const {
-  std::size_t images = 0;
-  for (const auto part : parts) images += part.size();
-  return {
-      parts.size(), images, [this, &parts](std::size_t i) {
-        return micro_batch(data_.images.train, parts[i], rng_.fork("dropout", {state_.step, i}));
-      }};
 }
 
 RunStart Run::start(std::uint64_t bytes) {
@@ -295,9 +262,12 @@ std::optional<TestReport> Run::finish() {
     save_weights(kept(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
                  directory_->weights_path());
   }
+  return test;
+}
+
+void Run::close() {
   state_.finished = true;
   checkpoint();
-  return test;
 }
 
 void Run::checkpoint() {
@@ -322,121 +292,6 @@ void Run::stop_if_asked() {
 void Run::log(const StepReport& report, bool last_of_epoch) {
   if (directory_ == nullptr) return;
   if (report.step % log_every_ == 0 || last_of_epoch) directory_->append_metrics(report.to_json());
-}
-
-StepReport Run::profiled_step(std::span<const std::size_t> indices) {
-  StepReport report;
-  ProfileReport profile = vitruvian::profiled([&] { report = step(indices); });
-  profile.step = report.step;
-  profile.images = indices.size();
-  profile.micro_batches = cut(indices).size();
-  observer_.profiled(profile);
-  return report;
-}
-
-StepReport Run::step(std::span<const std::size_t> indices) {
-  const auto begin = Clock::now();
-  const double lr = options_.lr * schedule();
-  const auto parts = cut(indices);
-  const MicroBatches micro = micro_batches(parts);
-  StepResult result;
-  try {
-    result = compute_gradients(model_, micro, options_.label_smoothing, options_.anomaly);
-  } catch (const NotFinite&) {
-    broke_down(micro, parts, "--anomaly found");
-  }
-  const std::vector<NamedParameter> parameters = named_parameters(model_);
-  const double norm = clip_grad_norm(
-      parameters, options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
-  if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
-    broke_down(micro, parts, fmt::format("loss {}, gradient norm {}", result.loss, norm));
-  }
-  Profile::mark("clipping");
-  std::visit([lr](auto& optimizer) { optimizer.step(lr); }, optimizer_);
-  update_average();
-  Profile::mark("optimizer");
-  state_.loss_sum += result.loss * static_cast<double>(indices.size());
-  state_.grad_norm_sum += norm;
-  state_.lr = lr;
-  state_.correct += result.correct;
-  state_.seen += indices.size();
-  ++state_.step;
-  ++own_steps_;
-  stepping_seconds_ += seconds_since(begin);
-  const double pace = stepping_seconds_ / static_cast<double>(own_steps_);
-  return {state_.epochs + 1,
-          options_.epochs,
-          state_.step,
-          steps_,
-          result.loss,
-          lr,
-          norm,
-          static_cast<double>(options_.batch_size * options_.accumulate) / pace,
-          pace * static_cast<double>(steps_ - state_.step)};
-}
-
-// a = d a + (1 - d) w, with a smaller d at the start: then the first weights are forgotten.
-void Run::update_average() {
-  if (!average_) return;
-  const auto t = static_cast<double>(state_.step);
-  const double d = std::min(options_.ema, (1 + t) / (10 + t));
-  const auto from = named_parameters(model_);
-  const auto to = named_parameters(*average_);
-  parallel_for(from.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const real* const w = from[i].tensor.value().data();
-      Array& a = to[i].tensor.mutable_value();
-      for (std::size_t k = 0; k < a.size(); ++k) {
-        a.data()[k] += static_cast<real>(1 - d) * (w[k] - a.data()[k]);
-      }
-    }
-  });
-}
-
-// The gradients were finite, so what is not in the weights came of the step's size.
-void Run::check_weights() const {
-  for (const NamedParameter& p : named_parameters(model_)) {
-    const Array& w = p.tensor.value();
-    if (std::all_of(w.data(), w.data() + w.size(), [](real x) { return std::isfinite(x); }))
-      continue;
-    fail(Exit::failure,
-         "training broke down: '{}' holds what is no number after step {} of {} (lr {:.2e})",
-         p.name, state_.step, steps_, state_.lr);
-  }
-}
-
-// The weights are still those before the step: it is computed again, with every number looked at.
-void Run::broke_down(const MicroBatches& micro,
-                     const std::vector<std::span<const std::size_t>>& indices,
-                     const std::string& what) const {
-  std::string found = "every op's numbers are finite: their sum is not";
-  for (std::size_t i = 0; i < micro.count; ++i) {
-    const MicroBatch part = micro.make(i);
-    try {
-      const Anomaly watch;
-      const Forward pass = forward(model_, part, options_.label_smoothing);
-      std::vector<Tensor> parameters;
-      for (const NamedParameter& p : named_parameters(model_)) parameters.push_back(p.tensor);
-      grad(pass.loss, parameters,
-           scalar(static_cast<real>(static_cast<double>(part.labels.size()) /
-                                    static_cast<double>(micro.images))));
-    } catch (const NotFinite& first) {
-      std::vector<std::size_t> images;
-      if (first.finding.axis0 == part.labels.size()) {
-        for (const std::size_t row : first.finding.rows) images.push_back(indices[i][row]);
-      } else {
-        images.assign(indices[i].begin(), indices[i].end());
-      }
-      if (images.size() > 8) images.resize(8);
-      found = fmt::format("the first is {}, training images {}", first.finding.to_text(),
-                          fmt::join(images, ", "));
-      break;
-    }
-  }
-  fail(Exit::failure,
-       "training broke down at step {} of {} (epoch {}, lr {:.2e}), {}: {}; a smaller --lr or a "
-       "longer --warmup helps",
-       state_.step + 1, steps_, state_.epochs + 1, options_.lr * schedule(), what, found);
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "datasets/loader.hpp"
 #include "nn/optim.hpp"
 #include "train/checkpoint.hpp"
 #include "train/report.hpp"
@@ -33,9 +34,10 @@ class Run {
   EpochReport epoch();
   /// Whether another epoch is to come.
   [[nodiscard]] bool goes_on() const;
-  /// Reads the test set, if validation kept it unread, and leaves the last checkpoint: the run is
-  /// over.
+  /// Reads the test set, if validation kept it unread, and writes the weights.
   std::optional<TestReport> finish();
+  /// Leaves the last checkpoint: the run is over.
+  void close();
 
   /// What the run is about to do, with the seconds of an epoch measured on three steps that change
   /// nothing.
@@ -58,6 +60,7 @@ class Run {
                                const std::vector<std::span<const std::size_t>>& indices,
                                const std::string& what) const;
   void check_weights() const;
+  [[nodiscard]] MicroBatch augmented(std::span<const std::size_t> indices, const Rng& rng) const;
   void update_average();
   void log(const StepReport& report, bool last_of_epoch);
   void keep_best(double accuracy, double loss);
@@ -72,6 +75,7 @@ class Run {
   Observer& observer_;
   RunDirectory* directory_;
   Rng rng_;
+  std::optional<Loader> loader_;  // where images are augmented
   VisionTransformer model_;
   std::optional<VisionTransformer> average_;  // of the weights
   std::optional<VisionTransformer> best_;     // for early stopping

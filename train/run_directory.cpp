@@ -165,7 +165,10 @@ void RunDirectory::keep_last() const {
   } else {
     fs::rename(link, previous, error);
   }
-  if (error) fail(Exit::failure, "{}: cannot be replaced: {}", previous, error.message());
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(link, ignored);
+  fail(Exit::failure, "{}: cannot be replaced: {}", previous, error.message());
 }
 
 std::string weights_file(const std::string& path) {

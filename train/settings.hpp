@@ -20,6 +20,7 @@ constexpr auto names_of(Precision) { return std::array<std::string_view, 2>{"flo
 
 namespace setting_group {
 constexpr const char* data = "The data";
+constexpr const char* augment = "What happens to training images";
 constexpr const char* run = "The run";
 constexpr const char* files = "The run directory";
 constexpr const char* model = "The model";
@@ -31,7 +32,9 @@ constexpr const char* switches = "The model's switches";
 template <class Options, class Visit>
 void for_each_setting(Options& o, const Visit& visit) {
   namespace in = setting_group;
-  visit("dataset", o.dataset, in::data, "digits (built in), mnist or cifar10", true);
+  visit("dataset", o.dataset, in::data,
+        "digits (built in), mnist, fashion-mnist, kmnist, cifar10, cifar100 or cifar100-coarse",
+        true);
   visit("data", o.data, in::data, "The folder with the data set's files", false);
   visit("train_size", o.train_size, in::data, "Use the first so many training images; 0 means all",
         true);
@@ -42,6 +45,25 @@ void for_each_setting(Options& o, const Visit& visit) {
         true);
   visit("image_size", o.image_size, in::data,
         "Resize images to this height and width; 0 leaves them as they are", true);
+
+  visit("crop_padding", o.augment.crop_padding, in::augment,
+        "Pad by so many pixels, then crop at random to the old size", true);
+  visit("random_resized_crop", o.augment.random_resized_crop, in::augment,
+        "Resize a random part of the image", true);
+  visit("crop_scale", o.augment.crop_scale, in::augment, "The smallest share of its area", true);
+  visit("flip", o.augment.flip, in::augment, "The chance to be mirrored left to right", true);
+  visit("randaugment_ops", o.augment.randaugment_ops, in::augment,
+        "Random operations of each image", true);
+  visit("randaugment_magnitude", o.augment.randaugment_magnitude, in::augment,
+        "How strong they are, 0 to 30", true);
+  visit("erasing", o.augment.erasing, in::augment, "The chance that a random rectangle is erased",
+        true);
+  visit("erasing_noise", o.augment.erasing_noise, in::augment, "By noise, not by the mean", true);
+  visit("mixup", o.augment.mixup, in::augment, "Alpha of mixup's Beta distribution; 0 means none",
+        true);
+  visit("cutmix", o.augment.cutmix, in::augment, "The same of cutmix", true);
+  visit("mix_probability", o.augment.mix_probability, in::augment,
+        "The chance that an image is mixed at all", true);
 
   visit("epochs", o.epochs, in::run, "Passes over the training images", true);
   visit("batch_size", o.batch_size, in::run, "Images of a batch", true);

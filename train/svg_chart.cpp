@@ -48,7 +48,7 @@ struct Frame {
   }
 };
 
-Frame frame_of(const Chart& chart) {
+Frame frame_of(const SvgChart& chart) {
   Frame frame;
   for (const ChartLine& line : chart.lines) {
     for (std::size_t i = 0; i < line.x.size(); ++i) {
@@ -79,17 +79,17 @@ Frame frame_of(const Chart& chart) {
   return frame;
 }
 
-std::string tick_text(const Chart& chart, double value) {
+std::string tick_text(const SvgChart& chart, double value) {
   if (chart.percent) return fmt::format("{:.4g} %", 100 * value);
   return fmt::format("{:.4g}", value);
 }
 
-std::string value_text(const Chart& chart, double value) {
+std::string value_text(const SvgChart& chart, double value) {
   if (chart.percent) return fmt::format("{:.2f} %", 100 * value);
   return std::abs(value) >= 0.1 ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
 }
 
-std::string axes(const Chart& chart, const Frame& frame) {
+std::string axes(const SvgChart& chart, const Frame& frame) {
   std::string svg;
   for (const double y : round_ticks(frame.y.low, frame.y.high, 5)) {
     svg += fmt::format(
@@ -112,7 +112,7 @@ struct Legend {
 };
 
 // As many rows as the names need.
-Legend legend(const Chart& chart) {
+Legend legend(const SvgChart& chart) {
   std::string svg =
       fmt::format("<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n", html_escaped(chart.title));
   double x = 0;
@@ -181,7 +181,7 @@ std::size_t nearest_to(const ChartLine& line, double x, double strip) {
 }
 
 // What appears while the pointer is in one strip of the chart: plain CSS, no script.
-std::string tip(const Chart& chart, const Frame& frame, double x, double begin, double end) {
+std::string tip(const SvgChart& chart, const Frame& frame, double x, double begin, double end) {
   std::vector<std::string> words{fmt::format("{} {:.6g}", chart.x_name, std::round(x * 100) / 100)};
   std::string dots;
   for (const ChartLine& line : chart.lines) {
@@ -211,7 +211,7 @@ std::string tip(const Chart& chart, const Frame& frame, double x, double begin, 
   return svg + "</g></g>\n";
 }
 
-std::string tips(const Chart& chart, const Frame& frame) {
+std::string tips(const SvgChart& chart, const Frame& frame) {
   std::vector<double> places;
   for (const ChartLine& line : chart.lines) {
     places.insert(places.end(), line.x.begin(), line.x.end());
@@ -276,8 +276,8 @@ ChartLine thinned(const ChartLine& line, std::size_t points) {
   return result;
 }
 
-std::string svg_of(const Chart& chart) {
-  Chart shown = chart;
+std::string svg_of(const SvgChart& chart) {
+  SvgChart shown = chart;
   for (ChartLine& line : shown.lines) line = thinned(line, most_chart_points);
   std::erase_if(shown.lines, [](const ChartLine& line) {
     return std::none_of(line.y.begin(), line.y.end(), [](double y) { return std::isfinite(y); });

@@ -131,6 +131,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
     const ReportExamples examples{predictions, test};
     write_report(options.out, &examples);
   }
+  run.close();
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 // The whole of a run, in either precision. These functions know nothing of `real`, so that one
 // program may hold both.
@@ -18,6 +19,12 @@ struct RunResult {
   bool was_finished = false;       ///< before it was resumed: nothing was done
   std::string weights;             ///< the file they were written to; empty without a run directory
   double seconds = 0;              ///< of the whole run
+};
+
+/// What `vitruvian train --sanity` says of a model before anybody trains it.
+struct SanityCheck {
+  std::string text;
+  bool passed = false;
 };
 
 struct Evaluation {
@@ -41,11 +48,15 @@ RunResult train(const TrainOptions& options, Observer& observer);
 /// The loss and accuracy of saved weights on a data set's test images, normalised as the images
 /// were that the weights were trained on.
 Evaluation evaluate(const EvalOptions& options);
+/// The loss at the start against ln K; derivatives of this very model by every parameter against
+/// differences; and 20 images learned by heart.
+std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f32
 
 namespace f64 {
 RunResult train(const TrainOptions& options, Observer& observer);
 Evaluation evaluate(const EvalOptions& options);
+std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f64
 
 #if defined(__clang__)

@@ -1,14 +1,13 @@
 #include "train/training_data.hpp"
 
 #include "core/error.hpp"
-#include "core/rng.hpp"
 #include "datasets/batch.hpp"
 #include "media/image.hpp"
 #include "train/checkpoint_file.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace vitruvian {
 namespace {
@@ -19,33 +18,6 @@ std::string checksum(const Dataset& data) {
 }
 
 }  // namespace
-
-Indices split_by_class(std::span<const std::uint8_t> labels, double fraction, std::uint64_t seed) {
-  Indices result;
-  if (fraction == 0) {
-    result.train = natural_order(labels.size());
-    return result;
-  }
-  std::vector<std::vector<std::size_t>> of_class(256);
-  for (std::size_t i = 0; i < labels.size(); ++i) of_class[labels[i]].push_back(i);
-  const Rng rng = Rng(seed).fork("validation split");
-  for (std::size_t k = 0; k < of_class.size(); ++k) {
-    const std::vector<std::size_t>& mine = of_class[k];
-    const auto kept =
-        static_cast<std::size_t>(std::lround(fraction * static_cast<double>(mine.size())));
-    const std::vector<std::size_t> order = rng.fork("class", {k}).permutation(mine.size());
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      (i < kept ? result.validation : result.train).push_back(mine[order[i]]);
-    }
-  }
-  std::sort(result.train.begin(), result.train.end());
-  std::sort(result.validation.begin(), result.validation.end());
-  if (result.train.empty() || result.validation.empty()) {
-    fail(Exit::usage, "--val-fraction {} of {} images leaves {} to train on and {} to validate on",
-         fraction, labels.size(), result.train.size(), result.validation.size());
-  }
-  return result;
-}
 
 void check_shapes(const ViTConfig& model, const Dataset& data) {
   if (model.C != data.channels || model.H != data.height || model.W != data.width ||
@@ -93,7 +65,13 @@ TrainingData training_data(const TrainOptions& options) {
     }
   }
   check_shapes(options.model, data.images.train);
-  data.indices = split_by_class(data.images.train.labels, options.val_fraction, options.seed);
+  const Dataset& train = data.images.train;
+  if (options.val_fraction > 0) {
+    const std::vector<std::size_t> labels(train.labels.begin(), train.labels.end());
+    data.indices = split_validation(labels, options.val_fraction, options.seed);
+  } else {
+    data.indices.train = natural_order(train.size());
+  }
   return data;
 }
 

@@ -1,28 +1,18 @@
 #pragma once
 
 #include "datasets/dataset.hpp"
+#include "datasets/split.hpp"
 #include "train/options.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace vitruvian {
 
-/// Which images train and which validate.
-struct Indices {
-  std::vector<std::size_t> train, validation;
-};
-
-/// Keeps `fraction` of the images of every class, rounded, for validation: which ones depends on
-/// the seed alone. Both lists are ascending. Throws (Exit::usage) when either would be empty.
-Indices split_by_class(std::span<const std::uint8_t> labels, double fraction, std::uint64_t seed);
-
 struct TrainingData {
   Split images;
-  Indices indices;
+  Parts indices;         ///< which images train and which validate
   std::string checksum;  ///< of all pixels and labels: CRC-32 of the training set, of the test set
 };
 
