@@ -299,7 +299,8 @@ TEST_CASE("never more than the bound are ahead, and an error comes to who asks")
       if (ahead.take(i, prepared)) CHECK(prepared.own == Bytes{static_cast<std::uint8_t>(i)});
     }
     try {
-      CHECK(!ahead.take(7, prepared));  // where no thread had come to it
+      const bool taken = ahead.take(7, prepared);
+      CHECK(!taken);  // no thread had come to it
     } catch (const Error& error) {
       CHECK(std::string(error.what()) == "seven");
     }
