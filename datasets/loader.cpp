@@ -1,6 +1,7 @@
 #include "datasets/loader.hpp"
 
 #include "core/error.hpp"
+#include "core/parallel.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -8,16 +9,6 @@
 
 namespace vitruvian {
 namespace {
-
-// Memory that a thread's pictures share, one after the other.
-struct Workspace {
-  std::vector<std::uint8_t> pixels, scratch;
-};
-
-Workspace& workspace() {
-  thread_local Workspace mine;
-  return mine;
-}
 
 void check_subset(const std::vector<std::size_t>& subset, const Images& images) {
   for (const std::size_t i : subset) {
@@ -55,7 +46,6 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
 Loader::Loader(Dataset data, LoaderOptions options)
     : Loader(std::make_shared<MemoryImages>(std::move(data)), std::move(options)) {}
 Loader::~Loader() = default;
-Loader::Loader(Loader&&) noexcept = default;
 
 template <class T>
 const Loader::Table<T>& Loader::table() const {
@@ -83,8 +73,8 @@ Rng Loader::stream(const char* purpose, std::uint64_t epoch, std::size_t number)
   return Rng(options_.seed).fork(purpose, {epoch, number});
 }
 
-void Loader::read(std::size_t number, const Rng& rng, std::uint8_t* out,
-                  std::vector<std::uint8_t>& scratch) const {
+void Loader::read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>& out) const {
+  thread_local std::vector<std::uint8_t> scratch;  // a thread's pictures share it
   const AugmentOptions& augment = options_.augment;
   ChooseBox choose;
   if (augment.random_resized_crop) {
@@ -92,9 +82,11 @@ void Loader::read(std::size_t number, const Rng& rng, std::uint8_t* out,
       return random_box(height, width, augment.crop_scale, rng.fork("resized crop"));
     };
   }
-  images_->read(number, choose, out);
   const Dataset& about = images_->about();
-  vitruvian::augment(augment, rng, {about.channels, about.height, about.width, out}, scratch);
+  out.resize(about.image_size());
+  images_->read(number, choose, out.data());
+  vitruvian::augment(augment, rng, {about.channels, about.height, about.width, out.data()},
+                     scratch);
 }
 
 template <class T>
@@ -122,39 +114,61 @@ void Loader::erase(const Rng& rng, T* out) const {
   }
 }
 
+Mixing Loader::mixing(std::uint64_t epoch, std::size_t number) const {
+  const Dataset& about = images_->about();
+  return random_mixing(options_.augment, about.height, about.width, stream("mix", epoch, number));
+}
+
+std::size_t Loader::partner(std::uint64_t epoch, std::size_t number) const {
+  return this->number(static_cast<std::size_t>(stream("partner", epoch, number).below(size(), 0)));
+}
+
+void Loader::prepare(std::size_t i, std::uint64_t epoch, Prepared& prepared) const {
+  const std::size_t own = number(i);
+  read(own, stream("augment", epoch, own), prepared.own);
+  if (mixing(epoch, own).lambda >= 1) return;
+  read(partner(epoch, own), stream("augment partner", epoch, own), prepared.partner);
+}
+
+void Loader::announce(std::span<const std::size_t> order, std::uint64_t epoch, std::size_t bound) {
+  ahead_.reset();
+  if (!images_->slow()) return;
+  announced_epoch_ = epoch;
+  ahead_ = std::make_unique<Ahead>(
+      [this, epoch](std::size_t i, Prepared& prepared) { prepare(i, epoch, prepared); },
+      std::vector<std::size_t>(order.begin(), order.end()), bound, threads());
+}
+
 template <class T>
 void Loader::load_one(std::size_t i, std::uint64_t epoch, T* out, double* targets) const {
-  const Dataset& about = images_->about();
-  const std::size_t n = about.image_size();
-  auto& [pixels, scratch] = workspace();
-  pixels.resize(n);
-  const std::size_t own = number(i);
-  const auto make = [&](std::size_t picture, const Rng& rng, T* to) {
-    read(picture, rng, pixels.data(), scratch);
-    normalise(pixels.data(), to);
-    erase(rng, to);
-  };
-  make(own, stream("augment", epoch, own), out);
-  if (targets == nullptr) return;
+  thread_local Prepared prepared;
+  const bool was_ahead = ahead_ && epoch == announced_epoch_ && ahead_->take(i, prepared);
+  if (!was_ahead) prepare(i, epoch, prepared);
 
-  const Rng rng = stream("mix", epoch, own);
-  const Mixing mixing = random_mixing(options_.augment, about.height, about.width, rng);
-  targets[images_->label(own)] += mixing.lambda;
-  if (mixing.lambda >= 1) return;
-  const std::size_t other = number(static_cast<std::size_t>(rng.below(size(), 4)));
-  targets[images_->label(other)] += 1 - mixing.lambda;
-  std::vector<T> partner(n);
-  make(other, stream("augment partner", epoch, own), partner.data());
-  const Box& box = mixing.box;
+  const Dataset& about = images_->about();
+  const std::size_t own = number(i);
+  normalise(prepared.own.data(), out);
+  erase(stream("augment", epoch, own), out);
+  if (targets == nullptr) return;
+  const Mixing mixed = mixing(epoch, own);
+  targets[images_->label(own)] += mixed.lambda;
+  if (mixed.lambda >= 1) return;
+  targets[images_->label(partner(epoch, own))] += 1 - mixed.lambda;
+  std::vector<T> other(about.image_size());
+  normalise(prepared.partner.data(), other.data());
+  erase(stream("augment partner", epoch, own), other.data());
+  const Box& box = mixed.box;
   if (box.height == 0) {
-    const T share = static_cast<T>(mixing.lambda);
-    for (std::size_t k = 0; k < n; ++k) out[k] = share * out[k] + (1 - share) * partner[k];
+    const T share = static_cast<T>(mixed.lambda);
+    for (std::size_t k = 0; k < other.size(); ++k) {
+      out[k] = share * out[k] + (1 - share) * other[k];
+    }
     return;
   }
   for (std::size_t c = 0; c < about.channels; ++c) {
     for (std::size_t y = box.top; y < box.top + box.height; ++y) {
       const std::size_t row = (c * about.height + y) * about.width + box.left;
-      std::copy_n(partner.data() + row, box.width, out + row);
+      std::copy_n(other.data() + row, box.width, out + row);
     }
   }
 }
@@ -175,8 +189,7 @@ Labels Loader::load(std::span<const std::size_t> indices, std::uint64_t epoch, T
 template <class T>
 std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t> indices, T* out) const {
   const std::size_t n = images_->about().image_size();
-  std::vector<std::uint8_t>& pixels = workspace().pixels;
-  pixels.resize(n);
+  std::vector<std::uint8_t> pixels(n);
   std::vector<std::size_t> classes;
   for (std::size_t k = 0; k < indices.size(); ++k) {
     images_->read(number(indices[k]), {}, pixels.data());

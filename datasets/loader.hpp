@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/rng.hpp"
+#include "datasets/ahead.hpp"
 #include "datasets/augment.hpp"
 #include "datasets/images.hpp"
 
@@ -37,13 +38,19 @@ class Loader {
   Loader(std::shared_ptr<const Images> images, LoaderOptions options = {});
   explicit Loader(Dataset data, LoaderOptions options = {});
   ~Loader();
-  Loader(Loader&&) noexcept;
+  Loader(const Loader&) = delete;  // threads may be at work for it
+  Loader& operator=(const Loader&) = delete;
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] const Images& images() const { return *images_; }
   /// The class of picture i of the loader.
   [[nodiscard]] std::size_t label(std::size_t i) const;
   [[nodiscard]] bool mixes() const { return options_.augment.mixes(); }
+
+  /// Says in which order the pictures of an epoch will be asked for. Where they are slow to read
+  /// (files), background threads prepare up to `bound` of them ahead; what `load` writes is the
+  /// same without. It forgets the order before; not while another thread is in `load`.
+  void announce(std::span<const std::size_t> order, std::uint64_t epoch, std::size_t bound = 256);
 
   /// Writes the pictures `indices` (each below `size()`) of epoch `epoch`, normalised, as
   /// (n, C, H, W). Without augmentation: the bits of `normalised_images`. Several threads may call
@@ -55,19 +62,20 @@ class Loader {
   std::vector<std::size_t> load_plain(std::span<const std::size_t> indices, T* out) const;
 
  private:
-  struct Prepared;
   template <class T>
   using Table = std::vector<std::array<T, 256>>;
   template <class T>
   [[nodiscard]] const Table<T>& table() const;
   [[nodiscard]] std::size_t number(std::size_t i) const;
   [[nodiscard]] Rng stream(const char* purpose, std::uint64_t epoch, std::size_t number) const;
-  void read(std::size_t number, const Rng& rng, std::uint8_t* out,
-            std::vector<std::uint8_t>& scratch) const;
+  void read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>& out) const;
   template <class T>
   void normalise(const std::uint8_t* pixels, T* out) const;
   template <class T>
   void erase(const Rng& rng, T* out) const;
+  [[nodiscard]] Mixing mixing(std::uint64_t epoch, std::size_t number) const;
+  [[nodiscard]] std::size_t partner(std::uint64_t epoch, std::size_t number) const;
+  void prepare(std::size_t i, std::uint64_t epoch, Prepared& prepared) const;
   template <class T>
   void load_one(std::size_t i, std::uint64_t epoch, T* out, double* targets) const;
 
@@ -75,6 +83,8 @@ class Loader {
   LoaderOptions options_;
   Table<float> float_table_;
   Table<double> double_table_;
+  std::uint64_t announced_epoch_ = 0;
+  std::unique_ptr<Ahead> ahead_;
 };
 
 }  // namespace vitruvian

@@ -1,5 +1,7 @@
 // The data sets beside MNIST and CIFAR-10: their readers, folders of pictures, splits, checksums.
 
+#include "core/parallel.hpp"
+#include "datasets/ahead.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/cifar.hpp"
@@ -248,6 +250,62 @@ TEST_CASE("a folder of train and test, and one without") {
   const double value = split.train->label(split.train_subset[0]) == 0 ? 'a' : 'b';
   CHECK(std::abs(out[0] - (value / 255 - loader.images().about().mean[0]) /
                               loader.images().about().std[0]) < 1e-5);
+}
+
+TEST_CASE("pictures are prepared ahead, in a bounded number, and are the same") {
+  const Folder folder;
+  for (int i = 0; i < 60; ++i) {
+    write(folder.path / std::to_string(i % 3) / fmt::format("{}.pgm", i),
+          grey(9, 7, static_cast<char>(i + 1)));
+  }
+  const auto images = std::make_shared<FolderImages>(
+      folder.path, FolderOptions{.height = 6, .width = 6, .channels = 1});
+  const LoaderOptions options{.augment = {.random_resized_crop = true, .flip = 0.5, .mixup = 1}};
+  const Loader plain(images, options);
+  Loader hurried(images, options);
+  const auto order = epoch_order(60, Rng(4), 1);
+  const std::vector<double> expected = [&] {
+    std::vector<double> out(60 * 36);
+    plain.load(order, 5, out.data());
+    return out;
+  }();
+  for (const std::size_t bound : {1, 4, 1000}) {
+    std::vector<double> out(60 * 36);
+    hurried.announce(order, 5, bound);
+    // Two threads ask for halves, so that one of them asks before the turn.
+    parallel_for(6, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) {
+        hurried.load(std::span(order).subspan(10 * k, 10), 5, out.data() + 360 * k);
+      }
+    });
+    CHECK(out == expected);
+  }
+  hurried.announce(order, 6);  // and nobody asks: it ends all the same
+  std::vector<double> other(60 * 36);
+  hurried.load(order, 5, other.data());
+  CHECK(other == expected);
+}
+
+TEST_CASE("never more than the bound are ahead, and an error comes to who asks") {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    Ahead ahead(
+        [](std::size_t i, Prepared& prepared) {
+          if (i == 7) fail(Exit::data, "seven");
+          prepared.own = {static_cast<std::uint8_t>(i)};
+        },
+        natural_order(40), 5, 3);
+    Prepared prepared;
+    for (const std::size_t i : {30, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12}) {
+      if (ahead.take(i, prepared)) CHECK(prepared.own == Bytes{static_cast<std::uint8_t>(i)});
+    }
+    try {
+      const bool taken = ahead.take(7, prepared);
+      CHECK(!taken);  // no thread had come to it
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()) == "seven");
+    }
+    CHECK(ahead.most_at_once() <= 5);
+  }
 }
 
 }  // namespace
