@@ -8,28 +8,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 namespace vitruvian {
 namespace {
-
-// "0.5" or "0.485,0.456,0.406".
-std::vector<double> numbers(const char* flag, const std::string& text) {
-  std::vector<double> values;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(part, value)) {
-      fail(Exit::usage, "{}: '{}' is not a number", flag, part);
-    }
-    values.push_back(value);
-  }
-  return values;
-}
 
 void print(const Prediction& prediction) {
   fmt::print("{}\n", prediction.image);
@@ -68,7 +52,7 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   struct Flags {
     PredictOptions options;
     WeightsFlags weights;
-    std::string mean, std;
+    PictureFlags pictures;
     bool json = false;
   };
   auto flags = std::make_shared<Flags>();
@@ -84,28 +68,13 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
       ->type_name("FILE");
   add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
   command.add_flag("--json", flags->json, "One line of JSON a picture");
-  command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
-                                                                {"bicubic", Filter::bicubic}})
-              .description(""))
-      ->default_str("bilinear");
-  for (auto [name, text] : {std::pair{"--mean", &flags->mean}, {"--std", &flags->std}}) {
-    command
-        .add_option(name, *text,
-                    "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or as\n"
-                    "the names' project has it")
-        ->type_name("X[,X,X]");
-  }
-  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more")
-      ->capture_default_str();
+  add_picture_flags(command, options, flags->pictures);
   add_weights_flags(command, flags->weights);
   add_machine_flags(command, options);
   command.callback([flags, &chosen] {
     chosen = [flags] {
       flags->options.request = request_of(flags->weights);
-      flags->options.mean = numbers("--mean", flags->mean);
-      flags->options.std = numbers("--std", flags->std);
+      read_picture_flags(flags->pictures, flags->options);
       run(flags->options, flags->json);
     };
   });

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   add_eval(app, command);
   add_models(app, command);
   add_predict(app, command);
+  add_inspect(app, command);
   add_convert(app, command);
   add_trace(app, command);
   add_report(app, command);

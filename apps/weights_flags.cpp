@@ -2,6 +2,8 @@
 
 #include "core/error.hpp"
 
+#include <sstream>
+
 namespace vitruvian {
 namespace {
 
@@ -53,6 +55,19 @@ WeightsRequest request_of(const WeightsFlags& flags) {
                                            : side(flags.image_size.substr(x + 1), flags.image_size);
   }
   return request;
+}
+
+std::vector<double> numbers_of(const char* flag, const std::string& text) {
+  std::vector<double> values;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(part, value)) {
+      fail(Exit::usage, "{}: '{}' is not a number", flag, part);
+    }
+    values.push_back(value);
+  }
+  return values;
 }
 
 }  // namespace vitruvian

@@ -34,15 +34,15 @@ std::string epochs_done(const RunRecord& run) {
 
 std::string header(const RunRecord& run) {
   const auto size = [&run](const char* key) {
-    const std::string value = run.setting(std::string("model.") + key);
+    const std::string value = run.setting(key);
     return value.empty() ? "?" : value;
   };
   std::string html = fmt::format("<header>\n<h1>{}</h1>\n", html_escaped(run.name));
   html += fmt::format(
       "<p class=\"muted\">{}</p>\n",
-      html_escaped(fmt::format("ViT {} x {} x {}, P {}, D {}, L {}, h {}, M {}, trained on {}",
-                               size("H"), size("W"), size("C"), size("P"), size("D"), size("L"),
-                               size("h"), size("M"), run.setting("dataset"))));
+      html_escaped(fmt::format("ViT, P {}, D {}, L {}, h {}, M {}, trained on {}",
+                               size("patch_size"), size("width"), size("depth"), size("heads"),
+                               size("mlp_width"), run.setting("dataset"))));
   html += "<div class=\"tiles\">\n";
   if (std::isfinite(run.test_accuracy)) {
     html += tile(html_percent(run.test_accuracy), "test accuracy");

@@ -95,13 +95,32 @@ void Progress::clear_bar() {
 }
 
 void Progress::started(const RunStart& start) {
-  fmt::print(out_, "model    {}: {} parameters, about {} to train\n", start.model, start.parameters,
+  fmt::print(out_, "model    {}: {} parameters, {:.2f} million MACs an image, about {} to train\n",
+             start.model, start.parameters, static_cast<double>(start.macs) / 1e6,
              human_bytes(start.training_bytes));
-  fmt::print(out_, "data     {}: {} images to train on, {} to test\n", start.dataset,
-             start.train_images, start.test_images);
-  fmt::print(out_, "run      {} epochs, {} steps\n", start.epochs, start.steps);
+  fmt::print(
+      out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
+      start.validation_images == 0 ? ""
+                                   : fmt::format("{} to validate on, ", start.validation_images),
+      start.test_images);
+  fmt::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
+             start.epochs, start.steps, start.warmup, clock_time(start.seconds_an_epoch),
+             start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
   std::fflush(out_);
   last_ = Clock::now();
+}
+
+void Progress::noted(const std::string& sentence) {
+  clear_bar();
+  fmt::print(out_, "note     {}\n", sentence);
+  std::fflush(out_);
+}
+
+void Progress::tested(const TestReport& test) {
+  clear_bar();
+  fmt::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
+             test.loss, 100 * test.accuracy, test.epoch);
+  std::fflush(out_);
 }
 
 std::string Progress::line(const StepReport& s) {
@@ -158,8 +177,9 @@ void Progress::profiled(const ProfileReport& profile) {
 
 std::string Progress::line(const EpochReport& e) {
   return fmt::format(
-      "epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",
-      e.epoch, e.epochs, e.train_loss, e.test_loss, 100 * e.test_accuracy, e.images_per_second,
+      "epoch {}/{}  train loss {:.4f}  {} loss {:.4f}  {} accuracy {:.2f} %  {:.0f} img/s  {}",
+      e.epoch, e.epochs, e.train_loss, e.validation ? "val" : "test", e.test_loss,
+      e.validation ? "val" : "test", 100 * e.test_accuracy, e.images_per_second,
       clock_time(e.seconds));
 }
 

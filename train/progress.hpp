@@ -20,9 +20,11 @@ class Progress : public Observer {
   ~Progress() override;
 
   void started(const RunStart& start) override;
+  void noted(const std::string& sentence) override;
   void stepped(const StepReport& step) override;
   void profiled(const ProfileReport& profile) override;
   void finished_epoch(const EpochReport& epoch) override;
+  void tested(const TestReport& test) override;
   void predicted(const Predictions& predictions,
                  const std::vector<std::string>& class_names) override;
 

@@ -35,7 +35,7 @@ ChartLine finest(const RunRecord& run, double Step::*of_step, double Epoch::*of_
 
 }  // namespace
 
-std::vector<Chart> charts_of(const RunRecord& run) {
+std::vector<SvgChart> charts_of(const RunRecord& run) {
   const std::string x = run.steps_an_epoch() > 0 || run.steps.empty() ? "epoch" : "step";
   return {
       {"Loss",
@@ -60,11 +60,11 @@ std::vector<Chart> charts_of(const RunRecord& run) {
        true}};
 }
 
-std::vector<Chart> charts_of(const std::vector<RunRecord>& runs) {
-  std::vector<Chart> charts{{"Training loss"},       {"Validation loss"},
-                            {"Test loss"},           {"Training accuracy"},
-                            {"Validation accuracy"}, {"Test accuracy"},
-                            {"Learning rate"},       {"Norm of the gradient, before clipping"}};
+std::vector<SvgChart> charts_of(const std::vector<RunRecord>& runs) {
+  std::vector<SvgChart> charts{{"Training loss"},       {"Validation loss"},
+                               {"Test loss"},           {"Training accuracy"},
+                               {"Validation accuracy"}, {"Test accuracy"},
+                               {"Learning rate"},       {"Norm of the gradient, before clipping"}};
   for (const std::size_t i : {3, 4, 5}) charts[i].percent = true;
   for (const std::size_t i : {0, 1, 2, 6, 7}) charts[i].from_zero = true;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -83,10 +83,10 @@ std::vector<Chart> charts_of(const std::vector<RunRecord>& runs) {
   return charts;
 }
 
-std::string html_charts(const std::vector<Chart>& charts) {
+std::string html_charts(const std::vector<SvgChart>& charts) {
   std::string html;
   bool any_thinned = false;
-  for (const Chart& chart : charts) {
+  for (const SvgChart& chart : charts) {
     const std::string svg = svg_of(chart);
     if (!svg.empty()) html += "<figure>\n" + svg + "</figure>\n";
     for (const ChartLine& line : chart.lines) {

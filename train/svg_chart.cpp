@@ -12,7 +12,7 @@ namespace vitruvian {
 namespace {
 
 // In the SVG's own units; the page scales it.
-constexpr double width = 640, plot = 210, left = 56, right = 14, title = 26, bottom = 38;
+constexpr double chart_width = 640, plot = 210, left = 56, right = 14, title = 26, bottom = 38;
 constexpr double letter = 6.6;  // a generous width of a letter of 12 units
 constexpr double legend_row = 18;
 constexpr std::size_t longest_name = 40;  // in a legend
@@ -41,14 +41,14 @@ struct Frame {
   double top = 0;  // of the plot, below the legend
   [[nodiscard]] double floor() const { return top + plot; }
   [[nodiscard]] double at_x(double value) const {
-    return left + (value - x.low) / (x.high - x.low) * (width - left - right);
+    return left + (value - x.low) / (x.high - x.low) * (chart_width - left - right);
   }
   [[nodiscard]] double at_y(double value) const {
     return floor() - (value - y.low) / (y.high - y.low) * plot;
   }
 };
 
-Frame frame_of(const Chart& chart) {
+Frame frame_of(const SvgChart& chart) {
   Frame frame;
   for (const ChartLine& line : chart.lines) {
     for (std::size_t i = 0; i < line.x.size(); ++i) {
@@ -79,31 +79,31 @@ Frame frame_of(const Chart& chart) {
   return frame;
 }
 
-std::string tick_text(const Chart& chart, double value) {
+std::string tick_text(const SvgChart& chart, double value) {
   if (chart.percent) return fmt::format("{:.4g} %", 100 * value);
   return fmt::format("{:.4g}", value);
 }
 
-std::string value_text(const Chart& chart, double value) {
+std::string value_text(const SvgChart& chart, double value) {
   if (chart.percent) return fmt::format("{:.2f} %", 100 * value);
   return std::abs(value) >= 0.1 ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
 }
 
-std::string axes(const Chart& chart, const Frame& frame) {
+std::string axes(const SvgChart& chart, const Frame& frame) {
   std::string svg;
   for (const double y : round_ticks(frame.y.low, frame.y.high, 5)) {
     svg += fmt::format(
         "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
         "<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
-        left, width - right, frame.at_y(y), frame.at_y(y), left - 8, frame.at_y(y) + 4,
+        left, chart_width - right, frame.at_y(y), frame.at_y(y), left - 8, frame.at_y(y) + 4,
         tick_text(chart, y));
   }
   for (const double x : round_ticks(frame.x.low, frame.x.high, 8)) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.6g}</text>\n",
                        frame.at_x(x), frame.floor() + 17, x);
   }
-  return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", width - right,
-                           frame.floor() + 34, html_escaped(chart.x_name));
+  return svg + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                           chart_width - right, frame.floor() + 34, html_escaped(chart.x_name));
 }
 
 struct Legend {
@@ -112,14 +112,14 @@ struct Legend {
 };
 
 // As many rows as the names need.
-Legend legend(const Chart& chart) {
+Legend legend(const SvgChart& chart) {
   std::string svg =
       fmt::format("<text class=\"title\" x=\"0\" y=\"16\">{}</text>\n", html_escaped(chart.title));
   double x = 0;
   double y = title + 8;
   for (const ChartLine& line : chart.lines) {
     const double wide = 46 + letter * static_cast<double>(line.name.size());
-    if (x > 0 && x + wide > width) {
+    if (x > 0 && x + wide > chart_width) {
       x = 0;
       y += legend_row;
     }
@@ -181,7 +181,7 @@ std::size_t nearest_to(const ChartLine& line, double x, double strip) {
 }
 
 // What appears while the pointer is in one strip of the chart: plain CSS, no script.
-std::string tip(const Chart& chart, const Frame& frame, double x, double begin, double end) {
+std::string tip(const SvgChart& chart, const Frame& frame, double x, double begin, double end) {
   std::vector<std::string> words{fmt::format("{} {:.6g}", chart.x_name, std::round(x * 100) / 100)};
   std::string dots;
   for (const ChartLine& line : chart.lines) {
@@ -197,7 +197,7 @@ std::string tip(const Chart& chart, const Frame& frame, double x, double begin, 
   for (const std::string& w : words) longest = std::max(longest, w.size());
   const double box = 18 + letter * static_cast<double>(longest);
   const double at = frame.at_x(x);
-  const double box_left = at + 12 + box > width ? std::max(0.0, at - 12 - box) : at + 12;
+  const double box_left = at + 12 + box > chart_width ? std::max(0.0, at - 12 - box) : at + 12;
   std::string svg = fmt::format(
       "<g class=\"at\"><rect class=\"strip\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" "
       "height=\"{}\"/><g class=\"tip\"><line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>{}"
@@ -211,7 +211,7 @@ std::string tip(const Chart& chart, const Frame& frame, double x, double begin, 
   return svg + "</g></g>\n";
 }
 
-std::string tips(const Chart& chart, const Frame& frame) {
+std::string tips(const SvgChart& chart, const Frame& frame) {
   std::vector<double> places;
   for (const ChartLine& line : chart.lines) {
     places.insert(places.end(), line.x.begin(), line.x.end());
@@ -276,8 +276,8 @@ ChartLine thinned(const ChartLine& line, std::size_t points) {
   return result;
 }
 
-std::string svg_of(const Chart& chart) {
-  Chart shown = chart;
+std::string svg_of(const SvgChart& chart) {
+  SvgChart shown = chart;
   for (ChartLine& line : shown.lines) line = thinned(line, most_chart_points);
   std::erase_if(shown.lines, [](const ChartLine& line) {
     return std::none_of(line.y.begin(), line.y.end(), [](double y) { return std::isfinite(y); });
@@ -290,7 +290,7 @@ std::string svg_of(const Chart& chart) {
   Frame frame = frame_of(shown);
   frame.top = names.height;
   std::string svg = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
-                                width, frame.floor() + bottom, html_escaped(chart.title));
+                                chart_width, frame.floor() + bottom, html_escaped(chart.title));
   svg += names.svg + axes(shown, frame);
   for (const ChartLine& line : shown.lines) svg += drawn(line, frame);
   return svg + tips(shown, frame) + "</svg>\n";

@@ -14,7 +14,7 @@ struct ChartLine {
   std::vector<double> low{}, high{};  ///< a band around the line; may be empty
 };
 
-struct Chart {
+struct SvgChart {
   std::string title;
   std::string x_name = "epoch";
   std::vector<ChartLine> lines{};
@@ -31,7 +31,7 @@ ChartLine thinned(const ChartLine& line, std::size_t points);
 
 /// The chart as an SVG element for a page of train/html_page.hpp, whose styles it takes: axes, a
 /// legend, and under the pointer the values at that place. A chart without any number is empty.
-std::string svg_of(const Chart& chart);
+std::string svg_of(const SvgChart& chart);
 
 /// At most about `count` round numbers (1, 2 or 5 times a power of ten apart) in [low, high].
 std::vector<double> round_ticks(double low, double high, std::size_t count);

@@ -91,16 +91,20 @@ class MiniViT(nn.Module):
         return self.head(y)
 
 
-def make():
+def drawn():
+    """The model with its values, images and labels."""
     stream = generator("vit")
     model = MiniViT()
-    parameters = dict(model.named_parameters())
     with torch.no_grad():
-        for name, p in parameters.items():
+        for name, p in model.named_parameters():
             is_scale = "norm" in name and name.endswith("weight")
             p.copy_(0.3 * randn(stream, *p.shape) + (1.0 if is_scale else 0.0))
-    images = randn(stream, 3, C, SIDE, SIDE)
-    labels = [2, 0, 1]
+    return model, randn(stream, 3, C, SIDE, SIDE), [2, 0, 1]
+
+
+def make():
+    model, images, labels = drawn()
+    parameters = dict(model.named_parameters())
     logits = model(images)
     loss = F.cross_entropy(logits, torch.tensor(labels))
     loss.backward()

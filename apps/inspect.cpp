@@ -1,0 +1,103 @@
+#include "train/inspect.hpp"
+#include "apps/commands.hpp"
+#include "apps/weights_flags.hpp"
+#include "core/parallel.hpp"
+#include "media/canvas.hpp"
+#include "media/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+namespace vitruvian {
+namespace {
+
+// What fits into a terminal: small pictures, enlarged as far as 16 pixels, and words.
+void print(const Figure& figure, const Terminal& terminal) {
+  if (!figure.small && figure.words.empty()) return;
+  if (figure.picture.pixels.empty()) return;  // text alone is for its file
+  fmt::print("{}\n", figure.title);
+  if (figure.small) {
+    const std::size_t scale = std::max<std::size_t>(16 / figure.small->width, 1);
+    fmt::print("{}", in_terminal(enlarged(*figure.small, scale), terminal));
+  }
+  if (!figure.words.empty()) {
+    fmt::print("{}{}", figure.words, figure.words.ends_with('\n') ? "" : "\n");
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+void run(const InspectOptions& options) {
+  if (options.threads != 0) set_threads(options.threads);
+  const Terminal terminal = terminal_of(stdout);
+  const auto note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+  const auto drawn = [&terminal](const Figure& figure) { print(figure, terminal); };
+  const std::vector<std::string> files = inspect_model(options, {note, drawn});
+  fmt::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, std::function<void()>& chosen) {
+  struct Flags {
+    InspectOptions options;
+    WeightsFlags weights;
+    PictureFlags pictures;
+  };
+  auto flags = std::make_shared<Flags>();
+  InspectOptions& options = flags->options;
+  CLI::App& command =
+      *app.add_subcommand("inspect", "Draw what is inside a trained model: the paper's figures");
+  command
+      .add_option("--checkpoint,--weights", options.weights,
+                  "safetensors, .npz, or a run directory")
+      ->type_name("FILE");
+  command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
+  command
+      .add_option("--dataset", options.dataset,
+                  "Instead of pictures the test images of digits, mnist or cifar10")
+      ->type_name("NAME");
+  command.add_option("--data", options.data, "The folder with the data set's files")
+      ->type_name("DIR");
+  add_count(command, "--images", options.count, "The first so many of them")->capture_default_str();
+  command.add_option("--out", options.out, "The folder for figures, numbers and index.html")
+      ->required()
+      ->type_name("DIR");
+  const std::string whose = "Whose attention is drawn alone (all count from 0)";
+  add_count(command, "--layer", options.layer, "Without: the last")->group(whose);
+  add_count(command, "--head", options.head, "Without: the mean of all")->group(whose);
+  add_count(command, "--query", options.query, "A patch in raster order; without: the class token")
+      ->group(whose);
+  const std::string more = "Many gradients";
+  command
+      .add_flag("--smoothgrad{50}", options.smooth_grad,
+                "The mean gradient over noisy copies (as --smoothgrad=N: over N)")
+      ->group(more);
+  add_count(command, "--integrated-gradients", options.integrated_gradients,
+            "Integrated gradients from black, in so many steps")
+      ->group(more);
+  const std::string run_of = "A run";
+  command
+      .add_option("--strip", options.strip,
+                  "Position similarity, checkpoint by checkpoint, of the run in DIR")
+      ->group(run_of)
+      ->type_name("DIR");
+  add_count(command, "--every", options.every, "Each so-manieth checkpoint")
+      ->capture_default_str()
+      ->group(run_of);
+  add_picture_flags(command, options, flags->pictures);
+  add_weights_flags(command, flags->weights);
+  add_machine_flags(command, options);
+  command.callback([flags, &chosen] {
+    chosen = [flags] {
+      flags->options.request = request_of(flags->weights);
+      read_picture_flags(flags->pictures, flags->options);
+      run(flags->options);
+    };
+  });
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,89 @@
+"""inspect.json: what looking inside the ViT of vit.json (golden_vit.py) must find.
+
+The same model, images and labels; only results are here. "components" are the principal components
+of the embedding filters (k, C, P, P), by singular values, the largest entry positive, "variances"
+those of the filters along them, divided by D. "similarity" (N, N) is the cosine of the patches'
+position embeddings. For each layer and head (L, h): "distance", attention-weighted, in pixels, class
+token left out and rows renormalised; "on_class_token"; "entropy" in nats over all tokens. "rollout"
+and "gradient_rollout" (B, T, T). With the most probable class of each image as target, which
+"targets" holds: "input_gradient" (B, C, H, W); "integrated", integrated gradients from a baseline of
+-0.5 by the midpoint rule with 8 steps, and "difference" (B) of the logits. "norms": for each
+intermediate [root mean square of its value, the same of the loss's gradient by it].
+"""
+
+import torch
+import torch.nn.functional as F
+
+import golden_vit
+from golden_format import dump, tensor
+from golden_vit import C, D, L, P, SIDE, T
+
+
+def rms(x):
+    return x.square().mean().sqrt().item()
+
+
+def make():
+    model, images, labels = golden_vit.drawn()
+    grid = SIDE // P
+    filters = model.patch_embed.proj.weight.detach()
+    flat = filters.reshape(D, -1)
+    _, s, Vh = torch.linalg.svd(flat - flat.mean(0), full_matrices=False)
+    Vh = Vh * Vh.gather(1, Vh.abs().argmax(1, keepdim=True)).sign()
+
+    e = model.pos_embed.detach()[0, 1:]
+    similarity = F.cosine_similarity(e[:, None], e[None], dim=-1)
+
+    places = torch.cartesian_prod(torch.arange(grid), torch.arange(grid)).to(torch.float64)
+    apart = P * torch.cdist(places, places)
+
+    def forward(x):
+        logits = model(x)
+        return logits, [model.trace[f"blocks.{l}.attn.probs"] for l in range(L)]
+
+    logits, A = forward(images)
+    over_patches = [a[..., 1:, 1:] for a in A]
+    distance = [((a / a.sum(-1, keepdim=True)) * apart).sum(-1).mean((0, 2)) for a in over_patches]
+    on_class = [a[..., 1:, 0].mean((0, 2)) for a in A]
+    entropy = [torch.special.entr(a).sum(-1).mean((0, 2)) for a in A]
+
+    I = torch.eye(T)
+    R = I
+    for a in A:
+        M = a.mean(1) + I
+        R = (M / M.sum(-1, keepdim=True)) @ R
+
+    targets = logits.argmax(1)
+    dA = torch.autograd.grad(logits.gather(1, targets[:, None]).sum(), A)
+    G = I.expand(len(images), T, T)
+    for a, g in zip(A, dA):
+        G = G + (a * g).clamp(min=0).mean(1) @ G
+
+    def input_gradient(x):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(model(x).gather(1, targets[:, None]).sum(), x)[0]
+
+    baseline, steps = torch.full((C, SIDE, SIDE), -0.5), 8
+    shares = [(k + 0.5) / steps for k in range(steps)]
+    mean = sum(input_gradient(baseline + a * (images - baseline)) for a in shares) / steps
+    picked = [model(x).gather(1, targets[:, None])[:, 0] for x in (images, baseline.expand_as(images))]
+
+    logits, _ = forward(images)
+    loss = F.cross_entropy(logits, torch.tensor(labels))
+    stages = dict(model.trace, logits=logits)
+    gradients = torch.autograd.grad(loss, list(stages.values()))
+    return dump({
+        "components": tensor(Vh.reshape(-1, C, P, P)),
+        "variances": (s.square() / D).tolist(),
+        "similarity": tensor(similarity),
+        "distance": tensor(torch.stack(distance)),
+        "on_class_token": tensor(torch.stack(on_class)),
+        "entropy": tensor(torch.stack(entropy)),
+        "rollout": tensor(R),
+        "gradient_rollout": tensor(G),
+        "targets": targets.tolist(),
+        "input_gradient": tensor(input_gradient(images)),
+        "integrated": tensor(mean * (images - baseline)),
+        "difference": tensor(picked[0] - picked[1]),
+        "norms": {name: [rms(x), rms(g)] for (name, x), g in zip(stages.items(), gradients)},
+    })

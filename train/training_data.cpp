@@ -1,0 +1,100 @@
+#include "train/training_data.hpp"
+
+#include "core/error.hpp"
+#include "core/rng.hpp"
+#include "datasets/batch.hpp"
+#include "media/image.hpp"
+#include "train/checkpoint_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+std::string checksum(const Dataset& data) {
+  return fmt::format("{:08x}", crc32_of(data.labels.data(), data.labels.size(),
+                                        crc32_of(data.pixels.data(), data.pixels.size())));
+}
+
+}  // namespace
+
+Indices split_by_class(std::span<const std::uint8_t> labels, double fraction, std::uint64_t seed) {
+  Indices result;
+  if (fraction == 0) {
+    result.train = natural_order(labels.size());
+    return result;
+  }
+  std::vector<std::vector<std::size_t>> of_class(256);
+  for (std::size_t i = 0; i < labels.size(); ++i) of_class[labels[i]].push_back(i);
+  const Rng rng = Rng(seed).fork("validation split");
+  for (std::size_t k = 0; k < of_class.size(); ++k) {
+    const std::vector<std::size_t>& mine = of_class[k];
+    const auto kept =
+        static_cast<std::size_t>(std::lround(fraction * static_cast<double>(mine.size())));
+    const std::vector<std::size_t> order = rng.fork("class", {k}).permutation(mine.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      (i < kept ? result.validation : result.train).push_back(mine[order[i]]);
+    }
+  }
+  std::sort(result.train.begin(), result.train.end());
+  std::sort(result.validation.begin(), result.validation.end());
+  if (result.train.empty() || result.validation.empty()) {
+    fail(Exit::usage, "--val-fraction {} of {} images leaves {} to train on and {} to validate on",
+         fraction, labels.size(), result.train.size(), result.validation.size());
+  }
+  return result;
+}
+
+void check_shapes(const ViTConfig& model, const Dataset& data) {
+  if (model.C != data.channels || model.H != data.height || model.W != data.width ||
+      model.K != data.classes) {
+    fail(Exit::data,
+         "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
+         data.name, data.channels, data.height, data.width, data.classes, model.C, model.H, model.W,
+         model.K);
+  }
+}
+
+Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
+  Dataset result{data.name, data.channels, height,           width,     data.classes,
+                 {},        data.labels,   data.class_names, data.mean, data.std};
+  result.pixels.resize(data.size() * result.image_size());
+  const Fit fit{height, width, data.channels, Filter::bilinear, false};
+  const std::size_t C = data.channels;
+  for (std::size_t n = 0; n < data.size(); ++n) {
+    const std::span<const std::uint8_t> planes = data.image(n);
+    Image image{data.height, data.width, C, std::vector<std::uint8_t>(planes.size())};
+    const std::size_t plane = data.height * data.width;
+    for (std::size_t i = 0; i < planes.size(); ++i) {
+      image.pixels[i % plane * C + i / plane] = planes[i];
+    }
+    image = fitted(image, fit);
+    std::uint8_t* const out = result.pixels.data() + n * result.image_size();
+    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+      out[i % C * height * width + i / C] = image.pixels[i];
+    }
+  }
+  return result;
+}
+
+TrainingData training_data(const TrainOptions& options) {
+  TrainingData data;
+  data.images = load({.name = options.dataset,
+                      .directory = options.data,
+                      .seed = digits_seed,
+                      .train_size = options.train_size,
+                      .test_size = options.test_size});
+  data.checksum = checksum(data.images.train) + "-" + checksum(data.images.test);
+  if (options.image_size != 0) {
+    for (Dataset* part : {&data.images.train, &data.images.test}) {
+      *part = resized(*part, options.image_size, options.image_size);
+    }
+  }
+  check_shapes(options.model, data.images.train);
+  data.indices = split_by_class(data.images.train.labels, options.val_fraction, options.seed);
+  return data;
+}
+
+}  // namespace vitruvian

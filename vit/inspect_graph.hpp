@@ -1,0 +1,18 @@
+#pragma once
+
+#include "vit/block_graph.hpp"
+#include "vit/model.hpp"
+
+#include <cstddef>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace inspect {
+
+/// Carries z (B, T, D) of random numbers through block `layer` and back, on one thread, and reads
+/// the tape: the fused ops, or their twins with `composed`. Throws (Exit::usage) when there is no
+/// such block.
+BlockGraph block_graph(const VisionTransformer& model, std::size_t layer, std::size_t B = 1,
+                       bool composed = false);
+
+}  // namespace inspect
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION
