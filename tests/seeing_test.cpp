@@ -68,7 +68,8 @@ std::string run_in(const Folder& folder, const char* name, const std::string& me
   put(path + "/metrics.jsonl", metrics);
   put(path + "/timing.jsonl",
       "{\"epoch\":1,\"seconds\":60,\"images_per_second\":100}\n"
-      "{\"epoch\":2,\"seconds\":63,\"images_per_second\":300}\n");
+      "{\"epoch\":2,\"seconds\":90,\"images_per_second\":300}\n"
+      "{\"epoch\":3,\"seconds\":33,\"images_per_second\":200}\n");  // resumed
   return path;
 }
 
@@ -203,7 +204,7 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   CHECK(run.test_accuracy == 0.6123456789);
   CHECK(run.best()->epoch == 2);
   CHECK(run.steps_an_epoch() == 2);
-  CHECK(run.planned_epochs() == 3);
+  CHECK(run.count("epochs") == 3);
   CHECK(run.seconds == 123);
   CHECK(run.images_per_second == 200);
   CHECK(run.setting("model.D") == "64");
@@ -227,7 +228,8 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   };
   refused(folder.file("nowhere"), "no such folder");
   refused(folder.path.string(), "no config.json");
-  refused(run_in(folder, "bad", "{}\nnonsense\n{}\n"), "metrics.jsonl: line 1 has no 'epoch'");
+  refused(run_in(folder, "bad", "{}\n{\"kind\":\"epoch\"}\n"),
+          "metrics.jsonl: line 2 has no 'epoch'");
   refused(run_in(folder, "worse", "{\"epoch\":1}\nnonsense\n"), "line 2 is no JSON object");
   refused(run_in(folder, "list", "", "[1]"), "config.json: is no JSON object");
   refused(run_in(folder, "deep", "", "{\"a\":" + std::string(100000, '[')), "nested too deeply");

@@ -70,7 +70,7 @@ th:first-child { text-align: left; }
 .seen h3 { margin: 0 0 .25rem; font-size: .9rem; font-weight: 600; overflow-wrap: anywhere; }
 .seen p { display: flex; gap: .45rem; align-items: center; margin: 0; line-height: 1.45;
   font-variant-numeric: tabular-nums; }
-.seen p span:first-child { width: 4.6rem; overflow: hidden; text-overflow: ellipsis;
+.seen p span:first-child { width: 5.6rem; overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; }
 .seen .bar { width: auto; flex: 1; }
 .seen .truth { font-weight: 600; }

@@ -28,7 +28,7 @@ std::string tile(const std::string& html, const std::string& what) {
 // "4 epochs", or "2 of 4 epochs".
 std::string epochs_done(const RunRecord& run) {
   const std::size_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
-  const std::size_t planned = run.planned_epochs();
+  const std::size_t planned = run.count("epochs");
   return planned > done ? fmt::format("{} of {}", done, planned) : fmt::format("{}", done);
 }
 
@@ -59,7 +59,7 @@ std::string header(const RunRecord& run) {
     html += tile(fmt::format("{:.0f}", run.images_per_second), "images a second");
   }
   html += "</div>\n</header>\n";
-  const std::size_t planned = run.planned_epochs();
+  const std::size_t planned = run.count("epochs");
   if (planned > 0 && (run.epochs.empty() || run.epochs.back().epoch < planned)) {
     html +=
         fmt::format("<p class=\"note\">This run has recorded {} epochs.</p>\n", epochs_done(run));

@@ -1,9 +1,10 @@
 #include "train/rewrite_report.hpp"
 
 #include "core/error.hpp"
-#include "train/evaluation.hpp"
 #include "train/html_report.hpp"
 #include "train/run_directory.hpp"
+#include "train/score.hpp"
+#include "train/training_data.hpp"
 #include "train/weights.hpp"
 
 #include <filesystem>
@@ -18,21 +19,15 @@ bool rewrite_report(const ReportOptions& options) {
     return false;
   }
   const TrainedModel trained = load_weights(weights);
-  const ViTConfig& model = trained.model.config;
-  const std::string size = run.setting("test_size");
-  Dataset test =
-      load_test({.name = run.setting("dataset"),
-                 .directory = options.data.empty() ? run.setting("data") : options.data,
-                 .test_size = size.empty() || size.size() > 18 ||
-                                      size.find_first_not_of("0123456789") != std::string::npos
-                                  ? 0
-                                  : std::stoul(size)});
-  if (model.C != test.channels || model.H != test.height || model.W != test.width ||
-      model.K != test.classes || trained.data.mean.size() != model.C) {
-    fail(Exit::checkpoint, "{}: its model is not one for the images of {}", weights, test.name);
+  if (trained.data.mean.empty() || trained.data.std.empty()) {
+    fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
   }
-  test.mean = trained.data.mean;
-  test.std = trained.data.std;
+  const Dataset test =
+      test_data({.name = run.setting("dataset"),
+                 .directory = options.data.empty() ? run.setting("data") : options.data,
+                 .seed = digits_seed,
+                 .test_size = run.count("test_size")},
+                trained.model.config, trained.data.mean, trained.data.std);
   const Predictions predictions = predict_all(trained.model, test);
   const ReportExamples examples{predictions, test};
   write_report(options.directory, &examples);

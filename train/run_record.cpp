@@ -81,9 +81,9 @@ void read_metrics(const fs::path& path, RunRecord& run) {
   double test_loss = not_recorded;
   double test_accuracy = not_recorded;
   read_lines(path, [&](const Json& json, std::size_t line) {
-    const auto found = json.find("kind");  // which the first runs' lines, one an epoch, do not have
+    const auto found = json.find("kind");
     const std::string kind =
-        found != json.end() && found->is_string() ? found->get<std::string>() : "epoch";
+        found != json.end() && found->is_string() ? found->get<std::string>() : "";
     if (kind == "step") {
       run.steps.push_back({number_of(json, "step"), number_of(json, "loss"), number_of(json, "lr"),
                            number_of(json, "grad_norm")});
@@ -108,7 +108,9 @@ void read_metrics(const fs::path& path, RunRecord& run) {
   run.test_accuracy = test_accuracy;
 }
 
+// The seconds of a line are since its process began: a resumed run begins again from 0.
 void read_timing(const fs::path& path, RunRecord& run) {
+  double before = 0;  // of earlier processes
   double seconds = 0;
   double pace = 0;
   double lines = 0;
@@ -116,12 +118,13 @@ void read_timing(const fs::path& path, RunRecord& run) {
     const double s = number_of(json, "seconds");
     const double p = number_of(json, "images_per_second");
     if (std::isnan(s) || std::isnan(p)) return;
-    seconds += s;
+    if (s < seconds) before += seconds;
+    seconds = s;
     pace += p;
     ++lines;
   });
   if (lines == 0) return;
-  run.seconds = seconds;
+  run.seconds = before + seconds;
   run.images_per_second = pace / lines;
 }
 
@@ -134,9 +137,9 @@ std::string RunRecord::setting(const std::string& key) const {
   return "";
 }
 
-std::size_t RunRecord::planned_epochs() const {
-  const std::string text = setting("epochs");
-  const bool whole = !text.empty() && text.size() <= 9 &&
+std::size_t RunRecord::count(const std::string& key) const {
+  const std::string text = setting(key);
+  const bool whole = !text.empty() && text.size() <= 18 &&
                      text.find_first_not_of("0123456789") == std::string::npos;
   return whole ? std::stoul(text) : 0;
 }

@@ -33,13 +33,13 @@ struct RunRecord {
   std::vector<Epoch> epochs;
   /// After training: of a final test, or else of the last epoch that has one.
   double test_loss = not_recorded, test_accuracy = not_recorded;
-  double seconds = not_recorded;            ///< of training, all epochs together
+  double seconds = not_recorded;            ///< of all epochs together, evaluations included
   double images_per_second = not_recorded;  ///< mean over the epochs
 
   /// The value of a setting; empty where there is none.
   [[nodiscard]] std::string setting(const std::string& key) const;
-  /// The epochs that the config asks for; 0 where it does not say.
-  [[nodiscard]] std::size_t planned_epochs() const;
+  /// The same of a setting that is a count; 0 where there is none.
+  [[nodiscard]] std::size_t count(const std::string& key) const;
   /// Steps of an epoch, as the first recorded epoch has them; 0 before one has ended.
   [[nodiscard]] double steps_an_epoch() const;
   /// Validation accuracy is what runs are judged by; test accuracy where there was no validation.

@@ -5,11 +5,32 @@
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+namespace {
+
+// Calls use(i, labels, logits) for every group i of images, each carried through the net by one
+// thread.
+template <class Use>
+void each_group(const VisionTransformer& model, const Dataset& data,
+                const std::vector<std::span<const std::size_t>>& groups, const Use& use) {
+  const bool composed = Composed::active();
+  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
+    const NoGrad no_grad;
+    const Composed as_the_caller(composed);
+    for (std::size_t i = begin; i < end; ++i) {
+      const MicroBatch group = micro_batch(data, groups[i], Rng(0));
+      use(i, group.labels, model(group.images));
+    }
+  });
+}
+
+}  // namespace
 
 MicroBatch micro_batch(const Dataset& data, std::span<const std::size_t> indices, const Rng& rng) {
   Array images = empty({indices.size(), data.channels, data.height, data.width});
@@ -22,21 +43,29 @@ Score score(const VisionTransformer& model, const Dataset& data,
   const auto groups = shares(indices, micro_batches_of(model.config, indices.size()));
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
-  const bool composed = Composed::active();
-  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
-    const NoGrad no_grad;
-    const Composed as_the_caller(composed);
-    for (std::size_t i = begin; i < end; ++i) {
-      const MicroBatch group = micro_batch(data, groups[i], Rng(0));
-      const Tensor logits = model(group.images);
-      losses[i] =
-          static_cast<double>(cross_entropy(logits, group.labels, 0, Reduction::sum).item());
-      correct[i] = count_correct(logits.value(), group.labels);
-    }
-  });
+  each_group(model, data, groups,
+             [&](std::size_t i, const std::vector<std::size_t>& labels, const Tensor& logits) {
+               losses[i] =
+                   static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
+               correct[i] = count_correct(logits.value(), labels);
+             });
   const auto n = static_cast<double>(indices.size());
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
           static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
+}
+
+Predictions predict_all(const VisionTransformer& model, const Dataset& data) {
+  const std::size_t K = model.config.K;
+  const std::vector<std::size_t> order = natural_order(data.size());
+  const auto groups = shares(order, micro_batches_of(model.config, data.size()));
+  Predictions result{K, batch_labels(data, order), std::vector<double>(data.size() * K)};
+  each_group(model, data, groups,
+             [&](std::size_t i, const std::vector<std::size_t>&, const Tensor& logits) {
+               const Tensor p = softmax(logits);
+               std::copy_n(p.value().data(), p.value().size(),
+                           result.probabilities.data() + groups[i].front() * K);
+             });
+  return result;
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "datasets/dataset.hpp"
+#include "train/predictions.hpp"
 #include "train/step.hpp"
 
 #include <cstddef>
@@ -20,5 +21,8 @@ struct Score {
 /// by one thread. The same bits for any number of threads.
 Score score(const VisionTransformer& model, const Dataset& data,
             std::span<const std::size_t> indices);
+
+/// The probabilities that a model gives to the classes of all images of a data set.
+Predictions predict_all(const VisionTransformer& model, const Dataset& data);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -15,7 +15,7 @@ namespace {
 constexpr double chart_width = 640, plot = 210, left = 56, right = 14, title = 26, bottom = 38;
 constexpr double letter = 6.6;  // a generous width of a letter of 12 units
 constexpr double legend_row = 18;
-constexpr std::size_t longest_name = 40;  // in a legend
+constexpr std::size_t longest_label = 40;  // in a legend
 constexpr std::size_t most_in_tip = 12;
 
 struct Range {
@@ -284,7 +284,7 @@ std::string svg_of(const SvgChart& chart) {
   });
   if (shown.lines.empty()) return "";
   for (ChartLine& line : shown.lines) {
-    if (line.name.size() > longest_name) line.name.resize(longest_name);
+    if (line.name.size() > longest_label) line.name.resize(longest_label);
   }
   const Legend names = legend(shown);
   Frame frame = frame_of(shown);

@@ -5,9 +5,9 @@
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
-#include "train/evaluation.hpp"
 #include "train/html_report.hpp"
 #include "train/run.hpp"
+#include "train/score.hpp"
 #include "train/traps.hpp"
 #include "train/weights.hpp"
 
@@ -145,16 +145,11 @@ Evaluation evaluate(const EvalOptions& options) {
          "{}: its metadata has no 'mean' and 'std'; weights made by 'vitruvian train' have them",
          options.weights);
   }
-  Dataset data = load_test({.name = options.dataset,
-                            .directory = options.data,
-                            .seed = digits_seed,
-                            .test_size = options.test_size});
-  if (data.height != model.config.H || data.width != model.config.W) {
-    data = resized(data, model.config.H, model.config.W);
-  }
-  check_shapes(model.config, data);
-  data.mean = trained.data.mean;
-  data.std = trained.data.std;
+  const Dataset data = test_data({.name = options.dataset,
+                                  .directory = options.data,
+                                  .seed = digits_seed,
+                                  .test_size = options.test_size},
+                                 model.config, trained.data.mean, trained.data.std);
   const Score result = score(model, data, natural_order(data.size()));
   return {options.dataset, data.size(), result.loss, result.accuracy};
 }

@@ -51,6 +51,16 @@ Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
   return result;
 }
 
+Dataset test_data(const Source& source, const ViTConfig& model, const std::vector<double>& mean,
+                  const std::vector<double>& std) {
+  Dataset data = load_test(source);
+  if (data.height != model.H || data.width != model.W) data = resized(data, model.H, model.W);
+  check_shapes(model, data);
+  data.mean = mean;
+  data.std = std;
+  return data;
+}
+
 TrainingData training_data(const TrainOptions& options) {
   TrainingData data;
   data.images = load({.name = options.dataset,

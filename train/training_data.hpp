@@ -20,6 +20,11 @@ struct TrainingData {
 /// the images are not of the model's shape and classes.
 TrainingData training_data(const TrainOptions& options);
 
+/// The test images as a trained model takes them: of its size, and to be normalised as those were
+/// that it was trained on. Throws as `load_test` and check_shapes do.
+Dataset test_data(const Source& source, const ViTConfig& model, const std::vector<double>& mean,
+                  const std::vector<double>& std);
+
 void check_shapes(const ViTConfig& model, const Dataset& data);
 
 /// The images at another size, each stretched as Pillow does it (bilinear, with antialias).
