@@ -1,9 +1,15 @@
 #include "apps/commands.hpp"
-#include "core/array.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
 
 #include <fmt/format.h>
+
+// Its version alone; 0.26 moved its headers.
+#if __has_include(<xtensor/core/xtensor_config.hpp>)
+#include <xtensor/core/xtensor_config.hpp>
+#else
+#include <xtensor/xtensor_config.hpp>
+#endif
 
 namespace vitruvian {
 

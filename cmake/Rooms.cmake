@@ -83,5 +83,6 @@ function(vitruvian_unhurried)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE
       $<$<NOT:$<CONFIG:Debug>>:-O1>)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
   endforeach()
 endfunction()

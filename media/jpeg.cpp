@@ -22,9 +22,9 @@ constexpr int most_scans = 32;
 
 // libjpeg reports an error by calling a function that must not return: it jumps back to where
 // libjpeg was called, over frames of C only.
-class Reader {
+class JpegReader {
  public:
-  explicit Reader(const Source& source) : source_(source) {
+  explicit JpegReader(const Source& source) : source_(source) {
     jpeg_.err = jpeg_std_error(&errors_);
     errors_.error_exit = &on_error;
     errors_.emit_message = &on_message;
@@ -34,9 +34,9 @@ class Reader {
     progress_.progress_monitor = &on_progress;
     jpeg_.progress = &progress_;
   }
-  ~Reader() { jpeg_destroy_decompress(&jpeg_); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  ~JpegReader() { jpeg_destroy_decompress(&jpeg_); }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
 
   // Calls libjpeg. What `call` captures must have no destructor.
   template <class Call>
@@ -53,7 +53,7 @@ class Reader {
   [[noreturn]] void failed() const { source_.refuse("{}", message_); }
 
   [[noreturn]] static void stop(j_common_ptr jpeg) {
-    Reader& self = *static_cast<Reader*>(jpeg->client_data);
+    JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
     char text[JMSG_LENGTH_MAX] = {};
     jpeg->err->format_message(jpeg, text);
     const bool memory = jpeg->err->msg_code == JERR_NO_BACKING_STORE;
@@ -75,7 +75,7 @@ class Reader {
   }
   static void on_progress(j_common_ptr jpeg) {
     if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most_scans) return;
-    Reader& self = *static_cast<Reader*>(jpeg->client_data);
+    JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
     std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: more than %d scans",
                   most_scans);
     std::longjmp(self.jump_, 1);
@@ -92,7 +92,7 @@ class Reader {
 }  // namespace
 
 void decode_jpeg(const Source& source, RowSink& sink) {
-  Reader reader(source);
+  JpegReader reader(source);
   std::FILE* const stream = source.stream;
   reader.run([stream](jpeg_decompress_struct* jpeg) {
     jpeg_stdio_src(jpeg, stream);

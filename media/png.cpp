@@ -16,17 +16,17 @@ namespace {
 
 // libpng reports an error by calling a function that must not return: it jumps back to where libpng
 // was called, over frames of C only.
-class Reader {
+class PngReader {
  public:
-  explicit Reader(const Source& source) : source_(source) {
+  explicit PngReader(const Source& source) : source_(source) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &on_error, &on_warning);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) source.refuse("libpng does not start");
     png_set_read_fn(png_, this, &on_read);
   }
-  ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
 
   // Calls libpng. What `call` captures must have no destructor.
   template <class Call>
@@ -42,7 +42,7 @@ class Reader {
   [[noreturn]] void failed() const { source_.refuse("damaged PNG: {}", message_); }
 
   [[noreturn]] static void on_error(png_structp png, png_const_charp text) {
-    Reader& self = *static_cast<Reader*>(png_get_error_ptr(png));
+    PngReader& self = *static_cast<PngReader*>(png_get_error_ptr(png));
     std::strncpy(self.message_, text, sizeof self.message_ - 1);
     for (char& c : self.message_) {
       if (c != '\0' && (c < ' ' || c > '~')) c = '?';
@@ -51,7 +51,7 @@ class Reader {
   }
   static void on_warning(png_structp, png_const_charp) {}  // of chunks that say nothing of pixels
   static void on_read(png_structp png, png_bytep out, std::size_t n) {
-    const Reader& self = *static_cast<Reader*>(png_get_io_ptr(png));
+    const PngReader& self = *static_cast<PngReader*>(png_get_io_ptr(png));
     if (std::fread(out, 1, n, self.source_.stream) != n) png_error(png, "it is cut short");
   }
 
@@ -64,7 +64,7 @@ class Reader {
 }  // namespace
 
 void decode_png(const Source& source, RowSink& sink) {
-  Reader reader(source);
+  PngReader reader(source);
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int type = 0;
