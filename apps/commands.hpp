@@ -20,6 +20,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen);
 void add_convert(CLI::App& app, std::function<void()>& chosen);
 void add_compare(CLI::App& app, std::function<void()>& chosen);
 void add_report(CLI::App& app, std::function<void()>& chosen);
+void add_data(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   add_trace(app, command);
   add_report(app, command);
   add_compare(app, command);
+  add_data(app, command);
   return run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

@@ -296,6 +296,23 @@ expect 4 "noise.safetensors" convert --from noise.safetensors --to x --scheme ti
 expect 1 "/proc" convert --from run --to /proc/x --scheme timm
 check "nothing was written" test ! -e x
 
+# Data sets.
+expect 2 "did you mean 'mnist'" data fetch minst --data data
+expect 2 "drawn by the program" data fetch digits
+expect 2 "out" data preview digits
+expect 2 "no http or https" data fetch mnist --data data --mirror ftp://127.0.0.1
+expect 3 "could not be fetched.*put train-images-idx3-ubyte.gz, .* into data/mnist" \
+  data fetch mnist --data data --mirror http://127.0.0.1:9 --timeout 2
+expect 3 "4 files are missing or wrong" data verify mnist --data data
+expect 0 "" data info cifar100
+check "info names the checksum" grep -q 58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec out
+expect 0 "" data preview digits --seed 3 --columns 2 --out sheet.png
+check "preview names its rows" grep -q "^row 22  cutmix" out
+expect 0 "" data preview digits --seed 3 --columns 2 --out again.png
+check "the same seed draws the same sheet" cmp sheet.png again.png
+expect 0 "" data preview digits --seed 4 --columns 2 --out again.png
+check "another seed draws another" sh -c '! cmp -s sheet.png again.png'
+
 expect 0 "" --version
 check "--version names the matrix product" grep -q "matrix product" out
 expect 0 "" train --help

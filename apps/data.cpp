@@ -1,0 +1,214 @@
+#include "apps/commands.hpp"
+#include "core/error.hpp"
+#include "datasets/fetch.hpp"
+#include "datasets/folder.hpp"
+#include "datasets/open.hpp"
+#include "datasets/preview.hpp"
+#include "media/encode_png.hpp"
+#include "train/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "train-images-idx3-ubyte.gz  3.1 MB of 9.9 MB  1.2 MB/s  0:05 left", redrawn in place.
+class FetchBar {
+ public:
+  void show(const std::string& file, std::uint64_t bytes, std::uint64_t total) {
+    if (::isatty(STDOUT_FILENO) == 0) return;
+    const auto now = Clock::now();
+    if (file != file_) {
+      file_ = file;
+      start_ = now;
+      first_ = bytes;
+    }
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    const double pace = seconds > 0.5 ? static_cast<double>(bytes - first_) / seconds : 0;
+    const double left = total > bytes && pace > 0 ? static_cast<double>(total - bytes) / pace : -1;
+    fmt::print("\r\033[K{}  {}{}{}", file, human_bytes(bytes),
+               total != 0 ? " of " + human_bytes(total) : "",
+               pace > 0
+                   ? fmt::format("  {}/s  {} left", human_bytes(static_cast<std::uint64_t>(pace)),
+                                 clock_time(left))
+                   : "");
+    std::fflush(stdout);
+    shown_ = true;
+  }
+  void clear() {
+    if (std::exchange(shown_, false)) fmt::print("\r\033[K");
+  }
+
+ private:
+  std::string file_;
+  Clock::time_point start_;
+  std::uint64_t first_ = 0;
+  bool shown_ = false;
+};
+
+struct DataOptions {
+  std::string name, data = "data", from_file, out;
+  std::vector<std::string> mirrors;
+  double timeout = 30;
+  std::uint64_t seed = 1;
+  std::size_t columns = 8, image_size = 64;
+  bool skip_bad = false;
+};
+
+void run_fetch(const DataOptions& options) {
+  const PublicDataset& dataset = public_dataset(options.name);
+  FetchBar bar;
+  fetch(dataset, {.directory = options.data,
+                  .mirrors = options.mirrors,
+                  .from_file = options.from_file,
+                  .stall_seconds = options.timeout,
+                  .say =
+                      [&bar](const std::string& line) {
+                        bar.clear();
+                        fmt::print("{}\n", line);
+                        std::fflush(stdout);
+                      },
+                  .progress = [&bar](const std::string& file, std::uint64_t bytes,
+                                     std::uint64_t total) { bar.show(file, bytes, total); }});
+  fmt::print("vitruvian train --dataset {} --data {}\n", options.name, options.data);
+}
+
+Source source_of(const DataOptions& options) {
+  return {.name = options.name,
+          .directory = options.name == "digits" ? "" : options.data,
+          .seed = options.seed,
+          .height = options.image_size,
+          .width = options.image_size,
+          .skip_bad = options.skip_bad};
+}
+
+void describe(const std::string& part, const Images& images, std::size_t n) {
+  fmt::print("{:<9} {} images of {} x {} x {} in {} classes\n", part, n, images.about().height,
+             images.about().width, images.about().channels, images.about().classes);
+}
+
+// A folder of the user's own: every picture is decoded.
+void verify_folder(const DataOptions& options) {
+  const ImageSplit split = open_images(source_of(options));
+  const auto count = [](const Images& images, const std::vector<std::size_t>& subset) {
+    return subset.empty() ? images.size() : subset.size();
+  };
+  describe("train", *split.train, count(*split.train, split.train_subset));
+  describe("test", *split.test, count(*split.test, split.test_subset));
+  if (!split.note.empty()) fmt::print("{}\n", split.note);
+  if (!split.train->sha256().empty()) fmt::print("sha256    {}\n", split.train->sha256());
+}
+
+void run_verify(const DataOptions& options) {
+  if (options.name == "folder") return verify_folder(options);
+  std::size_t bad = 0;
+  std::string first;
+  for (const FileReport& report : verify(public_dataset(options.name), options.data)) {
+    const char* const word = report.state == FileState::good      ? "right"
+                             : report.state == FileState::missing ? "missing"
+                             : report.state == FileState::wrong   ? "wrong"
+                                                                  : "unknown";
+    fmt::print("{:<8} {}{}\n", word, report.path.string(),
+               report.note.empty() ? "" : ": " + report.note);
+    if (report.state != FileState::missing && report.state != FileState::wrong) continue;
+    if (bad++ == 0) first = report.path.string();
+  }
+  if (bad > 0) {
+    fail(Exit::data,
+         "{}: {} files are missing or wrong ({}{}); 'vitruvian data fetch {}' brings them",
+         options.name, bad, first, bad > 1 ? ", ..." : "", options.name);
+  }
+}
+
+void run_info(const DataOptions& options) {
+  const std::vector<std::string> classes = class_names(options.name);
+  if (options.name == "digits") {
+    fmt::print("digits: drawn by the program, 40,000 and 4,000 of 28 x 28 grey\n");
+  } else if (options.name == "folder") {
+    fmt::print(
+        "folder: a directory for each class, of PNG, JPEG, PGM and PPM, in DIR, or in DIR/train "
+        "and DIR/test (or val)\n");
+  } else {
+    const PublicDataset& dataset = public_dataset(options.name);
+    fmt::print("{}: {}\n", options.name, dataset.about);
+    const std::string place =
+        dataset.is_archive() ? options.data : options.data + "/" + dataset.folder;
+    fmt::print("files, into {}:\n", place);
+    for (const KnownFile& file : dataset.files) {
+      fmt::print("  {}{}\n    {}\n", file.name,
+                 file.bytes != 0 ? fmt::format("  {} bytes", file.bytes) : "",
+                 file.sha256.empty() ? "MD5 " + file.md5 : "SHA-256 " + file.sha256);
+    }
+    if (dataset.is_archive()) fmt::print("unpacked to {}/{}\n", options.data, dataset.folder);
+    fmt::print("mirrors:\n");
+    for (const std::string& mirror : dataset.mirrors) fmt::print("  {}\n", mirror);
+  }
+  if (!classes.empty()) fmt::print("classes: {}\n", fmt::join(classes, ", "));
+}
+
+void run_preview(const DataOptions& options) {
+  const ImageSplit split = open_images(source_of(options));
+  const ContactSheet sheet = contact_sheet(split.train, options.columns, options.seed);
+  write_png(options.out, sheet.picture);
+  for (std::size_t i = 0; i < sheet.rows.size(); ++i)
+    fmt::print("row {:>2}  {}\n", i + 1, sheet.rows[i]);
+  fmt::print("{}\n", options.out);
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, std::function<void()>& chosen) {
+  CLI::App& data = *app.add_subcommand("data", "Fetch, verify and look at data sets");
+  data.require_subcommand(1);
+  const auto options = std::make_shared<DataOptions>();
+  const auto add = [&](const std::string& name, const std::string& what,
+                       void (*run)(const DataOptions&)) {
+    CLI::App& command = *data.add_subcommand(name, what);
+    command.add_option("name", options->name, fmt::format("{}", fmt::join(dataset_names(), ", ")))
+        ->required()
+        ->type_name("NAME");
+    command.add_option("--data", options->data, "The folder of the data sets")
+        ->type_name("DIR")
+        ->capture_default_str();
+    command.callback([options, run, &chosen] { chosen = [options, run] { run(*options); }; });
+    return &command;
+  };
+  CLI::App& fetching = *add("fetch", "Download a data set, check it and unpack it", run_fetch);
+  fetching
+      .add_option("--mirror", options->mirrors,
+                  "Instead of its own mirrors; several are tried in order")
+      ->type_name("URL");
+  fetching
+      .add_option("--from-file", options->from_file,
+                  "A file, or a folder of them, fetched by other means")
+      ->type_name("PATH");
+  fetching
+      .add_option("--timeout", options->timeout, "Give up on a mirror that is silent for so long")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
+  CLI::App& verifying =
+      *add("verify", "Compare a data set's files with their checksums", run_verify);
+  verifying.add_flag("--skip-bad", options->skip_bad, "Leave out what cannot be used of a folder");
+  add("info", "What a data set is, and where its files come from", run_info);
+  CLI::App& previewing =
+      *add("preview", "A contact sheet of what each augmentation does", run_preview);
+  previewing.add_option("--out", options->out, "The picture to write")
+      ->required()
+      ->type_name("FILE.png");
+  add_count(previewing, "--seed", options->seed, "Of the choice and of everything that is drawn");
+  add_count(previewing, "--columns", options->columns, "Pictures in a row");
+  add_count(previewing, "--image-size", options->image_size,
+            "What the pictures of a folder become");
+  previewing.add_flag("--skip-bad", options->skip_bad, "Leave out what cannot be used of a folder");
+}
+
+}  // namespace vitruvian
