@@ -250,7 +250,9 @@ void fetch(const PublicDataset& dataset, const FetchOptions& options) {
 }
 
 std::vector<FileReport> verify(const PublicDataset& dataset, const fs::path& directory) {
-  const fs::path place = directory / dataset.folder;
+  // Where `fetch` puts them, or just there: the trainer looks at both too.
+  const fs::path own = directory / dataset.folder;
+  const fs::path place = fs::is_directory(own) ? own : directory;
   const auto sums = written_sums(place / sums_file);
   std::vector<FileReport> reports;
   for (KnownFile file : dataset.is_archive() ? dataset.unpacked : dataset.files) {
