@@ -89,6 +89,9 @@ Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
 }
 
 Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
+  const auto from_zero = [](const Numbers& shares) {
+    return Range{0, std::max(range_of(shares.values).high, 0.01)};
+  };
   const double most = std::log(static_cast<double>(tokens));
   const auto map = [&](const Numbers& numbers, const std::string& title, const std::string& bar,
                        std::optional<Range> range) {
@@ -102,8 +105,9 @@ Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
                       "token, and the share of queries that give one token more than 0.99.",
                       tokens, most),
           tiled({map(heads.entropy, "Entropy", "nats", Range{0, most}),
-                 map(heads.on_class_token, "On the class token", "share", Range{0, 1}),
-                 map(heads.saturated, "Saturated queries", "share", Range{0, 1})},
+                 map(heads.on_class_token, "On the class token", "share",
+                     from_zero(heads.on_class_token)),
+                 map(heads.saturated, "Saturated queries", "share", from_zero(heads.saturated))},
                 3, 10),
           {{"attention_entropy.json",
             fmt::format("{{\"entropy\": {}, \"on_class_token\": {}, \"saturated\": {}}}\n",
