@@ -75,7 +75,7 @@ void check_returned(const Node& node, const Cotangents& gs) {
 Cotangents apply_rule(const Node& node, Array& g) {
   Profile::mark("tape");
   Cotangents gs = node.vjp(node, g);
-  if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path);
+  if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   check_returned(node, gs);
   return gs;
 }
@@ -166,7 +166,7 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
   Node& node = result.node();
   node.op = op;
   if (Profile* const profile = Profile::active()) {
-    profile->recorded(op, *node.path, node.value.size() * sizeof(real));
+    profile->recorded(op, *node.path, node.value.size() * sizeof(real), &node);
   }
   const auto wants = [](const Tensor& x) { return x && x.requires_grad(); };
   if (NoGrad::active() || std::none_of(inputs.begin(), inputs.end(), wants)) return result;

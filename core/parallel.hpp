@@ -11,6 +11,18 @@ std::size_t threads();
 /// Throws on 0 or more than 1024. Call it between parallel loops, not inside one.
 void set_threads(std::size_t n);
 
+/// One thread while it lives: for whoever takes times.
+class OneThread {
+ public:
+  OneThread() { set_threads(1); }
+  ~OneThread() { set_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  std::size_t before_ = threads();
+};
+
 /// Calls `body(begin, end)` for the ranges [0, chunk), [chunk, 2 chunk), ... that cover [0, count).
 ///
 /// The ranges depend on `count` and `chunk` alone, each runs on one thread, and `chunk` must not be

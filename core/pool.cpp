@@ -58,6 +58,8 @@ State& state() {
   return s;
 }
 
+thread_local constinit std::size_t released_here = 0;
+
 void* from_system(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{alignment}); }
 
 }  // namespace
@@ -88,6 +90,7 @@ void* pool_allocate(std::size_t bytes) {
 
 void pool_release(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return;
+  released_here += bytes;
   if (bytes < smallest_pooled) return ::operator delete(block);
   const SizeClass c = size_class(bytes);
   State& s = state();
@@ -99,6 +102,8 @@ void pool_release(void* block, std::size_t bytes) noexcept {
     ::operator delete (block, std::align_val_t{alignment});
   }
 }
+
+std::size_t pool_released() { return released_here; }
 
 std::size_t pool_bytes() {
   const std::scoped_lock lock(state().mutex);

@@ -12,6 +12,10 @@ namespace vitruvian {
 void* pool_allocate(std::size_t bytes);
 void pool_release(void* block, std::size_t bytes) noexcept;
 
+/// Bytes of arrays that this thread has ever given back, small ones included: how much of them died
+/// between two moments.
+std::size_t pool_released();
+
 /// Bytes of array storage in use now, and the most since the last `reset_pool_peak`.
 std::size_t pool_bytes();
 std::size_t pool_peak_bytes();

@@ -19,7 +19,8 @@ auto& row_of(Rows& rows, std::string_view name) {
 
 }  // namespace
 
-Profile::Profile() : outer_(std::exchange(active_, this)), last_(Clock::now()) {}
+Profile::Profile(bool each_node)
+    : outer_(std::exchange(active_, this)), each_node_(each_node), last_(Clock::now()) {}
 Profile::~Profile() { active_ = outer_; }
 
 double Profile::since_last_event() const {
@@ -36,8 +37,10 @@ void Profile::charge(const char* op, const std::string& path, const Change& chan
   last_ = Clock::now();  // our own bookkeeping is nobody's
 }
 
-void Profile::recorded(const char* op, const std::string& path, std::size_t bytes) {
+void Profile::recorded(const char* op, const std::string& path, std::size_t bytes,
+                       const void* node) {
   const double seconds = since_last_event();
+  if (each_node_) nodes_[node] = {.forward = seconds, .forward_flops = flops_};
   charge(op, path, [&](ProfileRow& row) {
     ++row.calls;
     row.forward += seconds;
@@ -45,8 +48,12 @@ void Profile::recorded(const char* op, const std::string& path, std::size_t byte
   });
 }
 
-void Profile::went_back(const char* op, const std::string& path) {
+void Profile::went_back(const char* op, const std::string& path, const void* node) {
   const double seconds = since_last_event();
+  if (each_node_) {
+    nodes_[node].backward += seconds;
+    nodes_[node].backward_flops += flops_;
+  }
   charge(op, path, [&](ProfileRow& row) { row.backward += seconds; });
 }
 

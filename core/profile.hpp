@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace vitruvian {
@@ -32,7 +33,16 @@ class Profile {
     double seconds = 0;
   };
 
-  Profile();
+  /// What one value of the tape took.
+  struct NodeCost {
+    double forward = 0;   ///< seconds
+    double backward = 0;  ///< seconds
+    std::uint64_t forward_flops = 0;
+    std::uint64_t backward_flops = 0;
+  };
+
+  /// With `each_node`, every node's cost is kept apart, too.
+  explicit Profile(bool each_node = false);
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
@@ -40,9 +50,10 @@ class Profile {
   /// The one that watches this thread, or null: all that a program without profile pays for.
   static Profile* active() { return active_; }
 
-  // The events. `op` and `name` are string literals, `path` a path of `Scope`.
-  void recorded(const char* op, const std::string& path, std::size_t bytes);
-  void went_back(const char* op, const std::string& path);
+  // The events. `op` and `name` are string literals, `path` a path of `Scope`, `node` the address
+  // of the value's node.
+  void recorded(const char* op, const std::string& path, std::size_t bytes, const void* node);
+  void went_back(const char* op, const std::string& path, const void* node);
   void passed(const char* name);
   /// The same where nobody may be watching: what has passed since the last event is `name`'s.
   static void mark(const char* name) {
@@ -57,6 +68,8 @@ class Profile {
   [[nodiscard]] const std::vector<ProfileRow>& ops() const { return ops_; }
   [[nodiscard]] const std::vector<ProfileRow>& paths() const { return paths_; }
   [[nodiscard]] const std::vector<Other>& others() const { return others_; }
+  /// By the node's address: a node that has died may have left its to another.
+  [[nodiscard]] const std::unordered_map<const void*, NodeCost>& nodes() const { return nodes_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,6 +84,8 @@ class Profile {
   std::vector<ProfileRow> ops_;
   std::vector<ProfileRow> paths_;
   std::vector<Other> others_;
+  bool each_node_;
+  std::unordered_map<const void*, NodeCost> nodes_;
   std::uint64_t flops_ = 0;  // since the last event
   Clock::time_point last_;
 };

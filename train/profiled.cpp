@@ -10,17 +10,6 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-class OneThread {
- public:
-  OneThread() { set_threads(1); }
-  ~OneThread() { set_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  std::size_t before_ = threads();
-};
-
 // y = x, again and again, and back.
 double seconds_of_chain(std::size_t length) {
   const auto begin = std::chrono::steady_clock::now();
