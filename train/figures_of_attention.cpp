@@ -44,10 +44,9 @@ Image lit(const Image& image, const Matrix& map, Range range) {
 
 // Enlarged, so that the map's cells are whole squares and the picture as large as `image` enlarged
 // by `scale`.
-Image map_as_large_as(const Matrix& map, ColourMap colours, Range range, const Image& image,
-                      std::size_t scale) {
+Image map_as_large_as(const Matrix& map, Range range, const Image& image, std::size_t scale) {
   const std::size_t cell = std::max<std::size_t>(image.height * scale / map.rows, 1);
-  return enlarged(coloured(map, colours, range), cell);
+  return enlarged(coloured(map, ColourMap::viridis, range), cell);
 }
 
 }  // namespace
@@ -144,18 +143,22 @@ Figure attention_map(const Image& image, const Numbers& map, const std::string& 
   const Range range{0, std::max(range_of(matrix.values).high, 1e-12)};
   const std::size_t scale = scale_to(320, image.height, image.width);
   const Image small = coloured(matrix, ColourMap::viridis, range);
-  return {
-      "attention_map",
-      "Attention over the image",
-      "Attention of " + which +
-          ", beside the image and as its light. What goes to the class token is missing.",
-      tiled({titled(enlarged(image, scale), "Image"),
-             titled(enlarged(lit(image, matrix, range), scale), "Lit by attention"),
-             framed(map_as_large_as(matrix, ColourMap::viridis, range, image, scale),
-                    {"Attention", "", "", {}, {}, ColourBar{ColourMap::viridis, range, "share"}})},
-            3, 10),
-      {npy_file("attention_map", map)},
-      small};
+  return {"attention_map",
+          "Attention over the image",
+          "Attention of " + which +
+              ", beside the image and as its light. What goes to the class token is missing.",
+          tiled({titled(enlarged(image, scale), "Image"),
+                 titled(enlarged(lit(image, matrix, range), scale), "Lit by attention"),
+                 framed(map_as_large_as(matrix, range, image, scale),
+                        {"Share of attention",
+                         "",
+                         "",
+                         {},
+                         {},
+                         ColourBar{ColourMap::viridis, range, "share"}})},
+                3, 10),
+          {npy_file("attention_map", map)},
+          small};
 }
 
 Figure attention_matrix(const Numbers& matrix, const std::string& which, bool class_token) {
@@ -183,11 +186,9 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
     tiles.push_back(enlarged(images[b], scale));
     for (const Explained& column : columns) {
       const Matrix map = matrix_at(column.maps, b);
-      const ColourMap colours = column.is_signed ? ColourMap::blue_red : ColourMap::viridis;
-      const Range range =
-          column.is_signed ? symmetric_range_of(map.values) : Range{0, range_of(map.values).high};
-      tiles.push_back(map_as_large_as(map, colours, range, images[b], scale));
-      if (b == 0 && small.pixels.empty()) small = coloured(map, colours, range);
+      const Range range{0, range_of(map.values).high};
+      tiles.push_back(map_as_large_as(map, range, images[b], scale));
+      if (b == 0 && small.pixels.empty()) small = coloured(map, ColourMap::viridis, range);
     }
   }
   constexpr std::size_t gap = 14;
@@ -207,7 +208,9 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
   return {"explanations",
           "What the output comes from",
           text,
-          framed(tiled(tiles, columns.size() + 1, gap), {"", "", "", across, down}),
+          framed(tiled(tiles, columns.size() + 1, gap),
+                 {"What the output comes from", "", "", across, down,
+                  ColourBar{ColourMap::viridis, {0, 1}, "share of each map's largest"}}),
           std::move(files),
           small};
 }

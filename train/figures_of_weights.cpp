@@ -85,7 +85,7 @@ Image picture_of(const double* pixels, std::size_t C, std::size_t H, std::size_t
 Figure patches(const Image& image, const Numbers& patches, std::size_t grid_width,
                const std::vector<double>& mean, const std::vector<double>& std) {
   const auto& shape = patches.shape;
-  const std::size_t scale = scale_to(420, image.height, image.width);
+  const std::size_t scale = scale_to(448, image.height, image.width);
   std::vector<Image> tiles;
   for (std::size_t n = 0; n < shape[0]; ++n) {
     const double* const patch = patches.values.data() + n * size_of(shape, 1);

@@ -7,6 +7,7 @@
 #include "train/weights.hpp"
 #include "vit/inspect.hpp"
 #include "vit/inspect_gradients.hpp"
+#include "vit/inspect_graph.hpp"
 #include "vit/inspect_layers.hpp"
 
 #include <algorithm>
@@ -343,6 +344,9 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
       draw_explanations(*subject, options, gallery);
       draw_layers(*subject, gallery);
     }
+    const std::size_t layer = options.layer.value_or(config.L - 1);
+    const BlockGraph graph = inspect::block_graph(model, layer);
+    gallery.add(figures::block_graph(layer, graph.to_dot(), graph.to_text()));
   }
   if (!options.strip.empty()) draw_strip(options, gallery);
   return album.write("Inside a Vision Transformer", subtitle, gallery.figures);
