@@ -18,6 +18,8 @@ void add_models(CLI::App& app, std::function<void()>& chosen);
 void add_predict(CLI::App& app, std::function<void()>& chosen);
 void add_inspect(CLI::App& app, std::function<void()>& chosen);
 void add_convert(CLI::App& app, std::function<void()>& chosen);
+void add_compare(CLI::App& app, std::function<void()>& chosen);
+void add_report(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 

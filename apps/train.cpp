@@ -1,10 +1,14 @@
 #include "apps/commands.hpp"
+#include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "train/progress.hpp"
+#include "train/recipes.hpp"
+#include "train/stop.hpp"
 #include "train/trainer.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,108 +17,132 @@ namespace {
 
 // What the user said; the rest is the data set's own default.
 struct Flags {
-  TrainOptions options;
-  std::optional<std::size_t> P, D, L, h, M, epochs, batch_size;
-  std::optional<double> lr, dropout, attention_dropout;
+  Said said;
+  std::string out, resume;
+  std::size_t threads = 0;
+  bool print_recipe = false, sanity = false, profile = false, anomaly = false;
 };
 
+void list_recipes() {
+  for (const Recipe& recipe : recipes()) fmt::print("{:20} {}\n", recipe.name, recipe.about);
+}
+
 TrainOptions settle(const Flags& flags) {
-  const auto keep = [](auto& setting, const auto& said) {
-    if (said) setting = *said;
-  };
-  const TrainOptions defaults = default_options(flags.options.dataset);
-  TrainOptions result = flags.options;
-  result.model = defaults.model;
-  result.epochs = defaults.epochs;
-  result.batch_size = defaults.batch_size;
-  result.lr = defaults.lr;
-  keep(result.model.P, flags.P);
-  keep(result.model.D, flags.D);
-  keep(result.model.L, flags.L);
-  keep(result.model.h, flags.h);
-  if (flags.D) result.model.M = 4 * *flags.D;  // the paper's proportion
-  keep(result.model.M, flags.M);
-  keep(result.model.dropout, flags.dropout);
-  keep(result.model.attention_dropout, flags.attention_dropout);
-  keep(result.epochs, flags.epochs);
-  keep(result.batch_size, flags.batch_size);
-  keep(result.lr, flags.lr);
-  return result;
+  const bool resumes = !flags.resume.empty();
+  if (resumes && (!flags.said.recipe.empty() || !flags.said.config.empty() || !flags.out.empty())) {
+    fail(Exit::usage, "--resume goes on with a run as it is: no --recipe, --config or --out");
+  }
+  TrainOptions options =
+      resumes ? settle_resumed(flags.resume, flags.said) : vitruvian::settle(flags.said);
+  if (!resumes) options.out = flags.out;
+  options.threads = flags.threads;
+  options.profile = flags.profile;
+  options.anomaly = flags.anomaly;
+  return options;
+}
+
+// In double, so that derivatives are known to many digits.
+void check_sanity(const TrainOptions& options) {
+  std::size_t failed = 0;
+  for (const SanityCheck& check : f64::sanity(options)) {
+    fmt::print("{}  {}\n", check.passed ? "ok   " : "FAIL ", check.text);
+    failed += check.passed ? 0 : 1;
+  }
+  if (failed > 0) fail(Exit::failure, "{} of the checks failed", failed);
 }
 
 void run(const Flags& flags) {
+  if (flags.said.recipe == "list") return list_recipes();
   const TrainOptions options = settle(flags);
+  if (flags.print_recipe) {
+    if (!flags.said.recipe.empty())
+      fmt::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
+    fmt::print("{}", options.to_json());
+    return;
+  }
   options.validate();
   if (options.threads != 0) set_threads(options.threads);
-  print_machine(options.precision);
+  print_machine(flags.sanity ? Precision::float64 : options.precision);
+  if (flags.sanity) return check_sanity(options);
+  if (!flags.said.recipe.empty()) {
+    fmt::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
+  }
+  const StopSignals stop;
   Progress progress;
   const RunResult result = train(options, progress);
-  fmt::print("test accuracy {:.2f} % in {}\n", 100 * result.last.test_accuracy,
-             clock_time(result.seconds));
+  if (result.was_finished) {
+    fmt::print("the run in {} is finished: {} epochs, {} steps\n", options.out, result.last.epoch,
+               result.last.step);
+  } else {
+    const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;
+    if (result.test || result.last.epoch > 0) {
+      fmt::print("test accuracy {:.2f} % in {}\n", 100 * accuracy, clock_time(result.seconds));
+    }
+  }
   if (!result.weights.empty()) fmt::print("weights  {}\n", result.weights);
+}
+
+// A flag for every setting, from their list. What is said is kept as text: recipes and files come
+// first, and what was not said must not hide them.
+void add_settings(CLI::App& command, const std::shared_ptr<Flags>& flags) {
+  for (const SettingInfo& setting : setting_infos()) {
+    std::string flag = "--" + setting.name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    CLI::Option* option = nullptr;
+    if (setting.kind.empty()) {
+      const std::string off = ",--no-" + flag.substr(2) + "{false}";
+      option = command.add_flag_function(
+          flag + off,
+          [flags, name = setting.name](std::int64_t n) {
+            flags->said.flags[name] = n > 0 ? "true" : "false";
+          },
+          setting.help);
+    } else {
+      option = command.add_option_function<std::string>(
+          flag,
+          [flags, name = setting.name](const std::string& text) { flags->said.flags[name] = text; },
+          setting.help);
+      option->type_name(setting.name == "data" ? "DIR" : setting.kind);
+      if (!setting.usual.empty()) option->default_str(setting.usual);
+    }
+    option->group(setting.group);
+  }
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, std::function<void()>& chosen) {
   auto flags = std::make_shared<Flags>();
-  TrainOptions& options = flags->options;
-  CLI::App& command = *app.add_subcommand("train", "Train a Vision Transformer");
-  add_data_flags(command, options);
-  add_count(command, "--train-size", options.train_size,
-            "Use the first so many training images; 0 means all");
+  CLI::App& command =
+      *app.add_subcommand("train", "Train a Vision Transformer (defaults depend on the data set)");
   command
-      .add_option("--out", options.out,
-                  "The run directory: config.json, metrics.jsonl, model.safetensors")
+      .add_option("--recipe", flags->said.recipe,
+                  "A complete set of settings; flags override it. 'list' names them")
+      ->type_name("NAME");
+  command.add_flag("--print-recipe", flags->print_recipe,
+                   "Print all settings, as a config file holds them, and end");
+  command
+      .add_option(
+          "--config", flags->said.config,
+          "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
+          "one")
+      ->type_name("FILE");
+  command.add_option("--out", flags->out, "The run directory")->type_name("DIR");
+  command.add_option("--resume", flags->resume, "Go on with the run in this directory")
       ->type_name("DIR");
-
-  const std::string run_group = "The run (defaults depend on the data set)";
-  add_count(command, "--epochs", flags->epochs, "Passes over the training images")
-      ->group(run_group);
-  add_count(command, "--batch-size", flags->batch_size, "Images of a step")->group(run_group);
-  add_count(command, "--micro-batch", options.micro_batch,
-            "Images that a thread carries through the net at once; the gradients are summed. 0\n"
-            "means as many as suit the model")
-      ->group(run_group);
-  command
-      .add_flag("--composed", options.composed,
-                "Compute with the readable twins of the fused ops: slower, equal to rounding")
-      ->group(run_group);
-  command.add_option("--lr", flags->lr, "The highest learning rate")->group(run_group);
-  command.add_option("--warmup", options.warmup, "The share of the steps in which it rises from 0")
-      ->capture_default_str()
-      ->group(run_group);
-  command.add_option("--weight-decay", options.weight_decay, "AdamW's, on weight matrices only")
-      ->capture_default_str()
-      ->group(run_group);
-  command.add_option("--clip", options.clip, "The largest norm of a gradient; 0 means none")
-      ->capture_default_str()
-      ->group(run_group);
-  command
-      .add_option("--label-smoothing", options.label_smoothing, "The share spread over all classes")
-      ->capture_default_str()
-      ->group(run_group);
-  add_count(command, "--seed", options.seed, "Of the weights, the order of the images, and dropout")
-      ->capture_default_str()
-      ->group(run_group);
-  add_machine_flags(command, options);
-  command
-      .add_flag("--profile", options.profile,
-                "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
-                "and by module; the run goes on, with the results that it has without")
-      ->group(run_group);
-
-  const std::string model_group = "The model (defaults depend on the data set)";
-  add_count(command, "--patch-size", flags->P, "P, the side of a patch")->group(model_group);
-  add_count(command, "--width", flags->D, "D, the length of a token")->group(model_group);
-  add_count(command, "--depth", flags->L, "L, encoder blocks")->group(model_group);
-  add_count(command, "--heads", flags->h, "h, attention heads")->group(model_group);
-  add_count(command, "--mlp-width", flags->M, "M, hidden width of the MLP; 4 D unless given")
-      ->group(model_group);
-  command.add_option("--dropout", flags->dropout, "At the paper's places")->group(model_group);
-  command
-      .add_option("--attention-dropout", flags->attention_dropout, "Of the attention probabilities")
-      ->group(model_group);
+  add_count(command, "--threads", flags->threads, "Threads; 0 means one for each processor");
+  command.add_flag("--profile", flags->profile,
+                   "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
+                   "and by module; the run goes on, with the results that it has without");
+  command.add_flag(
+      "--sanity", flags->sanity,
+      "Do not train, but check: the loss at the start against ln K, derivatives of this\n"
+      "model against differences, and 20 images learned by heart");
+  command.add_flag(
+      "--anomaly", flags->anomaly,
+      "Look for NaN and infinity in every op, forward and backward: slower. Without it\n"
+      "a step that breaks down is computed again so");
+  add_settings(command, flags);
   command.callback([flags, &chosen] { chosen = [flags] { run(*flags); }; });
 }
 

@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   add_inspect(app, command);
   add_convert(app, command);
   add_trace(app, command);
+  add_report(app, command);
+  add_compare(app, command);
   return run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

@@ -1,11 +1,13 @@
 // The engine: putting an op on the tape, and walking the tape backwards.
 
+#include "core/anomaly.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
 #include "core/profile.hpp"
 #include "core/tensor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -71,12 +73,42 @@ void check_returned(const Node& node, const Cotangents& gs) {
   }
 }
 
+// For Anomaly: throws when an array of `node` holds what is no number.
+void check_finite(const Node& node, const Array& a, const std::string& where) {
+  Finding finding{node.op, *node.path, "", where, 0, a.size(), 0, {}};
+  finding.axis0 = a.dimension() == 0 ? 1 : a.shape()[0];
+  const std::size_t row = finding.axis0 == 0 ? 1 : a.size() / finding.axis0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const real x = a.data()[i];
+    if (std::isfinite(x)) continue;
+    if (finding.count++ == 0) finding.kind = std::isnan(x) ? "NaN" : "infinity";
+    if (finding.rows.size() < 8 && (finding.rows.empty() || finding.rows.back() != i / row)) {
+      finding.rows.push_back(i / row);
+    }
+  }
+  if (finding.count > 0) throw NotFinite{std::move(finding)};
+}
+
+void check_recorded(const Node& node, std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] && inputs[i].is_leaf()) {
+      check_finite(node, inputs[i].value(), "input " + std::to_string(i));
+    }
+  }
+  check_finite(node, node.value, "the value");
+}
+
 // What the node's rule makes of g, and the time that it takes where somebody wants to know.
 Cotangents apply_rule(const Node& node, Array& g) {
   Profile::mark("tape");
   Cotangents gs = node.vjp(node, g);
   if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   check_returned(node, gs);
+  if (Anomaly::active()) {
+    for (std::size_t i = 0; i < gs.size(); ++i) {
+      if (gs[i]) check_finite(node, *gs[i], "the gradient of input " + std::to_string(i));
+    }
+  }
   return gs;
 }
 
@@ -168,6 +200,7 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
   if (Profile* const profile = Profile::active()) {
     profile->recorded(op, *node.path, node.value.size() * sizeof(real), &node);
   }
+  if (Anomaly::active()) check_recorded(node, inputs);
   const auto wants = [](const Tensor& x) { return x && x.requires_grad(); };
   if (NoGrad::active() || std::none_of(inputs.begin(), inputs.end(), wants)) return result;
   node.requires_grad = true;

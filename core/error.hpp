@@ -9,7 +9,15 @@
 namespace vitruvian {
 
 /// What a program returns to the shell. Every `Error` carries one.
-enum class Exit : int { ok = 0, failure = 1, usage = 2, data = 3, checkpoint = 4 };
+enum class Exit : int {
+  ok = 0,
+  failure = 1,
+  usage = 2,
+  data = 3,
+  checkpoint = 4,
+  interrupted = 130,  ///< by SIGINT
+  terminated = 143    ///< by SIGTERM
+};
 
 /// The one exception of the project: a sentence for a person, and the exit code that goes with it.
 /// The sentence says what was wrong, where, and what was expected.

@@ -115,6 +115,14 @@ void dropout_rows(Cases& cases) {
             [p](const Inputs& x) { return dropout(x[0], p, Rng(7)); });
   }
   add_twice(cases, "dropout", {{3, 4}}, [](const Inputs& x) { return dropout(x[0], 0.3, Rng(7)); });
+  for (const auto& [shape, probability] : places) {
+    const double p = probability;
+    if (shape.empty()) continue;  // no images
+    add_row(cases, "stochastic_depth", {shape}, fmt::format("p {}", p),
+            [p](const Inputs& x) { return stochastic_depth(x[0], p, Rng(7)); });
+  }
+  add_twice(cases, "stochastic_depth", {{3, 4}},
+            [](const Inputs& x) { return stochastic_depth(x[0], 0.3, Rng(7)); });
 }
 
 void unfold_rows(Cases& cases) {

@@ -128,6 +128,9 @@ Tensor gelu_tanh(const Tensor& x);
 /// Zeroes each element with probability p and divides the others by 1 - p. The mask depends on the
 /// stream and the element's index alone. p in [0, 1]; p = 0 is the identity, p = 1 gives zeros.
 Tensor dropout(const Tensor& x, double p, const Rng& rng);
+/// Stochastic depth (Huang et al. 2016), on the branch of a residual: each x[b] is kept, divided by
+/// 1 - p, or is 0 with probability p in [0, 1], by draw b of `rng`. Throws on a scalar.
+Tensor stochastic_depth(const Tensor& x, double p, const Rng& rng);
 
 /// The sliding patches of images: x (B, C, H, W) to (B, N, C * kh * kw), positions in raster order,
 /// each patch flattened as (C, kh, kw). PyTorch's nn.Unfold, with its last two axes exchanged.

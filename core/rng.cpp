@@ -1,6 +1,7 @@
 #include "core/rng.hpp"
 
 #include "core/error.hpp"
+#include "core/exact.hpp"
 
 #include <bit>
 #include <cmath>
@@ -22,22 +23,6 @@ std::uint64_t hash(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325U;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return h;
-}
-
-// log(x) for normal x > 0 from +, -, *, / alone, so that every machine gives the same bits:
-// x = m 2^e with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)).
-double exact_log(double x) {
-  int e = 0;
-  double m = std::frexp(x, &e);  // exact
-  if (m < 0.70710678118654752) {
-    m *= 2;
-    --e;
-  }
-  const double s = (m - 1) / (m + 1);
-  const double s2 = s * s;
-  double sum = 0;
-  for (int k = 25; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
-  return 2 * s * sum + e * 0.69314718055994530942;
 }
 
 template <std::size_t N>

@@ -25,6 +25,14 @@ void check_name(const std::string& name) {
        guess.empty() ? "" : fmt::format(", did you mean '{}'?", guess), fmt::join(names, ", "));
 }
 
+bool is_mnist(const std::string& name) {
+  return name == "mnist" || name == "fashion-mnist" || name == "kmnist";
+}
+
+void check_in_memory(const std::string& name) {
+  if (name == "folder") fail(Exit::usage, "the pictures of a folder are opened, not loaded whole");
+}
+
 void keep(Dataset& data, std::size_t n, const char* part) {
   if (n == 0 || n == data.size()) return;
   if (n > data.size()) {
@@ -65,11 +73,17 @@ Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t wi
   return data;
 }
 
-std::vector<std::string> dataset_names() { return {"digits", "mnist", "cifar10"}; }
+std::vector<std::string> dataset_names() {
+  return {"digits",  "mnist",    "fashion-mnist",   "kmnist",
+          "cifar10", "cifar100", "cifar100-coarse", "folder"};
+}
 
 std::vector<std::string> class_names(const std::string& dataset) {
+  if (dataset == "digits") return empty_digit_dataset("", 0, 0).class_names;
+  if (is_mnist(dataset)) return empty_mnist(dataset).class_names;
   if (dataset == "cifar10") return empty_cifar10().class_names;
-  if (dataset == "digits" || dataset == "mnist") return empty_digit_dataset("", 0, 0).class_names;
+  if (dataset == "cifar100") return cifar100_fine_names();
+  if (dataset == "cifar100-coarse") return cifar100_coarse_names();
   return {};
 }
 
@@ -79,8 +93,15 @@ Split load(const Source& source) {
     const std::size_t train = source.train_size != 0 ? source.train_size : digits_to_train;
     return {digits(train, source.seed, "train"), load_test(source)};
   }
-  Split split =
-      source.name == "mnist" ? read_mnist(source.directory) : read_cifar10(source.directory);
+  check_in_memory(source.name);
+  Split split;
+  if (is_mnist(source.name)) {
+    split = read_mnist(source.directory, source.name);
+  } else if (source.name == "cifar10") {
+    split = read_cifar10(source.directory);
+  } else {
+    split = read_cifar100(source.directory, source.name == "cifar100-coarse");
+  }
   keep(split.train, source.train_size, "training");
   keep(split.test, source.test_size, "test");
   return split;
@@ -91,8 +112,11 @@ Dataset load_test(const Source& source) {
   if (source.name == "digits") {
     return digits(source.test_size != 0 ? source.test_size : digits_to_test, source.seed, "test");
   }
-  Dataset test = source.name == "mnist" ? read_mnist_test(source.directory)
-                                        : read_cifar10_test(source.directory);
+  check_in_memory(source.name);
+  Dataset test = is_mnist(source.name) ? read_mnist_test(source.directory, source.name)
+                 : source.name == "cifar10"
+                     ? read_cifar10_test(source.directory)
+                     : read_cifar100_test(source.directory, source.name == "cifar100-coarse");
   keep(test, source.test_size, "test");
   return test;
 }

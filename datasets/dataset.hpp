@@ -37,22 +37,28 @@ Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t wi
 
 /// What to load. The sizes mean the first so many images; 0 means all of them.
 struct Source {
-  std::string name = "digits";  ///< digits, mnist or cifar10
-  std::string directory{};      ///< of the files of mnist and cifar10; the digits have none
-  std::uint64_t seed = 1;       ///< of the digits, which are drawn, not read
+  std::string name = "digits";  ///< one of `dataset_names()`
+  std::string directory{};      ///< of the files; the digits have none
+  std::uint64_t seed = 1;       ///< of the digits, which are drawn, and of the parts of a folder
   std::size_t train_size = 0;
   std::size_t test_size = 0;
+
+  // What the pictures of a folder become, and what is done about those that cannot be read.
+  std::size_t height = 64, width = 64, channels = 3;
+  bool skip_bad = false;
 };
 
-/// The names that `load` knows.
+/// The names of the data sets: digits, mnist, fashion-mnist, kmnist, cifar10, cifar100 (in its 100
+/// fine classes), cifar100-coarse (in its 20) and folder.
 std::vector<std::string> dataset_names();
 
-/// The names of a data set's classes; none for a name that `load` does not know.
+/// The names of a data set's classes; none for a folder, or a name that does not exist.
 std::vector<std::string> class_names(const std::string& dataset);
 
-/// Reads or draws a data set. Throws an `Error` of one line: Exit::usage for a name that does not
-/// exist (with the nearest that does), a directory that is not given or a size beyond what there
-/// is; Exit::data for files that are missing, damaged or disagree.
+/// Reads or draws a data set, all but a folder (datasets/open.hpp). Throws an `Error` of one line:
+/// Exit::usage for a name that does not exist (with the nearest that does), a directory that is not
+/// given or a size beyond what there is; Exit::data for files that are missing, damaged or
+/// disagree.
 Split load(const Source& source);
 /// The same for the test images alone.
 Dataset load_test(const Source& source);

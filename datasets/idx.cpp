@@ -42,7 +42,8 @@ std::string files_of(const std::string& part, const std::string& kind) {
   return part + "-" + kind + (kind == "images" ? "-idx3-ubyte" : "-idx1-ubyte");
 }
 
-Dataset read_part(const std::filesystem::path& directory, const std::string& part) {
+Dataset read_part(const std::string& name, const std::filesystem::path& directory,
+                  const std::string& part) {
   const std::filesystem::path image_file = plain_or_gzip(directory, files_of(part, "images"));
   const std::filesystem::path label_file = plain_or_gzip(directory, files_of(part, "labels"));
   std::vector<std::uint8_t> labels = read_idx_labels(label_file, 10);
@@ -51,20 +52,22 @@ Dataset read_part(const std::filesystem::path& directory, const std::string& par
     fail(Exit::data, "{} holds {} images but {} holds {} labels; expected as many of each",
          image_file.string(), images.count, label_file.string(), labels.size());
   }
-  Dataset data = empty_digit_dataset("mnist", images.height, images.width);
+  Dataset data = empty_mnist(name);
+  data.height = images.height;
+  data.width = images.width;
   data.labels = std::move(labels);
   data.pixels = std::move(images.pixels);
   return data;
 }
 
-std::filesystem::path mnist_directory(const std::string& directory,
+std::filesystem::path mnist_directory(const std::string& name, const std::string& directory,
                                       const std::vector<std::string>& parts) {
   std::vector<std::string> files;
   for (const std::string& part : parts) {
     files.push_back(files_of(part, "images"));
     files.push_back(files_of(part, "labels"));
   }
-  return data_directory("mnist", directory, "mnist", files);
+  return data_directory(name, directory, name, files);
 }
 
 }  // namespace
@@ -99,9 +102,24 @@ std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std
   return labels;
 }
 
-Split read_mnist(const std::string& directory) {
-  const std::filesystem::path place = mnist_directory(directory, {"train", "t10k"});
-  Split split{read_part(place, "train"), read_part(place, "t10k")};
+Dataset empty_mnist(const std::string& name) {
+  Dataset data = empty_digit_dataset(name, 28, 28);
+  if (name == "fashion-mnist") {
+    data.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+                        "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
+    data.mean = {0.2860};
+    data.std = {0.3530};
+  } else if (name == "kmnist") {
+    data.class_names = {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"};
+    data.mean = {0.1918};
+    data.std = {0.3483};
+  }
+  return data;
+}
+
+Split read_mnist(const std::string& directory, const std::string& name) {
+  const std::filesystem::path place = mnist_directory(name, directory, {"train", "t10k"});
+  Split split{read_part(name, place, "train"), read_part(name, place, "t10k")};
   if (split.train.height != split.test.height || split.train.width != split.test.width) {
     fail(Exit::data, "{}: the training images are {} x {} but the test images {} x {}",
          place.string(), split.train.height, split.train.width, split.test.height,
@@ -110,8 +128,8 @@ Split read_mnist(const std::string& directory) {
   return split;
 }
 
-Dataset read_mnist_test(const std::string& directory) {
-  return read_part(mnist_directory(directory, {"t10k"}), "t10k");
+Dataset read_mnist_test(const std::string& directory, const std::string& name) {
+  return read_part(name, mnist_directory(name, directory, {"t10k"}), "t10k");
 }
 
 }  // namespace vitruvian

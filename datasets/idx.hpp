@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// The IDX files of MNIST (and of Fashion-MNIST), plain or gzip: big-endian u32 magic number and
+// The IDX files of MNIST, Fashion-MNIST and KMNIST, plain or gzip: big-endian u32 magic number and
 // dimensions, then bytes. http://yann.lecun.com/exdb/mnist/
 
 namespace vitruvian {
@@ -25,8 +25,11 @@ IdxImages read_idx_images(const std::filesystem::path& path);
 /// Magic 0x00000801, then count. Throws likewise, and for a label that is not below `classes`.
 std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes);
 
-/// The four files of MNIST in `directory` (or in its folder mnist/), each with or without .gz.
-Split read_mnist(const std::string& directory);
-Dataset read_mnist_test(const std::string& directory);
+/// What MNIST, Fashion-MNIST or KMNIST is, no images yet: `name` is mnist, fashion-mnist or kmnist.
+Dataset empty_mnist(const std::string& name);
+
+/// Its four files in `directory` (or in its folder of that name), each with or without .gz.
+Split read_mnist(const std::string& directory, const std::string& name = "mnist");
+Dataset read_mnist_test(const std::string& directory, const std::string& name = "mnist");
 
 }  // namespace vitruvian

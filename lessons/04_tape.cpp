@@ -78,15 +78,15 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
       "In lesson 3 we wrote the backward pass by hand, line by line. It was mechanical: each line "
-      "undid one line of the forward pass, in the opposite order. A machine can do that, if it "
-      "has written down what happened. What must it write down?");
+      "undid one line of the forward pass, in the opposite order. A machine can do that, if it has "
+      "written down what happened. What must it write down?");
 
   say.heading("A tape");
   say.equation(R"(\bar x \mathrel{+}= \bar y \, \frac{\partial y}{\partial x})", "x̄ += ȳ · ∂y/∂x");
   say.in_words(
-      "for each operation, from the last to the first: multiply the cotangent of its result "
-      "by its derivative, and add that to the cotangent of what it was made from. The plus "
-      "in += is the sum of the chain rule.");
+      "for each operation, from the last to the first: multiply the cotangent of its result by its "
+      "derivative, and add that to the cotangent of what it was made from. The plus in += is the "
+      "sum of the chain rule.");
   say.code("tape");
   say.text(
       "That is all of automatic differentiation, for numbers. There is no symbolic algebra in it "
@@ -94,9 +94,9 @@ void lesson(Narrator& say) {
 
   say.heading("The library's tape");
   say.text(
-      "The library does the same with arrays. A derivative of an array by an array would be a "
-      "huge table, so an op does not store its derivative: it stores a rule that multiplies a "
-      "cotangent by it, the vector-Jacobian product. This is all there is to an op:");
+      "The library does the same with arrays. A derivative of an array by an array would be a huge "
+      "table, so an op does not store its derivative: it stores a rule that multiplies a cotangent "
+      "by it, the vector-Jacobian product. This is all there is to an op:");
   say.code_of("core/ops/elementwise.cpp", "Tensor mul(const Tensor& a, const Tensor& b)");
   say.text(
       "And this is the walk. A node is ready when everything that used it has spoken; that "
@@ -126,30 +126,28 @@ void lesson(Narrator& say) {
   say.heading("What a library must take care of besides");
   say.text(
       "- Memory. Our tape keeps everything for ever. The library's nodes own what they were made "
-      "from, so a graph goes when its last result goes, and `backward` frees it as it walks.\n"
-      "- Depth. A recursive walk over a chain of a million nodes overflows the stack. Neither "
-      "the walk nor the destructor recurses.\n"
-      "- Lies. If a value is changed between forward and backward, the rule would read the wrong "
-      "number. Each value counts its changes, and backward refuses.");
+      "from, so a graph goes when its last result goes, and `backward` frees it as it walks.\n- "
+      "Depth. A recursive walk over a chain of a million nodes overflows the stack. Neither the "
+      "walk nor the destructor recurses.\n- Lies. If a value is changed between forward and "
+      "backward, the rule would read the wrong number. Each value counts its changes, and backward "
+      "refuses.");
   const std::size_t before = live_nodes();
   {
     const Tensor graph = loss();
     say.table({"", "nodes alive"}, {{"the four leaves", std::to_string(before)},
                                     {"with the graph of L", std::to_string(live_nodes())}});
   }
-  say.check("nodes alive when L is gone", {"now", static_cast<double>(live_nodes())},
-            {"before", static_cast<double>(before)}, 0);
+  say.check("nodes alive when L is gone", {"now", double(live_nodes())}, {"before", double(before)},
+            0);
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "",
-      "`=` instead of `+=`. It works on every graph in which nothing is used twice, "
-      "so it passes many a test. Here x and y are used twice.");
-  say.sources_disagree(
-      "",
-      "Calling `backward` twice. On leaves, gradients add up over calls until "
-      "`zero_grad`: that is wanted, it makes large batches out of small ones, and it "
-      "is the most common bug in a training loop.");
+  say.sources_disagree("",
+                       "`=` instead of `+=`. It works on every graph in which nothing is used "
+                       "twice, so it passes many a test. Here x and y are used twice.");
+  say.sources_disagree("",
+                       "Calling `backward` twice. On leaves, gradients add up over calls until "
+                       "`zero_grad`: that is wanted, it makes large batches out of small ones, and "
+                       "it is the most common bug in a training loop.");
   loss().backward();
   const double once = *xs[1].grad()->data();
   loss().backward();
@@ -157,12 +155,12 @@ void lesson(Narrator& say) {
             {"twice one call", 2 * once}, 1e-14);
 
   say.pytorch(
-      "a node is `tensor.grad_fn`, a rule is `torch.autograd.Function.backward`, leaves "
-      "have `.grad`, and `torch.no_grad()` writes nothing down, like our `NoGrad`.");
+      "a node is `tensor.grad_fn`, a rule is `torch.autograd.Function.backward`, leaves have "
+      "`.grad`, and `torch.no_grad()` writes nothing down, like our `NoGrad`.");
   say.take_along(
-      "Our tape stores derivatives, the library stores rules that read the values of the "
-      "forward pass. For a product of two large matrices, how large is the derivative, and "
-      "how large is what the rule needs?");
+      "Our tape stores derivatives, the library stores rules that read the values of the forward "
+      "pass. For a product of two large matrices, how large is the derivative, and how large is "
+      "what the rule needs?");
 }
 
 }  // namespace

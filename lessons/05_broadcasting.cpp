@@ -18,7 +18,6 @@ Array broadcast_matrix() {
   }
   return A;
 }
-// [end]
 
 // [region dot test]
 double dot(const Array& a, const Array& b) {
@@ -33,7 +32,6 @@ void dot_product_test(Narrator& say, const char* what, const Function& f, const 
   const Array back = grad(y, {x}, g)[0];
   say.check(what, {"<g, f(x)>", dot(g, y.value())}, {"<back, x>", dot(back, x.value())}, 1e-12);
 }
-// [end]
 
 // [region mistake]
 // What comes back to b (3) from g (2, 3): the mean over rows, not the sum.
@@ -48,22 +46,21 @@ void lesson(Narrator& say) {
 
   say.heading("Broadcasting is a matrix");
   say.text(
-      "Stretching three numbers to two rows of three copies each of them twice. Copying is "
-      "linear, so it is a matrix, with a single 1 in every row:");
+      "Stretching three numbers to two rows of three copies each of them twice. Copying is linear, "
+      "so it is a matrix, with a single 1 in every row:");
   say.code("matrix");
   const Tensor A(broadcast_matrix());
   const Tensor b(random_normal({3}, say.seed()), true);
   const Tensor y = broadcast_to(b, {2, 3});
-  check_equal(say, "b (3) stretched to (2, 3)", "A b", reshape(matmul(A, b), {2, 3}).value(),
-              "library", y.value());
+  check_equal(say, "b (3) stretched to (2, 3)", "A b", reshape(matmul(A, b), {2, 3}), "library", y);
 
   say.heading("The adjoint");
   say.equation(R"(\langle g,\, A x \rangle = \langle A^\top g,\, x \rangle)",
                "⟨g, A x⟩ = ⟨Aᵀ g, x⟩");
   say.in_words(
-      "weigh the output with g and add up: one number. The same number comes out if g is "
-      "first taken back through Aᵀ and then weighed against the input. What takes "
-      "cotangents back through a linear map is its transpose, the adjoint.");
+      "weigh the output with g and add up: one number. The same number comes out if g is first "
+      "taken back through Aᵀ and then weighed against the input. What takes cotangents back "
+      "through a linear map is its transpose, the adjoint.");
   say.text(
       "The transpose of \"copy to every row\" has a 1 wherever A has one: it adds up all the "
       "places that a number was copied to. So the adjoint of broadcasting is a sum over the axes "
@@ -117,12 +114,11 @@ void lesson(Narrator& say) {
                   {{"z (2, 4, 3)", z}, {"a row (3)", row}, {"a column (4, 1)", column}});
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "B 5",
-      "One source makes the class token an array of ones (batch size, 1, D): "
-      "one token for each image of a batch, learned apart. The paper has one token, "
-      "(1, 1, D), which is stretched over the batch; its gradient is the sum over "
-      "the images. Below, the source's token and the shared one:");
+  say.sources_disagree("B 5",
+                       "One source makes the class token an array of ones (batch size, 1, D): one "
+                       "token for each image of a batch, learned apart. The paper has one token, "
+                       "(1, 1, D), which is stretched over the batch; its gradient is the sum over "
+                       "the images. Below, the source's token and the shared one:");
   const Tensor shared = x({1, 1, 4});
   const Tensor apart(broadcast_to(shared, {3, 1, 4}).value(), true);
   const Array weights = random_normal({3, 5, 4}, say.seed() + 3);
@@ -131,14 +127,12 @@ void lesson(Narrator& say) {
   say.table({"", "shape of its gradient"}, {{"one token, stretched", to_string(g_shared.shape())},
                                             {"one token an image", to_string(g_apart.shape())}});
   check_equal(say, "summed over the batch they are the same", "shared", g_shared, "apart, summed",
-              sum(Tensor(g_apart), {0}, true).value());
-  check_differs(say, "what one image's own token learns", "shared",
-                select(Tensor(g_shared), 0, 0).value(), "image 0",
-                select(Tensor(g_apart), 0, 0).value());
-  say.sources_disagree(
-      "",
-      "A mean in place of the sum. It points the same way, so training even works, "
-      "more slowly; only a check notices.");
+              sum(Tensor(g_apart), {0}, true));
+  check_differs(say, "what one image's own token learns", "shared", select(Tensor(g_shared), 0, 0),
+                "image 0", select(Tensor(g_apart), 0, 0));
+  say.sources_disagree("",
+                       "A mean in place of the sum. It points the same way, so training even "
+                       "works, more slowly; only a check notices.");
   say.code("mistake");
   check_differs(say, "what comes back to b", "mean", mean_over_rows(g), "sum", by_matrix);
 

@@ -40,7 +40,6 @@ double judge(const Compute& f, const Tensor& x, const Array& c) {
   }
   return worst;
 }
-// [end]
 
 // [region blind]
 // Two judges that are easy to write, and see little.
@@ -72,9 +71,9 @@ void lesson(Narrator& say) {
                "error = |a − n| / max(|a|, |n|, max|g| / 1000)");
   say.in_words(
       "the distance between analytic and numeric, in units of their size, so that small "
-      "derivatives are judged as strictly as large ones. The last term keeps entries that "
-      "are tiny beside their neighbours from being judged by rounding noise; where all of them "
-      "are zero, the distance itself is judged.");
+      "derivatives are judged as strictly as large ones. The last term keeps entries that are tiny "
+      "beside their neighbours from being judged by rounding noise; where all of them are zero, "
+      "the distance itself is judged.");
   say.code("judge");
   const Tensor x(random_normal({3, 4}, say.seed()), true);
   const Array c = random_normal({3, 4}, say.seed() + 1);
@@ -114,7 +113,7 @@ void lesson(Narrator& say) {
                      caught ? "caught" : "NOT CAUGHT"});
   }
   say.table({"op", "fault", "error", ""}, table);
-  say.check("faults caught", {"found", static_cast<double>(seen)}, {"expected", 4}, 0);
+  say.check("faults caught", {"found", double(seen)}, {"expected", 4}, 0);
 
   say.heading("Blind spot one: weights of ones");
   say.text(
@@ -145,10 +144,10 @@ void lesson(Narrator& say) {
   say.heading("Blind spot three: kinks and zeros");
   say.text(
       "- relu has no derivative at 0. Differences there give 1/2, and our convention is 0: a "
-      "disagreement about nothing. Inputs of checks keep away from kinks.\n"
-      "- Some gradients are exactly zero, and zero over zero is no error. The library judges "
-      "those by distance, in units of 0.001. The most famous one is in every ViT: the key's bias "
-      "adds the same number to a whole row of scores, and softmax does not see it.");
+      "disagreement about nothing. Inputs of checks keep away from kinks.\n- Some gradients are "
+      "exactly zero, and zero over zero is no error. The library judges those by distance, in "
+      "units of 0.001. The most famous one is in every ViT: the key's bias adds the same number to "
+      "a whole row of scores, and softmax does not see it.");
   const Tensor kink(zeros({1}), true);
   say.differs("relu at 0", {"analytic", *grad(relu(kink), {kink})[0].data()},
               {"numeric", relu(Tensor(scalar(1e-6))).item() / 2e-6}, 0.5);
@@ -160,19 +159,19 @@ void lesson(Narrator& say) {
   say.heading("How the library checks itself");
   say.text(
       "`build/bin/gradcheck --strict` runs the four-point formula at two steps over every op at "
-      "eight shapes or more, with whole Jacobians where they are small, and asks for 1e-8. "
-      "One of the eight uses the op twice in one expression, as here:");
+      "eight shapes or more, with whole Jacobians where they are small, and asks for 1e-8. One of "
+      "the eight uses the op twice in one expression, as here:");
   check_gradients(say, [&] { return softmax(x) * softmax(x); }, {{"softmax twice, strict", x}},
                   {.strict = true});
 
   say.pytorch(
-      "`torch.autograd.gradcheck` compares whole Jacobians, with "
-      "|a - n| <= atol + rtol |n|; its defaults are 1e-5 and 1e-3.");
+      "`torch.autograd.gradcheck` compares whole Jacobians, with |a - n| <= atol + rtol |n|; its "
+      "defaults are 1e-5 and 1e-3.");
   say.question(
-      "Your check of a layer passes at (4, 4) and at (8, 8). Which kind of mistake may it "
-      "have missed?",
-      "A forgotten or superfluous transpose, and sums over the wrong axis: where all lengths "
-      "are equal, wrong shapes fit. Take lengths that differ.");
+      "Your check of a layer passes at (4, 4) and at (8, 8). Which kind of mistake may it have "
+      "missed?",
+      "A forgotten or superfluous transpose, and sums over the wrong axis: where all lengths are "
+      "equal, wrong shapes fit. Take lengths that differ.");
 }
 
 }  // namespace
@@ -185,7 +184,7 @@ int main(int argc, char** argv) {
                    "a wrong sign gives a relative error of 2, a missing gradient one of 1: no "
                    "error of this measure is large. The tolerance decides what is seen."},
                   {"ones", "weighs the output with ones",
-                   "the sum of a softmax is constant: with ones, right and missing "
-                   "derivatives are both zero, and only rounding is left."}}},
+                   "the sum of a softmax is constant: with ones, right and missing derivatives are "
+                   "both zero, and only rounding is left."}}},
       argc, argv, lesson);
 }

@@ -27,7 +27,6 @@ Array mask_of(const Shape& shape, double p, const Rng& rng) {
   for (double& value : kept) value = value == 0 ? 0 : 1;
   return kept;
 }
-// [end]
 
 // [region mistakes]
 Array unscaled(const Array& x, const Array& mask) { return by_mask(x, mask, 0); }
@@ -46,8 +45,8 @@ void lesson(Narrator& say) {
                R"( \text{ else } 1)",
                "yᵢ = mᵢ xᵢ / (1 − p),    mᵢ = 0 with probability p, else 1");
   say.in_words(
-      "throw away each number with probability p, and make up for it by enlarging what stays. "
-      "On average, nothing has changed.");
+      "throw away each number with probability p, and make up for it by enlarging what stays. On "
+      "average, nothing has changed.");
   say.code("loops");
   const Tensor x(random_normal({3, 8}, say.seed()), true);
   const Rng stream = Rng(say.seed()).fork("lesson");
@@ -57,7 +56,7 @@ void lesson(Narrator& say) {
                      3,
                      8,
                      {mask.begin(), mask.end()}});
-  check_equal(say, "y", "library", y.value(), "m x / (1 - p)", by_mask(x.value(), mask, p));
+  check_equal(say, "y", "library", y, "m x / (1 - p)", by_mask(x.value(), mask, p));
 
   say.heading("On average, nothing has changed");
   say.text(
@@ -68,21 +67,21 @@ void lesson(Narrator& say) {
   const Tensor ones(full({n}, 1));
   const Array many = say.broken("unscaled") ? unscaled(ones.value(), mask_of({n}, p, stream))
                                             : dropout(ones, p, stream).value();
-  const double chance = 4 * std::sqrt(p / (1 - p) / static_cast<double>(n));
+  const double chance = 4 * std::sqrt(p / (1 - p) / double(n));
   say.check("mean of dropped ones", {"measured", mean(Tensor(many)).item()}, {"expected", 1},
             chance);
   say.check("their variance", {"measured", var(dropout(ones, p, stream)).item()},
             {"p / (1 - p)", p / (1 - p)}, 0.02);
   say.text(
-      "So at inference there is nothing to correct: dropout is simply left out. Older texts "
-      "scale at inference instead; then a forgotten factor shows only when it is too late.");
+      "So at inference there is nothing to correct: dropout is simply left out. Older texts scale "
+      "at inference instead; then a forgotten factor shows only when it is too late.");
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_i = \frac{m_i\, g_i}{1 - p})", "dxᵢ = mᵢ gᵢ / (1 − p)");
   say.in_words(
-      "where a number was dropped, it had no influence, and nothing comes back; where it "
-      "stayed, its slope is 1/(1 − p). The mask is the same one: to go back is to drop the "
-      "cotangent with it.");
+      "where a number was dropped, it had no influence, and nothing comes back; where it stayed, "
+      "its slope is 1/(1 − p). The mask is the same one: to go back is to drop the cotangent with "
+      "it.");
   const Array g = random_normal({3, 8}, say.seed() + 1);
   const Rng back = say.broken("new-mask") ? stream.fork("again") : stream;
   check_equal(say, "dx", "by hand", by_mask(g, mask_of({3, 8}, p, back), p), "tape",
@@ -90,61 +89,58 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return dropout(x, p, stream); }, {{"x, the stream held", x}});
   say.text(
       "Differences can only judge this because the mask holds still while x moves. Our random "
-      "numbers are a function of (key, place), with no hidden state that advances: the same "
-      "stream gives the same mask, in any order, on any number of threads. The backward pass "
-      "draws it again instead of keeping it.");
-  check_equal(say, "the same stream, a second time", "again", dropout(x, p, stream).value(),
-              "before", y.value(), 0);
-  check_differs(say, "another stream", "other", dropout(x, p, stream.fork("other")).value(),
-                "before", y.value());
+      "numbers are a function of (key, place), with no hidden state that advances: the same stream "
+      "gives the same mask, in any order, on any number of threads. The backward pass draws it "
+      "again instead of keeping it.");
+  check_equal(say, "the same stream, a second time", "again", dropout(x, p, stream), "before", y,
+              0);
+  check_differs(say, "another stream", "other", dropout(x, p, stream.fork("other")), "before", y);
 
   say.heading("In a layer");
   say.text(
       "Whether a model trains is not written inside of it. A forward call is handed a source of "
       "randomness, or none; without one, dropout is the identity.");
   const Dropout drop{p};
-  check_equal(say, "no randomness in the pass", "dropout", drop(x).value(), "x", x.value(), 0);
+  check_equal(say, "no randomness in the pass", "dropout", drop(x), "x", x, 0);
   const Pass training{.rng = &stream};
-  check_differs(say, "with it", "dropout", drop(x, training).value(), "x", x.value());
+  check_differs(say, "with it", "dropout", drop(x, training), "x", x);
 
   say.heading("Where the ViT drops");
   say.sources_disagree("B 14",
                        "The paper drops after every dense layer but qkv, and once after the "
                        "position embeddings are added. One source builds a dropout for attention, "
                        "never hands it its rate, and leaves the one after the positions out.");
+  say.sources_disagree("B 15",
+                       "Another says \"except qkv\" and then drops the attention probabilities. "
+                       "The original code has a rate of its own for those, and it is 0. Here they "
+                       "are two settings, `dropout` and `attention_dropout`.");
   say.sources_disagree(
-      "B 15",
-      "Another says \"except qkv\" and then drops the attention probabilities. "
-      "The original code has a rate of its own for those, and it is 0. Here they are "
-      "two settings, `dropout` and `attention_dropout`.");
-  say.sources_disagree("B 7",
-                       "Who shows attention maps must take the probabilities before dropout. "
-                       "After it, as one source and PyTorch's own attention return them, a row no "
-                       "longer sums to 1:");
+      "B 7",
+      "Who shows attention maps must take the probabilities before dropout. After it, as one "
+      "source and PyTorch's own attention return them, a row no longer sums to 1:");
   const Tensor probs = softmax(x);
-  check_equal(say, "rows of probabilities, before", "sum", sum(probs, {1}).value(), "1",
-              full({3}, 1));
-  check_differs(say, "rows of probabilities, after", "sum",
-                sum(dropout(probs, p, stream), {1}).value(), "1", full({3}, 1), 1e-2);
+  check_equal(say, "rows of probabilities, before", "sum", sum(probs, {1}), "1", full({3}, 1));
+  check_differs(say, "rows of probabilities, after", "sum", sum(dropout(probs, p, stream), {1}),
+                "1", full({3}, 1), 1e-2);
 
   say.pytorch(
-      "`torch.nn.Dropout(p)`; `model.train()` and `model.eval()` switch it, by a flag inside "
-      "every module.");
+      "`torch.nn.Dropout(p)`; `model.train()` and `model.eval()` switch it, by a flag inside every "
+      "module.");
   say.take_along(
-      "With p = 0.1 after each of 24 dense layers, how likely is it that a given path "
-      "through all of them survives? Why does the model learn all the same?");
+      "With p = 0.1 after each of 24 dense layers, how likely is it that a given path through all "
+      "of them survives? Why does the model learn all the same?");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell(
-      {.number = 12,
-       .teaches = {"dropout"},
-       .breaks = {{"unscaled", "drops without enlarging what stays",
-                   "a quarter of the sum is gone: the next layer would see smaller numbers in "
-                   "training than at inference."},
-                  {"new-mask", "goes back with a mask that was drawn anew",
-                   "the cotangent must pass where the number passed, and nowhere else."}}},
-      argc, argv, lesson);
+  return tell({.number = 12,
+               .teaches = {"dropout"},
+               .breaks = {{"unscaled", "drops without enlarging what stays",
+                           "a quarter of the sum is gone: the next layer would see smaller numbers "
+                           "in training than at inference."},
+                          {"new-mask", "goes back with a mask that was drawn anew",
+                           "the cotangent must pass where the number passed, and nowhere else."}},
+               .rows = {"4-15"}},
+              argc, argv, lesson);
 }

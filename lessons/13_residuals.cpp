@@ -60,7 +60,6 @@ double returned(Form form, std::size_t L, std::uint64_t seed) {
   const Array g = random_normal({T, D}, seed + 1);
   return norm(grad(net(form, z0), {z0}, g)[0]) / norm(g);
 }
-// [end]
 
 // [region last layer]
 // The gradient of the last layer's second matrix, when f(z) is as large as z.
@@ -83,7 +82,7 @@ void lesson(Narrator& say) {
       "A gradient must come back through all of them. Why does it arrive?");
 
   say.heading("The equation");
-  say.symbols({{"T", "tokens", T}, {"D", "width", D}, {"M", "hidden width of the MLP", M}});
+  say.symbols({{"T", T}, {"D", D}, {"M", M}});
   say.equation(R"(z'_\ell = \mathrm{MSA}(\mathrm{LN}(z_{\ell-1})) + z_{\ell-1})",
                "z′ = MSA(LN(z)) + z", "2");
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)", "z = MLP(LN(z′)) + z′",
@@ -105,13 +104,13 @@ void lesson(Narrator& say) {
   say.equation(R"(y = f(z) + z \qquad\Rightarrow\qquad \bar z = J_f^\top g + g)",
                "y = f(z) + z    ⇒    dz = Jᵀ g + g");
   say.in_words(
-      "the sum hands its cotangent to both sides whole. So g itself arrives at the input, next "
-      "to whatever comes back through f.");
+      "the sum hands its cotangent to both sides whole. So g itself arrives at the input, next to "
+      "whatever comes back through f.");
   const Mlp& f = two.fs[0];
   const Array g = random_normal({T, D}, say.seed() + 1);
   const Array through = grad(f(z), {z}, g)[0];
   const Array around = say.broken("no-way-around") ? zeros({T, D}) : g;
-  check_equal(say, "dz of f(z) + z", "by hand", (Tensor(through) + Tensor(around)).value(), "tape",
+  check_equal(say, "dz of f(z) + z", "by hand", (Tensor(through) + Tensor(around)), "tape",
               grad(f(z) + z, {z}, g)[0]);
   check_gradients(say, [&] { return two(Form::pre_ln, z); }, {{"z, two pre-LN layers", z}},
                   {.entries = 24});
@@ -143,14 +142,14 @@ void lesson(Narrator& say) {
       const double size = returned(forms[i], L, say.seed());
       rows.back().push_back(fmt::format("{:.1e}", size));
       series[i].name = names[i];
-      series[i].x.push_back(static_cast<double>(L));
+      series[i].x.push_back(double(L));
       series[i].y.push_back(size);
     }
   }
   say.table({"layers", "plain", "residual", "post-LN", "pre-LN"}, rows);
   say.figure(
-      Curves{"What arrives at z_0 for a cotangent of size 1 at z_L, against the number of "
-             "layers (upwards logarithmic).",
+      Curves{"What arrives at z_0 for a cotangent of size 1 at z_L, against the number of layers "
+             "(upwards logarithmic).",
              series, true});
   const double plain = series[0].y.back(), pre = series[3].y.back();
   say.check("32 plain layers return nothing: 1 + size", {"measured", 1 + plain}, {"expected", 1},
@@ -180,21 +179,19 @@ void lesson(Narrator& say) {
             0.3);
   say.text(
       "However deep the net, post-LN's last layers feel the full gradient from the first step: it "
-      "needs a long warm-up of small steps. Pre-LN spreads it over the depth (Xiong et al., "
-      "arXiv 2002.04745). The ViT is pre-LN.");
-  say.sources_disagree(
-      "B 13",
-      "The code behind one of our sources has no final norm at all. It trains, but "
-      "it is not Equation 4, and weights of other ViTs do not fit it.");
+      "needs a long warm-up of small steps. Pre-LN spreads it over the depth (Xiong et al., arXiv "
+      "2002.04745). The ViT is pre-LN.");
+  say.sources_disagree("B 13",
+                       "The code behind one of our sources has no final norm at all. It trains, "
+                       "but it is not Equation 4, and weights of other ViTs do not fit it.");
 
   say.pytorch(
       "`torch.nn.TransformerEncoderLayer(..., norm_first=True)` is pre-LN; the default, False, is "
       "post-LN.");
-  say.question(
-      "The way around has no weights. Then what do the layers of a pre-LN net learn?",
-      "Corrections. Each reads the normalised sum of all that came before, and adds what is "
-      "missing; at the start of training each adds little, and the net behaves as if it were "
-      "shallow.");
+  say.question("The way around has no weights. Then what do the layers of a pre-LN net learn?",
+               "Corrections. Each reads the normalised sum of all that came before, and adds what "
+               "is missing; at the start of training each adds little, and the net behaves as if "
+               "it were shallow.");
 }
 
 }  // namespace
@@ -206,6 +203,7 @@ int main(int argc, char** argv) {
                            "z moves y twice: through f, and directly."},
                           {"flipped-sign", "a sum sends its second cotangent back with a minus",
                            "the way around would push against the layer instead of past it.",
-                           "add:flip_sign:1"}}},
+                           "add:flip_sign:1"}},
+               .rows = {"0-6", "1-10", "1-19", "4-8"}},
               argc, argv, lesson);
 }

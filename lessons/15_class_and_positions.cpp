@@ -20,7 +20,6 @@ constexpr std::size_t chosen = 3;  // of the built-in digits
 Tensor z_0_of(const Tensor& x_class, const Tensor& x_p_E, const Tensor& E) {
   return concat({broadcast_to(x_class, {B, 1, D}), x_p_E}, 1) + E;
 }
-// [end]
 
 // [region by hand]
 struct Gradients {
@@ -31,7 +30,6 @@ Gradients by_hand(const Tensor& g) {
           slice(g, 1, 1, T).value(),                  // the other rows
           sum(g, {0}, true).value()};                 // of all images
 }
-// [end]
 
 // [region sine-cosine]
 // Row p: sin(p w_0), cos(p w_0), sin(p w_1), cos(p w_1), ... with
@@ -40,9 +38,9 @@ Array sine_cosine(std::size_t rows, std::size_t width) {
   Array E = empty({rows, width});
   for (std::size_t p = 0; p < rows; ++p) {
     for (std::size_t d = 0; d < width; ++d) {
-      const auto i = static_cast<double>(d / 2);
-      const double w = std::pow(10000, -2 * i / static_cast<double>(width));
-      const double angle = w * static_cast<double>(p);
+      const auto i = double(d / 2);
+      const double w = std::pow(10000, -2 * i / double(width));
+      const double angle = w * double(p);
       E(p, d) = d % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
   }
@@ -58,9 +56,7 @@ Array cosines(const Tensor& rows) {
 // Each row of (16, 16) as a grid of 4 x 4: what one place looks like to all others.
 Array as_grids(const Array& a) { return reshape(Tensor(a), {16, 4, 4}).value(); }
 
-// The tokens z_0 with its patches, not the class token, in another order.
-const std::vector<std::size_t> shuffled = {0, 12, 5,  9,  3, 16, 1, 8, 14,
-                                           7, 2,  11, 15, 4, 10, 6, 13};
+const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 14, 3, 9, 5, 12};
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -70,10 +66,7 @@ void lesson(Narrator& say) {
       "set: how does it learn that patch 5 lies beside patch 6?");
 
   say.heading("The equation");
-  say.symbols({{"B", "images", B},
-               {"N", "patches", N},
-               {"T", "tokens, N + 1", T},
-               {"D", "width of a token", D}});
+  say.symbols({{"B", B}, {"N", N}, {"T", T, "tokens, N + 1"}, {"D", D}});
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; x_p^2 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; xₚ² E; …; xₚᴺ E] + E_pos", "1");
   say.in_words(
@@ -95,7 +88,7 @@ void lesson(Narrator& say) {
     const double token = t == 0 ? x_class.value()(0, 0, d) : patches.value()(b, t - 1, d);
     loops.data()[i] = token + E_pos.value()(0, t, d);
   }
-  check_equal(say, "z_0", "equation 1", z_0.value(), "loops", loops, 0);
+  check_equal(say, "z_0", "equation 1", z_0, "loops", loops, 0);
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_\mathrm{class} = \sum_b g_{b,0}, \qquad \bar E_{pos} = \sum_b g_b)",
@@ -126,16 +119,12 @@ void lesson(Narrator& say) {
       "comes with this project, set its positions to zero, and show it a digit and the same "
       "patches shuffled:");
   const VisionTransformer model = digits_model();
-  const Tensor cut =
-      unfold(digit_image(chosen), {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
-  std::vector<std::size_t> order;
-  for (std::size_t t = 1; t < T; ++t) order.push_back(shuffled[t] - 1);
-  const Tensor both = concat({cut, index_select(cut, 1, order)}, 0);
-  const Tensor pictures = permute(reshape(both, {2, 4, 4, 7, 7}), {0, 1, 3, 2, 4});
+  const Tensor digit = digit_image(chosen);
+  const Tensor cut = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
+  const Tensor grid = reshape(index_select(cut, 1, shuffled), {4, 4, 7, 7});
+  const Tensor puzzle = reshape(permute(grid, {0, 2, 1, 3}), {1, 1, 28, 28});
   say.figure(tiles("To a ViT without positions these are the same.",
-                   reshape(pictures, {2, 28, 28}).value(), 2));
-  const Tensor digit = reshape(slice(pictures, 0, 0, 1), {1, 1, 28, 28});
-  const Tensor puzzle = reshape(slice(pictures, 0, 1, 2), {1, 1, 28, 28});
+                   reshape(concat({digit, puzzle}, 0), {2, 28, 28}).value(), 2));
   const Array E_learned = model.pos_embed.table.value();
   const auto logits = [&](const Tensor& image, const Array& positions) {
     model.pos_embed.table.tensor().mutable_value() = positions;
@@ -153,8 +142,8 @@ void lesson(Narrator& say) {
 
   say.heading("Three kinds of positions");
   say.text(
-      "One source says positions are sine and cosine \"or learnable\". The first Transformer "
-      "used waves, which need no learning; the ViT learns T D numbers.");
+      "One source says positions are sine and cosine \"or learnable\". The first Transformer used "
+      "waves, which need no learning; the ViT learns T D numbers.");
   say.equation(R"(E_{p,\,2i} = \sin(p\,\omega_i), \quad E_{p,\,2i+1} = \cos(p\,\omega_i),)"
                R"( \quad \omega_i = 10000^{-2i/D})",
                "E[p, 2i] = sin(p ωᵢ),  E[p, 2i+1] = cos(p ωᵢ),  ωᵢ = 10000^(−2i/D)");
@@ -170,13 +159,13 @@ void lesson(Narrator& say) {
   say.check("row 2 times row 5", {"ours", products(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
   say.check("row 9 times row 12", {"ours", products(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
   say.figure(
-      tiles("Sine-cosine: how alike each of the 16 places (a grid each) is to all 16. They "
-            "know the order in which one reads, not what lies below.",
+      tiles("Sine-cosine: how alike each of the 16 places (a grid each) is to all 16. They know "
+            "the order in which one reads, not what lies below.",
             as_grids(cosines(waves)), 4));
   say.figure(
-      tiles("The same for the learned positions of our model: each place is most like itself. "
-            "It has seen few digits; those of ViT-Base show rows and columns, of which nobody "
-            "told it (the paper's Figure 7; lesson 29).",
+      tiles("The same for the learned positions of our model: each place is most like itself. It "
+            "has seen few digits; those of ViT-Base show rows and columns, of which nobody told it "
+            "(the paper's Figure 7; lesson 29).",
             as_grids(cosines(reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64}))), 4));
   say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
             {{"none", "0.614"},
@@ -184,15 +173,14 @@ void lesson(Narrator& say) {
              {"learned, one for each row and each column", "0.640"},
              {"relative", "0.640"}});
   say.text(
-      "To have any matters; which, hardly. So the paper keeps the simplest. (Quoted, not "
-      "measured here; lesson 28 does it in miniature.)");
+      "To have any matters; which, hardly. So the paper keeps the simplest. (Quoted, not measured "
+      "here; lesson 28 does it in miniature.)");
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "B 6",
-      "One source starts all positions at 1. Then all places are the same place, and a ViT begins "
-      "as a bag of patches, until training has told them apart. The original draws from "
-      "N(0, 0.02²).");
+  say.sources_disagree("B 6",
+                       "One source starts all positions at 1. Then all places are the same place, "
+                       "and a ViT begins as a bag of patches, until training has told them apart. "
+                       "The original draws from N(0, 0.02²).");
   const Array ones = full(E_learned.shape(), 1);
   const VisionTransformer fresh(model.config, Rng(say.seed()));
   const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
@@ -200,11 +188,10 @@ void lesson(Narrator& say) {
               logits(digit, ones), 1e-10);
   check_differs(say, "logits, positions N(0, .02²)", "shuffled", logits(puzzle, start), "digit",
                 logits(digit, start), 1e-4);
-  say.sources_disagree(
-      "B 26",
-      "Two sources draw positions and class token from N(0, 1); another from a \"truncated\" "
-      "normal "
-      "of 0.02, which PyTorch cuts at ±2, a hundred standard deviations out: a plain normal.");
+  say.sources_disagree("B 26",
+                       "Two sources draw positions and class token from N(0, 1); another from a "
+                       "\"truncated\" normal of 0.02, which PyTorch cuts at ±2, a hundred standard "
+                       "deviations out: a plain normal.");
   const auto size = [](const Tensor& t) { return std::sqrt(mean(square(t)).item()); };
   const double small = size(fresh.pos_embed.table);
   say.table({"a new model, on average", "size of a number"},
@@ -219,8 +206,8 @@ void lesson(Narrator& say) {
       "One source counts tokens z¹ … zᴺ⁺¹, the others z⁰ … zᴺ. The class token is the first: index "
       "0 in code and in Equation 4. Who reads index 1 reads the patch at the top left.");
   const Tensor read = select(z_0, 1, say.broken("index-one") ? 1 : 0);
-  check_equal(say, "x_class + E_pos[0]", "what is read", slice(read, 0, 0, 1).value(), "expected",
-              (reshape(x_class, {1, D}) + select(E_pos, 1, 0)).value(), 0);
+  check_equal(say, "x_class + E_pos[0]", "what is read", slice(read, 0, 0, 1), "expected",
+              (reshape(x_class, {1, D}) + select(E_pos, 1, 0)), 0);
 
   say.pytorch(
       "`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), dim=1) + "
@@ -241,6 +228,7 @@ int main(int argc, char** argv) {
                   {"ones", "starts with all positions equal",
                    "what is added to every patch alike tells none of them where it is."},
                   {"index-one", "reads token 1 in place of the class token",
-                   "the class token was put in front: it is token 0."}}},
+                   "the class token was put in front: it is token 0."}},
+       .rows = {"0-5", "1-4", "1-7", "1-13", "1-14", "1-26", "1-27", "2-10", "3-4", "4-7"}},
       argc, argv, lesson);
 }

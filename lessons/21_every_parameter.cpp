@@ -29,7 +29,6 @@ std::vector<Array> gradients(const VisionTransformer& vit, const Tensor& x) {
   for (const auto& p : named_parameters(vit)) theta.push_back(p.tensor);
   return grad(loss_of(vit, x), theta);
 }
-// [end]
 
 // [region walk]
 // The ops on the tape of y: what any backward pass must go through.
@@ -78,16 +77,16 @@ void lesson(Narrator& say) {
 
   say.heading("The equation");
   const ViTConfig c = tiny_vit();
-  say.symbols({{"B", "images", B},
-               {"C", "channels", c.C},
-               {"H", "height and width of the image", c.H},
-               {"P", "side of a patch", c.P},
-               {"N", "patches", c.N()},
-               {"D", "width of a token", c.D},
-               {"L", "blocks", c.L},
-               {"h", "heads", c.h},
-               {"M", "hidden width of the MLP", c.M},
-               {"K", "classes", c.K}});
+  say.symbols({{"B", B},
+               {"C", c.C},
+               {"H", c.H, "height and width of the image"},
+               {"P", c.P},
+               {"N", c.N()},
+               {"D", c.D},
+               {"L", c.L},
+               {"h", c.h},
+               {"M", c.M},
+               {"K", c.K}});
   say.equation(R"(\frac{\partial y_k}{\partial \theta_i} \approx)"
                R"( \frac{y_k(\theta + h e_i) - y_k(\theta - h e_i)}{2h})"
                R"( \quad \text{for every logit } y_k \text{ and every } \theta_i)",
@@ -114,8 +113,8 @@ void lesson(Narrator& say) {
   std::vector<Leaf> leaves = leaves_of(parameters);
   std::size_t total = 0;
   for (const Leaf& leaf : leaves) total += leaf.tensor.size();
-  say.check("parameters in the list", {"counted", static_cast<double>(total)},
-            {"formula", static_cast<double>(c.parameters())}, 0);
+  say.check("parameters in the list", {"counted", double(total)},
+            {"formula", double(c.parameters())}, 0);
   leaves.push_back({"the images", images});
   check_gradients(
       say, [&] { return vit(images); }, leaves);
@@ -124,12 +123,10 @@ void lesson(Narrator& say) {
 
   say.heading("What is worth knowing about them by hand");
   say.text(
-      "Two things can be said without any computation.\n"
-      "- Class token and positions are shared by all images: their gradient is the sum of what "
-      "each "
-      "image alone would give.\n"
-      "- The key's bias does nothing. It adds q·b to all scores of a query alike, and softmax does "
-      "not see what is added to all.");
+      "Two things can be said without any computation.\n- Class token and positions are shared by "
+      "all images: their gradient is the sum of what each image alone would give.\n- The key's "
+      "bias does nothing. It adds q·b to all scores of a query alike, and softmax does not see "
+      "what is added to all.");
   say.equation(R"(\mathrm{softmax}_j\big(q \cdot (k_j + b)\big) =)"
                R"( \mathrm{softmax}_j\big(q \cdot k_j + q \cdot b\big) =)"
                R"( \mathrm{softmax}_j(q \cdot k_j))",
@@ -150,17 +147,16 @@ void lesson(Narrator& say) {
     add_in_place(each, mul(grad(one, {vit.cls_token})[0], 1.0 / B).value());
   }
   check_equal(say, "gradient of the class token", "each image alone, added", each, "tape",
-              gradient_of("cls_token").value(), 1e-11);
+              gradient_of("cls_token"), 1e-11);
   const Tensor of_bias = gradient_of("blocks.0.attn.qkv.bias");
   const std::vector<Tensor> qkv = split(of_bias, {c.D, c.D, c.D}, 0);
   const Tensor third = qkv[say.broken("query-bias") ? 0 : 1];
-  check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1).value(), "1",
-              full({c.D}, 1));
+  check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1), "1", full({c.D}, 1));
   Array& bias = vit.blocks[0].attn.qkv.bias.tensor().mutable_value();
   const Array before = bias, logits = vit(images).value();
   for (std::size_t i = c.D; i < 2 * c.D; ++i) bias(i) += 3;
-  check_equal(say, "logits, 3 added to the key's bias", "after", vit(images).value(), "before",
-              logits, 1e-11);
+  check_equal(say, "logits, 3 added to the key's bias", "after", vit(images), "before", logits,
+              1e-11);
   bias = before;
   say.text(
       "So a relative error of that gradient would be noise divided by noise. Ours judges an entry "
@@ -207,17 +203,15 @@ void lesson(Narrator& say) {
                {"freshly initialised", fmt::format("{}", noticed)}});
     say.check("1 + wrong gradients, fresh", {"noticed", 1 + noticed}, {"expected", 1}, 0);
   }
-  say.sources_disagree(
-      "B 5",
-      "A class token for each place in the batch would pass every check above: its gradient is "
-      "right, for what it is. Gradients prove that code computes the derivative of its function, "
-      "not that it is the right function. For that there are equations, shapes, and the numbers of "
-      "others: lesson 31.");
+  say.sources_disagree("B 5",
+                       "A class token for each place in the batch would pass every check above: "
+                       "its gradient is right, for what it is. Gradients prove that code computes "
+                       "the derivative of its function, not that it is the right function. For "
+                       "that there are equations, shapes, and the numbers of others: lesson 31.");
 
   say.pytorch(
       "`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and a "
-      "relative "
-      "tolerance, and wants inputs of order one for the same reason.");
+      "relative tolerance, and wants inputs of order one for the same reason.");
   say.take_along(
       "With B = 1000 images, which part of the work here grows, and which does not? And is there "
       "any mistake that only a batch of more than one image shows?");

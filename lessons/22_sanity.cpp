@@ -32,7 +32,6 @@ Array first_gradient(const std::vector<std::size_t>& labels) {
   for (const std::size_t k : labels) g(k) -= real(1.0 / B);
   return g;
 }
-// [end]
 
 // [region leak]
 using Encoder = std::function<Tensor(const VisionTransformer&, Tensor)>;
@@ -75,7 +74,7 @@ void lesson(Narrator& say) {
       "A wrong model often trains. It learns a little, more slowly than it should, and the loss "
       "curve looks like any other. So before the first long run, five questions whose answers we "
       "know beforehand. Together they take seconds.");
-  say.symbols({{"B", "images in the batch", B}, {"D", "width", D}, {"K", "classes", K}});
+  say.symbols({{"B", B}, {"D", D}, {"K", K}});
   const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
   const Batch batch = all_of(twenty);
@@ -120,18 +119,12 @@ void lesson(Narrator& say) {
       "not, do not look for more data: something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
   const std::vector<double> losses = fit(learner(model), twenty, how);
-  Curves::Series curve{"loss", {}, losses};
   Dataset blank = twenty;
   std::fill(blank.pixels.begin(), blank.pixels.end(), std::uint8_t{0});
   const VisionTransformer blind(config(), Rng(say.seed()).fork("weights"));
-  Curves::Series control{"blank images", {}, fit(learner(blind), blank, how)};
-  for (std::size_t i = 0; i < losses.size(); ++i) {
-    curve.x.push_back(double(i + 1));
-    curve.y[i] = rounded(losses[i], 2);
-  }
-  control.x = curve.x;
+  const std::vector<double> control = fit(learner(blind), blank, how);
   say.figure(Curves{"The loss of 200 steps on the same twenty images, and on blank ones.",
-                    {curve, control},
+                    {curve_of("loss", losses), curve_of("blank images", control)},
                     false});
   say.check("learned, of 20", {"counted", B * accuracy(learner(model), twenty)}, {"all", B}, 0);
   say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);
@@ -141,7 +134,7 @@ void lesson(Narrator& say) {
       "The second curve is the control: the same labels, every pixel black. Nothing can be told "
       "apart now, so nobody can be below ln K when every class comes equally often. A model that "
       "is below has seen the labels in some other way.");
-  say.check("the last loss on blank images", {"measured", rounded(control.y.back(), 4)},
+  say.check("the last loss on blank images", {"measured", rounded(control.back(), 4)},
             {"ln 10", std::log(10.0)}, 1e-2);
   Dataset random = twenty;
   const auto shuffled = Rng(say.seed()).fork("labels").permutation(B);
@@ -170,10 +163,10 @@ void lesson(Narrator& say) {
   say.check("1 + the share of the others",
             {"measured", 1 + seen(of_image_0(crossed ? across_batch : each_image), x).share()},
             {"none", 1}, 0);
-  say.sources_disagree("B 22",
-                       "`nn.MultiheadAttention` expects (T, B, D) unless it is told "
-                       "`batch_first=True`, and one source does not say so. Given (B, T, D) it "
-                       "attends across the batch, and every shape fits.");
+  say.sources_disagree(
+      "B 22",
+      "`nn.MultiheadAttention` expects (T, B, D) unless it is told `batch_first=True`, and one "
+      "source does not say so. Given (B, T, D) it attends across the batch, and every shape fits.");
   say.differs("1 + the share of the others, batch and tokens exchanged",
               {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
               0.1);
@@ -186,8 +179,8 @@ void lesson(Narrator& say) {
             {"nothing", 1}, 0);
 
   say.pytorch(
-      "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" "
-      "and the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
+      "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" and "
+      "the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
   say.take_along(
       "Which of the five would have noticed that the position embeddings were never added? Which "
       "that the class token was? What would you ask to find out?");

@@ -30,7 +30,7 @@ double momentum(double w, double g, Memory& s, double lr, double decay) {
   s.m = mu * s.m + (g + decay * w);
   return w - lr * s.m;
 }
-// [end]
+
 // [region adam]
 double adam_step(double g, Memory& s) {
   ++s.t;
@@ -48,7 +48,6 @@ double adam(double w, double g, Memory& s, double lr, double decay) {
 double adamw(double w, double g, Memory& s, double lr, double decay) {
   return w - lr * decay * w - lr * adam_step(g, s);
 }
-// [end]
 
 // [region mistakes]
 // m and v as they are: both start at 0, so both are too small at first.
@@ -102,7 +101,7 @@ void lesson(Narrator& say) {
   say.text(
       "The tape says which way is down. How far do we go? Four answers, each one line longer than "
       "the one before it. The paper pre-trains with Adam and fine-tunes with SGD.");
-  say.symbols({{"D", "numbers that are learned here", D}});
+  say.symbols({{"D", D, "numbers that are learned here"}});
 
   say.heading("SGD, and momentum");
   say.equation(R"(\theta \leftarrow \theta - \eta\, g)", "θ ← θ − η g");
@@ -165,7 +164,9 @@ void lesson(Narrator& say) {
   say.code("mistakes");
 
   say.heading("What PyTorch computes");
-  say.text("θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1:");
+  say.text(
+      "θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
+      "(`tests/golden/lesson_numbers.py`):");
   const auto three = [](const Rule& rule) {
     Memory memory;
     double x = 1;
@@ -202,9 +203,9 @@ void lesson(Narrator& say) {
       "B 25",
       "\"Adam with a weight decay of 0.1\", says one source, and so does the paper's Table 3. "
       "Written into `torch.optim.Adam(weight_decay=0.1)`, the decay becomes a part of the "
-      "gradient, and Adam divides it away with the rest: a weight with large slopes hardly "
-      "decays. What runs in practice is AdamW. A user of timm who took Adam reached 6.3 % on "
-      "ImageNet (timm, issue 252).");
+      "gradient, and Adam divides it away with the rest: a weight with large slopes hardly decays. "
+      "What runs in practice is AdamW. A user of timm who took Adam reached 6.3 % on ImageNet "
+      "(timm, issue 252).");
   Memory with, without, apart;
   say.check("Adam's first step from θ = 1, slope 1: θ", {"decay 0.1", adam(1, 1, with, 0.1, 0.1)},
             {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
@@ -219,22 +220,22 @@ void lesson(Narrator& say) {
       "lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)`. One call of `optimizer.step()` after "
       "every `backward()`, and `zero_grad()` before it.");
   say.question(
-      "Adam keeps two numbers for each that it learns. How many bytes does training "
-      "ViT-B/16 (86.6 million numbers, float32) take before the first image?",
-      "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB. SGD with momentum "
-      "takes three of the four.");
+      "Adam keeps two numbers for each that it learns. How many bytes does training ViT-B/16 (86.6 "
+      "million numbers, float32) take before the first image?",
+      "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB. SGD with momentum takes "
+      "three of the four.");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell({.number = 23,
-               .teaches = {},
-               .breaks = {{"uncorrected", "AdamW without the division by 1 − βᵗ",
-                           "m and v start at zero and are too small at first, v more than m: the "
-                           "first steps are three times too long."},
-                          {"coupled", "adds the decay to the gradient, as Adam with L2 does",
-                           "then the decay is divided by √v̂ as well, and is another for every "
-                           "weight."}}},
-              argc, argv, lesson);
+  return tell(
+      {.number = 23,
+       .teaches = {},
+       .breaks = {{"uncorrected", "AdamW without the division by 1 − βᵗ",
+                   "m and v start at zero and are too small at first, v more than m: the first "
+                   "steps are three times too long."},
+                  {"coupled", "adds the decay to the gradient, as Adam with L2 does",
+                   "then the decay is divided by √v̂ as well, and is another for every weight."}}},
+      argc, argv, lesson);
 }

@@ -29,7 +29,6 @@ double linear_rate(std::size_t t) {
 double cosine_rate(std::size_t t) {
   return warmed(t, [](double p) { return (1 + std::cos(std::numbers::pi * p)) / 2; });
 }
-// [end]
 
 // [region clip]
 // All gradients are one long vector; if it is longer than c, shorten it to c.
@@ -46,13 +45,12 @@ void clip(const std::vector<NamedParameter>& all, double c) {
     p.tensor.set_grad((Tensor(*p.tensor.grad()) * real(factor)).value());
   }
 }
-// [end]
+
 // [region clip each]
 // Every parameter by its own length: the direction of the step changes.
 void clip_each(const std::vector<NamedParameter>& all, double c) {
   for (const NamedParameter& p : all) clip({p}, c);
 }
-// [end]
 
 // [region smoothing]
 // (1 - e) for the label, and e shared by all K classes, the label included.
@@ -61,7 +59,6 @@ Array smooth(std::size_t label, double e) {
   y(0, label) += real(1 - e);
   return y;
 }
-// [end]
 
 // [region stopping]
 // The epoch whose weights are kept: the best so far, once `patience` epochs
@@ -88,16 +85,14 @@ void lesson(Narrator& say) {
       "Two people train the same model on the same images, and one of them gets nowhere. What is "
       "different is the recipe: how the rate rises and falls, and what holds the steps and the "
       "model back. These are small pieces. Each is one equation.");
-  say.symbols(
-      {{"S", "steps of the whole run", S}, {"U", "steps of the warm-up", U}, {"K", "classes", K}});
+  say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
   say.equation(
       R"(\eta_t = \eta \cdot \begin{cases} (t+1)/U & t < U \\ 1 - p & \text{linear} \\ )"
       R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
-      "ηₜ = η (t + 1)/U            while t < U\n"
-      "ηₜ = η (1 − p)              linear,  p = (t − U)/(S − U)\n"
-      "ηₜ = η (1 + cos πp)/2       cosine");
+      "ηₜ = η (t + 1)/U            while t < U\nηₜ = η (1 − p)              linear,  p = (t − "
+      "U)/(S − U)\nηₜ = η (1 + cos πp)/2       cosine");
   say.in_words(
       "begin carefully, because Adam's mean of squares knows little after three steps; then come "
       "down, because at a large rate one circles around the minimum and never lands. Linear comes "
@@ -166,7 +161,7 @@ void lesson(Narrator& say) {
   shape(say, "y", "(1, K)", Tensor(target));
   say.check("L", {"against y", double(cross_entropy(x, target).item())},
             {"label_smoothing", double(cross_entropy(x, label, e).item())}, 1e-5);
-  check_equal(say, "dL/dx", "p − y", (softmax(x) - Tensor(target)).value(), "tape",
+  check_equal(say, "dL/dx", "p − y", (softmax(x) - Tensor(target)), "tape",
               grad(cross_entropy(x, label, e), {x})[0], 1e-5);
   say.text(
       "Now the best logits are finite. The loss is least where p = y, and there it is not 0 but "
@@ -202,8 +197,8 @@ void lesson(Narrator& say) {
        {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
        {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}});
   say.text(
-      "Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at "
-      "384 px, on a fresh head of zeros (section 3.2 and Table 4).");
+      "Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 px, "
+      "on a fresh head of zeros (section 3.2 and Table 4).");
   say.table({"fine-tuned on", "steps", "rates that are tried"},
             {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
              {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
@@ -234,6 +229,7 @@ int main(int argc, char** argv) {
                           {"clip-each", "clips every parameter by its own norm",
                            "the step would point in another direction than the gradient."},
                           {"unshared", "gives every wrong class e in place of e/K",
-                           "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}}},
+                           "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
+               .rows = {"4-17", "4-18"}},
               argc, argv, lesson);
 }

@@ -4,12 +4,12 @@
 #include "core/ops.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/digits.hpp"
+#include "lessons/exhibits.hpp"
 #include "lessons/tensors.hpp"
 #include "lessons/training.hpp"
 #include "nn/init.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
-#include "train/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ Tensor bilinear(std::size_t to, std::size_t from) {
   }
   return R;
 }
-// [end]
+
 // [region corners]
 // The first and last places stay where they are: JAX's convention.
 Tensor bilinear_corners(std::size_t to, std::size_t from) {
@@ -49,7 +49,6 @@ Tensor bilinear_corners(std::size_t to, std::size_t from) {
   }
   return R;
 }
-// [end]
 
 // [region resize]
 // E_pos (1, 1 + g g, D) to (1, 1 + G G, D): the grid by rows, then by columns;
@@ -61,7 +60,7 @@ Tensor resized(const Tensor& E_pos, const Tensor& R) {
   const Tensor both = reshape(matmul(R, rows), {1, to * to, width});
   return concat({slice(E_pos, 1, 0, 1), both}, 1);
 }
-// [end]
+
 // [region sequence]
 // All 17 vectors stretched to 65 as if they were a line.
 Tensor as_a_sequence(const Tensor& E_pos) {
@@ -69,23 +68,6 @@ Tensor as_a_sequence(const Tensor& E_pos) {
   return reshape(matmul(R, select(E_pos, 0, 0)), {1, G * G + 1, D});
 }
 // [end]
-
-// The same digits at 56 x 56.
-Dataset enlarged(const Dataset& data) {
-  Dataset large = data;
-  large.height = large.width = 56;
-  large.pixels.resize(4 * data.pixels.size());
-  const Tensor R = bilinear(56, 28);
-  for (std::size_t n = 0; n < data.size(); ++n) {
-    Array x = empty({28, 28});
-    std::copy(data.image(n).begin(), data.image(n).end(), x.begin());
-    const Tensor y = matmul(matmul(R, Tensor(x)), transpose(R));
-    for (std::size_t i = 0; i < 56 * 56; ++i) {
-      large.pixels[n * 56 * 56 + i] = static_cast<std::uint8_t>(std::lround(y.value().data()[i]));
-    }
-  }
-  return large;
-}
 
 // [region larger]
 // The trained model for images of 56 x 56: all parameters as they were, but
@@ -104,7 +86,7 @@ VisionTransformer larger(const VisionTransformer& trained, const Array& position
   init::constant(model.head.bias, 0);
   return model;
 }
-// [end]
+
 // [region fine-tune]
 // Table 4 of the paper: SGD with momentum, cosine, clip 1, no weight decay.
 std::vector<double> fine_tune(const Learner& net, const Dataset& data, const Rng& rng) {
@@ -129,13 +111,13 @@ void lesson(Narrator& say) {
       "The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large as they "
       "are, so there are more of them. Every weight of the model can go on with more tokens, but "
       "one: it has learned N + 1 positions, and now needs more.");
-  say.symbols({{"D", "width", D},
-               {"P", "side of a patch", P},
-               {"g", "patches a side, before", g},
-               {"G", "patches a side, after", G},
-               {"N", "patches before", N}});
-  const TrainedModel kept = load_weights(in_project("models/digits.safetensors"));
-  const Tensor E_pos = kept.model.pos_embed.table;
+  say.symbols({{"D", D},
+               {"P", P},
+               {"g", g, "patches a side, before"},
+               {"G", G, "patches a side, after"},
+               {"N", N, "patches before"}});
+  const VisionTransformer kept = digits_model();
+  const Tensor E_pos = kept.pos_embed.table;
   shape(say, "E_pos", "(1, N + 1, D)", E_pos);
 
   say.heading("The equation");
@@ -149,16 +131,16 @@ void lesson(Narrator& say) {
   const Tensor R = bilinear(G, g), two = bilinear(4, 2);
   shape(say, "R", "(G, g)", R);
   say.text("From 2 places to 4:\n\n{}", entries_text(two.value(), 2));
-  check_equal(say, "R from 2 to 4", "here", two.value(), "PyTorch's",
+  check_equal(say, "R from 2 to 4", "here", two, "PyTorch's",
               array({4, 2}, {1, 0, .75, .25, .25, .75, 0, 1}), 1e-6);
-  check_equal(say, "rows of R", "sum", sum(R, {1}).value(), "1", full({G}, 1), 1e-6);
+  check_equal(say, "rows of R", "sum", sum(R, {1}), "1", full({G}, 1), 1e-6);
   say.code("resize");
   const Tensor E_new = say.broken("as-a-sequence") ? as_a_sequence(E_pos) : resized(E_pos, R);
   shape(say, "E'_pos", "(1, G G + 1, D)", E_new);
-  check_equal(say, "the same size again", "resized", resized(E_pos, bilinear(g, g)).value(),
-              "E_pos", E_pos.value(), 1e-6);
-  check_equal(say, "the class token's", "resized", select(E_new, 1, 0).value(), "before",
-              select(E_pos, 1, 0).value(), 1e-6);
+  check_equal(say, "the same size again", "resized", resized(E_pos, bilinear(g, g)), "E_pos", E_pos,
+              1e-6);
+  check_equal(say, "the class token's", "resized", select(E_new, 1, 0), "before",
+              select(E_pos, 1, 0), 1e-6);
   const auto corner = [](const Tensor& e) { return select(e, 1, 1).value(); };
   check_equal(say, "the place in the corner", "resized", corner(E_new), "before", corner(E_pos),
               1e-6);
@@ -172,19 +154,19 @@ void lesson(Narrator& say) {
   say.heading("Does it help?");
   say.text(
       "The digits at 56 x 56, the strokes twice as wide, 64 patches in place of 16. Two models get "
-      "all weights of the trained one but the head. One takes the resized positions, one draws "
-      "new ones. A third starts from nothing. Each makes {} steps of {} images.",
+      "all weights of the trained one but the head. One takes the resized positions, one draws new "
+      "ones. A third starts from nothing. Each makes {} steps of {} images.",
       S, B);
   say.code("larger");
   say.code("fine-tune");
-  const Dataset train = enlarged(digits(S * B, 1, "train")),
-                test = enlarged(digits(400, 1, "test"));
+  const Tensor R_56 = bilinear(56, 28);
+  const Dataset train = enlarged(digits(S * B, 1, "train"), R_56),
+                test = enlarged(digits(400, 1, "test"), R_56);
   const Tensor drawn(zeros({1, G * G + 1, D}));
   init::normal(drawn, Rng(say.seed()).fork("positions"), 0.02);
-  ViTConfig c = kept.model.config;
+  ViTConfig c = kept.config;
   c.H = c.W = 56;
-  const VisionTransformer one = larger(kept.model, E_new.value()),
-                          other = larger(kept.model, drawn.value()),
+  const VisionTransformer one = larger(kept, E_new.value()), other = larger(kept, drawn.value()),
                           nothing(c, Rng(say.seed()).fork("weights"));
   struct Row {
     const char* name;
@@ -196,30 +178,24 @@ void lesson(Narrator& say) {
   for (const Row& row :
        {Row{"resized positions", learner(one)}, Row{"new positions", learner(other)},
         Row{"from nothing", learner(nothing)}}) {
-    Curves::Series curve{row.name, {}, {}};
-    for (const double loss : fine_tune(row.net, train, Rng(say.seed()).fork("order"))) {
-      curve.x.push_back(double(curve.x.size() + 1));
-      curve.y.push_back(rounded(loss, 2));
-    }
-    series.push_back(curve);
+    const Rng order = Rng(say.seed()).fork("order");
+    series.push_back(curve_of(row.name, fine_tune(row.net, train, order)));
     reached.push_back(accuracy(row.net, test));
     rows.push_back({row.name, fmt::format("{:.0f} %", 5 * std::round(20 * reached.back()))});
   }
   say.figure(Curves{"The loss of each step.", series, false});
   say.table({"", "read of 400 unseen digits (to the next 5 %)"}, rows);
-  say.check("trained weights help, and resized positions help most: 0 or 1",
-            {"measured", double(reached[0] > reached[1] && reached[1] > reached[2])}, {"yes", 1},
-            0);
+  say.holds("trained weights help, and resized positions help most",
+            reached[0] > reached[1] && reached[1] > reached[2]);
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "",
-      "The 17 vectors as a line that is stretched to 65. The shape is right. But the end of one "
-      "row of the grid is mixed with the beginning of the next, and the class token with the "
-      "first patch.");
+  say.sources_disagree("",
+                       "The 17 vectors as a line that is stretched to 65. The shape is right. But "
+                       "the end of one row of the grid is mixed with the beginning of the next, "
+                       "and the class token with the first patch.");
   say.code("sequence");
-  check_differs(say, "E'_pos", "as a line", as_a_sequence(E_pos).value(), "as a grid",
-                resized(E_pos, R).value(), 0.05);
+  check_differs(say, "E'_pos", "as a line", as_a_sequence(E_pos), "as a grid", resized(E_pos, R),
+                0.05);
   say.sources_disagree(
       "",
       "\"Bilinear\" is not one thing. The places may be fields with a centre, as here, or points "
@@ -227,15 +203,14 @@ void lesson(Narrator& say) {
       "cubically; timm and Hugging Face take fields, cubically. Four programs, four answers for "
       "the same weights. After fine-tuning none of it matters; before, it does.");
   say.code("corners");
-  check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2).value(), "thirds",
+  check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",
               array({4, 2}, {1, 0, 2. / 3, 1. / 3, 1. / 3, 2. / 3, 0, 1}), 1e-6);
-  check_differs(say, "E'_pos", "corners", resized(E_pos, bilinear_corners(G, g)).value(), "fields",
-                resized(E_pos, R).value(), 0.01);
+  check_differs(say, "E'_pos", "corners", resized(E_pos, bilinear_corners(G, g)), "fields",
+                resized(E_pos, R), 0.01);
 
   say.pytorch(
       "`F.interpolate(grid, size=(8, 8), mode=\"bilinear\", align_corners=False)` for a grid (1, "
-      "D, "
-      "4, 4); timm does it when `img_size` differs, torchvision in `interpolate_embeddings`.");
+      "D, 4, 4); timm does it when `img_size` differs, torchvision in `interpolate_embeddings`.");
   say.take_along(
       "A mean of two vectors is shorter than they are, unless they point the same way. What does "
       "bilinear resizing do to the length of position vectors? (DeiT went over to bicubic.)");
@@ -248,6 +223,7 @@ int main(int argc, char** argv) {
                .teaches = {},
                .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
                            "the class token has no place between the patches, and rows of the grid "
-                           "do not follow one another."}}},
+                           "do not follow one another."}},
+               .rows = {"4-13"}},
               argc, argv, lesson);
 }

@@ -1,6 +1,7 @@
 // Lesson 31. Weights from elsewhere give the same answer.
 
 #include "core/ops.hpp"
+#include "lessons/source.hpp"
 #include "lessons/tensors.hpp"
 #include "lessons/training.hpp"
 #include "nn/safetensors_file.hpp"
@@ -79,7 +80,7 @@ Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v) { return concat(
 Tensor in_another_order(const Tensor& q, const Tensor& k, const Tensor& v) {
   return concat({k, q, v}, 0);
 }
-// [end]
+
 // [region kernels]
 // JAX's patch kernel is (P, P, C, D): ours has D first and C before the rows.
 Tensor from_jax(const Tensor& kernel) { return permute(kernel, {3, 2, 0, 1}); }
@@ -92,22 +93,16 @@ Tensor reshaped(const Tensor& kernel) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "Is this a ViT, or something that resembles one? There is a test that leaves no excuse: "
-      "take the numbers of a model that others wrote, put them into ours, show both the same "
-      "images, and compare the logits.");
-  say.symbols({{"B", "images", B},
-               {"C", "channels", C},
-               {"P", "side of a patch", P},
-               {"D", "width", D},
-               {"h", "heads", h},
-               {"L", "blocks", L},
-               {"M", "hidden width", M},
-               {"K", "classes", K}});
+      "Is this a ViT, or something that resembles one? There is a test that leaves no excuse: take "
+      "the numbers of a model that others wrote, put them into ours, show both the same images, "
+      "and compare the logits.");
+  say.symbols({{"B", B}, {"C", C}, {"P", P}, {"D", D}, {"h", h}, {"L", L}, {"M", M}, {"K", K}});
   say.text(
       "The others are torchvision 0.14.1 here, in float64, as tiny as their class allows: what is "
-      "right for 2 blocks of width 8 is right for 12 of width 768. `tests/golden/"
-      "other_weights.py` drew the weights and wrote the file.");
-  const TensorFile content = read_safetensors(in_project("tests/golden/other_weights.safetensors"));
+      "right for 2 blocks of width 8 is right for 12 of width 768. `tests/golden/other_weights.py` "
+      "drew the weights and wrote the file.");
+  const TensorFile content =
+      read_safetensors(project_path("tests/golden/other_weights.safetensors"));
   const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
   shape(say, "images", "(B, C, 8, 8)", images);
   shape(say, "logits", "(B, K)", logits);
@@ -139,8 +134,7 @@ void lesson(Narrator& say) {
       "ours(x; their θ) = theirs(x; their θ)");
   say.in_words(
       "same numbers in, same images in, same logits out; to rounding, and no further off.");
-  check_equal(say, "logits of three images", "here", model(images).value(), "torchvision", logits,
-              1e-12);
+  check_equal(say, "logits of three images", "here", model(images), "torchvision", logits, 1e-12);
   say.table({"image", "here", "torchvision"},
             {{"0", entries_text(select(model(images), 0, 0).value(), 6),
               entries_text(select(Tensor(logits), 0, 0).value(), 6)},
@@ -158,14 +152,13 @@ void lesson(Narrator& say) {
   shape(say, "q", "(D, D)", parts[0]);
   const Tensor again = say.broken("another-order") ? in_another_order(parts[0], parts[1], parts[2])
                                                    : fused(parts[0], parts[1], parts[2]);
-  check_equal(say, "q, k and v joined", "joined", again.value(), "torchvision's", qkv.value(), 0);
+  check_equal(say, "q, k and v joined", "joined", again, "torchvision's", qkv, 0);
   say.code("kernels");
   const Tensor weight = model.patch_embed.weight;
   const Tensor jax = permute(weight, {2, 3, 1, 0});
   shape(say, "JAX's kernel", "(P, P, C, D)", jax);
   const Tensor back = say.broken("patch-order") ? reshaped(jax) : from_jax(jax);
-  check_equal(say, "patch weights from JAX's", "permuted", back.value(), "torchvision's",
-              weight.value(), 0);
+  check_equal(say, "patch weights from JAX's", "permuted", back, "torchvision's", weight, 0);
 
   say.heading("What goes wrong");
   say.text("All of these load without a word, because every shape fits. Only the answer tells.");
@@ -177,8 +170,8 @@ void lesson(Narrator& say) {
   };
   say.sources_disagree("B 10",
                        "ε = 1e-5, PyTorch's default, where the weights were trained with 1e-6. It "
-                       "is small, and it is not rounding: kornia had to change it before "
-                       "published weights gave published results (pull request 2786).");
+                       "is small, and it is not rounding: kornia had to change it before published "
+                       "weights gave published results (pull request 2786).");
   check_differs(say, "logits with ε = 1e-5", "1e-5", answer(1e-5, [](const auto&) {}), "1e-6",
                 logits, 1e-7);
   say.sources_disagree("B 16",
@@ -190,10 +183,9 @@ void lesson(Narrator& say) {
                          m.patch_embed.weight.tensor().mutable_value() = reshaped(jax).value();
                        }),
                 "permuted", logits, 1e-2);
-  say.sources_disagree(
-      "",
-      "q, k and v in another order. torchvision and timm: q first, then k, then v, "
-      "and inside each of them one head after the other.");
+  say.sources_disagree("",
+                       "q, k and v in another order. torchvision and timm: q first, then k, then "
+                       "v, and inside each of them one head after the other.");
   check_differs(say, "logits with k and q exchanged", "k, q, v",
                 answer(1e-6,
                        [&](const VisionTransformer& m) {
@@ -207,10 +199,10 @@ void lesson(Narrator& say) {
       "an order or an ε. The downloaded weights of `vit_b_16` take the same path as these; we do "
       "not download them (row 1-22 of the requirements).");
   say.question(
-      "In this lesson k and q were exchanged in one block, and the logits changed. When "
-      "would they not?",
-      "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along rows. "
-      "Equal scores both ways, as for a single token, would hide it.");
+      "In this lesson k and q were exchanged in one block, and the logits changed. When would they "
+      "not?",
+      "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along rows. Equal "
+      "scores both ways, as for a single token, would hide it.");
 }
 
 }  // namespace
@@ -224,6 +216,7 @@ int main(int argc, char** argv) {
                   {"another-order", "joins k, q, v in place of q, k, v",
                    "every shape fits, and who asks is taken for who answers."},
                   {"patch-order", "reshapes JAX's kernel in place of permuting it",
-                   "(P, P, C) and (C, P, P) hold as many numbers, in another order."}}},
+                   "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
+       .rows = {"1-22"}},
       argc, argv, lesson);
 }

@@ -47,8 +47,8 @@ struct Equation {
 struct Symbols {
   struct Row {
     std::string symbol;
-    std::string meaning;
     std::size_t value = 0;
+    std::string meaning = {};
   };
   std::vector<Row> rows;
 };
@@ -143,6 +143,7 @@ struct Closing {
   std::string broken;  ///< the mistake that was asked for, or ""
   std::string why;     ///< why the checks notice it
   std::vector<std::pair<std::string, std::string>> breaks;  ///< all there are, and what they do
+  std::vector<std::string> rows;  ///< of docs/requirements.md, that the lesson holds: "2-3", "B4"
 };
 
 using Event =

@@ -1,11 +1,13 @@
 #include "lessons/exhibits.hpp"
 
+#include "core/ops.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/source.hpp"
 #include "train/weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -44,5 +46,69 @@ Picture tiles(std::string caption, const Array& numbers, std::size_t across, std
   }
   return picture;
 }
+
+Array class_token_looks(const Tensor& probs) {
+  const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
+  return reshape(row / amax(row, {1}, true), {-1, 4, 4}).value();
+}
+
+Dataset enlarged(const Dataset& data, const Tensor& R) {
+  Dataset large = data;
+  large.height = large.width = R.shape()[0];
+  large.pixels.resize(data.size() * large.image_size());
+  for (std::size_t n = 0; n < data.size(); ++n) {
+    Array x = empty({data.height, data.width});
+    std::copy(data.image(n).begin(), data.image(n).end(), x.begin());
+    const Tensor y = matmul(matmul(R, x), transpose(R));
+    for (std::size_t i = 0; i < large.image_size(); ++i) {
+      large.pixels[n * large.image_size() + i] =
+          static_cast<std::uint8_t>(std::lround(y.value().data()[i]));
+    }
+  }
+  return large;
+}
+
+std::vector<double> covariance(const Array& rows) {
+  const std::size_t D = rows.shape()[0], n = rows.size() / D;
+  std::vector<double> mean(n, 0), C(n * n, 0);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    mean[k % n] += double(rows.data()[k]) / double(D);
+  }
+  for (std::size_t d = 0; d < D; ++d) {
+    const real* const row = rows.data() + d * n;
+    for (std::size_t i = 0; i < n * n; ++i) {
+      C[i] += (double(row[i / n]) - mean[i / n]) * (double(row[i % n]) - mean[i % n]) / double(D);
+    }
+  }
+  return C;
+}
+
+// [region components]
+// The directions in which the D filters differ most: eigenvectors of their
+// covariance (P^2, P^2), the largest first. Multiply by it until only the
+// largest is left, take that away, begin again.
+std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count) {
+  std::vector<Component> all;
+  for (std::size_t k = 0; k < count; ++k) {
+    Component c{std::vector<double>(n, 1)};
+    c.v[k] += 1;
+    for (int step = 0; step < 3000; ++step) {
+      std::vector<double> next(n, 0);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) next[i] += C[i * n + j] * c.v[j];
+      }
+      double length = 0;
+      for (const double x : next) length += x * x;
+      c.variance = std::sqrt(length);
+      for (std::size_t i = 0; i < n; ++i) c.v[i] = next[i] / c.variance;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) C[i * n + j] -= c.variance * c.v[i] * c.v[j];
+    }
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+// [end]
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

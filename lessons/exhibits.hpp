@@ -1,12 +1,14 @@
 #pragma once
 
 #include "core/tensor.hpp"
+#include "datasets/dataset.hpp"
 #include "lessons/events.hpp"
 #include "vit/model.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 // What lessons look at: built-in digits, and a model that was trained on them.
 
@@ -22,5 +24,24 @@ VisionTransformer digits_model();
 /// Numbers (n, h, w) as n pictures: `across` of them side by side, an empty
 /// column or row between two, each number `zoom` columns wide and rows high.
 Picture tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom = 1);
+
+/// How much of the class token's attention each of 16 patches gets: from the
+/// probabilities of one layer (1, h, 17, 17), (h, 4, 4), the most of each head
+/// as 1.
+Array class_token_looks(const Tensor& probs);
+
+/// The same digits, their sides `factor` times as long: R (factor H, H) says
+/// how much a new place takes of each old one.
+Dataset enlarged(const Dataset& data, const Tensor& R);
+
+/// A principal component: its direction, of length 1, and the variance along it.
+struct Component {
+  std::vector<double> v;
+  double variance = 0;
+};
+/// The covariance (n, n) of rows (D, n).
+std::vector<double> covariance(const Array& rows);
+/// The `count` eigenvectors of C (n, n) with the largest eigenvalues.
+std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count);
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

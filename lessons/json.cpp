@@ -94,7 +94,8 @@ json object(const Question& e) {
 json object(const Closing& e) {
   return {{"event", "closing"},    {"checks", e.checks},
           {"failed", e.failed},    {"broken", e.broken},
-          {"summary", summary(e)}, {"breaks", pairs(e.breaks, "name", "what")}};
+          {"summary", summary(e)}, {"breaks", pairs(e.breaks, "name", "what")},
+          {"rows", e.rows}};
 }
 
 // One event a line. Numbers that JSON does not know (NaN) become null.

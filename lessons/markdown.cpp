@@ -171,13 +171,18 @@ class Markdown final : public Renderer {
     line("---");
     line("");
     prose(summary(e));
-    if (e.breaks.empty()) return;
-    line("");
-    line("Break it and see which check notices:");
-    line("");
+    if (!e.breaks.empty()) {
+      line("");
+      line("Break it and see which check notices:");
+      line("");
+    }
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
     }
+    if (e.rows.empty()) return;
+    line("");
+    line(fmt::format("Rows of the [requirements](../requirements.md) that stand here: {}.",
+                     fmt::join(e.rows, ", ")));
   }
 
   std::string out_;

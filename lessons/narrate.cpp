@@ -18,6 +18,9 @@
 namespace vitruvian::lessons {
 namespace {
 
+// Thrown where a lesson with a mistake in it has had its answer.
+struct Noticed {};
+
 double relative_error(double a, double b) {
   const double scale = std::max(std::abs(a), std::abs(b));
   return scale == 0 ? 0 : std::abs(a - b) / scale;
@@ -72,7 +75,7 @@ std::unique_ptr<Fault> fault_of(const std::string& text) {
 }  // namespace
 
 Narrator::Narrator(const Lesson& lesson, const Options& options)
-    : lesson_(lesson), options_(options) {
+    : lesson_(lesson), options_(options), rows_(lesson.rows) {
   const Entry& entry = entry_of(lesson.number);
   stage_ = std::make_unique<Stage>(options, entry.source());
   tell(Opening{entry.number, entry.id(), entry.title, entry.equation, entry.minutes});
@@ -82,6 +85,7 @@ Narrator::~Narrator() = default;
 void Narrator::tell(const Event& event) { stage_->show(event); }
 
 void Narrator::heading(std::string_view text, std::size_t line) {
+  if (failed_ != 0 && !(options_.broken.empty() && options_.fault.empty())) throw Noticed{};
   stage_->next_piece(line);
   tell(Heading{std::string(text)});
 }
@@ -91,13 +95,16 @@ void Narrator::equation(std::string_view tex, std::string_view unicode, std::str
   tell(Equation{std::string(tex), std::string(unicode), std::string(number)});
 }
 
-void Narrator::symbols(const std::vector<Symbols::Row>& rows) {
-  for (const Symbols::Row& row : rows) values_[row.symbol] = row.value;
-  tell(Symbols{rows});
+void Narrator::symbols(std::vector<Symbols::Row> rows) {
+  for (Symbols::Row& row : rows) {
+    values_[row.symbol] = row.value;
+    if (row.meaning.empty()) row.meaning = meaning_of(row.symbol);
+  }
+  tell(Symbols{std::move(rows)});
 }
 
-void Narrator::code(std::string_view region) {
-  tell(region_of(entry_of(lesson_.number).source(), region));
+void Narrator::code(std::string_view region, std::string_view file) {
+  tell(region_of(file.empty() ? entry_of(lesson_.number).source() : std::string(file), region));
 }
 void Narrator::code_of(std::string_view file, std::string_view first_line) {
   tell(function_of(std::string(file), first_line));
@@ -142,6 +149,10 @@ bool Narrator::differs(std::string_view what, const Value& left, const Value& ri
   return check(std::move(c));
 }
 
+bool Narrator::holds(std::string_view what, bool yes) {
+  return check(fmt::format("{}: 0 or 1", what), {"measured", yes ? 1.0 : 0.0}, {"yes", 1}, 0);
+}
+
 bool Narrator::check(Check finished) {
   ++checks_;
   if (!finished.passed) ++failed_;
@@ -155,6 +166,9 @@ bool Narrator::check(Check finished) {
 
 void Narrator::sources_disagree(std::string_view row, std::string_view text) {
   tell(Disagreement{std::string(row), std::string(text)});
+  std::string id(row);  // "B 4", in the list "B4"
+  std::erase(id, ' ');
+  if (!id.empty() && std::find(rows_.begin(), rows_.end(), id) == rows_.end()) rows_.push_back(id);
 }
 void Narrator::pytorch(std::string_view text) { tell(Elsewhere{std::string(text)}); }
 
@@ -176,7 +190,8 @@ std::uint64_t Narrator::seed() const { return options_.seed; }
 
 std::size_t Narrator::close() {
   const Break* const broken = break_of(lesson_, options_.broken);
-  Closing closing{checks_, failed_, options_.broken, broken == nullptr ? "" : broken->why, {}};
+  Closing closing{checks_, failed_, options_.broken, broken == nullptr ? "" : broken->why,
+                  {},      rows_};
   for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
   tell(closing);
   stage_->flush();
@@ -199,6 +214,8 @@ std::size_t run(const Lesson& lesson, const Options& options,
   Narrator say(lesson, options);
   try {
     body(say);
+  } catch (const Noticed&) {
+    say.text("What follows would be built on the mistake: the lesson ends here.");
   } catch (const Error& error) {
     if (broken != nullptr)
       fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);

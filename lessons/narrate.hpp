@@ -37,6 +37,10 @@ struct Lesson {
   int number;
   std::vector<std::string> teaches;  ///< ops whose sign, flipped, must make it fail
   std::vector<Break> breaks = {};
+  /// Rows of docs/requirements.md, section A, that stand here; those of B come
+  /// with `sources_disagree`. The page says them, and a test lays the two side
+  /// by side.
+  std::vector<std::string> rows = {};
 };
 
 struct Options;
@@ -51,6 +55,7 @@ class Narrator {
   Narrator& operator=(const Narrator&) = delete;
 
   /// Starts a piece; with --step, the one before it waits for Enter first.
+  /// With a mistake made on purpose and noticed, the lesson ends here instead.
   /// (`line` is the caller's; clang 14 does not know std::source_location yet.)
   void heading(std::string_view text, std::size_t line = __builtin_LINE());
   void text(std::string_view words);
@@ -60,11 +65,12 @@ class Narrator {
   }
   void equation(std::string_view tex, std::string_view unicode, std::string_view number = "");
   void in_words(std::string_view words);
-  /// The symbols and their values; `shape` reads them.
-  void symbols(const std::vector<Symbols::Row>& rows);
-  /// The lines of the lesson's own source between `// [region NAME]` and `//
-  /// [end]`.
-  void code(std::string_view region);
+  /// The symbols and their values; `shape` reads them. One of lesson 1's needs
+  /// no meaning: it has the same one everywhere.
+  void symbols(std::vector<Symbols::Row> rows);
+  /// The lines of the lesson's own source from `// [region NAME]` to `//
+  /// [end]` or the next region; or of another file, a path from the root.
+  void code(std::string_view region, std::string_view file = {});
   /// A function of the library: from the comment above the line that starts
   /// with `first_line` to the brace that closes it. `file` is a path from the
   /// root.
@@ -89,6 +95,8 @@ class Narrator {
   /// The wrong variant beside the right one: passes when they differ by at
   /// least `at_least`.
   bool differs(std::string_view what, const Value& left, const Value& right, double at_least);
+  /// A question of yes or no: passes when it is a yes.
+  bool holds(std::string_view what, bool yes);
   /// A comparison that was made elsewhere.
   bool check(Check finished);
 
@@ -115,6 +123,7 @@ class Narrator {
   const Options& options_;
   std::unique_ptr<Stage> stage_;
   std::map<std::string, std::size_t, std::less<>> values_;
+  std::vector<std::string> rows_;
   std::size_t checks_ = 0;
   std::size_t failed_ = 0;
 };

@@ -49,7 +49,8 @@ Options parse_options(int argc, char** argv, const Lesson& lesson) {
       {"--width", &width},
       {"--seed", &seed},
       {"--fault", &options.fault},
-      {"--done-file", &options.done_file}};
+      {"--done-file", &options.done_file},
+      {"--forms", &options.forms}};
 
   for (int i = 1; i < argc; ++i) {
     std::string_view flag = argv[i];

@@ -24,6 +24,9 @@ struct Options {
   std::string broken;     ///< the name after --break
   std::string fault;      ///< hidden: "op:kind[:input]", as in Break
   std::string done_file;  ///< hidden: written when the lesson was read to its end
+  /// Hidden: a folder that gets the lesson in every form, from this one run:
+  /// plain, ascii, narrow, page.md, json.
+  std::string forms;
 };
 
 /// Reads the flags; throws (Exit::usage) with the nearest name for one that

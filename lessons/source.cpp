@@ -50,7 +50,8 @@ Code region_of(const std::string& file, std::string_view name) {
   bool inside = false;
   const std::vector<std::string> lines = source_lines(file);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (inside && lines[i].find("// [end]") != std::string::npos) return tidy(std::move(code));
+    const auto has = [&](const char* mark) { return lines[i].find(mark) != std::string::npos; };
+    if (inside && (has("// [end]") || has("// [region "))) return tidy(std::move(code));
     if (inside) code.lines.push_back(lines[i]);
     if (!inside && lines[i].find(begin) != std::string::npos) {
       inside = true;

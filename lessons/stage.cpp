@@ -1,5 +1,6 @@
 #include "lessons/stage.hpp"
 
+#include "core/error.hpp"
 #include "lessons/source.hpp"
 
 #include <fmt/format.h>
@@ -61,6 +62,19 @@ Stage::Stage(const Options& options, std::string source)
     : renderer_(renderer_of(options)), source_(std::move(source)) {
   const bool terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   can_ask_ = terminal && !options.no_input && !options.json && !options.markdown;
+  if (!options.forms.empty()) {
+    can_ask_ = false;  // a question is one event there, not two
+    const auto add = [&](const char* name, std::unique_ptr<Renderer> renderer) {
+      const std::string path = options.forms + "/" + name;
+      forms_.push_back({std::move(renderer), std::ofstream(path)});
+      if (!forms_.back().out) fail(Exit::failure, "{} cannot be written", path);
+    };
+    add("plain", terminal_renderer({80, false, false}));
+    add("ascii", terminal_renderer({80, false, true}));
+    add("narrow", terminal_renderer({40, false, true}));
+    add("page.md", markdown_renderer());
+    add("json", json_renderer());
+  }
   step_ = options.step && can_ask_;
   if (options.step && !terminal) {
     fmt::print(stderr,
@@ -71,6 +85,7 @@ Stage::Stage(const Options& options, std::string source)
 
 void Stage::show(const Event& event) {
   piece_.text += renderer_->render(event);
+  for (Form& form : forms_) form.out << form.renderer->render(event);
   if (!step_) flush();
 }
 

@@ -4,6 +4,7 @@
 #include "lessons/render.hpp"
 
 #include <cstddef>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,7 +39,14 @@ class Stage {
   void look_around();
   void show_source(const Piece& piece) const;
 
+  // A rendering that goes to a file, beside what is shown.
+  struct Form {
+    std::unique_ptr<Renderer> renderer;
+    std::ofstream out;
+  };
+
   std::unique_ptr<Renderer> renderer_;
+  std::vector<Form> forms_;
   std::string source_;
   bool can_ask_ = false;
   bool step_ = false;

@@ -70,4 +70,26 @@ std::vector<std::size_t> lengths_of(std::string_view shape, const SymbolValues& 
   return lengths;
 }
 
+std::string meaning_of(std::string_view symbol) {
+  static const std::map<std::string, std::string, std::less<>> meanings = {
+      {"B", "images"},
+      {"C", "channels of an image"},
+      {"H", "height of an image, in pixels"},
+      {"W", "width of an image"},
+      {"P", "side of a patch"},
+      {"N", "patches of an image"},
+      {"T", "tokens"},
+      {"D", "width of a token"},
+      {"h", "heads"},
+      {"D_h", "width of a head, D / h"},
+      {"M", "hidden width of the MLP"},
+      {"L", "blocks"},
+      {"K", "classes"}};
+  const auto found = meanings.find(symbol);
+  if (found == meanings.end()) {
+    fail("symbol '{}' is none of the paper's: say what it means here", symbol);
+  }
+  return found->second;
+}
+
 }  // namespace vitruvian::lessons

@@ -16,4 +16,8 @@ using SymbolValues = std::map<std::string, std::size_t, std::less<>>;
 /// power. Throws on a symbol without a value.
 std::vector<std::size_t> lengths_of(std::string_view shape, const SymbolValues& values);
 
+/// What one of the paper's letters stands for in every lesson. Throws on
+/// another letter.
+std::string meaning_of(std::string_view symbol);
+
 }  // namespace vitruvian::lessons

@@ -1,5 +1,6 @@
 #include "lessons/tensors.hpp"
 
+#include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "core/rng.hpp"
 
@@ -123,26 +124,42 @@ bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
   return passed;
 }
 
-bool check_equal(Narrator& say, std::string_view what, std::string_view left_name, const Array& a,
-                 std::string_view right_name, const Array& b, double tolerance) {
-  Check c = compared(what, left_name, a, right_name, b);
+bool check_equal(Narrator& say, std::string_view what, std::string_view left_name, const Tensor& a,
+                 std::string_view right_name, const Tensor& b, double tolerance) {
+  Check c = compared(what, left_name, a.value(), right_name, b.value());
   c.tolerance = tolerance;
   c.passed = c.error <= tolerance;
   if (c.passed && b.size() != 0) {
-    const std::size_t i = largest_of(b);
-    c.left = at(a, i);
-    c.right = at(b, i);
+    const std::size_t i = largest_of(b.value());
+    c.left = at(a.value(), i);
+    c.right = at(b.value(), i);
   }
   return say.check(std::move(c));
 }
 
-bool check_differs(Narrator& say, std::string_view what, std::string_view left_name, const Array& a,
-                   std::string_view right_name, const Array& b, double at_least) {
-  Check c = compared(what, left_name, a, right_name, b);
+bool check_differs(Narrator& say, std::string_view what, std::string_view left_name,
+                   const Tensor& a, std::string_view right_name, const Tensor& b, double at_least) {
+  Check c = compared(what, left_name, a.value(), right_name, b.value());
   c.tolerance = at_least;
   c.must_differ = true;
   c.passed = c.error >= at_least;
   return say.check(std::move(c));
+}
+
+bool check_by_hand(Narrator& say, const std::vector<Leaf>& hand, const std::vector<Array>& tape) {
+  bool passed = true;
+  for (std::size_t i = 0; i < hand.size(); ++i) {
+    passed = check_equal(say, hand[i].name, "by hand", hand[i].tensor, "tape", tape[i]) && passed;
+  }
+  return passed;
+}
+
+bool check_mistake(Narrator& say, std::string_view broken, std::string_view what,
+                   std::string_view left_name, const Tensor& wrong, std::string_view right_name,
+                   const Tensor& right, double at_least) {
+  return say.broken(broken)
+             ? check_equal(say, what, left_name, wrong, right_name, right)
+             : check_differs(say, what, left_name, wrong, right_name, right, at_least);
 }
 
 bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
@@ -150,7 +167,7 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
                  double tolerance) {
   const Tensor a = fused();
   const Tensor b = composed();
-  bool passed = check_equal(say, "value", "fused", a.value(), "composed", b.value(), tolerance);
+  bool passed = check_equal(say, "value", "fused", a, "composed", b, tolerance);
   const Array c = random_cotangent(b);
   const std::vector<Array> da = grad(a, tensors_of(leaves), c);
   const std::vector<Array> db = grad(b, tensors_of(leaves), c);
@@ -160,6 +177,15 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
              passed;
   }
   return passed;
+}
+
+std::string refusal(const std::function<void()>& attempt) {
+  try {
+    attempt();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
 }
 
 std::string entries_text(const Array& a, int digits) {

@@ -217,6 +217,10 @@ class Terminal final : public Renderer {
       for (const auto& [name, what] : e.breaks)
         prose(fmt::format("{}: {}", name, what), "  --break ");
     }
+    if (e.broken.empty() && !e.rows.empty()) {
+      prose(fmt::format("Rows of docs/requirements.md that stand here: {}.",
+                        fmt::join(e.rows, ", ")));
+    }
   }
 
   // Columns side by side, the last one wrapped; where there is no room for

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {
@@ -101,6 +102,13 @@ double accuracy(const Learner& learner, const Dataset& test) {
 
 double rounded(double x, int digits) { return std::stod(fmt::format("{:.{}e}", x, digits - 1)); }
 
-std::string in_project(const std::string& file) { return VITRUVIAN_SOURCE_DIR "/" + file; }
+Curves::Series curve_of(std::string name, const std::vector<double>& losses) {
+  Curves::Series curve{std::move(name), {}, {}};
+  for (const double loss : losses) {
+    curve.y.push_back(rounded(loss, 2));
+    curve.x.push_back(static_cast<double>(curve.y.size()));
+  }
+  return curve;
+}
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

@@ -2,6 +2,7 @@
 
 #include "core/tensor.hpp"
 #include "datasets/dataset.hpp"
+#include "lessons/events.hpp"
 #include "nn/parameter.hpp"
 
 #include <cstddef>
@@ -55,8 +56,7 @@ double accuracy(const Learner& learner, const Dataset& test);
 /// x to so many significant digits: what a page may print of a float32 result, which another
 /// matrix product or processor changes behind them.
 double rounded(double x, int digits);
-
-/// Where a file of the project is; `file` is a path from the root.
-std::string in_project(const std::string& file);
+/// Losses against steps, the first of which is 1, rounded as above.
+Curves::Series curve_of(std::string name, const std::vector<double>& losses);
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

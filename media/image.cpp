@@ -37,7 +37,7 @@ struct Axis {
 std::size_t rounded(double x) { return static_cast<std::size_t>(std::nearbyint(x)); }
 
 std::pair<Axis, Axis> axes(const Fit& fit, std::size_t height, std::size_t width) {
-  if (!fit.crop) return {{fit.height, 0}, {fit.width, 0}};
+  if (!fit.crop || fit.part) return {{fit.height, 0}, {fit.width, 0}};
   // The shorter side exactly, the longer in proportion, cut to a whole number.
   const std::size_t shorter =
       rounded(static_cast<double>(std::min(fit.height, fit.width)) * 256 / 224);
@@ -47,6 +47,15 @@ std::pair<Axis, Axis> axes(const Fit& fit, std::size_t height, std::size_t width
   const std::size_t w = std::max(upright ? shorter : longer, fit.width);
   return {{h, rounded(static_cast<double>(h - fit.height) / 2)},
           {w, rounded(static_cast<double>(w - fit.width) / 2)}};
+}
+
+Box checked(const Box& box, std::size_t height, std::size_t width) {
+  if (box.height == 0 || box.width == 0 || box.top + box.height > height ||
+      box.left + box.width > width) {
+    fail("a part of {} x {} at ({}, {}) is not in a picture of {} x {}", box.height, box.width,
+         box.top, box.left, height, width);
+  }
+  return box;
 }
 
 std::uint8_t to_byte(double x) {
@@ -62,9 +71,14 @@ class Fitter : public RowSink {
   void start(std::size_t height, std::size_t width, std::size_t channels) override {
     width_ = width;
     channels_ = channels;
+    const Box whole{0, 0, height, width};
     const auto [vertical, horizontal] = axes(fit_, height, width);
-    rows_ = antialiased(fit_.filter, height, vertical.resized, vertical.begin, fit_.height);
-    columns_ = antialiased(fit_.filter, width, horizontal.resized, horizontal.begin, fit_.width);
+    const Box box = fit_.part ? checked(fit_.part(height, width), height, width) : whole;
+    rows_ = antialiased(fit_.filter, box.height, vertical.resized, vertical.begin, fit_.height);
+    columns_ =
+        antialiased(fit_.filter, box.width, horizontal.resized, horizontal.begin, fit_.width);
+    for (Taps& taps : rows_) taps.first += box.top;
+    for (Taps& taps : columns_) taps.first += box.left;
     sums_.assign(fit_.height * fit_.width * fit_.channels, 0);
     converted_.resize(width * fit_.channels);
     resized_.resize(fit_.width * fit_.channels);

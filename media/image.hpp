@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,14 @@ struct Image {
 /// be above 65,535, which is JPEG's own limit.
 inline constexpr std::uint64_t usual_max_pixels = 100'000'000;
 
+/// A part of a picture: rows [top, top + height), columns [left, left + width).
+struct Box {
+  std::size_t top = 0, left = 0, height = 0, width = 0;
+};
+
+/// Chooses a part of a picture of this size.
+using ChooseBox = std::function<Box(std::size_t height, std::size_t width)>;
+
 /// How a picture becomes one of height x width pixels. Both ways first resize, with antialias, as
 /// Pillow does it (to one grey level).
 struct Fit {
@@ -32,6 +41,8 @@ struct Fit {
   /// torchvision's reference transforms: the shorter side becomes 256/224 of the shorter side asked
   /// for, and the centre is cut out. Without: the whole picture is stretched.
   bool crop = true;
+  /// Where it is given: the part of the picture that is stretched, whatever `crop` says.
+  ChooseBox part{};
 };
 
 /// Reads a picture. Alpha is left out, as Pillow's convert("RGB") does; 16 bits are scaled to 8;

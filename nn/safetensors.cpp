@@ -23,8 +23,7 @@ void copy_numbers(const Bytes& bytes, Array& a) {
 
 }  // namespace
 
-void save(const std::vector<NamedParameter>& parameters, const std::string& path,
-          const Metadata& metadata) {
+std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& parameters) {
   std::vector<StoredTensor> tensors;
   for (const NamedParameter& p : parameters) {
     const Array& a = p.tensor.value();
@@ -34,7 +33,12 @@ void save(const std::vector<NamedParameter>& parameters, const std::string& path
            return Bytes(begin, begin + a.size() * sizeof(real));
          }});
   }
-  write_safetensors(path, std::move(tensors), metadata);
+  return tensors;
+}
+
+void save(const std::vector<NamedParameter>& parameters, const std::string& path,
+          const Metadata& metadata) {
+  write_safetensors(path, stored_tensors(parameters), metadata);
 }
 
 void load(const std::vector<NamedParameter>& parameters, const TensorFile& file) {

@@ -10,6 +10,9 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
+/// The parameters as a file would hold them; they must outlive the result.
+std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& parameters);
+
 /// Writes the parameters in this precision, safely (see core/safe_file.hpp).
 void save(const std::vector<NamedParameter>& parameters, const std::string& path,
           const Metadata& metadata = {});

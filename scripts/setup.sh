@@ -11,8 +11,9 @@ OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be ot
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
-FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev"
-HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo"
+FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libssl-dev libarchive-dev"
+HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo
+  openssl libarchive"
 
 say() { printf '%s\n' "$*"; }
 
@@ -29,7 +30,7 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and pictures.
+read .npz weights and pictures, check and unpack data sets.
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
@@ -37,6 +38,8 @@ read .npz weights and pictures.
   libzip        libzip-dev            libzip          libzip          libzip
   libpng        libpng-dev            libpng          libpng          libpng
   libjpeg       libjpeg-dev           jpeg-turbo      libjpeg-turbo   libjpeg-turbo
+  OpenSSL       libssl-dev            openssl         openssl         openssl
+  libarchive    libarchive-dev        libarchive      libarchive      libarchive
 
 They are found at https://packages.debian.org, https://packages.ubuntu.com,
 https://formulae.brew.sh, https://vcpkg.io/en/packages and https://anaconda.org/conda-forge.

@@ -56,7 +56,7 @@ expect 2 "threads" train --threads 100000
 expect 2 "threads" train --threads -2
 expect 2 "precision" train --precision half
 expect 2 "did you mean mnist" train --dataset mnits
-expect 2 "digits, mnist and cifar10" train --dataset imagenet
+expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
 expect 2 "beyond reason" train --width 99999999999
 expect 2 "dropout" train --dropout 1.5
@@ -95,11 +95,14 @@ expect 0 "" train --out run "${small[@]}"
 check "no carriage return off a terminal" sh -c '! grep -q "$(printf "\r")" out'
 check "no escape off a terminal" sh -c '! grep -q "$(printf "\033")" out'
 check "the run says how well it did" grep -q "test accuracy" out
-check "one line of metrics an epoch" test "$(wc -l <run/metrics.jsonl)" -eq 1
-for key in epoch train_loss test_loss test_accuracy lr images_per_second seconds; do
+check "a line of metrics for each of 3 steps, and one for the epoch" test "$(wc -l <run/metrics.jsonl)" -eq 4
+for key in kind step epoch train_loss test_loss test_accuracy lr grad_norm; do
   check "metrics.jsonl has $key" grep -q "\"$key\":" run/metrics.jsonl
 done
-check "nothing temporary is left" test "$(find run | wc -l)" -eq 4
+for key in epoch images_per_second seconds; do
+  check "timing.jsonl has $key" grep -q "\"$key\":" run/timing.jsonl
+done
+check "nothing temporary is left" test "$(find run | wc -l)" -eq 10
 expect 0 "" eval --weights run --test-size 20
 check "eval says the accuracy" grep -q "accuracy" out
 accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
@@ -108,6 +111,7 @@ check "eval finds what train found" grep -q "test accuracy $accuracy %" out
 check "the same seed writes the same bytes" cmp run/model.safetensors again/model.safetensors
 expect 0 "" train --threads 1 --out one "${small[@]}"
 check "one thread writes the same bytes" cmp run/model.safetensors one/model.safetensors
+check "and the same metrics" cmp run/metrics.jsonl one/metrics.jsonl
 expect 0 "" train --threads 4 --out four "${small[@]}"
 check "four threads write the same bytes" cmp run/model.safetensors four/model.safetensors
 expect 0 "" train --seed 2 --out other "${small[@]}"
@@ -130,6 +134,89 @@ expect 0 "" train --seed 3 --out run "${small[@]}"
 check "an earlier run's weights are kept" cmp first.safetensors run/model.previous.safetensors
 head -c 1000 first.safetensors >cut.safetensors
 expect 4 "cut.safetensors" eval --weights cut.safetensors
+
+# Recipes, config files, resuming.
+expect 0 "" train --recipe list
+for recipe in vit-pretrain finetune mnist cifar10 table3-imagenet table4-cifar; do
+  check "there is a recipe $recipe" grep -q "^$recipe " out
+done
+expect 2 "did you mean vit-pretrain" train --recipe vit-pretrian
+expect 0 "AdamW where" train --recipe vit-pretrain --print-recipe --lr 5e-4
+check "a recipe is printed whole" grep -q '"weight_decay": 0.1' out
+check "a flag overrides it" grep -q '"lr": 0.0005' out
+expect 0 "" train --config run/config.json --out configured
+check "a run's config.json makes the run again" cmp run/model.safetensors configured/model.safetensors
+echo '{"epochs": 1, "lr": 0.1, "lr": 0.2}' >doubled.json
+expect 2 "doubled.json: 'lr' is said twice" train --config doubled.json
+echo '{"epoch": 1}' >unknown.json
+expect 2 "unknown.json: there is no setting 'epoch'; did you mean 'epochs'" train --config unknown.json
+echo '{"epochs": "ten"}' >mistyped.json
+expect 2 "mistyped.json: 'epochs' is \"ten\": not a whole number" train --config mistyped.json
+echo '{"epochs": 1' >cut.json
+expect 2 "cut.json: not JSON" train --config cut.json
+echo '[1]' >list.json
+expect 2 "list.json: not a JSON object" train --config list.json
+expect 2 "nowhere.json" train --config nowhere.json
+expect 2 "optimizer.*adamw, adam, sgd" train --optimizer sdg
+expect 2 "patience needs" train --patience 3
+expect 2 "keep-head needs" train --keep-head
+expect 4 "no run to resume|config.json" train --resume nowhere
+expect 2 "no --recipe, --config or --out" train --resume run --out other
+expect 0 "" train --resume run
+check "a finished run says so" grep -q "is finished: 1 epochs, 3 steps" out
+for optimizer in adam sgd; do
+  expect 0 "" train --optimizer $optimizer --weight-decay 0 --schedule linear --out $optimizer "${small[@]}"
+done
+expect 0 "" train --accumulate 4 --batch-size 4 --micro-batch 4 --out accumulated "${small[@]:0:10}"
+expect 0 "" train --batch-size 16 --micro-batch 4 --out whole "${small[@]:0:10}"
+check "four accumulated batches are one of four parts" cmp accumulated/model.safetensors whole/model.safetensors
+expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '[a-z_]+'.* training images [0-9]" \
+  train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16
+expect 1 "broke down" train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 --anomaly "${small[@]:0:4}" --batch-size 16
+
+expect 0 "" train --sanity --train-size 40 --test-size 20
+check "three checks of this very model" test "$(grep -c '^ok ' out)" -eq 3
+
+# Fine-tuning: another size, other images, a new head.
+expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-decay 0 --train-size 40 --test-size 20 --epochs 1 --out tuned
+check "and it can be used" "$vitruvian" eval --weights tuned --test-size 20
+expect 2 "width 64, but the model in run has 16" train --init run --width 64
+expect 4 "nowhere" train --init nowhere.safetensors
+# What a run shows.
+expect 0 "" train --out seen "${small[@]}"
+check "a run ends with its confusion matrix" grep -q "^confusion " out
+for part in "<svg" "Confusion" "data:image/png" "<dt>width</dt><dd>16</dd>"; do
+  check "report.html has $part" grep -q "$part" seen/report.html
+done
+cp seen/report.html first.html
+rm seen/report.html
+expect 0 "" report seen
+check "report writes the same page again" cmp first.html seen/report.html
+cp -r seen unfinished
+rm unfinished/model.safetensors unfinished/report.html unfinished/metrics.jsonl
+expect 0 "" report unfinished
+check "an unfinished run has a report" test -s unfinished/report.html
+expect 2 "DIR" report
+expect 3 "missing: there is no such folder" report missing
+expect 3 "no config.json" report empty
+printf 'no weights' >unfinished/model.safetensors
+expect 4 "unfinished/model.safetensors" report unfinished
+expect 0 "" compare seen other
+check "compare names what differs" grep -q "^seed  *1  *2$" out
+check "and not what does not" sh -c '! grep -q dataset out'
+check "and what came of it" grep -q "^test accuracy " out
+expect 0 "" compare seen other --out both.html
+check "compare draws curves" grep -q "<svg" both.html
+expect 2 "DIR" compare
+expect 2 "DIR" compare seen
+expect 2 "did you mean --out" compare seen other --ou x
+expect 3 "missing: there is no such folder" compare seen missing
+expect 3 "empty: .*no config.json" compare seen empty --out none.html
+check "a comparison that fails writes nothing" test ! -e none.html
+expect 1 "nowhere/both.html" compare seen other --out nowhere/both.html
+cp -r other bad
+printf 'nonsense\n' >>bad/metrics.jsonl
+expect 3 "metrics.jsonl: line 5 is no JSON object" compare seen bad
 
 # The models of the paper.
 expect 2 "did you mean vit_b_16" models vit_b_61

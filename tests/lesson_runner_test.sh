@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The runner of the course, with a stand-in for cmake, in a folder of its own.
-# Usage: lesson_runner_test.sh PROGRAM_FOLDER
+# Usage: lesson_runner_test.sh PROGRAM_FOLDER ROOT
 set -u
 real=$1
+root=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "${scratch:?}"' EXIT
 mkdir -p "$scratch/build/bin" "$scratch/tools" "$scratch/state"
@@ -32,6 +33,11 @@ says "Notation, shapes, broadcasting"
 says "(B, T, D) + (D)"
 says "8 min"
 says "Next: lesson 1"
+lesson 0 list --markdown
+[ "$output" = "$(cat "$root/docs/lessons/README.md")" ] || fail "another index: scripts/make_pages.sh"
+pages=$(cd "$root/docs/lessons" && printf '%s\n' ./*.md | sed 's/\.md$//')
+sources=$(cd "$root/lessons" && printf '%s\n' ./[0-9][0-9]_*.cpp | sed 's/\.cpp$//')
+[ "$pages" = "$sources"$'\n./README' ] || fail "a page for every lesson, and no other: $pages"
 lesson 0 --help
 says "usage: lesson list"
 
@@ -65,8 +71,16 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
 
   lesson 1 softmax --break double-softmax
   says "softmax twice"
+  lesson 1 9 --break elementwise
+  says "the lesson ends here"
+  case $output in *"Together they are simpler"*) fail "goes on from a mistake" ;; esac
   lesson 2 9 --brek x
   says "did you mean --break?"
+  lesson 0 9 --ascii --width 40 --plain
+  if LC_ALL=C grep -q '[^ -~]' <<<"$output"; then fail "is not ASCII"; fi
+  [ "$(wc -L <<<"$output")" -le 60 ] || fail "is wider than it was told to be"
+  lesson 0 9 --markdown --no-input
+  says "# Lesson 9. Softmax"
   lesson 0 9 --json
   case $output in *$'\n''lesson_09'*) fail "mixes its own words into the JSON" ;; esac
 

@@ -58,7 +58,7 @@ std::vector<Event> all_events() {
           Text{"A text with `code` in it, an under_score and a < b.\n\n- one\n- two"},
           Words{"the largest gets the largest share."},
           Equation{R"(y = x_i)", "y = xᵢ", "5"},
-          Symbols{{{"D_h", "width of a head", 64}}},
+          Symbols{{{"D_h", 64, "width of a head"}}},
           Code{"lessons/09_softmax.cpp", 7, {"int x;", "", "int y = 1;"}},
           ShapeLine{"q", "(B, T)", {2, 3}, true},
           ShapeLine{"k", "(B, T)", {2, 4}, false},
@@ -72,7 +72,7 @@ std::vector<Event> all_events() {
           Elsewhere{"`torch.softmax`"},
           Question{"why?", "because."},
           Question{"and now?", ""},
-          Closing{2, 1, "name", "of this.", {{"name", "does that"}}}};
+          Closing{2, 1, "name", "of this.", {{"name", "does that"}}, {"2-3", "B4"}}};
 }
 
 }  // namespace
@@ -88,6 +88,8 @@ TEST_CASE("a shape in symbols has the lengths of its values") {
   CHECK_THROWS_AS(lengths_of("(B, Q)", values), Error);
   CHECK_THROWS_AS(lengths_of("B, T", values), Error);
   CHECK_THROWS_AS(lengths_of("(B", values), Error);
+  CHECK(meaning_of("T") == "tokens");
+  CHECK_THROWS_AS(meaning_of("S"), Error);
 }
 
 TEST_CASE("text is wrapped by columns, not bytes") {

@@ -11,10 +11,6 @@ vitruvian_project_test(layering_self_test
   ${CMAKE_COMMAND} -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/layering
   -P ${CMAKE_CURRENT_SOURCE_DIR}/layering_self_test.cmake)
 vitruvian_project_test(scripts bash ${CMAKE_CURRENT_SOURCE_DIR}/scripts_test.sh)
-if(TARGET lesson)
-  vitruvian_project_test(lesson_pages bash ${PROJECT_SOURCE_DIR}/scripts/make_pages.sh
-                         --check $<TARGET_FILE_DIR:lesson>)
-endif()
 vitruvian_project_test(requirements
   bash ${CMAKE_CURRENT_SOURCE_DIR}/requirements_test.sh ${PROJECT_SOURCE_DIR})
 

@@ -148,6 +148,7 @@ TEST_CASE("a run directory keeps what an earlier run left, and cleans up what it
   {
     RunDirectory directory(run, "{}\n");
     directory.append_metrics("{\"epoch\":1}");
+    CHECK_FAILS_WITH(RunDirectory(run), "another trainer is at work in this directory");
   }
   CHECK(content(run + "/metrics.jsonl") == "{\"epoch\":1}\n");
   { RunDirectory directory(run, "{\"again\":1}\n"); }

@@ -2,10 +2,11 @@
 
 #include "core/error.hpp"
 #include "core/nearest.hpp"
+#include "datasets/dataset.hpp"
 #include "train/progress.hpp"
 #include "vit/variants.hpp"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #if __has_include(<unistd.h>)
 #include <unistd.h>
@@ -44,17 +45,24 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
 TrainOptions default_options(const std::string& dataset) {
   TrainOptions options;
   options.dataset = dataset;
-  if (dataset == "mnist") {
-    options.epochs = 15;
-  } else if (dataset == "cifar10") {
+  if (dataset == "cifar10" || dataset.starts_with("cifar100")) {
     options.model = variant("cifar").config;
     options.epochs = 20;
   } else if (dataset != "digits") {
-    const std::string near = nearest(dataset, {"digits", "mnist", "cifar10"});
+    options.epochs = 15;
+  }
+  if (dataset == "folder") {
+    fail(Exit::usage, "--dataset folder: the trainer cannot read pictures from folders yet");
+  }
+  const std::vector<std::string> classes = class_names(dataset);
+  if (classes.empty()) {
+    const std::vector<std::string> names = dataset_names();
+    const std::string near = nearest(dataset, names);
     fail(Exit::usage, "there is no data set '{}'{}", dataset,
-         near.empty() ? "; there are digits, mnist and cifar10"
+         near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
                       : fmt::format("; did you mean {}?", near));
   }
+  options.model.K = classes.size();
   return options;
 }
 
@@ -65,12 +73,17 @@ void check_data_given(const std::string& dataset, const std::string& data) {
 }
 
 void TrainOptions::validate() const {
+  if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
   check_data_given(dataset, data);
   model.validate();
   check_at_least_one("--epochs", epochs);
   check_at_least_one("--batch-size", batch_size);
-  if (epochs > 1'000'000)
-    fail(Exit::usage, "--epochs {} is beyond reason (at most 1000000)", epochs);
+  check_at_least_one("--accumulate", accumulate);
+  for (const auto& [name, n] :
+       {std::pair{"--epochs", epochs}, std::pair{"--accumulate", accumulate},
+        std::pair{"--image-size", image_size}}) {
+    if (n > 1'000'000) fail(Exit::usage, "{} {} is beyond reason (at most 1000000)", name, n);
+  }
   if (!(lr > 0 && lr <= 100)) fail(Exit::usage, "--lr {} is not between 0 and 100", lr);
   if (!(weight_decay >= 0 && weight_decay <= 100)) {
     fail(Exit::usage, "--weight-decay {} is not between 0 and 100", weight_decay);
@@ -79,30 +92,18 @@ void TrainOptions::validate() const {
     fail(Exit::usage, "--warmup {} is not a share between 0 and 1", warmup);
   if (!(clip >= 0 && clip <= 1e9))
     fail(Exit::usage, "--clip {} is not a norm (0 means none)", clip);
-  if (!(label_smoothing >= 0 && label_smoothing < 1)) {
-    fail(Exit::usage, "--label-smoothing {} is not in [0, 1)", label_smoothing);
+  for (const auto& [name, share] :
+       {std::pair{"--label-smoothing", label_smoothing}, std::pair{"--momentum", momentum},
+        std::pair{"--beta1", beta1}, std::pair{"--beta2", beta2}, std::pair{"--ema", ema},
+        std::pair{"--val-fraction", val_fraction}}) {
+    if (!(share >= 0 && share < 1)) fail(Exit::usage, "{} {} is not in [0, 1)", name, share);
   }
-}
-
-std::string TrainOptions::to_json() const {
-  nlohmann::ordered_json json;
-  json["dataset"] = dataset;
-  json["data"] = data;
-  json["train_size"] = train_size;
-  json["test_size"] = test_size;
-  json["model"] = nlohmann::ordered_json::parse(model.to_json());
-  json["epochs"] = epochs;
-  json["batch_size"] = batch_size;
-  json["micro_batch"] = micro_batch;
-  json["composed"] = composed;
-  json["lr"] = lr;
-  json["weight_decay"] = weight_decay;
-  json["warmup"] = warmup;
-  json["clip"] = clip;
-  json["label_smoothing"] = label_smoothing;
-  json["seed"] = seed;
-  json["precision"] = precision == Precision::float32 ? "float" : "double";
-  return json.dump(2) + "\n";
+  augment.validate();
+  if (patience > 0 && val_fraction == 0) {
+    fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
+  }
+  if (keep_head && init.empty()) fail(Exit::usage, "--keep-head needs --init FILE");
+  if (resume && out.empty()) fail(Exit::usage, "to resume needs the run's directory");
 }
 
 }  // namespace vitruvian

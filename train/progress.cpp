@@ -1,5 +1,7 @@
 #include "train/progress.hpp"
 
+#include "train/confusion.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,6 +43,20 @@ bool wants_colour() {
          (term == nullptr || std::string_view(term) != "dumb");
 }
 
+// POSIX: the first of these that is set and not empty is the locale.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale(value);
+    for (const char* utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(utf8) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string clock_time(double seconds) {
@@ -66,6 +82,7 @@ Progress::Progress(std::FILE* out)
     : out_(out),
       terminal_(is_terminal(out)),
       colour_(terminal_ && wants_colour()),
+      draws_(terminal_ && locale_is_utf8()),
       last_(Clock::now()) {}
 
 Progress::~Progress() { clear_bar(); }
@@ -78,13 +95,32 @@ void Progress::clear_bar() {
 }
 
 void Progress::started(const RunStart& start) {
-  fmt::print(out_, "model    {}: {} parameters, about {} to train\n", start.model, start.parameters,
+  fmt::print(out_, "model    {}: {} parameters, {:.2f} million MACs an image, about {} to train\n",
+             start.model, start.parameters, static_cast<double>(start.macs) / 1e6,
              human_bytes(start.training_bytes));
-  fmt::print(out_, "data     {}: {} images to train on, {} to test\n", start.dataset,
-             start.train_images, start.test_images);
-  fmt::print(out_, "run      {} epochs, {} steps\n", start.epochs, start.steps);
+  fmt::print(
+      out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
+      start.validation_images == 0 ? ""
+                                   : fmt::format("{} to validate on, ", start.validation_images),
+      start.test_images);
+  fmt::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
+             start.epochs, start.steps, start.warmup, clock_time(start.seconds_an_epoch),
+             start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
   std::fflush(out_);
   last_ = Clock::now();
+}
+
+void Progress::noted(const std::string& sentence) {
+  clear_bar();
+  fmt::print(out_, "note     {}\n", sentence);
+  std::fflush(out_);
+}
+
+void Progress::tested(const TestReport& test) {
+  clear_bar();
+  fmt::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
+             test.loss, 100 * test.accuracy, test.epoch);
+  std::fflush(out_);
 }
 
 std::string Progress::line(const StepReport& s) {
@@ -94,20 +130,36 @@ std::string Progress::line(const StepReport& s) {
       clock_time(s.seconds_left));
 }
 
-std::string Progress::bar(const StepReport& s, std::size_t columns) {
-  const std::string text = " " + line(s);
-  const std::size_t width =
-      columns > text.size() + 8 ? std::min<std::size_t>(columns - text.size() - 3, 24) : 0;
-  if (width == 0) return text.substr(1, columns > 1 ? columns - 1 : 0);
+std::string Progress::bar(const StepReport& s, std::size_t columns, const Sparkline& losses) {
+  constexpr std::size_t widest = 24;
+  const auto room_beside = [columns](const std::string& text) {
+    return columns > text.size() + 2 ? columns - text.size() - 2 : 0;
+  };
+  std::string text = line(s);
+  if (room_beside(text) < widest + 2) {
+    text = fmt::format("epoch {}/{}  loss {:.4f}  {:.0f} img/s  ETA {}", s.epoch, s.epochs, s.loss,
+                       s.images_per_second, clock_time(s.seconds_left));
+  }
+  const std::size_t room = room_beside(text);
+  if (room < 6) return text.substr(0, columns > 1 ? columns - 1 : 0);
+  const std::size_t drawn = losses.empty() || room < 16 ? 0 : std::min(widest, (room - 3) / 2);
+  const std::size_t width = std::min(widest, room - 2 - (drawn > 0 ? drawn + 1 : 0));
   const std::size_t done = s.steps == 0 ? 0 : width * s.step / s.steps;
-  return fmt::format("[{}{}]{}", std::string(done, '='), std::string(width - done, ' '), text);
+  std::string result =
+      fmt::format("[{}{}] ", std::string(done, '='), std::string(width - done, ' '));
+  if (drawn > 0) {
+    const std::string loss = losses.text(drawn);
+    result += loss + std::string(drawn - loss.size() / 3, ' ') + " ";
+  }
+  return result + text;
 }
 
 void Progress::stepped(const StepReport& step) {
   const auto now = Clock::now();
+  if (draws_) losses_.add(step.loss);
   if (terminal_) {
     if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
-    fmt::print(out_, "\r\033[K{}", bar(step, columns_of(out_)));
+    fmt::print(out_, "\r\033[K{}", bar(step, columns_of(out_), losses_));
     bar_shown_ = true;
   } else {
     if (now - last_ < interval) return;
@@ -125,8 +177,9 @@ void Progress::profiled(const ProfileReport& profile) {
 
 std::string Progress::line(const EpochReport& e) {
   return fmt::format(
-      "epoch {}/{}  train loss {:.4f}  test loss {:.4f}  test accuracy {:.2f} %  {:.0f} img/s  {}",
-      e.epoch, e.epochs, e.train_loss, e.test_loss, 100 * e.test_accuracy, e.images_per_second,
+      "epoch {}/{}  train loss {:.4f}  {} loss {:.4f}  {} accuracy {:.2f} %  {:.0f} img/s  {}",
+      e.epoch, e.epochs, e.train_loss, e.validation ? "val" : "test", e.test_loss,
+      e.validation ? "val" : "test", 100 * e.test_accuracy, e.images_per_second,
       clock_time(e.seconds));
 }
 
@@ -139,6 +192,13 @@ void Progress::finished_epoch(const EpochReport& epoch) {
   }
   std::fflush(out_);
   last_ = Clock::now();
+}
+
+void Progress::predicted(const Predictions& predictions,
+                         const std::vector<std::string>& class_names) {
+  clear_bar();
+  fmt::print(out_, "{}", to_text(confusion_of(predictions), class_names, 80, colour_));
+  std::fflush(out_);
 }
 
 }  // namespace vitruvian

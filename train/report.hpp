@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vitruvian {
+
+struct Predictions;
 
 /// What is known before the first step.
 struct RunStart {
@@ -14,10 +17,15 @@ struct RunStart {
   std::uint64_t parameters = 0;
   std::uint64_t training_bytes = 0;  ///< an estimate, see ViTConfig::training_bytes
   std::string dataset;
+  std::uint64_t macs = 0;       ///< multiply-adds of one image's forward pass
+  double seconds_an_epoch = 0;  ///< foretold, from three steps
   std::size_t train_images = 0;
+  std::size_t validation_images = 0;
   std::size_t test_images = 0;
   std::size_t epochs = 0;
-  std::size_t steps = 0;  ///< of the whole run
+  std::size_t steps = 0;   ///< of the whole run
+  std::size_t warmup = 0;  ///< of them
+  std::size_t done = 0;    ///< of them, in a run that is resumed
 };
 
 /// One step of training.
@@ -31,22 +39,37 @@ struct StepReport {
   double grad_norm = 0;  ///< before clipping
   double images_per_second = 0;
   double seconds_left = 0;  ///< of training, by the pace so far
+
+  /// A line of metrics.jsonl: what no clock decides. A value that is no number becomes null.
+  [[nodiscard]] std::string to_json() const;
 };
 
-/// One epoch, after its evaluation: a line of metrics.jsonl.
+/// One epoch, after its evaluation.
 struct EpochReport {
   std::size_t epoch = 0;  ///< from 1
   std::size_t epochs = 0;
-  double train_loss = 0;      ///< mean over the epoch, as the weights changed
-  double train_accuracy = 0;  ///< the same, a fraction
-  double test_loss = 0;
+  std::size_t step = 0;          ///< of the whole run: the epoch's last
+  double train_loss = 0;         ///< mean over the epoch, as the weights changed
+  double train_accuracy = 0;     ///< the same, a fraction
+  bool validation = false;       ///< whether the next two are of the validation split
+  double test_loss = 0;          ///< of the test set, or of the validation split
   double test_accuracy = 0;      ///< a fraction
   double lr = 0;                 ///< of the last step
   double grad_norm = 0;          ///< mean over the epoch, before clipping
   double images_per_second = 0;  ///< of training
-  double seconds = 0;            ///< since the run began, evaluations included
+  double seconds = 0;            ///< since the run began or went on, evaluations included
 
-  /// The line, as JSON without a newline. A value that is no number becomes null.
+  /// Its line of metrics.jsonl, and its line of timing.jsonl.
+  [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] std::string timing_to_json() const;
+};
+
+/// The test set, read once at the end of a run that has a validation split.
+struct TestReport {
+  std::size_t epoch = 0;  ///< whose weights these are
+  double loss = 0;
+  double accuracy = 0;  ///< a fraction
+
   [[nodiscard]] std::string to_json() const;
 };
 
@@ -58,9 +81,15 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
   virtual void started(const RunStart& /*start*/) {}
+  /// Something to know: a trap, a damaged checkpoint.
+  virtual void noted(const std::string& /*sentence*/) {}
   virtual void stepped(const StepReport& /*step*/) {}
   virtual void profiled(const ProfileReport& /*profile*/) {}
   virtual void finished_epoch(const EpochReport& /*epoch*/) {}
+  virtual void tested(const TestReport& /*test*/) {}
+  /// Once, at the end: what the trained model says of the test images.
+  virtual void predicted(const Predictions& /*predictions*/,
+                         const std::vector<std::string>& /*class_names*/) {}
 };
 
 }  // namespace vitruvian

@@ -1,5 +1,6 @@
 #include "train/step.hpp"
 
+#include "core/anomaly.hpp"
 #include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
@@ -7,6 +8,7 @@
 #include "core/profile.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -45,28 +47,44 @@ std::size_t micro_batches_of(const ViTConfig& config, std::size_t images) {
   return std::clamp<std::size_t>(4 * fours, 1, std::max<std::size_t>(1, images));
 }
 
+Forward forward(const VisionTransformer& model, const MicroBatch& part, double label_smoothing) {
+  Tensor logits = model(part.images, {.rng = &part.rng});
+  Tensor loss = part.targets ? cross_entropy(logits, *part.targets, label_smoothing)
+                             : cross_entropy(logits, part.labels, label_smoothing);
+  return {std::move(loss), std::move(logits)};
+}
+
 StepResult compute_gradients(const VisionTransformer& model,
                              std::span<const MicroBatch> micro_batches, double label_smoothing) {
-  std::vector<Tensor> parameters;
-  for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
   std::size_t images = 0;
   for (const MicroBatch& part : micro_batches) images += part.labels.size();
+  return compute_gradients(
+      model, {micro_batches.size(), images, [&](std::size_t i) { return micro_batches[i]; }},
+      label_smoothing);
+}
+
+StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
+                             double label_smoothing, bool watched) {
+  std::vector<Tensor> parameters;
+  for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
 
   Reducer reducer(parameters);
-  std::vector<StepResult> results(micro_batches.size());
+  std::vector<StepResult> results(micro_batches.count);
   const bool composed = Composed::active();
   const auto run = [&](std::size_t i) {
     const Composed as_the_caller(composed);
-    const MicroBatch& part = micro_batches[i];
-    const double weight = static_cast<double>(part.labels.size()) / static_cast<double>(images);
-    const Tensor logits = model(part.images, {.rng = &part.rng});
-    const Tensor loss = cross_entropy(logits, part.labels, label_smoothing);
+    const std::unique_ptr<Anomaly> watch = watched ? std::make_unique<Anomaly>() : nullptr;
+    const MicroBatch part = micro_batches.make(i);
+    Profile::mark("images");
+    const double weight =
+        static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images);
+    const auto [loss, logits] = forward(model, part, label_smoothing);
     reducer.add(i, grad(loss, parameters, scalar(static_cast<real>(weight))));
     Profile::mark("sum of gradients");
     results[i] = {weight * static_cast<double>(loss.item()),
                   count_correct(logits.value(), part.labels)};
   };
-  parallel_for(micro_batches.size(), 1, [&](std::size_t begin, std::size_t end) {
+  parallel_for(micro_batches.count, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       try {
         run(i);

@@ -5,8 +5,10 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,9 +16,17 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// A part of a step's images that is in memory at once.
 struct MicroBatch {
-  Array images;                     // (n, C, H, W), normalised
-  std::vector<std::size_t> labels;  // n
-  Rng rng;                          // dropout's, and only this micro-batch's
+  Array images;                       // (n, C, H, W), normalised
+  std::vector<std::size_t> labels;    // n
+  Rng rng;                            // dropout's, and only this micro-batch's
+  std::optional<Array> targets = {};  // (n, K), where images are mixed: shares of the classes
+};
+
+/// The micro-batches of a step: made one by one, when their turn comes.
+struct MicroBatches {
+  std::size_t count = 0;
+  std::size_t images = 0;                         // of all of them
+  std::function<MicroBatch(std::size_t i)> make;  // called by several threads
 };
 
 /// Sums the gradients of micro-batches in their order, whoever computes them and whenever they are
@@ -56,8 +66,16 @@ std::size_t micro_batches_of(const ViTConfig& config, std::size_t images);
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
 /// same time; a single one is spread over the threads op by op.
+/// With `watched`, throws a NotFinite at the first op that computes one.
+StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
+                             double label_smoothing, bool watched = false);
 StepResult compute_gradients(const VisionTransformer& model,
                              std::span<const MicroBatch> micro_batches, double label_smoothing);
+/// The mean loss of a micro-batch, on the tape, and its logits.
+struct Forward {
+  Tensor loss, logits;
+};
+Forward forward(const VisionTransformer& model, const MicroBatch& part, double label_smoothing);
 
 /// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);

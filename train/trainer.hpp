@@ -4,7 +4,9 @@
 #include "train/report.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 // The whole of a run, in either precision. These functions know nothing of `real`, so that one
 // program may hold both.
@@ -12,9 +14,17 @@
 namespace vitruvian {
 
 struct RunResult {
-  EpochReport last;     ///< of the last epoch
-  std::string weights;  ///< the file they were written to; empty without a run directory
-  double seconds = 0;   ///< of the whole run
+  EpochReport last;                ///< of the last epoch; empty when a resumed run had none left
+  std::optional<TestReport> test;  ///< of a run with a validation split
+  bool was_finished = false;       ///< before it was resumed: nothing was done
+  std::string weights;             ///< the file they were written to; empty without a run directory
+  double seconds = 0;              ///< of the whole run
+};
+
+/// What `vitruvian train --sanity` says of a model before anybody trains it.
+struct SanityCheck {
+  std::string text;
+  bool passed = false;
 };
 
 struct Evaluation {
@@ -31,18 +41,22 @@ struct Evaluation {
 #endif
 
 namespace f32 {
-/// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes
-/// config.json, a line of metrics.jsonl an epoch, and model.safetensors at the end. The same bits
-/// for any number of threads. Nothing is written before everything that can be checked is checked.
+/// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
+/// RunDirectory lists. The same bits for any number of threads, and for a run that was killed at
+/// any moment and resumed. Nothing is written before everything that can be checked is checked.
 RunResult train(const TrainOptions& options, Observer& observer);
 /// The loss and accuracy of saved weights on a data set's test images, normalised as the images
 /// were that the weights were trained on.
 Evaluation evaluate(const EvalOptions& options);
+/// The loss at the start against ln K; derivatives of this very model by every parameter against
+/// differences; and 20 images learned by heart.
+std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f32
 
 namespace f64 {
 RunResult train(const TrainOptions& options, Observer& observer);
 Evaluation evaluate(const EvalOptions& options);
+std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f64
 
 #if defined(__clang__)

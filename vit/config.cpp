@@ -49,6 +49,9 @@ void ViTConfig::validate() const {
                             projection_dropout.value_or(0), mlp_dropout.value_or(0)}) {
     if (!(rate >= 0 && rate < 1)) fail(Exit::usage, "a dropout of {} is not in [0, 1)", rate);
   }
+  if (!(stochastic_depth >= 0 && stochastic_depth < 1)) {
+    fail(Exit::usage, "a stochastic depth of {} is not in [0, 1)", stochastic_depth);
+  }
   check_positions(*this);
   const double d = static_cast<double>(D);
   const double t = static_cast<double>(T());

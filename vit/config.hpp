@@ -50,6 +50,9 @@ struct ViTConfig {
   std::optional<double> embedding_dropout = {};   ///< after the position embeddings
   std::optional<double> projection_dropout = {};  ///< after U_msa
   std::optional<double> mlp_dropout = {};         ///< after each of the MLP's layers
+  /// The rate at which training skips the two branches of block L for an image; block l's is
+  /// (l - 1) / (L - 1) of it.
+  double stochastic_depth = 0;
 
   bool patch_bias = true;           ///< of the patch embedding E
   bool qkv_bias = true;             ///< of U_qkv

@@ -36,6 +36,7 @@ void for_each_option(Config& c, const Visit& visit) {
   visit("embedding_dropout", c.embedding_dropout);
   visit("projection_dropout", c.projection_dropout);
   visit("mlp_dropout", c.mlp_dropout);
+  visit("stochastic_depth", c.stochastic_depth);
   visit("patch_bias", c.patch_bias);
   visit("qkv_bias", c.qkv_bias);
   visit("proj_bias", c.proj_bias);

@@ -12,23 +12,6 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
-// While it lives, parameters are constants: nobody pays for their gradients.
-class Frozen {
- public:
-  explicit Frozen(const VisionTransformer& model) : parameters_(named_parameters(model)) {
-    set(false);
-  }
-  ~Frozen() { set(true); }
-  Frozen(const Frozen&) = delete;
-  Frozen& operator=(const Frozen&) = delete;
-
- private:
-  void set(bool requires_grad) const {
-    for (const NamedParameter& p : parameters_) p.tensor.node().requires_grad = requires_grad;
-  }
-  std::vector<NamedParameter> parameters_;
-};
-
 // The cotangent that picks each image's target out of the logits.
 Array picking(const Shape& logits, const Targets& targets) {
   if (targets.size() != logits[0]) {
@@ -71,6 +54,16 @@ void report(const Progress& progress, std::size_t done) {
 }
 
 }  // namespace
+
+Frozen::Frozen(const VisionTransformer& model) : parameters_(named_parameters(model)) {
+  set(false);
+}
+
+Frozen::~Frozen() { set(true); }
+
+void Frozen::set(bool requires_grad) const {
+  for (const NamedParameter& p : parameters_) p.tensor.node().requires_grad = requires_grad;
+}
 
 Targets most_probable(const Array& logits) {
   const std::size_t K = logits.shape().at(1);

@@ -13,6 +13,19 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace inspect {
 
+/// While it lives, a model's parameters are constants: nobody pays for their gradients.
+class Frozen {
+ public:
+  explicit Frozen(const VisionTransformer& model);
+  ~Frozen();
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+
+ private:
+  void set(bool requires_grad) const;
+  std::vector<NamedParameter> parameters_;
+};
+
 /// The class of each image whose logit is derived: an empty list means the most probable ones.
 using Targets = std::vector<std::size_t>;
 

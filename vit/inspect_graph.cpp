@@ -73,7 +73,7 @@ void find_saved(const Tape& tape, std::vector<GraphNode>& nodes) {
 // The least of several runs is nearest to what the node costs.
 void take_times(const Block& block, std::size_t layer, const Array& input,
                 std::vector<GraphNode>& nodes) {
-  constexpr int runs = 5;
+  constexpr int runs = 3;
   const OneThread one;
   for (int run = 0; run < runs; ++run) {
     const Profile profile(true);

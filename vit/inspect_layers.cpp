@@ -1,7 +1,7 @@
 #include "vit/inspect_layers.hpp"
 
 #include "core/ops.hpp"
-#include "vit/inspect.hpp"
+#include "vit/inspect_gradients.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -45,6 +45,7 @@ HiddenUnits hidden_units(const std::string& name, const Array& hidden) {
 
 Layers layers(const VisionTransformer& model, const Array& images,
               const std::vector<std::size_t>& labels) {
+  const Frozen frozen(model);
   Trace trace;
   const Tensor loss = cross_entropy(model(Tensor(images, true), {.trace = &trace}), labels);
   std::vector<Tensor> stages;

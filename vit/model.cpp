@@ -18,7 +18,7 @@ std::vector<Block> encoder(const ViTConfig& config, const Rng& rng) {
   const init::Off values_come_later;  // from initialise()
   std::vector<Block> blocks;
   blocks.reserve(config.L);
-  for (std::size_t i = 0; i < config.L; ++i) blocks.emplace_back(config, rng);
+  for (std::size_t i = 0; i < config.L; ++i) blocks.emplace_back(config, rng, i);
   return blocks;
 }
 
@@ -50,8 +50,11 @@ void PatchEmbed::visit(Visitor& visitor) const {
   visitor.parameter("proj.bias", Role::bias, bias);
 }
 
-Block::Block(const ViTConfig& c, const Rng& rng)
+Block::Block(const ViTConfig& c, const Rng& rng, std::size_t index)
     : post_norm(c.post_norm),
+      skipped(c.L < 2
+                  ? c.stochastic_depth
+                  : c.stochastic_depth * static_cast<double>(index) / static_cast<double>(c.L - 1)),
       norm1({c.D}, c.eps),
       attn(c.D, c.h, rng,
            {.qkv_bias = c.qkv_bias,
@@ -68,32 +71,39 @@ Tensor Block::msa(const Tensor& z, const Pass& pass) const {
   return under("attn", attn, z, pass, relative ? (*relative)() : Tensor());
 }
 
+// The branch of a residual, which training skips for some images.
+Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) const {
+  if (pass.rng == nullptr || skipped == 0) return f;
+  return stochastic_depth(f, skipped, pass.rng->fork(Scope::path()).fork(name));
+}
+
 Tensor Block::operator()(const Tensor& z, const Pass& pass) const {
   if (post_norm) return with_post_norm(z, pass);
   // z'_l = MSA(LN(z_{l-1})) + z_{l-1}                                                       (Eq. 2)
-  const Tensor z_prime = msa(under("norm1", norm1, z), pass) + z;
+  const Tensor z_prime = branch("msa", msa(under("norm1", norm1, z), pass), pass) + z;
   pass.note("z_prime", "(B, T, D)", z_prime);
   // z_l = MLP(LN(z'_l)) + z'_l                                                              (Eq. 3)
   const Tensor hidden = under("mlp", mlp, under("norm2", norm2, z_prime), pass);
-  const Tensor z_next = hidden + z_prime;
+  const Tensor z_next = branch("mlp", hidden, pass) + z_prime;
   pass.note("z", "(B, T, D)", z_next);
   return z_next;
 }
 
 // z'_l = LN(MSA(z_{l-1}) + z_{l-1})    z_l = LN(MLP(z'_l) + z'_l)
 Tensor Block::with_post_norm(const Tensor& z, const Pass& pass) const {
-  const Tensor z_prime = under("norm1", norm1, msa(z, pass) + z);
+  const Tensor z_prime = under("norm1", norm1, branch("msa", msa(z, pass), pass) + z);
   pass.note("z_prime", "(B, T, D)", z_prime);
-  const Tensor z_next = under("norm2", norm2, under("mlp", mlp, z_prime, pass) + z_prime);
+  const Tensor hidden = branch("mlp", under("mlp", mlp, z_prime, pass), pass);
+  const Tensor z_next = under("norm2", norm2, hidden + z_prime);
   pass.note("z", "(B, T, D)", z_next);
   return z_next;
 }
 
-Tensor Block::class_token(const Tensor& z) const {
+Tensor Block::class_token(const Tensor& z, const Pass& pass) const {
   const Tensor attended = under(
       "attn", [&](const Tensor& x) { return attn.first_token(x); }, under("norm1", norm1, z));
-  const Tensor z_prime = attended + slice(z, 1, 0, 1);
-  return under("mlp", mlp, under("norm2", norm2, z_prime)) + z_prime;
+  const Tensor z_prime = branch("msa", attended, pass) + slice(z, 1, 0, 1);
+  return branch("mlp", under("mlp", mlp, under("norm2", norm2, z_prime)), pass) + z_prime;
 }
 
 void Block::visit(Visitor& visitor) const {
@@ -153,7 +163,8 @@ Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const
   for (std::size_t l = 0; l < blocks.size(); ++l) {
     const Scope scope("blocks", l);
     const bool last = l + 1 == blocks.size();
-    z = last && only_class_token_is_read(pass) ? blocks[l].class_token(z) : blocks[l](z, pass);
+    z = last && only_class_token_is_read(pass) ? blocks[l].class_token(z, pass)
+                                               : blocks[l](z, pass);
   }
   // y = LN(z_L^0)                                                                           (Eq. 4)
   const Tensor y = cls_token ? under("norm", norm, select(z, 1, 0)) : mean_of_patches(z);

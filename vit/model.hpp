@@ -7,6 +7,7 @@
 #include "vit/positions.hpp"
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 // The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the
@@ -33,23 +34,26 @@ struct PatchEmbed {
 /// norm after the residual, as in the Transformer of 2017.
 struct Block {
   bool post_norm;
+  double skipped;  ///< stochastic depth: the rate at which training skips a branch
   LayerNorm norm1;
   MultiHeadSelfAttention attn;
   std::optional<RelativePositionBias> relative;
   LayerNorm norm2;
   Mlp mlp;
 
-  Block(const ViTConfig& config, const Rng& rng);
+  /// Block `index` of config.L, from 0: stochastic depth goes by it.
+  Block(const ViTConfig& config, const Rng& rng, std::size_t index = 0);
   /// (B, T, D) to (B, T, D).
   Tensor operator()(const Tensor& z, const Pass& pass = {}) const;
   /// Row 0 of the same, without dropout, of Equations 2 and 3 as they stand in the paper: no switch
   /// of the block is on. (B, T, D) to (B, 1, D).
-  [[nodiscard]] Tensor class_token(const Tensor& z) const;
+  [[nodiscard]] Tensor class_token(const Tensor& z, const Pass& pass = {}) const;
   void visit(Visitor& visitor) const;
 
  private:
   [[nodiscard]] Tensor with_post_norm(const Tensor& z, const Pass& pass) const;
   [[nodiscard]] Tensor msa(const Tensor& z, const Pass& pass) const;
+  [[nodiscard]] Tensor branch(std::string_view name, const Tensor& f, const Pass& pass) const;
 };
 
 struct VisionTransformer {

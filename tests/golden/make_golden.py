@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and Vision Transformers, seen from inside too; one under other projects' names; position embeddings resized by
-the functions of four projects; pictures and what Pillow makes of them. The C++ tests read the JSON
-files and never run this.
+optimizers, and Vision Transformers, seen from inside too; one under other projects' names; position
+embeddings resized by the functions of four projects; pictures and what Pillow makes of them;
+augmentations by torchvision. The C++ tests read the JSON files and never run this.
 
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
@@ -19,6 +19,7 @@ import sys
 
 import torch
 
+import golden_augment
 import golden_inspect
 import golden_layers
 import golden_modules
@@ -35,7 +36,8 @@ import golden_vit
 def documents():
     """The name and the text of every file."""
     for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_training,
-                   golden_vit, golden_inspect, golden_naming, golden_positions, golden_pictures):
+                   golden_vit, golden_inspect, golden_naming, golden_positions, golden_pictures,
+                   golden_augment):
         yield module.__name__.removeprefix("golden_"), module.make()
     yield from golden_torchvision.make().items()
 

@@ -1,0 +1,42 @@
+#include "apps/commands.hpp"
+#include "core/parallel.hpp"
+#include "train/rewrite_report.hpp"
+#include "train/run_record.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace vitruvian {
+
+void add_report(CLI::App& app, std::function<void()>& chosen) {
+  struct Flags {
+    ReportOptions options;
+    std::size_t threads = 0;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App& command = *app.add_subcommand(
+      "report", "Write a run directory's report.html again, of an unfinished run too");
+  command.add_option("DIR", flags->options.directory, "The run directory")
+      ->required()
+      ->type_name("");
+  command
+      .add_option("--data", flags->options.data,
+                  "The folder with the data set's files, if it is not where it was")
+      ->type_name("DIR");
+  add_count(command, "--threads", flags->threads, "Threads; 0 means one for each processor");
+  command.callback([flags, &chosen] {
+    chosen = [flags] {
+      ReportOptions& options = flags->options;
+      if (flags->threads != 0) set_threads(flags->threads);
+      if (read_run(options.directory).setting("precision") == "double") {
+        options.precision = Precision::float64;
+      }
+      const bool whole = rewrite_report(options);
+      fmt::print("report   {}/report.html{}\n", options.directory,
+                 whole ? "" : " (no model.safetensors yet: without images)");
+    };
+  });
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,15 @@
+#include "core/anomaly.hpp"
+
+#include <fmt/format.h>
+
+namespace vitruvian {
+
+Anomaly::Anomaly() { active_ = true; }
+Anomaly::~Anomaly() { active_ = false; }
+
+std::string Finding::to_text() const {
+  return fmt::format("{} in {} of {} numbers of {} of '{}'{}", kind, count, size, where, op,
+                     path.empty() ? "" : " in " + path);
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// While it lives, this thread looks for NaN and infinity in everything that its ops compute,
+/// forward and backward, and throws a `NotFinite` at the first. Watches do not nest.
+class Anomaly {
+ public:
+  Anomaly();
+  ~Anomaly();
+  Anomaly(const Anomaly&) = delete;
+  Anomaly& operator=(const Anomaly&) = delete;
+
+  /// Whether this thread is watched: all that a program without it pays for.
+  static bool active() { return active_; }
+
+ private:
+  static constinit inline thread_local bool active_ = false;
+};
+
+/// Where the first number was that is none.
+struct Finding {
+  std::string op, path;   ///< the op, and the module in which it was recorded
+  std::string kind;       ///< "NaN" or "infinity"
+  std::string where;      ///< "the value", "input 1" (a leaf) or "the gradient of input 0"
+  std::size_t count = 0;  ///< how many of the array's numbers
+  std::size_t size = 0;
+  std::size_t axis0 = 0;          ///< the length of the first axis
+  std::vector<std::size_t> rows;  ///< the places on the first axis, the first few
+
+  [[nodiscard]] std::string to_text() const;
+};
+
+/// Thrown through the op that was caught.
+struct NotFinite {
+  Finding finding;
+};
+
+}  // namespace vitruvian

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "datasets/images.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// A directory for each class, of pictures in any depth below it, as torchvision's ImageFolder has
+// it: the classes are the sorted names. Files and folders whose names begin with a dot do not
+// count.
+
+namespace vitruvian {
+
+struct FolderOptions {
+  std::size_t height = 64, width = 64, channels = 3;
+  bool skip_bad = false;                   ///< leave out what cannot be used, and count it
+  std::uint64_t max_pixels = 100'000'000;  ///< of a picture
+};
+
+/// The pictures of such a directory, decoded when they are asked for: memory holds their names
+/// only.
+class FolderImages : public Images {
+ public:
+  /// Decodes every picture once, on all threads: for what cannot be used, mean and std, and the
+  /// checksum. Throws (Exit::data), naming and counting them, for files that are no pictures, are
+  /// damaged or too large, and for classes without a picture; with `skip_bad` they are left out.
+  /// `classes` fixes the classes and their order (those of the training pictures).
+  FolderImages(const std::filesystem::path& directory, const FolderOptions& options,
+               std::vector<std::string> classes = {});
+
+  [[nodiscard]] std::size_t size() const override { return files_.size(); }
+  [[nodiscard]] std::size_t label(std::size_t i) const override;
+  void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const override;
+  [[nodiscard]] bool slow() const override { return true; }
+  [[nodiscard]] std::string sha256() const override { return sha256_; }
+
+  /// The path of picture i.
+  [[nodiscard]] std::filesystem::path file(std::size_t i) const;
+  /// How many files and classes were left out, and the first few by name.
+  [[nodiscard]] std::size_t skipped() const { return skipped_; }
+  [[nodiscard]] const std::string& first_skipped() const { return first_skipped_; }
+
+ private:
+  struct File {
+    std::string path;  // below the directory
+    std::size_t label;
+  };
+  struct Listing;
+  struct Check;
+  FolderImages(const std::filesystem::path& directory, const FolderOptions& options,
+               Listing listing);
+  static Listing list(const std::filesystem::path& directory, std::vector<std::string> classes);
+  static Dataset about_of(const FolderOptions& options, const Listing& listing);
+  Check check() const;
+
+  std::filesystem::path directory_;
+  FolderOptions options_;
+  std::vector<File> files_;
+  std::size_t skipped_ = 0;
+  std::string first_skipped_, sha256_;
+};
+
+/// Whether `directory` has a folder train/, whose classes are then the data set's.
+bool has_train_folder(const std::filesystem::path& directory);
+/// Its folder test/, or val/; empty when it has neither.
+std::filesystem::path test_folder(const std::filesystem::path& directory);
+
+}  // namespace vitruvian

@@ -1,0 +1,45 @@
+#include "datasets/images.hpp"
+
+#include "core/error.hpp"
+#include "datasets/checksum.hpp"
+
+#include <algorithm>
+
+namespace vitruvian {
+namespace {
+
+Dataset without_pixels(const Dataset& data) {
+  return {data.name, data.channels,    data.height, data.width, data.classes, {},
+          {},        data.class_names, data.mean,   data.std};
+}
+
+}  // namespace
+
+MemoryImages::MemoryImages(Dataset data) : Images(without_pixels(data)), data_(std::move(data)) {}
+
+std::size_t MemoryImages::label(std::size_t i) const {
+  if (i >= size()) fail("{}: there is no image {} among {}", data_.name, i, size());
+  return data_.labels[i];
+}
+
+void MemoryImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const {
+  const auto image = data_.image(i);
+  if (!choose) {
+    std::copy(image.begin(), image.end(), out);
+    return;
+  }
+  const Planes to{data_.channels, data_.height, data_.width, out};
+  resized_crop(image.data(), to.height, to.width, choose(to.height, to.width), to);
+}
+
+std::string MemoryImages::sha256() const {
+  if (!Checksum::available()) return "";
+  Checksum checksum;
+  checksum.update(fmt::format("{} {} {} {} {}\n", size(), data_.channels, data_.height, data_.width,
+                              data_.classes));
+  checksum.update(data_.labels);
+  checksum.update(data_.pixels);
+  return checksum.hex();
+}
+
+}  // namespace vitruvian

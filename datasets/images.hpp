@@ -1,0 +1,58 @@
+#pragma once
+
+#include "datasets/augment.hpp"
+#include "datasets/dataset.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// Labelled pictures of one size, wherever they are: in memory or in files. Several threads may ask
+/// at the same time.
+class Images {
+ public:
+  virtual ~Images() = default;
+  Images(const Images&) = delete;
+  Images& operator=(const Images&) = delete;
+
+  /// Name, shape, classes, mean and std; no pixels, no labels.
+  [[nodiscard]] const Dataset& about() const { return about_; }
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  [[nodiscard]] virtual std::size_t label(std::size_t i) const = 0;
+  /// Writes picture i, or the part of it that `choose` (when it is not empty) takes of its own
+  /// size, as (C, H, W) bytes. Throws when there is no picture i or it cannot be read.
+  virtual void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const = 0;
+  /// Whether `read` takes so long that it is worth doing ahead.
+  [[nodiscard]] virtual bool slow() const { return false; }
+  /// Of all pictures and labels, in hexadecimal digits; empty in a build without OpenSSL.
+  [[nodiscard]] virtual std::string sha256() const = 0;
+
+ protected:
+  explicit Images(Dataset about) : about_(std::move(about)) {}
+  void set_statistics(std::vector<double> mean, std::vector<double> std) {
+    about_.mean = std::move(mean);
+    about_.std = std::move(std);
+  }
+
+ private:
+  Dataset about_;
+};
+
+/// A data set that is in memory.
+class MemoryImages : public Images {
+ public:
+  explicit MemoryImages(Dataset data);
+  [[nodiscard]] std::size_t size() const override { return data_.size(); }
+  [[nodiscard]] std::size_t label(std::size_t i) const override;
+  void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const override;
+  [[nodiscard]] std::string sha256() const override;
+
+ private:
+  Dataset data_;
+};
+
+}  // namespace vitruvian

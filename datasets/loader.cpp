@@ -1,0 +1,194 @@
+#include "datasets/loader.hpp"
+
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+// Memory that a thread's pictures share, one after the other.
+struct Workspace {
+  std::vector<std::uint8_t> pixels, scratch;
+};
+
+Workspace& workspace() {
+  thread_local Workspace mine;
+  return mine;
+}
+
+void check_subset(const std::vector<std::size_t>& subset, const Images& images) {
+  for (const std::size_t i : subset) {
+    if (i >= images.size()) {
+      fail(Exit::usage, "{}: there is no image {} among {}", images.about().name, i, images.size());
+    }
+  }
+}
+
+}  // namespace
+
+Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
+    : images_(std::move(images)), options_(std::move(options)) {
+  options_.augment.validate();
+  check_subset(options_.subset, *images_);
+  const Dataset& about = images_->about();
+  if (options_.mean.empty()) options_.mean = about.mean;
+  if (options_.std.empty()) options_.std = about.std;
+  if (options_.mean.size() != about.channels || options_.std.size() != about.channels) {
+    fail(Exit::usage, "{}: {} channels need as many means and standard deviations; found {} and {}",
+         about.name, about.channels, options_.mean.size(), options_.std.size());
+  }
+  // A pixel has 256 values: normalise each once.
+  float_table_.resize(about.channels);
+  double_table_.resize(about.channels);
+  for (std::size_t c = 0; c < about.channels; ++c) {
+    for (std::size_t x = 0; x < 256; ++x) {
+      const double value = (static_cast<double>(x) / 255.0 - options_.mean[c]) / options_.std[c];
+      double_table_[c][x] = value;
+      float_table_[c][x] = static_cast<float>(value);
+    }
+  }
+}
+
+Loader::Loader(Dataset data, LoaderOptions options)
+    : Loader(std::make_shared<MemoryImages>(std::move(data)), std::move(options)) {}
+Loader::~Loader() = default;
+Loader::Loader(Loader&&) noexcept = default;
+
+template <class T>
+const Loader::Table<T>& Loader::table() const {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_table_;
+  } else {
+    return double_table_;
+  }
+}
+
+std::size_t Loader::size() const {
+  return options_.subset.empty() ? images_->size() : options_.subset.size();
+}
+
+std::size_t Loader::number(std::size_t i) const {
+  if (i >= size()) {
+    fail("{}: there is no image {} among {}", images_->about().name, i, size());
+  }
+  return options_.subset.empty() ? i : options_.subset[i];
+}
+
+std::size_t Loader::label(std::size_t i) const { return images_->label(number(i)); }
+
+Rng Loader::stream(const char* purpose, std::uint64_t epoch, std::size_t number) const {
+  return Rng(options_.seed).fork(purpose, {epoch, number});
+}
+
+void Loader::read(std::size_t number, const Rng& rng, std::uint8_t* out,
+                  std::vector<std::uint8_t>& scratch) const {
+  const AugmentOptions& augment = options_.augment;
+  ChooseBox choose;
+  if (augment.random_resized_crop) {
+    choose = [&](std::size_t height, std::size_t width) {
+      return random_box(height, width, augment.crop_scale, rng.fork("resized crop"));
+    };
+  }
+  images_->read(number, choose, out);
+  const Dataset& about = images_->about();
+  vitruvian::augment(augment, rng, {about.channels, about.height, about.width, out}, scratch);
+}
+
+template <class T>
+void Loader::normalise(const std::uint8_t* pixels, T* out) const {
+  const Dataset& about = images_->about();
+  const std::size_t plane = about.height * about.width;
+  for (const std::array<T, 256>& values : table<T>()) {
+    for (std::size_t i = 0; i < plane; ++i) *out++ = values[*pixels++];
+  }
+}
+
+template <class T>
+void Loader::erase(const Rng& rng, T* out) const {
+  const Dataset& about = images_->about();
+  const Box box = random_erased(options_.augment, about.height, about.width, rng);
+  const Rng noise = rng.fork("erasing noise");
+  std::uint64_t drawn = 0;
+  for (std::size_t c = 0; c < about.channels; ++c) {
+    for (std::size_t y = box.top; y < box.top + box.height; ++y) {
+      T* const row = out + (c * about.height + y) * about.width + box.left;
+      for (std::size_t x = 0; x < box.width; ++x) {
+        row[x] = options_.augment.erasing_noise ? static_cast<T>(noise.normal(drawn++)) : T(0);
+      }
+    }
+  }
+}
+
+template <class T>
+void Loader::load_one(std::size_t i, std::uint64_t epoch, T* out, double* targets) const {
+  const Dataset& about = images_->about();
+  const std::size_t n = about.image_size();
+  auto& [pixels, scratch] = workspace();
+  pixels.resize(n);
+  const std::size_t own = number(i);
+  const auto make = [&](std::size_t picture, const Rng& rng, T* to) {
+    read(picture, rng, pixels.data(), scratch);
+    normalise(pixels.data(), to);
+    erase(rng, to);
+  };
+  make(own, stream("augment", epoch, own), out);
+  if (targets == nullptr) return;
+
+  const Rng rng = stream("mix", epoch, own);
+  const Mixing mixing = random_mixing(options_.augment, about.height, about.width, rng);
+  targets[images_->label(own)] += mixing.lambda;
+  if (mixing.lambda >= 1) return;
+  const std::size_t other = number(static_cast<std::size_t>(rng.below(size(), 4)));
+  targets[images_->label(other)] += 1 - mixing.lambda;
+  std::vector<T> partner(n);
+  make(other, stream("augment partner", epoch, own), partner.data());
+  const Box& box = mixing.box;
+  if (box.height == 0) {
+    const T share = static_cast<T>(mixing.lambda);
+    for (std::size_t k = 0; k < n; ++k) out[k] = share * out[k] + (1 - share) * partner[k];
+    return;
+  }
+  for (std::size_t c = 0; c < about.channels; ++c) {
+    for (std::size_t y = box.top; y < box.top + box.height; ++y) {
+      const std::size_t row = (c * about.height + y) * about.width + box.left;
+      std::copy_n(partner.data() + row, box.width, out + row);
+    }
+  }
+}
+
+template <class T>
+Labels Loader::load(std::span<const std::size_t> indices, std::uint64_t epoch, T* out) const {
+  const Dataset& about = images_->about();
+  Labels labels;
+  if (mixes()) labels.targets.assign(indices.size() * about.classes, 0);
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    load_one(indices[k], epoch, out + k * about.image_size(),
+             mixes() ? labels.targets.data() + k * about.classes : nullptr);
+    labels.classes.push_back(label(indices[k]));
+  }
+  return labels;
+}
+
+template <class T>
+std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t> indices, T* out) const {
+  const std::size_t n = images_->about().image_size();
+  std::vector<std::uint8_t>& pixels = workspace().pixels;
+  pixels.resize(n);
+  std::vector<std::size_t> classes;
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    images_->read(number(indices[k]), {}, pixels.data());
+    normalise(pixels.data(), out + k * n);
+    classes.push_back(label(indices[k]));
+  }
+  return classes;
+}
+
+template Labels Loader::load(std::span<const std::size_t>, std::uint64_t, float*) const;
+template Labels Loader::load(std::span<const std::size_t>, std::uint64_t, double*) const;
+template std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t>, float*) const;
+template std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t>, double*) const;
+
+}  // namespace vitruvian

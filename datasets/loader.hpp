@@ -1,0 +1,80 @@
+#pragma once
+
+#include "core/rng.hpp"
+#include "datasets/augment.hpp"
+#include "datasets/images.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace vitruvian {
+
+struct LoaderOptions {
+  AugmentOptions augment{};
+  std::uint64_t seed = 1;
+  /// The pictures that are used, by their numbers in the data set, in this order; empty means all.
+  std::vector<std::size_t> subset{};
+  /// Per channel; empty means the data set's own.
+  std::vector<double> mean{}, std{};
+};
+
+/// What `Loader::load` says about the pictures it wrote.
+struct Labels {
+  std::vector<std::size_t> classes;  ///< (n), each picture's own
+  std::vector<double> targets;  ///< (n, K) shares of the classes; empty unless pictures are mixed
+};
+
+/// Makes batches: reads, augments, normalises. A picture of an epoch is a function of (seed, epoch,
+/// its number in the data set) alone: not of its batch, its micro-batch or the thread. Mixing takes
+/// a partner from the loader's pictures at random, as mixup's and cutmix's papers state it.
+class Loader {
+ public:
+  /// Throws (Exit::usage) for options that cannot be, or a subset beyond the data set.
+  Loader(std::shared_ptr<const Images> images, LoaderOptions options = {});
+  explicit Loader(Dataset data, LoaderOptions options = {});
+  ~Loader();
+  Loader(Loader&&) noexcept;
+
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] const Images& images() const { return *images_; }
+  /// The class of picture i of the loader.
+  [[nodiscard]] std::size_t label(std::size_t i) const;
+  [[nodiscard]] bool mixes() const { return options_.augment.mixes(); }
+
+  /// Writes the pictures `indices` (each below `size()`) of epoch `epoch`, normalised, as
+  /// (n, C, H, W). Without augmentation: the bits of `normalised_images`. Several threads may call
+  /// it at the same time. Throws when there is no such picture or it cannot be read.
+  template <class T>
+  Labels load(std::span<const std::size_t> indices, std::uint64_t epoch, T* out) const;
+  /// The same without augmentation, for an evaluation.
+  template <class T>
+  std::vector<std::size_t> load_plain(std::span<const std::size_t> indices, T* out) const;
+
+ private:
+  struct Prepared;
+  template <class T>
+  using Table = std::vector<std::array<T, 256>>;
+  template <class T>
+  [[nodiscard]] const Table<T>& table() const;
+  [[nodiscard]] std::size_t number(std::size_t i) const;
+  [[nodiscard]] Rng stream(const char* purpose, std::uint64_t epoch, std::size_t number) const;
+  void read(std::size_t number, const Rng& rng, std::uint8_t* out,
+            std::vector<std::uint8_t>& scratch) const;
+  template <class T>
+  void normalise(const std::uint8_t* pixels, T* out) const;
+  template <class T>
+  void erase(const Rng& rng, T* out) const;
+  template <class T>
+  void load_one(std::size_t i, std::uint64_t epoch, T* out, double* targets) const;
+
+  std::shared_ptr<const Images> images_;
+  LoaderOptions options_;
+  Table<float> float_table_;
+  Table<double> double_table_;
+};
+
+}  // namespace vitruvian

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# A run is killed at system calls that touch its directory, or they fail: no checkpoint is lost, no
+# error swallowed, nothing half-done left. Usage: faults_test.sh PATH/TO/vitruvian [EVERY]: of the
+# calls, every so many are tried (1: all).
+set -u
+vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+every=${2:-43}
+if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
+  echo "skipped: strace does not work here"
+  exit 0
+fi
+if [ "${2:-}" = 1 ] && [ -z "${VITRUVIAN_SLOW-}" ]; then
+  echo "skipped: VITRUVIAN_SLOW is not set"
+  exit 0
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+settings=(--train-size 40 --test-size 20 --epochs 2 --width 16 --depth 1 --heads 2 --batch-size 16
+  --log-every 1 --checkpoint-every 2 --threads 1)
+calls=openat,write,pwrite64,fsync,close,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,ftruncate,flock
+
+fail() {
+  printf 'FAIL %s\n' "$*"
+  exit 1
+}
+"$vitruvian" train "${settings[@]}" --out calm >out 2>&1 || fail "$(cat out)"
+
+# Which calls touch the directory: the name of each, and its number among those of that name.
+strace -f -y -o trace -e trace=$calls "$vitruvian" train "${settings[@]}" --out "$folder/run" \
+  >out 2>&1 || fail "$(cat out)"
+awk -v folder="$folder/run" '{
+    call = $2; sub(/\(.*/, "", call)
+    if (call !~ /^[a-z0-9]+$/) next
+    n[call]++
+    if (index($0, folder)) print call, n[call]
+  }' trace >touching
+[ "$(wc -l <touching)" -gt 40 ] || fail "only $(wc -l <touching) calls touch the directory"
+
+go_on() { # after what was done to a run: it can always go on, or begin
+  if [ -e run/config.json ]; then
+    "$vitruvian" train --resume run >out 2>err || fail "$1: cannot go on: $(cat err)"
+  else
+    rm -rf run
+    "$vitruvian" train "${settings[@]}" --out run >out 2>err || fail "$1: cannot begin: $(cat err)"
+  fi
+  for file in model.safetensors metrics.jsonl checkpoints/last.safetensors checkpoints/best.safetensors; do
+    cmp run/$file calm/$file || fail "$1: $file differs"
+  done
+  [ -z "$(find run -name '*.tmp')" ] || fail "$1: leftovers: $(find run -name '*.tmp')"
+}
+
+tried=0 index=0 swallowed=0
+while read -r call n; do
+  index=$((index + 1))
+  [ $(((index + 3) % every)) -eq 0 ] || continue
+  for what in signal=KILL error=ENOSPC error=EIO error=EINTR; do
+    rm -rf run
+    strace -f -o /dev/null -e trace=$call -e "inject=$call:$what:when=$n" \
+      "$vitruvian" train "${settings[@]}" --out "$folder/run" >out 2>err
+    code=$?
+    name="$call $n $what"
+    tried=$((tried + 1))
+    case $what in
+    signal=KILL) [ $code -eq 137 ] || fail "$name: exit $code" ;;
+    *)
+      if [ $code -eq 0 ]; then
+        swallowed=$((swallowed + 1)) # allowed where it was tried again, or there is a way round it
+        [ -z "${VERBOSE-}" ] || echo "met: $name"
+        cmp -s run/model.safetensors calm/model.safetensors || fail "$name: swallowed"
+      else
+        [ $code -eq 1 ] || [ $code -eq 4 ] || fail "$name: exit $code: $(cat err)"
+        grep -q "$folder/run" err || fail "$name: the path is not named: $(cat err)"
+        [ -z "$(find run -name '*.tmp' 2>/dev/null)" ] || fail "$name: leftovers: $(find run)"
+      fi
+      ;;
+    esac
+    [ -d run ] || continue
+    go_on "$name"
+  done
+done <touching
+echo "$tried faults at $(wc -l <touching) calls ($swallowed met by another try): no checkpoint lost, no leftovers"

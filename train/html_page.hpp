@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// The parts of a page that stands alone: one file, no scripts, nothing from a network. Pages are
+// well-formed XML too, so that any parser reads them.
+
+namespace vitruvian {
+
+/// Text as HTML shows it, in elements and in quoted attributes: the five characters with a meaning
+/// are escaped, control characters and what is no UTF-8 become U+FFFD.
+std::string html_escaped(std::string_view text);
+
+/// "data:image/png;base64,..." of a file's bytes.
+std::string data_uri(std::string_view media_type, std::string_view bytes);
+
+/// <data value="0.98765">98.77 %</data>: what is shown is rounded, what a program reads is not.
+/// A number that is none is a dash.
+std::string html_number(double value, int decimals);
+std::string html_percent(double share);
+
+/// <section><h2>title</h2>content</section>; `content` is HTML, the title is text.
+std::string html_section(std::string_view title, std::string_view content);
+
+/// A whole page around `body`, which is HTML; the title is text. Light or dark as the reader's
+/// system is set.
+std::string html_page(std::string_view title, std::string_view body);
+
+}  // namespace vitruvian

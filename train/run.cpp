@@ -1,0 +1,297 @@
+#include "train/run.hpp"
+
+#include "core/error.hpp"
+#include "core/parallel.hpp"
+#include "datasets/batch.hpp"
+#include "nn/safetensors.hpp"
+#include "train/profiled.hpp"
+#include "train/stop.hpp"
+#include "train/traps.hpp"
+#include "train/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+constexpr std::chrono::seconds between_checkpoints{60};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string describe(const ViTConfig& c) {
+  return fmt::format("ViT {} x {} x {}, P {}, D {}, L {}, h {}, M {}", c.H, c.W, c.C, c.P, c.D, c.L,
+                     c.h, c.M);
+}
+
+// The initial weights: drawn, or another model's with a head of zeros.
+VisionTransformer initial(const TrainOptions& options, const Rng& rng) {
+  if (options.init.empty() || options.resume) return {options.model, rng};
+  const ViTConfig& c = options.model;
+  VitWeights weights =
+      open_weights(weights_file(options.init), {.height = c.H, .width = c.W, .classes = c.K});
+  VisionTransformer model = undrawn(c);
+  std::vector<NamedParameter> parameters = named_parameters(model);
+  if (!options.keep_head) {
+    const auto of_head = [](const auto& x) {
+      return x.name.starts_with("head.") || x.name.starts_with("pre_logits.");
+    };
+    std::erase_if(parameters, of_head);
+    std::erase_if(weights.tensors.tensors, of_head);
+  }
+  load(parameters, weights.tensors);
+  return model;
+}
+
+std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
+                                            std::vector<NamedParameter> parameters) {
+  switch (o.optimizer) {
+    case OptimizerKind::adam:
+      return Adam(std::move(parameters), {.beta1 = o.beta1,
+                                          .beta2 = o.beta2,
+                                          .weight_decay = o.weight_decay,
+                                          .undecayed = all_but_weights});
+    case OptimizerKind::sgd:
+      return SGD(
+          std::move(parameters),
+          {.momentum = o.momentum, .weight_decay = o.weight_decay, .undecayed = all_but_weights});
+    case OptimizerKind::adamw:
+      break;
+  }
+  return AdamW(std::move(parameters), {.beta1 = o.beta1,
+                                       .beta2 = o.beta2,
+                                       .weight_decay = o.weight_decay,
+                                       .undecayed = all_but_weights});
+}
+
+std::size_t ceil_div(std::size_t n, std::size_t d) { return (n + d - 1) / d; }
+
+}  // namespace
+
+Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observer,
+         RunDirectory* directory)
+    : options_(options),
+      data_(data),
+      observer_(observer),
+      directory_(directory),
+      rng_(options.seed),
+      model_(initial(options, rng_.fork("weights"))),
+      optimizer_(optimizer_of(options, named_parameters(model_))),
+      steps_an_epoch_(ceil_div(data.indices.train.size(), options.batch_size * options.accumulate)),
+      steps_(options.epochs * steps_an_epoch_),
+      warmup_(warmup_steps(options, steps_)),
+      log_every_(options.log_every != 0 ? options.log_every
+                                        : std::max<std::size_t>(1, steps_ / 300)) {
+  if (options.augment.any()) {
+    loader_.emplace(data.images.train, LoaderOptions{.augment = options.augment,
+                                                     .seed = options.seed,
+                                                     .subset = data.indices.train});
+  }
+  if (options.ema > 0) average_.emplace(clone(model_));
+  if (options.patience > 0) best_.emplace(clone(model_));
+  state_.settings = options.to_json();
+  state_.data = data.checksum;
+  state_.key = rng_.key();
+}
+
+RunArrays Run::arrays() {
+  RunArrays result;
+  result.model = named_parameters(model_);
+  std::visit([&](Optimizer& o) { result.optimizer = &o; }, optimizer_);
+  if (average_) result.ema = named_parameters(*average_);
+  return result;
+}
+
+void Run::resume(const CheckpointFile& checkpoint) {
+  const std::string& path = checkpoint.tensors.source;
+  const std::string differs = difference(state_.settings, checkpoint.state.settings);
+  if (!differs.empty()) {
+    fail(Exit::checkpoint, "{}: it is of another run: in this one {}", path, differs);
+  }
+  if (checkpoint.state.data != state_.data) {
+    fail(Exit::checkpoint, "{}: the data are not those of the run: their checksum is {}, not {}",
+         path, state_.data, checkpoint.state.data);
+  }
+  if (best_ && checkpoint.state.best_epoch > 0) {
+    load(*best_, directory_->checkpoint("best"));
+  }
+  restore(checkpoint, arrays());
+  // What does not matter may have changed.
+  const std::string settings = std::exchange(state_.settings, {});
+  state_ = checkpoint.state;
+  state_.settings = settings;
+  directory_->rewind(state_.metrics_size, state_.epochs);
+}
+
+bool Run::goes_on() const {
+  const bool tired = options_.patience > 0 && state_.best_epoch > 0 &&
+                     state_.epochs >= state_.best_epoch + options_.patience;
+  return state_.epochs < options_.epochs && !tired;
+}
+
+const VisionTransformer& Run::evaluated() const { return average_ ? *average_ : model_; }
+const VisionTransformer& Run::kept() const {
+  return best_ && state_.best_epoch > 0 ? *best_ : evaluated();
+}
+
+RunStart Run::start(std::uint64_t bytes) {
+  // Some of a step's micro-batches, the same for each thread: their pace is the step's.
+  const std::size_t batch = options_.batch_size * options_.accumulate;
+  const auto indices =
+      std::span(data_.indices.train).first(std::min(batch, data_.indices.train.size()));
+  auto parts = cut(indices);
+  if (parts.size() > 2 * threads())
+    parts.resize(parts.size() / 2 < threads() ? parts.size() : 2 * threads());
+  const MicroBatches some = micro_batches(parts);
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = Clock::now();
+    compute_gradients(model_, some, options_.label_smoothing);
+    best = std::min(best, seconds_since(begin));
+  }
+  zero_grad(named_parameters(model_));
+  RunStart result;
+  result.model = describe(options_.model);
+  result.parameters = options_.model.parameters();
+  result.macs = options_.model.macs();
+  result.training_bytes = bytes;
+  // A forward pass is a third of a step.
+  const std::size_t evaluated_images =
+      data_.indices.validation.empty() ? data_.images.test.size() : data_.indices.validation.size();
+  result.seconds_an_epoch =
+      best / static_cast<double>(some.images) *
+      (static_cast<double>(data_.indices.train.size()) + static_cast<double>(evaluated_images) / 3);
+  result.dataset = options_.dataset;
+  result.train_images = data_.indices.train.size();
+  result.validation_images = data_.indices.validation.size();
+  result.test_images = data_.images.test.size();
+  result.epochs = options_.epochs;
+  result.steps = steps_;
+  result.warmup = warmup_;
+  result.done = state_.step;
+  start_ = saved_ = Clock::now();
+  return result;
+}
+
+EpochReport Run::epoch() {
+  const auto begin = Clock::now();
+  const std::size_t epoch = state_.epochs + 1;
+  const std::vector<std::size_t> permutation =
+      epoch_order(data_.indices.train.size(), rng_.fork("order"), epoch);
+  std::vector<std::size_t> order(permutation.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = data_.indices.train[permutation[i]];
+  const auto steps = batches(order, options_.batch_size * options_.accumulate);
+  const std::size_t seen_before = state_.seen;
+  for (std::size_t i = state_.step - state_.epochs * steps_an_epoch_; i < steps.size(); ++i) {
+    // The fourth, if there are so many: by then memory has been taken and branches are known.
+    const bool profile = options_.profile && state_.step == std::min<std::size_t>(3, steps_ - 1);
+    const StepReport report = profile ? profiled_step(steps[i]) : step(steps[i]);
+    const bool last = i + 1 == steps.size();
+    log(report, last);
+    observer_.stepped(report);
+    const bool due = options_.checkpoint_every != 0 ? state_.step % options_.checkpoint_every == 0
+                                                    : Clock::now() - saved_ >= between_checkpoints;
+    if (due && !last) checkpoint();
+    stop_if_asked();
+  }
+  const double training_seconds = seconds_since(begin);
+  check_weights();
+
+  const bool validates = !data_.indices.validation.empty();
+  const Score held_out =
+      validates ? score(evaluated(), data_.images.train, data_.indices.validation)
+                : score(evaluated(), data_.images.test, natural_order(data_.images.test.size()));
+  const auto seen = static_cast<double>(state_.seen);
+  EpochReport report;
+  report.epoch = epoch;
+  report.epochs = options_.epochs;
+  report.step = state_.step;
+  report.train_loss = state_.loss_sum / seen;
+  report.train_accuracy = static_cast<double>(state_.correct) / seen;
+  report.validation = validates;
+  report.test_loss = held_out.loss;
+  report.test_accuracy = held_out.accuracy;
+  report.lr = state_.lr;
+  report.grad_norm = state_.grad_norm_sum / static_cast<double>(steps_an_epoch_);
+  report.images_per_second = static_cast<double>(state_.seen - seen_before) / training_seconds;
+  report.seconds = seconds_since(start_);
+
+  state_.epochs = epoch;
+  state_.loss_sum = state_.grad_norm_sum = 0;
+  state_.correct = state_.seen = 0;
+  keep_best(held_out.accuracy, held_out.loss);
+  if (directory_ != nullptr) {
+    directory_->append_metrics(report.to_json());
+    directory_->append_timing(report.timing_to_json());
+    if (options_.save_every != 0 && epoch % options_.save_every == 0) {
+      save_weights(evaluated(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
+                   directory_->checkpoint(fmt::format("epoch-{:04}", epoch)));
+    }
+  }
+  checkpoint();
+  observer_.finished_epoch(report);
+  stop_if_asked();
+  return report;
+}
+
+void Run::keep_best(double accuracy, double loss) {
+  if (state_.best_epoch > 0 && accuracy <= state_.best_accuracy) return;
+  state_.best_epoch = state_.epochs;
+  state_.best_accuracy = accuracy;
+  state_.best_loss = loss;
+  if (best_) copy_parameters(evaluated(), *best_);
+  if (directory_ != nullptr) {
+    save_weights(evaluated(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
+                 directory_->checkpoint("best"));
+  }
+}
+
+std::optional<TestReport> Run::finish() {
+  std::optional<TestReport> test;
+  if (!data_.indices.validation.empty()) {
+    const Score found = score(kept(), data_.images.test, natural_order(data_.images.test.size()));
+    test = TestReport{best_ ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
+    if (directory_ != nullptr) directory_->append_metrics(test->to_json());
+  }
+  if (directory_ != nullptr) {
+    save_weights(kept(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
+                 directory_->weights_path());
+  }
+  return test;
+}
+
+void Run::close() {
+  state_.finished = true;
+  checkpoint();
+}
+
+void Run::checkpoint() {
+  if (directory_ == nullptr) return;
+  directory_->sync_metrics();
+  state_.metrics_size = directory_->metrics_size();
+  directory_->keep_last();
+  save_checkpoint(directory_->checkpoint("last"), state_, arrays());
+  saved_ = Clock::now();
+}
+
+void Run::stop_if_asked() {
+  const int signal = StopSignals::received();
+  if (signal == 0) return;
+  if (directory_ != nullptr) checkpoint();
+  fail(signal == SIGINT ? Exit::interrupted : Exit::terminated, "stopped after step {} of {}; {}",
+       state_.step, steps_,
+       directory_ == nullptr ? "without --out there is nothing to resume"
+                             : fmt::format("to go on: vitruvian train --resume {}", options_.out));
+}
+
+void Run::log(const StepReport& report, bool last_of_epoch) {
+  if (directory_ == nullptr) return;
+  if (report.step % log_every_ == 0 || last_of_epoch) directory_->append_metrics(report.to_json());
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

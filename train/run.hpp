@@ -1,0 +1,91 @@
+#pragma once
+
+#include "datasets/loader.hpp"
+#include "nn/optim.hpp"
+#include "train/checkpoint.hpp"
+#include "train/report.hpp"
+#include "train/run_directory.hpp"
+#include "train/score.hpp"
+#include "train/training_data.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// One run of training: the model, what changes with every step, and where it is written down. All
+/// that a step depends on is the options, the data and what a checkpoint holds; no clock, no
+/// thread.
+class Run {
+ public:
+  /// `directory` may be null: then nothing is written.
+  Run(const TrainOptions& options, const TrainingData& data, Observer& observer,
+      RunDirectory* directory);
+
+  /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
+  void resume(const CheckpointFile& checkpoint);
+  /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted or
+  /// terminated), with a checkpoint written, after a step during which a signal came.
+  EpochReport epoch();
+  /// Whether another epoch is to come.
+  [[nodiscard]] bool goes_on() const;
+  /// Reads the test set, if validation kept it unread, and writes the weights.
+  std::optional<TestReport> finish();
+  /// Leaves the last checkpoint: the run is over.
+  void close();
+
+  /// What the run is about to do, with the seconds of an epoch measured on three steps that change
+  /// nothing.
+  RunStart start(std::uint64_t bytes);
+  /// The weights that are evaluated and kept: the moving average where there is one, and after
+  /// early stopping the best.
+  [[nodiscard]] const VisionTransformer& kept() const;
+  [[nodiscard]] const RunState& state() const { return state_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  StepReport step(std::span<const std::size_t> indices);
+  StepReport profiled_step(std::span<const std::size_t> indices);
+  [[nodiscard]] std::vector<std::span<const std::size_t>> cut(
+      std::span<const std::size_t> indices) const;
+  [[nodiscard]] MicroBatches micro_batches(
+      const std::vector<std::span<const std::size_t>>& parts) const;
+  [[noreturn]] void broke_down(const MicroBatches& parts,
+                               const std::vector<std::span<const std::size_t>>& indices,
+                               const std::string& what) const;
+  void check_weights() const;
+  [[nodiscard]] MicroBatch augmented(std::span<const std::size_t> indices, const Rng& rng) const;
+  void update_average();
+  void log(const StepReport& report, bool last_of_epoch);
+  void keep_best(double accuracy, double loss);
+  void checkpoint();
+  void stop_if_asked();
+  [[nodiscard]] double schedule() const;
+  [[nodiscard]] const VisionTransformer& evaluated() const;
+  [[nodiscard]] RunArrays arrays();
+
+  const TrainOptions& options_;
+  const TrainingData& data_;
+  Observer& observer_;
+  RunDirectory* directory_;
+  Rng rng_;
+  std::optional<Loader> loader_;  // where images are augmented
+  VisionTransformer model_;
+  std::optional<VisionTransformer> average_;  // of the weights
+  std::optional<VisionTransformer> best_;     // for early stopping
+  std::variant<AdamW, Adam, SGD> optimizer_;
+  std::size_t steps_an_epoch_, steps_, warmup_, log_every_;
+  RunState state_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point saved_ = Clock::now();
+  std::size_t own_steps_ = 0;  // of this process
+  double stepping_seconds_ = 0;
+};
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

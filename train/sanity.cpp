@@ -1,0 +1,123 @@
+#include "core/error.hpp"
+#include "core/ops.hpp"
+#include "datasets/batch.hpp"
+#include "nn/init.hpp"
+#include "nn/optim.hpp"
+#include "train/score.hpp"
+#include "train/trainer.hpp"
+#include "train/training_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+constexpr std::size_t images = 20;
+
+// The model without what is drawn at random in training: then a loss is a function of the weights.
+ViTConfig without_dropout(ViTConfig config) {
+  config.dropout = config.attention_dropout = config.stochastic_depth = 0;
+  config.embedding_dropout = config.projection_dropout = config.mlp_dropout = {};
+  return config;
+}
+
+// Equal probabilities for K classes cost ln K.
+SanityCheck initial_loss(const VisionTransformer& model, const MicroBatch& part) {
+  const double found = static_cast<double>(forward(model, part, 0).loss.item());
+  const double expected = std::log(static_cast<double>(model.config.K));
+  return {fmt::format("loss at the start {:.4f}, ln K {:.4f}", found, expected),
+          std::abs(found - expected) < 0.25 * expected};
+}
+
+// A derivative of the loss by some numbers of every parameter, against four-point differences. The
+// head of zeros lets no gradient through: it is drawn first.
+SanityCheck gradients(const VisionTransformer& model, const MicroBatch& part, const Rng& rng) {
+  const std::vector<NamedParameter> parameters = named_parameters(model);
+  for (const NamedParameter& p : parameters) {
+    if (p.name.starts_with("head.")) init::normal(p.tensor, rng.fork(p.name), 0.1);
+  }
+  const auto loss = [&] {
+    const NoGrad no_grad;
+    return static_cast<double>(forward(model, part, 0).loss.item());
+  };
+  const double h = sizeof(real) == 8 ? 1e-3 : 1e-2;
+  double worst = 0;
+  std::string where;
+  std::size_t checked = 0;
+  compute_gradients(model, std::span(&part, 1), 0);
+  for (const NamedParameter& p : parameters) {
+    const Array analytic = *p.tensor.grad();
+    double largest = 0;
+    for (std::size_t i = 0; i < analytic.size(); ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(analytic.data()[i])));
+    }
+    for (std::uint64_t draw = 0; draw < 2; ++draw) {
+      const std::size_t i = rng.fork("entry").fork(p.name).below(analytic.size(), draw);
+      real* const x = p.tensor.mutable_value().data() + i;
+      const real before = *x;
+      const auto at = [&](double step) {
+        *x = static_cast<real>(static_cast<double>(before) + step);
+        return loss();
+      };
+      const double numeric = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+      *x = before;
+      const double exact = static_cast<double>(analytic.data()[i]);
+      const double scale = std::max({std::abs(exact), std::abs(numeric), 1e-3 * largest, 1e-6});
+      ++checked;
+      if (const double error = std::abs(exact - numeric) / scale; !(error <= worst)) {
+        worst = error;
+        where = p.name;
+      }
+    }
+  }
+  zero_grad(parameters);
+  return {fmt::format("{} derivatives of this model against differences: worst relative error "
+                      "{:.1e}, in {}",
+                      checked, worst, where),
+          worst < (sizeof(real) == 8 ? 1e-4 : 0.2)};
+}
+
+// A model that cannot learn a few images by heart will not learn many.
+SanityCheck overfit(const VisionTransformer& model, const MicroBatch& part) {
+  constexpr std::size_t steps = 500;
+  AdamW optimizer(named_parameters(model), {.weight_decay = 0});
+  double loss = 0;
+  std::size_t step = 0;
+  std::size_t correct = 0;
+  for (; step < steps; ++step) {
+    const StepResult result = compute_gradients(model, std::span(&part, 1), 0);
+    loss = result.loss;
+    correct = result.correct;
+    if (!std::isfinite(loss) || (loss < 0.01 && correct == part.labels.size())) break;
+    clip_grad_norm(optimizer.parameters(), 1);
+    optimizer.step(1e-3 * linear_schedule(step, 2 * steps, 10));
+  }
+  return {fmt::format("{} of {} images learned by heart in {} steps: loss {:.4f}", correct,
+                      part.labels.size(), step, loss),
+          loss < 0.01 && correct == part.labels.size()};
+}
+
+}  // namespace
+
+std::vector<SanityCheck> sanity(const TrainOptions& options) {
+  options.validate();
+  const TrainingData data = training_data(options);
+  const std::size_t n = std::min(images, data.indices.train.size());
+  const auto indices = std::span(data.indices.train).first(n);
+  const ViTConfig config = without_dropout(options.model);
+  check_fits_in_memory(config, config.training_bytes(n, sizeof(real)), "to train");
+  const Rng rng(options.seed);
+  const VisionTransformer model(config, rng.fork("weights"));
+  const MicroBatch all = micro_batch(data.images.train, indices, Rng(0));
+  const MicroBatch two =
+      micro_batch(data.images.train, indices.first(std::min<std::size_t>(2, n)), Rng(0));
+  std::vector<SanityCheck> checks{initial_loss(model, all)};
+  const VisionTransformer copy = clone(model);
+  checks.push_back(gradients(copy, two, rng.fork("sanity")));
+  checks.push_back(overfit(model, all));
+  return checks;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

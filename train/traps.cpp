@@ -1,0 +1,45 @@
+#include "train/traps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace vitruvian {
+
+std::vector<std::string> traps(const TrainOptions& o) {
+  std::vector<std::string> result;
+  if (o.model.D_h() < 16) {
+    result.push_back(
+        fmt::format("heads of width D / h = {}: scores of so few numbers tell little apart; 16 or "
+                    "more is usual",
+                    o.model.D_h()));
+  }
+  if (o.model.N() < 16) {
+    result.push_back(fmt::format(
+        "patches of {} make {} tokens of an image: attention has little to choose from; a smaller "
+        "--patch-size helps",
+        o.model.P, o.model.N()));
+  }
+  const bool adaptive = o.optimizer != OptimizerKind::sgd;
+  if (o.warmup == 0 && o.lr >= (adaptive ? 5e-4 : 0.05)) {
+    result.push_back(fmt::format(
+        "a learning rate of {} without warm-up: the first steps may spoil the weights for good",
+        o.lr));
+  }
+  if (o.optimizer == OptimizerKind::adam && o.weight_decay >= 0.01) {
+    result.push_back(fmt::format(
+        "Adam with a weight decay of {}: Adam divides the decay by the gradient's size too, and "
+        "hardly learns; --optimizer adamw decouples them",
+        o.weight_decay));
+  }
+  return result;
+}
+
+std::size_t warmup_steps(const TrainOptions& options, std::size_t steps) {
+  const auto share =
+      static_cast<std::size_t>(std::lround(options.warmup * static_cast<double>(steps)));
+  return options.warmup_steps == 0 ? share : std::min(share, options.warmup_steps);
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "train/options.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+
+/// What is known to go wrong with such settings, a sentence each; none for a sound run.
+std::vector<std::string> traps(const TrainOptions& options);
+
+/// How many of a run's steps the warm-up takes.
+std::size_t warmup_steps(const TrainOptions& options, std::size_t steps);
+
+}  // namespace vitruvian
