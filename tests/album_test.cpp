@@ -89,9 +89,9 @@ TEST_CASE("an album that is never written leaves no folder, and keeps one that w
   CHECK(failure.message == folder.file("file") + " is no folder");
 }
 
-TEST_CASE("checkpoints come in the order of their steps, the last one always") {
+TEST_CASE("checkpoints come in the order of their numbers, the last one always") {
   const Folder folder;
-  for (const char* name : {"step-100", "step-20", "step-3", "last"}) {
+  for (const char* name : {"epoch-0100", "epoch-20", "epoch-3", "epoch-4", "last", "best"}) {
     std::ofstream(folder.file(name) + ".safetensors") << "x";
   }
   std::ofstream(folder.file("config.json")) << "{}";
@@ -102,9 +102,9 @@ TEST_CASE("checkpoints come in the order of their steps, the last one always") {
     }
     return all;
   };
-  CHECK(stems(1) == "step-3 step-20 step-100 last ");
-  CHECK(stems(3) == "step-3 last ");
-  CHECK(stems(2) == "step-3 step-100 last ");
+  CHECK(stems(1) == "epoch-3 epoch-4 epoch-20 epoch-0100 ");
+  CHECK(stems(2) == "epoch-3 epoch-20 epoch-0100 ");
+  CHECK(stems(9) == "epoch-3 epoch-0100 ");
 }
 
 TEST_CASE("pixels come back as bytes") {

@@ -106,13 +106,15 @@ expect 0 "wide.pgm: 30 x 40 pixels become the model's 28 x 28" --checkpoint "$we
   grey.pgm wide.pgm
 check_shape two/rollout.npy "2, 4, 4"
 
-# A run's checkpoints, in the order of their steps.
-mkdir -p run/checkpoints
-for step in 9 10 100; do cp "$weights" run/checkpoints/step-$step.safetensors; done
+# A run's weights, in the order of its epochs.
+expect 3 "save-every" --strip two --out strip
+"$vitruvian" train --train-size 40 --test-size 20 --epochs 3 --save-every 1 --width 16 --depth 1 \
+  --heads 2 --batch-size 16 --out run >/dev/null 2>&1 || fail "the run"
 expect 0 "" --strip run --out strip
-check "steps in their order" test "$(grep -o 'step-[0-9]*' strip/strip.json | tr '\n' ' ')" = "step-9 step-10 step-100 "
+names() { grep -o 'epoch-[0-9]*' "$1" | tr '\n' ' '; }
+check "epochs in their order" test "$(names strip/strip.json)" = "epoch-0001 epoch-0002 epoch-0003 "
 expect 0 "" --strip run --every 2 --out every
-check "every second" test "$(grep -o 'step-[0-9]*' every/strip.json | tr '\n' ' ')" = "step-9 step-100 "
+check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
 
 printf '%d checks, %d failures\n' "$checks" "$failures"
 [ "$failures" -eq 0 ]
