@@ -82,7 +82,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   const std::string run_of = "A run";
   command
       .add_option("--strip", options.strip,
-                  "Position similarity, checkpoint by checkpoint, of the run in DIR")
+                  "Position similarity, epoch by epoch, of a run made with --save-every")
       ->group(run_of)
       ->type_name("DIR");
   add_count(command, "--every", options.every, "Each so-manieth checkpoint")

@@ -29,13 +29,12 @@ double step_of(const std::vector<double>& numbers) {
   return numbers.size() > 1 ? numbers[1] - numbers[0] : 1;
 }
 
-// Of an axis `length` pixels long, upwards or to the right.
-std::vector<Tick> number_ticks(Range range, double length, bool upwards, std::size_t count) {
+// Of an axis `length` pixels long, upwards.
+std::vector<Tick> number_ticks(Range range, double length, std::size_t count) {
   const std::vector<double> numbers = round_numbers(range, count);
   std::vector<Tick> ticks;
   for (const double number : numbers) {
-    const double along = range.place(number) * length;
-    ticks.push_back({upwards ? length - along : along, tick_text(number, step_of(numbers))});
+    ticks.push_back({length - range.place(number) * length, tick_text(number, step_of(numbers))});
   }
   return ticks;
 }
@@ -117,7 +116,7 @@ Image framed(const Image& picture, const Frame& frame) {
     bar_height = std::clamp(height, 160.0, 640.0);
     bar_top = top + std::max(0.0, (height - bar_height) / 2);
     bar_ticks =
-        number_ticks(frame.bar->range, bar_height, true, static_cast<std::size_t>(bar_height / 60));
+        number_ticks(frame.bar->range, bar_height, static_cast<std::size_t>(bar_height / 60));
     right += bar_gap + bar_width + tick_length + near_by + widest(bar_ticks) +
              (frame.bar->label.empty() ? 0 : line + 2 * near_by);
   }
@@ -205,9 +204,11 @@ Image drawn(const Chart& chart, std::size_t width, std::size_t height) {
   const auto w = static_cast<double>(width);
   const auto h = static_cast<double>(height);
   Frame frame{chart.title, chart.x_label, chart.y_label, {}, {}, {}};
-  for (const Tick& tick : number_ticks(x, w, false, width / 70)) {
-    const bool whole = tick.text.find_first_not_of("-0123456789") == std::string::npos;
-    if (!chart.whole_x || whole) frame.x_ticks.push_back(tick);
+  const std::vector<double> across = round_numbers(x, width / 70);
+  for (const double n : across) {
+    const double step = chart.whole_x ? std::max(step_of(across), 1.0) : step_of(across);
+    if (chart.whole_x && n != std::floor(n)) continue;
+    frame.x_ticks.push_back({x.place(n) * w, tick_text(n, step)});
   }
   if (chart.log_y) {
     // Powers of ten; within one power, 2 and 5 times it as well.
@@ -221,7 +222,7 @@ Image drawn(const Chart& chart, std::size_t width, std::size_t height) {
       }
     }
   } else {
-    frame.y_ticks = number_ticks(y, h, true, height / 60);
+    frame.y_ticks = number_ticks(y, h, height / 60);
   }
 
   Canvas canvas(width, height);

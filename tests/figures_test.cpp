@@ -234,6 +234,21 @@ TEST_CASE("a chart has its dots where its numbers say") {
   CHECK(failure_of([&] { static_cast<void>(drawn(chart)); }).message.starts_with("chart: "));
 }
 
+// Four layers in a wide chart: round numbers are half a layer apart.
+TEST_CASE("an axis that counts has marks at whole numbers, and has some") {
+  Chart chart{"", "", "", {{"", {0, 1, 2, 3}, {1, 2, 3, 4}}}};
+  const std::size_t with_halves = drawn(chart).height;
+  chart.whole_x = true;
+  const Image counted = drawn(chart);
+  CHECK(counted.height == with_halves);  // marks take room below
+  std::size_t marks = 0;
+  const std::size_t below = 16 + 480 + 5;  // the plot begins 16 pixels down, a mark is 8 long
+  for (std::size_t x = 64; x < counted.width; ++x) {  // beside the numbers of the other axis
+    marks += at(counted, below, x) == ink && !(at(counted, below, x - 1) == ink) ? 1 : 0;
+  }
+  CHECK(marks == 4);
+}
+
 TEST_CASE("tiles stand in rows, as wide as the widest") {
   const Image a{1, 1, 1, {0}};
   const Image b{2, 2, 3, std::vector<std::uint8_t>(12, 9)};

@@ -95,8 +95,9 @@ void append_json(std::string& json, const Numbers& numbers, std::size_t axis, st
 }  // namespace
 
 std::string npy_of(const Numbers& numbers) {
-  std::string shape;
-  for (const std::size_t n : numbers.shape) shape += fmt::format("{}, ", n);
+  // Python's tuple: (2, 3), but (2,).
+  const std::string shape =
+      fmt::format("{}{}", fmt::join(numbers.shape, ", "), numbers.shape.size() == 1 ? "," : "");
   std::string header =
       fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", shape);
   constexpr std::size_t before = 10;  // magic, version and the header's length

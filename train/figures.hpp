@@ -46,8 +46,7 @@ Figure attention_matrix(const Numbers& matrix, const std::string& which, bool cl
 struct Explained {
   std::string name;  ///< of its files: "rollout"
   std::string title;
-  Numbers maps;            ///< (B, gh, gw) or (B, H, W)
-  bool is_signed = false;  ///< drawn from blue (against) over white to red (for)
+  Numbers maps;  ///< (B, gh, gw) or (B, H, W)
 };
 Figure explanations(const std::vector<Image>& images, const std::vector<std::string>& labels,
                     const std::vector<Explained>& columns, const std::string& text);

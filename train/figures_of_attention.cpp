@@ -44,10 +44,9 @@ Image lit(const Image& image, const Matrix& map, Range range) {
 
 // Enlarged, so that the map's cells are whole squares and the picture as large as `image` enlarged
 // by `scale`.
-Image map_as_large_as(const Matrix& map, ColourMap colours, Range range, const Image& image,
-                      std::size_t scale) {
+Image map_as_large_as(const Matrix& map, Range range, const Image& image, std::size_t scale) {
   const std::size_t cell = std::max<std::size_t>(image.height * scale / map.rows, 1);
-  return enlarged(coloured(map, colours, range), cell);
+  return enlarged(coloured(map, ColourMap::viridis, range), cell);
 }
 
 }  // namespace
@@ -89,6 +88,9 @@ Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
 }
 
 Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
+  const auto from_zero = [](const Numbers& shares) {
+    return Range{0, std::max(range_of(shares.values).high, 0.01)};
+  };
   const double most = std::log(static_cast<double>(tokens));
   const auto map = [&](const Numbers& numbers, const std::string& title, const std::string& bar,
                        std::optional<Range> range) {
@@ -102,8 +104,9 @@ Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
                       "token, and the share of queries that give one token more than 0.99.",
                       tokens, most),
           tiled({map(heads.entropy, "Entropy", "nats", Range{0, most}),
-                 map(heads.on_class_token, "On the class token", "share", Range{0, 1}),
-                 map(heads.saturated, "Saturated queries", "share", Range{0, 1})},
+                 map(heads.on_class_token, "On the class token", "share",
+                     from_zero(heads.on_class_token)),
+                 map(heads.saturated, "Saturated queries", "share", from_zero(heads.saturated))},
                 3, 10),
           {{"attention_entropy.json",
             fmt::format("{{\"entropy\": {}, \"on_class_token\": {}, \"saturated\": {}}}\n",
@@ -140,18 +143,22 @@ Figure attention_map(const Image& image, const Numbers& map, const std::string& 
   const Range range{0, std::max(range_of(matrix.values).high, 1e-12)};
   const std::size_t scale = scale_to(320, image.height, image.width);
   const Image small = coloured(matrix, ColourMap::viridis, range);
-  return {
-      "attention_map",
-      "Attention over the image",
-      "Attention of " + which +
-          ", beside the image and as its light. What goes to the class token is missing.",
-      tiled({titled(enlarged(image, scale), "Image"),
-             titled(enlarged(lit(image, matrix, range), scale), "Lit by attention"),
-             framed(map_as_large_as(matrix, ColourMap::viridis, range, image, scale),
-                    {"Attention", "", "", {}, {}, ColourBar{ColourMap::viridis, range, "share"}})},
-            3, 10),
-      {npy_file("attention_map", map)},
-      small};
+  return {"attention_map",
+          "Attention over the image",
+          "Attention of " + which +
+              ", beside the image and as its light. What goes to the class token is missing.",
+          tiled({titled(enlarged(image, scale), "Image"),
+                 titled(enlarged(lit(image, matrix, range), scale), "Lit by attention"),
+                 framed(map_as_large_as(matrix, range, image, scale),
+                        {"Share of attention",
+                         "",
+                         "",
+                         {},
+                         {},
+                         ColourBar{ColourMap::viridis, range, "share"}})},
+                3, 10),
+          {npy_file("attention_map", map)},
+          small};
 }
 
 Figure attention_matrix(const Numbers& matrix, const std::string& which, bool class_token) {
@@ -179,11 +186,9 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
     tiles.push_back(enlarged(images[b], scale));
     for (const Explained& column : columns) {
       const Matrix map = matrix_at(column.maps, b);
-      const ColourMap colours = column.is_signed ? ColourMap::blue_red : ColourMap::viridis;
-      const Range range =
-          column.is_signed ? symmetric_range_of(map.values) : Range{0, range_of(map.values).high};
-      tiles.push_back(map_as_large_as(map, colours, range, images[b], scale));
-      if (b == 0 && small.pixels.empty()) small = coloured(map, colours, range);
+      const Range range{0, range_of(map.values).high};
+      tiles.push_back(map_as_large_as(map, range, images[b], scale));
+      if (b == 0 && small.pixels.empty()) small = coloured(map, ColourMap::viridis, range);
     }
   }
   constexpr std::size_t gap = 14;
@@ -203,7 +208,9 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
   return {"explanations",
           "What the output comes from",
           text,
-          framed(tiled(tiles, columns.size() + 1, gap), {"", "", "", across, down}),
+          framed(tiled(tiles, columns.size() + 1, gap),
+                 {"What the output comes from", "", "", across, down,
+                  ColourBar{ColourMap::viridis, {0, 1}, "share of each map's largest"}}),
           std::move(files),
           small};
 }

@@ -23,32 +23,48 @@ std::vector<double> counted(std::size_t n) {
   return numbers;
 }
 
+// One point more of the series of this name.
+void add_to(Chart& chart, const std::string& name, double x, double y) {
+  const auto named = [&name](const Chart::Series& series) { return series.name == name; };
+  auto found = std::find_if(chart.series.begin(), chart.series.end(), named);
+  if (found == chart.series.end()) {
+    chart.series.push_back({name, {}, {}});
+    found = chart.series.end() - 1;
+  }
+  found->x.push_back(x);
+  found->y.push_back(y);
+}
+
 }  // namespace
 
 Figure norms(const Flow& flow, double loss) {
-  const Chart::Series values{"activations", counted(flow.names.size()), flow.activations};
-  const Chart::Series gradients{"gradients", values.x, flow.gradients};
-  std::string json = "{\"loss\": " + json_number(loss) + ", \"names\": [";
+  // What every block has stands over its number; the rest is in the file alone.
+  Chart values{"Activations, root mean square", "layer", "", {}, {}, {}, true, true};
+  Chart gradients = values;
+  gradients.title = "Gradients, root mean square";
+  std::string names;
   for (std::size_t i = 0; i < flow.names.size(); ++i) {
-    json += (i == 0 ? "" : ", ") + quoted(flow.names[i]);
+    const std::string& name = flow.names[i];
+    names += (i == 0 ? "" : ", ") + quoted(name);
+    const std::string block = "blocks.";
+    const std::size_t dot = name.find('.', block.size());
+    if (!name.starts_with(block) || dot == std::string::npos) continue;
+    const double layer = std::stod(name.substr(block.size(), dot - block.size()));
+    add_to(values, name.substr(dot + 1), layer, flow.activations[i]);
+    add_to(gradients, name.substr(dot + 1), layer, flow.gradients[i]);
   }
-  json += fmt::format("], \"activations\": {}, \"gradients\": {}}}\n", json_list(flow.activations),
-                      json_list(flow.gradients));
-  return {"norms",
-          "Norms through the model",
-          fmt::format("Root mean squares of every intermediate and of the loss's derivative by it, "
-                      "in the order of computation (the names are in norms.json); the loss is "
-                      "{:.4f}. Curves that fall or rise without end are vanishing or exploding.",
-                      loss),
-          drawn(Chart{"Root mean squares, in the order of computation",
-                      "intermediate",
-                      "",
-                      {values, gradients},
-                      {},
-                      {},
-                      true,
-                      true}),
-          {{"norms.json", json}}};
+  return {
+      "norms",
+      "Norms through the model",
+      fmt::format("What flows through each block, and the loss's derivative by it; the loss is "
+                  "{:.4f}. Curves that fall or rise without end are vanishing or exploding. "
+                  "norms.json has every intermediate.",
+                  loss),
+      tiled({drawn(values, 560, 400), drawn(gradients, 560, 400)}, 2, 20),
+      {{"norms.json",
+        fmt::format("{{\"loss\": {}, \"names\": [{}], \"activations\": {}, \"gradients\": {}}}\n",
+                    json_number(loss), names, json_list(flow.activations),
+                    json_list(flow.gradients))}}};
 }
 
 Figure hidden_units(const Units& units) {

@@ -31,9 +31,10 @@ Image filter_picture(const double* filter, std::size_t C, std::size_t height, st
 }
 
 // The first `most` of (n, C, P, P), in rows.
-Image filter_tiles(const Numbers& filters, std::size_t most, std::size_t columns) {
+Image filter_tiles(const Numbers& filters, std::size_t most, std::size_t columns,
+                   std::size_t side) {
   const auto& shape = filters.shape;
-  const std::size_t scale = std::max<std::size_t>(48 / std::max(shape[2], shape[3]), 2);
+  const std::size_t scale = std::max<std::size_t>(side / std::max(shape[2], shape[3]), 2);
   std::vector<Image> tiles;
   for (std::size_t i = 0; i < std::min(most, shape[0]); ++i) {
     const double* const filter = filters.values.data() + i * size_of(shape, 1);
@@ -84,7 +85,7 @@ Image picture_of(const double* pixels, std::size_t C, std::size_t H, std::size_t
 Figure patches(const Image& image, const Numbers& patches, std::size_t grid_width,
                const std::vector<double>& mean, const std::vector<double>& std) {
   const auto& shape = patches.shape;
-  const std::size_t scale = scale_to(420, image.height, image.width);
+  const std::size_t scale = scale_to(448, image.height, image.width);
   std::vector<Image> tiles;
   for (std::size_t n = 0; n < shape[0]; ++n) {
     const double* const patch = patches.values.data() + n * size_of(shape, 1);
@@ -119,7 +120,7 @@ Figure filters(const Numbers& filters) {
           "Embedding filters",
           "The rows of E as pictures: what entry d of a token is large for. Middle grey is 0; each "
           "filter is scaled by its own largest entry.",
-          titled(filter_tiles(filters, shown, 16), title),
+          titled(filter_tiles(filters, shown, 16, 48), title),
           {npy_file("filters", filters)}};
 }
 
@@ -128,7 +129,7 @@ Figure filter_components(const Numbers& components, const std::vector<double>& v
   const std::size_t count = components.shape[0];
   const double explained =
       total > 0 ? std::accumulate(variances.begin(), variances.end(), 0.0) / total : 0;
-  const Image tiles = titled(filter_tiles(components, count, 7),
+  const Image tiles = titled(filter_tiles(components, count, 7, 64),
                              fmt::format("Principal components 1 to {}", count));
   std::vector<double> n(count);
   std::iota(n.begin(), n.end(), 1.0);

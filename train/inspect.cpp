@@ -2,11 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/tensor.hpp"
-#include "datasets/batch.hpp"
-#include "datasets/dataset.hpp"
 #include "train/figures.hpp"
-#include "train/input.hpp"
-#include "train/run_directory.hpp"
+#include "train/inspect_subject.hpp"
 #include "train/weights.hpp"
 #include "vit/inspect.hpp"
 #include "vit/inspect_gradients.hpp"
@@ -25,86 +22,8 @@ Numbers numbers(const Array& array) {
           {array.data(), array.data() + array.size()}};
 }
 
-// What there is to look at. Images go through the model one by one: their number costs time alone.
-struct Subject {
-  TrainedModel trained;
-  TrainedOn data;  // how its images are normalised
-  std::vector<Image> pictures;
-  std::vector<Array> inputs;        // (1, C, H, W)
-  std::vector<std::size_t> labels;  // of a data set's images
-  std::vector<std::string> class_names;
-  std::string described;  // "16 test images of digits"
-};
-
 // More rows than these make no figure.
 constexpr std::size_t explained_images = 8;
-
-void read_pictures(Subject& subject, const InspectOptions& options,
-                   const InspectObserver& observer) {
-  const ViTConfig& config = subject.trained.model.config;
-  const Fit fit{config.H, config.W, config.C, options.filter, subject.trained.data.dataset.empty()};
-  for (const std::string& path : options.images) {
-    const Image image = read_image(path, options.max_pixels);
-    if (image.height != config.H || image.width != config.W) {
-      observer.note(fmt::format("{}: {} x {} pixels become the model's {} x {}{}", path,
-                                image.height, image.width, config.H, config.W,
-                                fit.crop ? ", cut from its middle" : ""));
-    }
-    subject.pictures.push_back(fitted(image, fit));
-    subject.inputs.push_back(normalised(subject.pictures.back(), subject.data));
-  }
-  subject.described =
-      fmt::format("{} picture{}", subject.inputs.size(), subject.inputs.size() == 1 ? "" : "s");
-}
-
-void read_data_set(Subject& subject, const std::string& name, const InspectOptions& options) {
-  const ViTConfig& config = subject.trained.model.config;
-  check_data_given(name, options.data);
-  Dataset data = load_test({.name = name, .directory = options.data, .test_size = options.count});
-  if (data.channels != config.C || data.height != config.H || data.width != config.W) {
-    fail(Exit::checkpoint, "{}: its images are {} x {} x {}, those of {} {} x {} x {}",
-         options.weights, config.H, config.W, config.C, name, data.height, data.width,
-         data.channels);
-  }
-  data.mean = subject.data.mean;
-  data.std = subject.data.std;
-  const std::vector<std::size_t> order = natural_order(data.size());
-  for (const auto& one : batches(order, 1)) {
-    Array x = empty({1, config.C, config.H, config.W});
-    normalised_images(data, one, x.data());
-    const std::vector<double> pixels(x.data(), x.data() + x.size());
-    subject.pictures.push_back(
-        figures::picture_of(pixels.data(), config.C, config.H, config.W, data.mean, data.std));
-    subject.inputs.push_back(std::move(x));
-  }
-  subject.labels = batch_labels(data, order);
-  for (const std::size_t label : subject.labels) {
-    if (label >= config.K) subject.labels.clear();  // of other classes than the model's
-    if (subject.labels.empty()) break;
-  }
-  subject.described = fmt::format("the first {} test images of {}", data.size(), name);
-}
-
-Subject subject_of(const InspectOptions& options, const InspectObserver& observer) {
-  Subject subject{
-      load_weights(weights_file(options.weights), options.request), {}, {}, {}, {}, {}, {}};
-  for (const std::string& note : subject.trained.notes) observer.note(note);
-  subject.data =
-      normalisation(subject.trained, options.mean, options.std, options.weights, observer.note);
-  subject.class_names = class_names(subject.trained.data.dataset);
-  if (subject.class_names.size() != subject.trained.model.config.K) subject.class_names.clear();
-  const std::string known = subject.trained.data.dataset == "digits" ? "digits" : "";
-  const std::string name = options.dataset.empty() ? known : options.dataset;
-  if (!options.images.empty()) {
-    read_pictures(subject, options, observer);
-  } else if (!name.empty()) {
-    read_data_set(subject, name, options);
-  } else {
-    observer.note("no pictures and no data set: only what can be read off the weights is drawn");
-    subject.described = "no images";
-  }
-  return subject;
-}
 
 // A layer, head or patch that the user chose.
 void check_index(const char* flag, std::optional<std::size_t> index, std::size_t count) {
@@ -169,7 +88,7 @@ std::string verdict_of(const Subject& subject, const Array& logits, std::size_t 
   for (std::size_t k = 0; k < logits.size(); ++k) sum += std::exp(z[k] - largest);
   const std::string name =
       subject.class_names.empty() ? fmt::format("class {}", target) : subject.class_names[target];
-  return fmt::format("{} {:.0f} %", name, 100 * std::exp(z[target] - largest) / sum);
+  return fmt::format("{}: {:.0f} %", name, 100 * std::exp(z[target] - largest) / sum);
 }
 
 // Everything that attention tells.
@@ -244,7 +163,10 @@ void draw_explanations(const Subject& subject, const InspectOptions& options, Ga
   const std::size_t count = std::min(subject.inputs.size(), explained_images);
   const std::size_t gradients = options.smooth_grad + options.integrated_gradients;
   if (gradients > 0) {
-    const double seconds = inspect::seconds_a_gradient(model, subject.inputs[0]);
+    double seconds = inspect::seconds_a_gradient(model, subject.inputs[0]);
+    for (int again = 0; again < 2; ++again) {  // the first makes buffers, any may be interrupted
+      seconds = std::min(seconds, inspect::seconds_a_gradient(model, subject.inputs[0]));
+    }
     gallery.observer.note(fmt::format("{} gradients of each of {} images: about {:.0f} s",
                                       gradients, count,
                                       std::ceil(seconds * static_cast<double>(gradients * count))));

@@ -53,8 +53,9 @@ struct InspectObserver {
   std::function<void(const Figure& figure)> drawn;
 };
 
-/// The safetensors files of a folder, or of `checkpoints` in it, each `every`-th and the last, in
-/// the order of the numbers in their names. Throws (Exit::data) where there is none.
+/// The safetensors files of a folder, or of `checkpoints` in it, that have a number in their names,
+/// in the order of these: each `every`-th and the last. (A run's `last` is no file of weights, and
+/// its `best` one of the others again.) Throws (Exit::data) where there is none.
 std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t every);
 
 #if defined(__clang__)

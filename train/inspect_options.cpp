@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 namespace vitruvian {
 namespace {
 
-// The last number in a file's name; a name without one comes last ("last.safetensors").
-std::uint64_t number_in(const std::string& name) {
+// The last number in a file's name, if there is one: "epoch-0003" is of epoch 3.
+std::optional<std::uint64_t> number_in(const std::string& name) {
   const std::size_t end = name.find_last_of("0123456789");
-  if (end == std::string::npos) return UINT64_MAX;
+  if (end == std::string::npos) return {};
   const std::size_t before = name.find_last_not_of("0123456789", end);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   std::uint64_t number = 0;
@@ -50,10 +51,14 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
   for (fs::directory_iterator entry(where, code), end; !code && entry != end;
        entry.increment(code)) {
     if (entry->path().extension() != ".safetensors") continue;
-    found.emplace_back(number_in(entry->path().stem().string()), entry->path().string());
+    const auto number = number_in(entry->path().stem().string());
+    if (number) found.emplace_back(*number, entry->path().string());
   }
   if (code) fail(Exit::data, "{}: {}", where.string(), code.message());
-  if (found.empty()) fail(Exit::data, "{}: there is no .safetensors file in it", where.string());
+  if (found.empty()) {
+    fail(Exit::data, "{}: no weights of epochs are in it; 'train --save-every N' keeps them",
+         where.string());
+  }
   std::sort(found.begin(), found.end());
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < found.size(); ++i) {
