@@ -55,7 +55,7 @@ struct InspectObserver {
 
 /// The safetensors files of a folder, or of `checkpoints` in it, that have a number in their names,
 /// in the order of these: each `every`-th and the last. (A run's `last` is no file of weights, and
-/// its `best` one of the others again.) Throws (Exit::data) where there is none.
+/// its `best` one of the others again.) Throws (Exit::data) where the folder cannot be read.
 std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t every);
 
 #if defined(__clang__)

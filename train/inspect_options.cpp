@@ -55,10 +55,6 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
     if (number) found.emplace_back(*number, entry->path().string());
   }
   if (code) fail(Exit::data, "{}: {}", where.string(), code.message());
-  if (found.empty()) {
-    fail(Exit::data, "{}: no weights of epochs are in it; 'train --save-every N' keeps them",
-         where.string());
-  }
   std::sort(found.begin(), found.end());
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "datasets/dataset.hpp"
 #include "train/inspect.hpp"
 #include "train/weights.hpp"
 
@@ -12,7 +13,6 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// What there is to look at. Images go through the model one by one: their number costs time alone.
 struct Subject {
-  TrainedModel trained;
   TrainedOn data;  ///< how its images are normalised
   std::vector<Image> pictures;
   std::vector<Array> inputs;        ///< (1, C, H, W)
@@ -21,8 +21,10 @@ struct Subject {
   std::string described;  ///< "16 test images of digits"
 };
 
-/// Reads the weights, and the pictures or the data set's images. Throws as load_weights, read_image
-/// and load_test do.
-Subject subject_of(const InspectOptions& options, const InspectObserver& observer);
+/// Reads the pictures or the data set's images. Throws as read_image and load_test do.
+Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
+                   const InspectObserver& observer);
+/// Images that are there, of the model's shape.
+Subject subject_of(const Dataset& images, const ViTConfig& config);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

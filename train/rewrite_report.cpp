@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "train/html_report.hpp"
+#include "train/report_figures.hpp"
 #include "train/run_directory.hpp"
 #include "train/score.hpp"
 #include "train/training_data.hpp"
@@ -30,7 +31,8 @@ bool rewrite_report(const ReportOptions& options) {
                 trained.model.config, trained.data.mean, trained.data.std);
   const Predictions predictions = predict_all(trained.model, test);
   const ReportExamples examples{predictions, test};
-  write_report(options.directory, &examples);
+  write_report(options.directory, &examples,
+               report_figures(trained.model, test, options.directory));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
 #include "train/html_report.hpp"
+#include "train/report_figures.hpp"
 #include "train/run.hpp"
 #include "train/score.hpp"
 #include "train/traps.hpp"
@@ -129,7 +130,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   if (directory) {
     result.weights = directory->weights_path();
     const ReportExamples examples{predictions, test};
-    write_report(options.out, &examples);
+    write_report(options.out, &examples, report_figures(run.kept(), test, options.out));
   }
   run.close();
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
