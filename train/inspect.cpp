@@ -42,7 +42,7 @@ constexpr std::size_t explained_images = 8;
 void read_pictures(Subject& subject, const InspectOptions& options,
                    const InspectObserver& observer) {
   const ViTConfig& config = subject.trained.model.config;
-  const Fit fit{config.H, config.W, config.C, options.filter, subject.trained.data.dataset.empty()};
+  const Fit fit{config.H, config.W, config.C, options.filter, subject.trained.data.crops()};
   for (const std::string& path : options.images) {
     const Image image = read_image(path, options.max_pixels);
     if (image.height != config.H || image.width != config.W) {
@@ -91,8 +91,7 @@ Subject subject_of(const InspectOptions& options, const InspectObserver& observe
   for (const std::string& note : subject.trained.notes) observer.note(note);
   subject.data =
       normalisation(subject.trained, options.mean, options.std, options.weights, observer.note);
-  subject.class_names = class_names(subject.trained.data.dataset);
-  if (subject.class_names.size() != subject.trained.model.config.K) subject.class_names.clear();
+  subject.class_names = subject.trained.data.class_names(subject.trained.model.config.K);
   const std::string known = subject.trained.data.dataset == "digits" ? "digits" : "";
   const std::string name = options.dataset.empty() ? known : options.dataset;
   if (!options.images.empty()) {
