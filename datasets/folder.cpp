@@ -55,6 +55,19 @@ std::string first_few(const std::vector<std::string>& all) {
   return text;
 }
 
+std::vector<std::string> classes_in(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    fail(Exit::data, "{}: there is no such directory; expected one with a folder for each class",
+         directory.string());
+  }
+  std::vector<std::string> found = folders_in(directory);
+  if (found.empty()) {
+    fail(Exit::data, "{}: expected a folder for each class, found none", directory.string());
+  }
+  return found;
+}
+
 }  // namespace
 
 struct FolderImages::Listing {
@@ -72,15 +85,7 @@ struct FolderImages::Check {
 
 FolderImages::Listing FolderImages::list(const fs::path& directory,
                                          std::vector<std::string> classes) {
-  std::error_code error;
-  if (!fs::is_directory(directory, error)) {
-    fail(Exit::data, "{}: there is no such directory; expected one with a folder for each class",
-         directory.string());
-  }
-  const std::vector<std::string> found = folders_in(directory);
-  if (found.empty()) {
-    fail(Exit::data, "{}: expected a folder for each class, found none", directory.string());
-  }
+  const std::vector<std::string> found = classes_in(directory);
   Listing listing;
   listing.classes = classes.empty() ? found : std::move(classes);
   for (const std::string& name : found) {
@@ -227,6 +232,10 @@ void FolderImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
       out[c * plane + k] = image.pixels[k * image.channels + c];
     }
   }
+}
+
+std::vector<std::string> folder_class_names(const fs::path& directory) {
+  return classes_in(has_train_folder(directory) ? directory / "train" : directory);
 }
 
 bool has_train_folder(const fs::path& directory) {

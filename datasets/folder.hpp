@@ -63,6 +63,10 @@ class FolderImages : public Images {
   std::string first_skipped_, sha256_;
 };
 
+/// The names of a folder's classes, without a look at its pictures. Throws (Exit::data) where there
+/// are none.
+std::vector<std::string> folder_class_names(const std::filesystem::path& directory);
+
 /// Whether `directory` has a folder train/, whose classes are then the data set's.
 bool has_train_folder(const std::filesystem::path& directory);
 /// Its folder test/, or val/; empty when it has neither.

@@ -186,6 +186,12 @@ Labels Loader::load(std::span<const std::size_t> indices, std::uint64_t epoch, T
   return labels;
 }
 
+std::vector<std::uint8_t> Loader::picture(std::size_t i) const {
+  std::vector<std::uint8_t> pixels(images_->about().image_size());
+  images_->read(number(i), {}, pixels.data());
+  return pixels;
+}
+
 template <class T>
 std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t> indices, T* out) const {
   const std::size_t n = images_->about().image_size();

@@ -36,36 +36,61 @@ std::string note_of(const FolderImages& images) {
   return fmt::format("{} left out: {}", images.skipped(), images.first_skipped());
 }
 
-ImageSplit open_folder(const Source& source) {
+FolderOptions options_of(const Source& source) {
   if (source.directory.empty()) {
     fail(Exit::usage, "folder needs the directory that holds a folder for each class");
   }
+  return {.height = source.height,
+          .width = source.width,
+          .channels = source.channels,
+          .skip_bad = source.skip_bad};
+}
+
+// Where a folder's test pictures lie apart; empty where they do not.
+std::filesystem::path test_root(const Source& source) {
+  return has_train_folder(source.directory) ? test_folder(source.directory)
+                                            : std::filesystem::path();
+}
+
+Parts parts_of(const Images& images, std::uint64_t seed) {
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < images.size(); ++i) labels.push_back(images.label(i));
+  return split_validation(labels, test_share, seed);
+}
+
+std::shared_ptr<const FolderImages> open_train_folder(const Source& source,
+                                                      const std::vector<std::string>& classes) {
   const std::filesystem::path root(source.directory);
-  const FolderOptions options{.height = source.height,
-                              .width = source.width,
-                              .channels = source.channels,
-                              .skip_bad = source.skip_bad};
-  ImageSplit split;
-  const bool parted = has_train_folder(root);
-  const auto train = std::make_shared<FolderImages>(parted ? root / "train" : root, options);
-  split.train = split.test = train;
-  split.note = note_of(*train);
-  const std::filesystem::path test_root = parted ? test_folder(root) : std::filesystem::path();
-  if (!test_root.empty()) {
-    const auto test =
-        std::make_shared<FolderImages>(test_root, options, train->about().class_names);
-    split.test = test;
-    const std::string note = note_of(*test);
-    if (!note.empty()) split.note += (split.note.empty() ? "" : "; ") + note;
+  return std::make_shared<FolderImages>(has_train_folder(root) ? root / "train" : root,
+                                        options_of(source), classes);
+}
+
+TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
+                            std::shared_ptr<const FolderImages> train) {
+  TestImages test;
+  const std::filesystem::path root = test_root(source);
+  if (!root.empty()) {
+    const auto images = std::make_shared<FolderImages>(root, options_of(source), classes);
+    test = {images, {}, note_of(*images)};
   } else {
-    std::vector<std::size_t> labels;
-    for (std::size_t i = 0; i < train->size(); ++i) labels.push_back(train->label(i));
-    Parts parts = split_validation(labels, test_share, source.seed);
-    split.train_subset = std::move(parts.train);
-    split.test_subset = std::move(parts.validation);
+    if (!train) train = open_train_folder(source, classes);
+    test = {train, parts_of(*train, source.seed).validation, note_of(*train)};
+  }
+  draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
+  return test;
+}
+
+ImageSplit open_folder(const Source& source) {
+  options_of(source);  // says what is missing before anything is looked for
+  const std::shared_ptr<const FolderImages> train = open_train_folder(source, {});
+  TestImages test = open_test_folder(source, train->about().class_names, train);
+  ImageSplit split{train, test.images, {}, std::move(test.subset), note_of(*train)};
+  if (split.test == split.train) {
+    split.train_subset = parts_of(*train, source.seed).train;
+  } else if (!test.note.empty()) {
+    split.note += (split.note.empty() ? "" : "; ") + test.note;
   }
   draw_subset(split.train_subset, split.train->size(), source.train_size, source.seed);
-  draw_subset(split.test_subset, split.test->size(), source.test_size, source.seed);
   return split;
 }
 
@@ -76,6 +101,14 @@ ImageSplit open_images(const Source& source) {
   Split split = load(source);
   return {std::make_shared<MemoryImages>(std::move(split.train)),
           std::make_shared<MemoryImages>(std::move(split.test))};
+}
+
+TestImages open_test_images(const Source& source, const std::vector<std::string>& classes) {
+  if (source.name == "folder") {
+    options_of(source);  // says what is missing
+    return open_test_folder(source, classes, nullptr);
+  }
+  return {std::make_shared<MemoryImages>(load_test(source))};
 }
 
 }  // namespace vitruvian

@@ -20,5 +20,12 @@ struct ImageSplit {
 /// where there is none, a fifth of each class, chosen by the seed, is set aside. Throws as `load`
 /// and FolderImages do.
 ImageSplit open_images(const Source& source);
+/// The same for the test pictures alone. `classes` fixes those of a folder: a trained model's.
+struct TestImages {
+  std::shared_ptr<const Images> images;
+  std::vector<std::size_t> subset{};
+  std::string note{};
+};
+TestImages open_test_images(const Source& source, const std::vector<std::string>& classes = {});
 
 }  // namespace vitruvian

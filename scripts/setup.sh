@@ -11,7 +11,8 @@ OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be ot
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
-FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libssl-dev libarchive-dev"
+FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libssl-dev libarchive-dev
+  strace"
 HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo
   openssl libarchive"
 
@@ -30,7 +31,7 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and pictures, check and unpack data sets.
+read .npz weights and pictures, check and unpack data sets; strace lets system calls fail in tests.
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
@@ -40,6 +41,7 @@ read .npz weights and pictures, check and unpack data sets.
   libjpeg       libjpeg-dev           jpeg-turbo      libjpeg-turbo   libjpeg-turbo
   OpenSSL       libssl-dev            openssl         openssl         openssl
   libarchive    libarchive-dev        libarchive      libarchive      libarchive
+  strace        strace                (none)          (none)          (none)
 
 They are found at https://packages.debian.org, https://packages.ubuntu.com,
 https://formulae.brew.sh, https://vcpkg.io/en/packages and https://anaconda.org/conda-forge.

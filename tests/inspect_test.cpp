@@ -157,6 +157,16 @@ TEST_CASE("eigenvectors of a symmetric matrix") {
     check(a, n);
     check(std::vector<double>(n * n, 0), n);
   }
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {  // of rank 16: the rest is rounding
+    const std::size_t n = 96, rank = 16;
+    std::vector<double> a(n * n, 0);
+    for (std::size_t i = 0; i < n * n; ++i) {
+      for (std::size_t r = 0; r < rank; ++r) {
+        a[i] += Rng(seed).normal(i / n * rank + r) * Rng(seed).normal(i % n * rank + r);
+      }
+    }
+    check(a, n);
+  }
   CHECK_FAILS_WITH(symmetric_eigen({1, 2, NAN, 1, 1, 1, 1, 1, 1}, 3), "not finite");
   CHECK_FAILS_WITH(symmetric_eigen({1, 2}, 2), "2 numbers");
 }

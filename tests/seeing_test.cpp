@@ -43,6 +43,7 @@ Dataset pictures(std::size_t n, std::size_t channels, std::size_t height, std::s
   data.width = width;
   data.classes = 3;
   data.class_names = {"<script>alert(1)</script>", "\"' onload=x & co", "caf\xC3\xA9 \xFF\x01"};
+  data.mean = data.std = std::vector<double>(channels, 0.5);
   data.pixels.resize(n * data.image_size());
   for (std::size_t i = 0; i < data.pixels.size(); ++i)
     data.pixels[i] = static_cast<std::uint8_t>(i * 37);
@@ -243,7 +244,7 @@ TEST_CASE("a report is well-formed, self-contained, and holds the numbers of met
   const Folder folder;
   const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
   const Predictions predictions = six();
-  const Dataset images = pictures(6, 3, 8, 5);
+  const Loader images(pictures(6, 3, 8, 5));
   const ReportExamples examples{predictions, images};
   const std::string png = "\x89PNG not really";
   write_report(run, &examples,
@@ -289,7 +290,8 @@ TEST_CASE("a report's size is bounded, whatever the run") {
   images.classes = K;
   Predictions predictions{K, {}, std::vector<double>(500 * K, 1.0 / K)};
   for (std::size_t i = 0; i < 500; ++i) predictions.labels.push_back(i % K);
-  const ReportExamples examples{predictions, images};
+  const Loader loader(std::move(images));
+  const ReportExamples examples{predictions, loader};
   const std::string html = html_report(read_run(run), &examples);
   CHECK(html.size() < 4'000'000);
   CHECK(count_of(html, "<article>") == 48);

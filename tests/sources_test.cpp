@@ -226,6 +226,11 @@ TEST_CASE("a folder of train and test, and one without") {
   CHECK(parted.train->size() == 20);
   CHECK(parted.test.get() != parted.train.get());
   CHECK(parted.note.empty());
+  const TestImages apart = open_test_images(source, {"a", "between", "b"});
+  CHECK(apart.images->size() == 20);
+  CHECK(apart.images->label(19) == 2);  // as the given classes have it
+  CHECK(apart.subset.size() == 20);
+  check_error(Exit::data, {"no class 'b'"}, [&] { open_test_images(source, {"a", "c"}); });
   source.directory = (folder.path / "other").string();
   source.train_size = 7;
   const ImageSplit split = open_images(source);
@@ -235,6 +240,9 @@ TEST_CASE("a folder of train and test, and one without") {
   std::set<std::size_t> all(split.train_subset.begin(), split.train_subset.end());
   all.insert(split.test_subset.begin(), split.test_subset.end());
   CHECK(all.size() == 11);
+  const TestImages test = open_test_images(source);  // the same that training left alone
+  CHECK(test.subset == split.test_subset);
+  CHECK(test.images->size() == split.test->size());
   source.train_size = 17;
   check_error(Exit::usage, {"17", "16"}, [&] { open_images(source); });
   write(folder.path / "val" / "c" / "1.pgm", grey(4, 4, 'c'));

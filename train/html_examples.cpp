@@ -75,11 +75,12 @@ std::string accuracies(const Confusion& confusion, const std::vector<std::string
 }
 
 // (C, H, W) bytes of a data set as a picture, small enough for a page.
-Image picture(const Dataset& images, std::size_t i) {
-  const auto planes = images.image(i);
-  const std::size_t C = images.channels;
-  const std::size_t plane = images.height * images.width;
-  Image image{images.height, images.width, C, std::vector<std::uint8_t>(planes.size())};
+Image picture(const Loader& images, std::size_t i) {
+  const std::vector<std::uint8_t> planes = images.picture(i);
+  const Dataset& about = images.images().about();
+  const std::size_t C = about.channels;
+  const std::size_t plane = about.height * about.width;
+  Image image{about.height, about.width, C, std::vector<std::uint8_t>(planes.size())};
   for (std::size_t c = 0; c < C; ++c) {
     for (std::size_t p = 0; p < plane; ++p) image.pixels[p * C + c] = planes[c * plane + p];
   }
@@ -91,24 +92,24 @@ Image picture(const Dataset& images, std::size_t i) {
   return fitted(image, {scaled(image.height), scaled(image.width), C, Filter::bilinear, false});
 }
 
-std::string article(const Predictions& predictions, const Dataset& images, std::size_t i) {
+std::string article(const Predictions& predictions, const Loader& images, std::size_t i) {
   const std::size_t truth = predictions.labels[i];
   const std::size_t guess = predictions.guess(i);
-  const std::string name = html_escaped(class_name(images.class_names, truth));
+  const std::vector<std::string>& names = images.images().about().class_names;
+  const std::string name = html_escaped(class_name(names, truth));
   std::string html = fmt::format(
       "<article><img alt=\"test image {}\" title=\"test image {}\" "
       "src=\"{}\"/>\n<div><h3>{}</h3>\n",
       i, i, data_uri("image/png", encode_png(picture(images, i))),
-      guess == truth ? name
-                     : fmt::format("{}, taken for {}", name,
-                                   html_escaped(class_name(images.class_names, guess))));
+      guess == truth
+          ? name
+          : fmt::format("{}, taken for {}", name, html_escaped(class_name(names, guess))));
   std::vector<std::size_t> shown = predictions.likeliest(i, bars);
   if (std::find(shown.begin(), shown.end(), truth) == shown.end()) shown.push_back(truth);
   for (const std::size_t k : shown) {
     const double p = predictions.of(i)[k];
     html += fmt::format("<p{}><span>{}</span>{}{}</p>\n", k == truth ? " class=\"truth\"" : "",
-                        html_escaped(class_name(images.class_names, k)), bar(p, k == truth),
-                        html_percent(p));
+                        html_escaped(class_name(names, k)), bar(p, k == truth), html_percent(p));
   }
   return html + "</div></article>\n";
 }
@@ -128,9 +129,10 @@ std::string html_confusion(const Predictions& predictions, const std::vector<std
          accuracies(confusion, names) + "</details>\n";
 }
 
-std::string html_predictions(const Predictions& predictions, const Dataset& images,
+std::string html_predictions(const Predictions& predictions, const Loader& images,
                              const std::vector<std::size_t>& indices) {
-  if (images.channels != 1 && images.channels != 3) return "";
+  const std::size_t C = images.images().about().channels;
+  if (C != 1 && C != 3) return "";
   std::string html;
   for (const std::size_t i : indices) html += article(predictions, images, i);
   return html.empty() ? "" : "<div class=\"seen\">\n" + html + "</div>\n";

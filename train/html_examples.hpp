@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "datasets/loader.hpp"
 #include "train/predictions.hpp"
 
 #include <string>
@@ -16,7 +16,7 @@ std::string html_confusion(const Predictions& predictions, const std::vector<std
 
 /// Images with the probabilities of the likeliest classes, side by side; as HTML. Large pictures
 /// are made smaller, and those of other than 1 or 3 channels left out.
-std::string html_predictions(const Predictions& predictions, const Dataset& images,
+std::string html_predictions(const Predictions& predictions, const Loader& images,
                              const std::vector<std::size_t>& indices);
 
 }  // namespace vitruvian

@@ -108,7 +108,8 @@ std::string settings_list(const RunRecord& run) {
 std::string examples_sections(const ReportExamples& examples) {
   const Predictions& predictions = examples.predictions;
   std::string html;
-  const std::string matrix = html_confusion(predictions, examples.images.class_names);
+  const std::string matrix =
+      html_confusion(predictions, examples.images.images().about().class_names);
   if (!matrix.empty()) html += html_section("Confusion", matrix);
   const std::string mistakes =
       html_predictions(predictions, examples.images, predictions.worst_mistakes(images_shown));

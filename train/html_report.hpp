@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "datasets/loader.hpp"
 #include "train/predictions.hpp"
 #include "train/run_record.hpp"
 
@@ -19,7 +19,7 @@ struct ReportFigure {
 /// What a report tells of a model besides the curves.
 struct ReportExamples {
   const Predictions& predictions;  ///< of all of these
-  const Dataset& images;
+  const Loader& images;
 };
 
 /// The report of a run as one HTML page that needs no network and has no scripts: curves, confusion

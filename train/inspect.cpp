@@ -67,13 +67,13 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
   return album.write("Inside a Vision Transformer", subtitle, gallery.figures);
 }
 
-std::vector<ReportFigure> report_figures(const VisionTransformer& model, const Dataset& images,
+std::vector<ReportFigure> report_figures(const VisionTransformer& model, const Loader& images,
                                          const std::string& directory) {
   constexpr std::size_t enough = 8;
   const InspectObserver nobody{[](const std::string&) {}, {}};
   Gallery gallery{nobody};
   draw_weights(model, gallery);
-  const Subject subject = subject_of(images.head(std::min(enough, images.size())), model.config);
+  const Subject subject = subject_of(images, enough, model.config);
   draw_attention(model, subject, {}, gallery);
   draw_explanations(model, subject, {}, gallery);
   draw_layers(model, subject, gallery);

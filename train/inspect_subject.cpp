@@ -2,9 +2,9 @@
 
 #include "core/error.hpp"
 #include "datasets/batch.hpp"
-#include "datasets/dataset.hpp"
 #include "train/figures.hpp"
 #include "train/input.hpp"
+#include "train/training_data.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 void read_pictures(Subject& subject, const TrainedModel& trained, const InspectOptions& options,
                    const InspectObserver& observer) {
   const ViTConfig& config = trained.model.config;
-  const Fit fit{config.H, config.W, config.C, options.filter, trained.data.dataset.empty()};
+  const Fit fit{config.H, config.W, config.C, options.filter, trained.data.crops()};
   for (const std::string& path : options.images) {
     const Image image = read_image(path, options.max_pixels);
     if (image.height != config.H || image.width != config.W) {
@@ -29,38 +29,31 @@ void read_pictures(Subject& subject, const TrainedModel& trained, const InspectO
       fmt::format("{} picture{}", subject.inputs.size(), subject.inputs.size() == 1 ? "" : "s");
 }
 
-Dataset data_set(const std::string& name, const ViTConfig& config, const InspectOptions& options) {
-  static_cast<void>(default_options(name));  // says so where there is no such data set
-  check_data_given(name, options.data);
-  Dataset data = load_test({.name = name, .directory = options.data, .test_size = options.count});
-  if (data.channels != config.C || data.height != config.H || data.width != config.W) {
-    fail(Exit::checkpoint, "{}: its images are {} x {} x {}, those of {} {} x {} x {}",
-         options.weights, config.H, config.W, config.C, name, data.height, data.width,
-         data.channels);
+Image picture(const Loader& images, std::size_t i) {
+  const Dataset& about = images.images().about();
+  const std::vector<std::uint8_t> planes = images.picture(i);
+  const std::size_t plane = about.height * about.width;
+  Image image{about.height, about.width, about.channels, std::vector<std::uint8_t>(planes.size())};
+  for (std::size_t j = 0; j < planes.size(); ++j) {
+    image.pixels[j % plane * about.channels + j / plane] = planes[j];
   }
-  return data;
+  return image;
 }
 
 }  // namespace
 
-Subject subject_of(const Dataset& images, const ViTConfig& config) {
+Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& config) {
+  const Dataset& about = images.images().about();
   Subject subject;
-  subject.data = {images.name, images.mean, images.std};
-  const std::vector<std::size_t> order = natural_order(images.size());
+  const std::vector<std::size_t> order = natural_order(std::min(count, images.size()));
   for (const auto& one : batches(order, 1)) {
     Array x = empty({1, config.C, config.H, config.W});
-    normalised_images(images, one, x.data());
-    const std::vector<double> pixels(x.data(), x.data() + x.size());
-    subject.pictures.push_back(
-        figures::picture_of(pixels.data(), config.C, config.H, config.W, images.mean, images.std));
+    subject.labels.push_back(images.load_plain(one, x.data()).at(0));
+    subject.pictures.push_back(picture(images, one[0]));
     subject.inputs.push_back(std::move(x));
   }
-  subject.labels = batch_labels(images, order);
-  const bool foreign = std::any_of(subject.labels.begin(), subject.labels.end(),
-                                   [&](std::size_t label) { return label >= config.K; });
-  if (foreign) subject.labels.clear();
-  if (images.class_names.size() == config.K) subject.class_names = images.class_names;
-  subject.described = fmt::format("the first {} test images of {}", images.size(), images.name);
+  if (about.class_names.size() == config.K) subject.class_names = about.class_names;
+  subject.described = fmt::format("the first {} test images of {}", order.size(), about.name);
   return subject;
 }
 
@@ -69,19 +62,24 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
   for (const std::string& note : trained.notes) observer.note(note);
   const TrainedOn data =
       normalisation(trained, options.mean, options.std, options.weights, observer.note);
-  std::vector<std::string> names = class_names(trained.data.dataset);
-  if (names.size() != trained.model.config.K) names.clear();
   const std::string known = trained.data.dataset == "digits" ? "digits" : "";
   const std::string name = options.dataset.empty() ? known : options.dataset;
   Subject subject;
   if (options.images.empty() && !name.empty()) {
-    Dataset images = data_set(name, trained.model.config, options);
-    images.mean = data.mean;
-    images.std = data.std;
-    subject = subject_of(images, trained.model.config);
+    static_cast<void>(default_options(name));  // says so where there is no such data set
+    check_data_given(name, options.data);
+    std::string note;
+    TrainedOn normalised_as = trained.data;
+    normalised_as.mean = data.mean;
+    normalised_as.std = data.std;
+    const Loader images = test_data(
+        {.name = name, .directory = options.data, .seed = data_seed, .test_size = options.count},
+        trained.model.config, normalised_as, note);
+    if (!note.empty()) observer.note(note);
+    subject = subject_of(images, options.count, trained.model.config);
   }
   subject.data = data;
-  subject.class_names = names;
+  subject.class_names = trained.data.class_names(trained.model.config.K);
   if (!options.images.empty()) {
     read_pictures(subject, trained, options, observer);
   } else if (name.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "datasets/loader.hpp"
 #include "train/inspect.hpp"
 #include "train/weights.hpp"
 
@@ -24,7 +24,7 @@ struct Subject {
 /// Reads the pictures or the data set's images. Throws as read_image and load_test do.
 Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
                    const InspectObserver& observer);
-/// Images that are there, of the model's shape.
-Subject subject_of(const Dataset& images, const ViTConfig& config);
+/// The first images of a loader, which have the model's shape; `data` stays empty.
+Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& config);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

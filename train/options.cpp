@@ -52,7 +52,11 @@ TrainOptions default_options(const std::string& dataset) {
     options.epochs = 15;
   }
   if (dataset == "folder") {
-    fail(Exit::usage, "--dataset folder: the trainer cannot read pictures from folders yet");
+    options.model = variant("cifar").config;
+    options.image_size = options.model.H = options.model.W = 64;
+    options.model.P = 8;
+    options.epochs = 20;
+    return options;
   }
   const std::vector<std::string> classes = class_names(dataset);
   if (classes.empty()) {
@@ -75,6 +79,9 @@ void check_data_given(const std::string& dataset, const std::string& data) {
 void TrainOptions::validate() const {
   if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
   check_data_given(dataset, data);
+  if (dataset == "folder" && image_size == 0) {
+    fail(Exit::usage, "--dataset folder needs --image-size N: its pictures have many sizes");
+  }
   model.validate();
   check_at_least_one("--epochs", epochs);
   check_at_least_one("--batch-size", batch_size);

@@ -29,7 +29,8 @@ struct TrainOptions {
   std::size_t train_size = 0;  ///< use the first so many training images; 0 means all
   std::size_t test_size = 0;   ///< the same for the test images
   double val_fraction = 0;     ///< the share of the training images that only validates
-  std::size_t image_size = 0;  ///< 0: as the data set has them
+  std::size_t image_size = 0;  ///< 0: as the data set has them; a folder's must have one
+  bool skip_bad = false;       ///< leave out files of a folder that cannot be used
 
   AugmentOptions augment;
 
@@ -107,8 +108,9 @@ std::string difference(const std::string& settings, const std::string& others);
 bool same_machine(const std::string& config, const std::string& other);
 
 /// The settings for a data set that are used where the user names none: its image's shape and
-/// classes, and the sizes and rates that suit it on two cores. Throws (Exit::usage) on a name that
-/// does not exist, with the nearest one that does.
+/// classes (a folder's are counted when its place is known), and the sizes and rates that suit it
+/// on two cores. Throws (Exit::usage) on a name that does not exist, with the nearest one that
+/// does.
 TrainOptions default_options(const std::string& dataset);
 
 /// Throws (Exit::usage) when a data set that is read from files comes without a folder.
@@ -120,6 +122,7 @@ struct EvalOptions {
   std::string dataset = "digits";
   std::string data;
   std::size_t test_size = 0;
+  bool skip_bad = false;  ///< as in training
   std::size_t threads = 0;
   Precision precision = Precision::float32;
 };

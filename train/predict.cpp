@@ -1,7 +1,6 @@
 #include "train/predict.hpp"
 
 #include "core/error.hpp"
-#include "datasets/dataset.hpp"
 #include "media/image.hpp"
 #include "train/input.hpp"
 #include "train/labels.hpp"
@@ -42,12 +41,11 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   const TrainedModel trained = load_weights(weights_file(options.weights), options.request);
   const ViTConfig& config = trained.model.config;
   for (const std::string& note : trained.notes) observer.note(note);
-  std::vector<std::string> names = class_names(trained.data.dataset);
-  if (names.size() != config.K) names.clear();
+  std::vector<std::string> names = trained.data.class_names(config.K);
   if (!options.labels.empty()) names = read_labels(options.labels, config.K);
   const TrainedOn data =
       normalisation(trained, options.mean, options.std, options.weights, observer.note);
-  const Fit fit{config.H, config.W, config.C, options.filter, trained.data.dataset.empty()};
+  const Fit fit{config.H, config.W, config.C, options.filter, trained.data.crops()};
 
   const NoGrad no_grad;
   for (const std::string& path : options.images) {

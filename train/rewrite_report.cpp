@@ -23,12 +23,14 @@ bool rewrite_report(const ReportOptions& options) {
   if (trained.data.mean.empty() || trained.data.std.empty()) {
     fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
   }
-  const Dataset test =
+  std::string note;  // the run has said it
+  const Loader test =
       test_data({.name = run.setting("dataset"),
                  .directory = options.data.empty() ? run.setting("data") : options.data,
-                 .seed = digits_seed,
-                 .test_size = run.count("test_size")},
-                trained.model.config, trained.data.mean, trained.data.std);
+                 .seed = data_seed,
+                 .test_size = run.count("test_size"),
+                 .skip_bad = run.setting("skip_bad") == "true"},
+                trained.model.config, trained.data, note);
   const Predictions predictions = predict_all(trained.model, test);
   const ReportExamples examples{predictions, test};
   write_report(options.directory, &examples,

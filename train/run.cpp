@@ -80,6 +80,11 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       observer_(observer),
       directory_(directory),
       rng_(options.seed),
+      train_(data.images.train,
+             {.augment = options.augment, .seed = options.seed, .subset = data.indices.train}),
+      test_(data.images.test, {.subset = data.images.test_subset,
+                               .mean = train_.images().about().mean,
+                               .std = train_.images().about().std}),
       model_(initial(options, rng_.fork("weights"))),
       optimizer_(optimizer_of(options, named_parameters(model_))),
       steps_an_epoch_(ceil_div(data.indices.train.size(), options.batch_size * options.accumulate)),
@@ -87,10 +92,8 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       warmup_(warmup_steps(options, steps_)),
       log_every_(options.log_every != 0 ? options.log_every
                                         : std::max<std::size_t>(1, steps_ / 300)) {
-  if (options.augment.any()) {
-    loader_.emplace(data.images.train, LoaderOptions{.augment = options.augment,
-                                                     .seed = options.seed,
-                                                     .subset = data.indices.train});
+  if (!data.indices.validation.empty()) {
+    validation_.emplace(data.images.train, LoaderOptions{.subset = data.indices.validation});
   }
   if (options.ema > 0) average_.emplace(clone(model_));
   if (options.patience > 0) best_.emplace(clone(model_));
@@ -142,9 +145,8 @@ const VisionTransformer& Run::kept() const {
 RunStart Run::start(std::uint64_t bytes) {
   // Some of a step's micro-batches, the same for each thread: their pace is the step's.
   const std::size_t batch = options_.batch_size * options_.accumulate;
-  const auto indices =
-      std::span(data_.indices.train).first(std::min(batch, data_.indices.train.size()));
-  auto parts = cut(indices);
+  const std::vector<std::size_t> order = natural_order(std::min(batch, train_.size()));
+  auto parts = cut(order);
   if (parts.size() > 2 * threads())
     parts.resize(parts.size() / 2 < threads() ? parts.size() : 2 * threads());
   const MicroBatches some = micro_batches(parts);
@@ -161,15 +163,14 @@ RunStart Run::start(std::uint64_t bytes) {
   result.macs = options_.model.macs();
   result.training_bytes = bytes;
   // A forward pass is a third of a step.
-  const std::size_t evaluated_images =
-      data_.indices.validation.empty() ? data_.images.test.size() : data_.indices.validation.size();
+  const std::size_t evaluated_images = validation_ ? validation_->size() : test_.size();
   result.seconds_an_epoch =
       best / static_cast<double>(some.images) *
-      (static_cast<double>(data_.indices.train.size()) + static_cast<double>(evaluated_images) / 3);
+      (static_cast<double>(train_.size()) + static_cast<double>(evaluated_images) / 3);
   result.dataset = options_.dataset;
-  result.train_images = data_.indices.train.size();
+  result.train_images = train_.size();
   result.validation_images = data_.indices.validation.size();
-  result.test_images = data_.images.test.size();
+  result.test_images = test_.size();
   result.epochs = options_.epochs;
   result.steps = steps_;
   result.warmup = warmup_;
@@ -181,13 +182,15 @@ RunStart Run::start(std::uint64_t bytes) {
 EpochReport Run::epoch() {
   const auto begin = Clock::now();
   const std::size_t epoch = state_.epochs + 1;
-  const std::vector<std::size_t> permutation =
-      epoch_order(data_.indices.train.size(), rng_.fork("order"), epoch);
-  std::vector<std::size_t> order(permutation.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = data_.indices.train[permutation[i]];
-  const auto steps = batches(order, options_.batch_size * options_.accumulate);
+  const std::vector<std::size_t> order = epoch_order(train_.size(), rng_.fork("order"), epoch);
+  const std::size_t images_a_step = options_.batch_size * options_.accumulate;
+  const auto steps = batches(order, images_a_step);
+  const std::size_t first = state_.step - state_.epochs * steps_an_epoch_;
+  if (first < steps.size()) {
+    train_.announce(std::span(order).subspan(first * images_a_step), epoch);
+  }
   const std::size_t seen_before = state_.seen;
-  for (std::size_t i = state_.step - state_.epochs * steps_an_epoch_; i < steps.size(); ++i) {
+  for (std::size_t i = first; i < steps.size(); ++i) {
     // The fourth, if there are so many: by then memory has been taken and branches are known.
     const bool profile = options_.profile && state_.step == std::min<std::size_t>(3, steps_ - 1);
     const StepReport report = profile ? profiled_step(steps[i]) : step(steps[i]);
@@ -202,10 +205,7 @@ EpochReport Run::epoch() {
   const double training_seconds = seconds_since(begin);
   check_weights();
 
-  const bool validates = !data_.indices.validation.empty();
-  const Score held_out =
-      validates ? score(evaluated(), data_.images.train, data_.indices.validation)
-                : score(evaluated(), data_.images.test, natural_order(data_.images.test.size()));
+  const Score held_out = score(evaluated(), validation_ ? *validation_ : test_);
   const auto seen = static_cast<double>(state_.seen);
   EpochReport report;
   report.epoch = epoch;
@@ -213,7 +213,7 @@ EpochReport Run::epoch() {
   report.step = state_.step;
   report.train_loss = state_.loss_sum / seen;
   report.train_accuracy = static_cast<double>(state_.correct) / seen;
-  report.validation = validates;
+  report.validation = validation_.has_value();
   report.test_loss = held_out.loss;
   report.test_accuracy = held_out.accuracy;
   report.lr = state_.lr;
@@ -229,7 +229,7 @@ EpochReport Run::epoch() {
     directory_->append_metrics(report.to_json());
     directory_->append_timing(report.timing_to_json());
     if (options_.save_every != 0 && epoch % options_.save_every == 0) {
-      save_weights(evaluated(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
+      save_weights(evaluated(), trained_on(data_),
                    directory_->checkpoint(fmt::format("epoch-{:04}", epoch)));
     }
   }
@@ -246,21 +246,19 @@ void Run::keep_best(double accuracy, double loss) {
   state_.best_loss = loss;
   if (best_) copy_parameters(evaluated(), *best_);
   if (directory_ != nullptr) {
-    save_weights(evaluated(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
-                 directory_->checkpoint("best"));
+    save_weights(evaluated(), trained_on(data_), directory_->checkpoint("best"));
   }
 }
 
 std::optional<TestReport> Run::finish() {
   std::optional<TestReport> test;
-  if (!data_.indices.validation.empty()) {
-    const Score found = score(kept(), data_.images.test, natural_order(data_.images.test.size()));
+  if (validation_) {
+    const Score found = score(kept(), test_);
     test = TestReport{best_ ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
     if (directory_ != nullptr) directory_->append_metrics(test->to_json());
   }
   if (directory_ != nullptr) {
-    save_weights(kept(), {options_.dataset, data_.images.train.mean, data_.images.train.std},
-                 directory_->weights_path());
+    save_weights(kept(), trained_on(data_), directory_->weights_path());
   }
   return test;
 }

@@ -46,6 +46,7 @@ class Run {
   /// early stopping the best.
   [[nodiscard]] const VisionTransformer& kept() const;
   [[nodiscard]] const RunState& state() const { return state_; }
+  [[nodiscard]] const Loader& test_images() const { return test_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,7 +61,8 @@ class Run {
                                const std::vector<std::span<const std::size_t>>& indices,
                                const std::string& what) const;
   void check_weights() const;
-  [[nodiscard]] MicroBatch augmented(std::span<const std::size_t> indices, const Rng& rng) const;
+  [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
+                                          const Rng& rng) const;
   void update_average();
   void log(const StepReport& report, bool last_of_epoch);
   void keep_best(double accuracy, double loss);
@@ -75,7 +77,8 @@ class Run {
   Observer& observer_;
   RunDirectory* directory_;
   Rng rng_;
-  std::optional<Loader> loader_;  // where images are augmented
+  Loader train_, test_;
+  std::optional<Loader> validation_;
   VisionTransformer model_;
   std::optional<VisionTransformer> average_;  // of the weights
   std::optional<VisionTransformer> best_;     // for early stopping

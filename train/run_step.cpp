@@ -41,16 +41,10 @@ std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> 
 }
 
 // A picture of an epoch is the same whatever batch it is in: see Loader.
-MicroBatch Run::augmented(std::span<const std::size_t> indices, const Rng& rng) const {
-  const std::vector<std::size_t>& numbers = data_.indices.train;  // ascending
-  std::vector<std::size_t> places;
-  for (const std::size_t index : indices) {
-    places.push_back(static_cast<std::size_t>(
-        std::lower_bound(numbers.begin(), numbers.end(), index) - numbers.begin()));
-  }
-  const Dataset& about = data_.images.train;
+MicroBatch Run::training_batch(std::span<const std::size_t> indices, const Rng& rng) const {
+  const Dataset& about = train_.images().about();
   Array images = empty({indices.size(), about.channels, about.height, about.width});
-  Labels labels = loader_->load(places, state_.epochs + 1, images.data());
+  Labels labels = train_.load(indices, state_.epochs + 1, images.data());
   MicroBatch result{std::move(images), std::move(labels.classes), rng};
   if (!labels.targets.empty()) {
     result.targets = array({indices.size(), about.classes}, labels.targets);
@@ -63,8 +57,7 @@ MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>&
   for (const auto part : parts) images += part.size();
   return {parts.size(), images, [this, &parts](std::size_t i) {
             const Rng rng = rng_.fork("dropout", {state_.step, i});
-            return loader_ ? augmented(parts[i], rng)
-                           : micro_batch(data_.images.train, parts[i], rng);
+            return training_batch(parts[i], rng);
           }};
 }
 
@@ -172,6 +165,7 @@ void Run::broke_down(const MicroBatches& micro,
         images.assign(indices[i].begin(), indices[i].end());
       }
       if (images.size() > 8) images.resize(8);
+      for (std::size_t& image : images) image = data_.indices.train[image];
       found = fmt::format("the first is {}, training images {}", first.finding.to_text(),
                           fmt::join(images, ", "));
       break;

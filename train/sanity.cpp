@@ -105,14 +105,15 @@ std::vector<SanityCheck> sanity(const TrainOptions& options) {
   options.validate();
   const TrainingData data = training_data(options);
   const std::size_t n = std::min(images, data.indices.train.size());
-  const auto indices = std::span(data.indices.train).first(n);
+  const Loader train(data.images.train, {.subset = data.indices.train});
+  const std::vector<std::size_t> order = natural_order(n);
+  const std::span<const std::size_t> indices(order);
   const ViTConfig config = without_dropout(options.model);
   check_fits_in_memory(config, config.training_bytes(n, sizeof(real)), "to train");
   const Rng rng(options.seed);
   const VisionTransformer model(config, rng.fork("weights"));
-  const MicroBatch all = micro_batch(data.images.train, indices, Rng(0));
-  const MicroBatch two =
-      micro_batch(data.images.train, indices.first(std::min<std::size_t>(2, n)), Rng(0));
+  const MicroBatch all = micro_batch(train, indices, Rng(0));
+  const MicroBatch two = micro_batch(train, indices.first(std::min<std::size_t>(2, n)), Rng(0));
   std::vector<SanityCheck> checks{initial_loss(model, all)};
   const VisionTransformer copy = clone(model);
   checks.push_back(gradients(copy, two, rng.fork("sanity")));

@@ -17,7 +17,7 @@ namespace {
 // Calls use(i, labels, logits) for every group i of images, each carried through the net by one
 // thread.
 template <class Use>
-void each_group(const VisionTransformer& model, const Dataset& data,
+void each_group(const VisionTransformer& model, const Loader& data,
                 const std::vector<std::span<const std::size_t>>& groups, const Use& use) {
   const bool composed = Composed::active();
   parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
@@ -32,15 +32,16 @@ void each_group(const VisionTransformer& model, const Dataset& data,
 
 }  // namespace
 
-MicroBatch micro_batch(const Dataset& data, std::span<const std::size_t> indices, const Rng& rng) {
-  Array images = empty({indices.size(), data.channels, data.height, data.width});
-  normalised_images(data, indices, images.data());
-  return {std::move(images), batch_labels(data, indices), rng};
+MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices, const Rng& rng) {
+  const Dataset& about = data.images().about();
+  Array images = empty({indices.size(), about.channels, about.height, about.width});
+  std::vector<std::size_t> labels = data.load_plain(indices, images.data());
+  return {std::move(images), std::move(labels), rng};
 }
 
-Score score(const VisionTransformer& model, const Dataset& data,
-            std::span<const std::size_t> indices) {
-  const auto groups = shares(indices, micro_batches_of(model.config, indices.size()));
+Score score(const VisionTransformer& model, const Loader& data) {
+  const std::vector<std::size_t> order = natural_order(data.size());
+  const auto groups = shares(order, micro_batches_of(model.config, order.size()));
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
   each_group(model, data, groups,
@@ -49,16 +50,17 @@ Score score(const VisionTransformer& model, const Dataset& data,
                    static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
                correct[i] = count_correct(logits.value(), labels);
              });
-  const auto n = static_cast<double>(indices.size());
+  const auto n = static_cast<double>(data.size());
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
           static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
 }
 
-Predictions predict_all(const VisionTransformer& model, const Dataset& data) {
+Predictions predict_all(const VisionTransformer& model, const Loader& data) {
   const std::size_t K = model.config.K;
   const std::vector<std::size_t> order = natural_order(data.size());
   const auto groups = shares(order, micro_batches_of(model.config, data.size()));
-  Predictions result{K, batch_labels(data, order), std::vector<double>(data.size() * K)};
+  Predictions result{K, {}, std::vector<double>(data.size() * K)};
+  for (const std::size_t i : order) result.labels.push_back(data.label(i));
   each_group(model, data, groups,
              [&](std::size_t i, const std::vector<std::size_t>&, const Tensor& logits) {
                const Tensor p = softmax(logits);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "datasets/loader.hpp"
 #include "train/predictions.hpp"
 #include "train/step.hpp"
 
@@ -9,20 +9,19 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-/// Images of a data set, normalised, with their labels.
-MicroBatch micro_batch(const Dataset& data, std::span<const std::size_t> indices, const Rng& rng);
+/// Images as they are, normalised, with their labels.
+MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices, const Rng& rng);
 
 struct Score {
   double loss = 0;      ///< mean
   double accuracy = 0;  ///< a fraction
 };
 
-/// How well a model does on some images of a data set: groups of them, each carried through the net
-/// by one thread. The same bits for any number of threads.
-Score score(const VisionTransformer& model, const Dataset& data,
-            std::span<const std::size_t> indices);
+/// How well a model does on the images of a loader, as they are: groups of them, each carried
+/// through the net by one thread. The same bits for any number of threads.
+Score score(const VisionTransformer& model, const Loader& data);
 
-/// The probabilities that a model gives to the classes of all images of a data set.
-Predictions predict_all(const VisionTransformer& model, const Dataset& data);
+/// The probabilities that a model gives to the classes of all images of a loader.
+Predictions predict_all(const VisionTransformer& model, const Loader& data);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"
+#include "datasets/folder.hpp"
 #include "train/recipes.hpp"
 #include "train/run_directory.hpp"
 #include "vit/fields.hpp"
@@ -184,6 +185,12 @@ void take_model(TrainOptions& options, const Json& flags) {
   options.model = model;
 }
 
+// A folder's classes are not known before its place is.
+void count_classes(TrainOptions& options) {
+  if (options.dataset != "folder" || options.data.empty()) return;
+  options.model.K = folder_class_names(options.data).size();
+}
+
 std::string read_config(const std::string& path, Exit exit) {
   constexpr std::uint64_t largest = 1'000'000;
   const RegularFile file(path, exit);
@@ -265,6 +272,7 @@ TrainOptions settle(const Said& said) {
   const Json flags = flags_as_json(said.flags);
   layers.emplace_back(flags, "the flags");
   TrainOptions options = layered(layers);
+  count_classes(options);
   take_model(options, flags);
   return options;
 }
@@ -289,6 +297,7 @@ TrainOptions settle_resumed(const std::string& directory, const Said& said) {
                flag_of(name), flags[name].dump(), path, before.dump());
         }
       });
+  count_classes(options);
   options.out = directory;
   options.resume = true;
   return options;

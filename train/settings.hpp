@@ -33,7 +33,8 @@ template <class Options, class Visit>
 void for_each_setting(Options& o, const Visit& visit) {
   namespace in = setting_group;
   visit("dataset", o.dataset, in::data,
-        "digits (built in), mnist, fashion-mnist, kmnist, cifar10, cifar100 or cifar100-coarse",
+        "digits (built in), mnist, fashion-mnist, kmnist, cifar10, cifar100, cifar100-coarse, or\n"
+        "folder: PNG and JPEG in a folder for each class, or in train/ and test/ of such folders",
         true);
   visit("data", o.data, in::data, "The folder with the data set's files", false);
   visit("train_size", o.train_size, in::data, "Use the first so many training images; 0 means all",
@@ -44,7 +45,10 @@ void for_each_setting(Options& o, const Visit& visit) {
         "set is then read once, at the end",
         true);
   visit("image_size", o.image_size, in::data,
-        "Resize images to this height and width; 0 leaves them as they are", true);
+        "Resize images to this height and width; 0 leaves them as they are (a folder's: 64)", true);
+  visit("skip_bad", o.skip_bad, in::data,
+        "Leave out files of a folder that cannot be used, and classes without any, and count them",
+        false);
 
   visit("crop_padding", o.augment.crop_padding, in::augment,
         "Pad by so many pixels, then crop at random to the old size", true);

@@ -1,6 +1,7 @@
 #include "train/trained_on.hpp"
 
 #include "core/error.hpp"
+#include "datasets/dataset.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +27,33 @@ std::vector<double> channel_values(const Metadata& metadata, const char* key, st
   return values;
 }
 
+// A file's name may hold anything, and so may the metadata of a file that we did not write.
+std::vector<std::string> class_values(const Metadata& metadata, const std::string& path) {
+  const auto found = metadata.find("classes");
+  if (found == metadata.end()) return {};
+  const auto json = nlohmann::json::parse(found->second, nullptr, false);
+  std::vector<std::string> names;
+  for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
+    if (value.is_string()) names.push_back(value.get<std::string>());
+  }
+  if (names.empty() || names.size() != json.size()) {
+    fail(Exit::checkpoint, "{}: 'classes' in its metadata is no list of names", path);
+  }
+  return names;
+}
+
 }  // namespace
+
+std::vector<std::string> TrainedOn::class_names(std::size_t K) const {
+  std::vector<std::string> names = classes.empty() ? vitruvian::class_names(dataset) : classes;
+  if (names.size() != K) return {};
+  for (std::string& name : names) {
+    for (char& c : name) {
+      if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    }
+  }
+  return names;
+}
 
 Metadata to_metadata(const Provenance& provenance) {
   // The format says that tensors lie as PyTorch's do: other readers ask for it.
@@ -35,12 +62,18 @@ Metadata to_metadata(const Provenance& provenance) {
   if (!data.dataset.empty()) metadata["dataset"] = data.dataset;
   if (!data.mean.empty()) metadata["mean"] = nlohmann::json(data.mean).dump();
   if (!data.std.empty()) metadata["std"] = nlohmann::json(data.std).dump();
+  if (!data.classes.empty()) {
+    metadata["classes"] =
+        nlohmann::json(data.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
   return metadata;
 }
 
 TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path) {
-  TrainedOn data{
-      {}, channel_values(metadata, "mean", C, path), channel_values(metadata, "std", C, path)};
+  TrainedOn data{{},
+                 channel_values(metadata, "mean", C, path),
+                 channel_values(metadata, "std", C, path),
+                 class_values(metadata, path)};
   if (const auto found = metadata.find("dataset"); found != metadata.end()) {
     data.dataset = found->second;
   }

@@ -11,8 +11,15 @@ namespace vitruvian {
 /// What has to be known of the images that a model was trained on: others are normalised alike.
 /// Empty where nobody knows: weights of other projects do not say.
 struct TrainedOn {
-  std::string dataset;            ///< one that `vitruvian train` knows
-  std::vector<double> mean, std;  // (C)
+  std::string dataset;                 ///< one that `vitruvian train` knows
+  std::vector<double> mean, std;       // (C)
+  std::vector<std::string> classes{};  ///< a folder's, by name
+
+  /// Whether the middle of other pictures is cut out for it, as it was of its own; else they are
+  /// stretched.
+  [[nodiscard]] bool crops() const { return dataset.empty() || dataset == "folder"; }
+  /// The names of its K classes; none where they are not known.
+  [[nodiscard]] std::vector<std::string> class_names(std::size_t K) const;
 };
 
 /// What a file of weights says about itself: the model's config and its images.

@@ -89,6 +89,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   }
 
   const TrainingData data = training_data(options);
+  if (!data.images.note.empty()) observer.noted(data.images.note);
   const std::size_t resident = images_at_once(options, data.indices.train.size());
   const std::uint64_t bytes = options.model.training_bytes(resident, sizeof(real));
   check_fits_in_memory(options.model, bytes,
@@ -124,9 +125,9 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   while (run.goes_on()) result.last = run.epoch();
   result.test = run.finish();
   if (result.test) observer.tested(*result.test);
-  const Dataset& test = data.images.test;
+  const Loader& test = run.test_images();
   const Predictions predictions = predict_all(run.kept(), test);
-  observer.predicted(predictions, test.class_names);
+  observer.predicted(predictions, test.images().about().class_names);
   if (directory) {
     result.weights = directory->weights_path();
     const ReportExamples examples{predictions, test};
@@ -146,13 +147,15 @@ Evaluation evaluate(const EvalOptions& options) {
          "{}: its metadata has no 'mean' and 'std'; weights made by 'vitruvian train' have them",
          options.weights);
   }
-  const Dataset data = test_data({.name = options.dataset,
-                                  .directory = options.data,
-                                  .seed = digits_seed,
-                                  .test_size = options.test_size},
-                                 model.config, trained.data.mean, trained.data.std);
-  const Score result = score(model, data, natural_order(data.size()));
-  return {options.dataset, data.size(), result.loss, result.accuracy};
+  std::string note;
+  const Loader data = test_data({.name = options.dataset,
+                                 .directory = options.data,
+                                 .seed = data_seed,
+                                 .test_size = options.test_size,
+                                 .skip_bad = options.skip_bad},
+                                model.config, trained.data, note);
+  const Score result = score(model, data);
+  return {options.dataset, data.size(), result.loss, result.accuracy, note};
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -32,6 +32,7 @@ struct Evaluation {
   std::size_t images = 0;
   double loss = 0;
   double accuracy = 0;  ///< a fraction
+  std::string note{};   ///< what was left out, or ""
 };
 
 #if defined(__clang__)

@@ -51,36 +51,72 @@ Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
   return result;
 }
 
-Dataset test_data(const Source& source, const ViTConfig& model, const std::vector<double>& mean,
-                  const std::vector<double>& std) {
-  Dataset data = load_test(source);
-  if (data.height != model.H || data.width != model.W) data = resized(data, model.H, model.W);
-  check_shapes(model, data);
-  data.mean = mean;
-  data.std = std;
-  return data;
+Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
+                 std::string& note) {
+  const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
+  if (source.name != "folder") {
+    Dataset data = load_test(source);
+    if (data.height != model.H || data.width != model.W) data = resized(data, model.H, model.W);
+    check_shapes(model, data);
+    return Loader(std::move(data), normalisation);
+  }
+  source.height = model.H;
+  source.width = model.W;
+  source.channels = model.C;
+  TestImages test = open_test_images(source, trained.classes);
+  check_shapes(model, test.images->about());
+  note = test.note;
+  return Loader(
+      test.images,
+      {.subset = std::move(test.subset), .mean = normalisation.mean, .std = normalisation.std});
+}
+
+TrainedOn trained_on(const TrainingData& data) {
+  const Dataset& about = data.images.train->about();
+  TrainedOn result{about.name, about.mean, about.std, {}};
+  if (about.name == "folder") result.classes = about.class_names;  // others' are known
+  return result;
 }
 
 TrainingData training_data(const TrainOptions& options) {
-  TrainingData data;
-  data.images = load({.name = options.dataset,
+  const ViTConfig& model = options.model;
+  const Source source{.name = options.dataset,
                       .directory = options.data,
-                      .seed = digits_seed,
+                      .seed = data_seed,
                       .train_size = options.train_size,
-                      .test_size = options.test_size});
-  data.checksum = checksum(data.images.train) + "-" + checksum(data.images.test);
-  if (options.image_size != 0) {
-    for (Dataset* part : {&data.images.train, &data.images.test}) {
-      *part = resized(*part, options.image_size, options.image_size);
-    }
-  }
-  check_shapes(options.model, data.images.train);
-  const Dataset& train = data.images.train;
-  if (options.val_fraction > 0) {
-    const std::vector<std::size_t> labels(train.labels.begin(), train.labels.end());
-    data.indices = split_validation(labels, options.val_fraction, options.seed);
+                      .test_size = options.test_size,
+                      .height = model.H,
+                      .width = model.W,
+                      .channels = model.C,
+                      .skip_bad = options.skip_bad};
+  TrainingData data;
+  if (options.dataset == "folder") {
+    data.images = open_images(source);
+    data.checksum = data.images.train->sha256();
+    if (data.images.test != data.images.train) data.checksum += "-" + data.images.test->sha256();
   } else {
-    data.indices.train = natural_order(train.size());
+    Split split = load(source);
+    data.checksum = checksum(split.train) + "-" + checksum(split.test);
+    if (options.image_size != 0) {
+      for (Dataset* part : {&split.train, &split.test}) {
+        *part = resized(*part, options.image_size, options.image_size);
+      }
+    }
+    data.images.train = std::make_shared<MemoryImages>(std::move(split.train));
+    data.images.test = std::make_shared<MemoryImages>(std::move(split.test));
+  }
+  const Images& train = *data.images.train;
+  check_shapes(model, train.about());
+  std::vector<std::size_t>& all = data.indices.train;
+  all = data.images.train_subset.empty() ? natural_order(train.size()) : data.images.train_subset;
+  if (options.val_fraction > 0) {
+    std::vector<std::size_t> labels;
+    for (const std::size_t i : all) labels.push_back(train.label(i));
+    Parts parts = split_validation(labels, options.val_fraction, options.seed);
+    for (std::vector<std::size_t>* part : {&parts.train, &parts.validation}) {
+      for (std::size_t& i : *part) i = all[i];
+    }
+    data.indices = std::move(parts);
   }
   return data;
 }

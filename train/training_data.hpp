@@ -1,8 +1,10 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "datasets/loader.hpp"
+#include "datasets/open.hpp"
 #include "datasets/split.hpp"
 #include "train/options.hpp"
+#include "train/trained_on.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,26 +13,33 @@
 namespace vitruvian {
 
 struct TrainingData {
-  Split images;
-  Parts indices;         ///< which images train and which validate
-  std::string checksum;  ///< of all pixels and labels: CRC-32 of the training set, of the test set
+  ImageSplit images;
+  Parts indices;  ///< which images of `images.train` train and which validate
+  /// Of all pixels and labels, of the training set and the test set: CRC-32; of a folder's files
+  /// SHA-256.
+  std::string checksum;
 };
 
-/// Loads what the options ask for, resized and split. Throws as `load` does, and (Exit::data) when
-/// the images are not of the model's shape and classes.
+/// Opens what the options ask for, resized and split. Throws as `open_images` does, and
+/// (Exit::data) when the images are not of the model's shape and classes.
 TrainingData training_data(const TrainOptions& options);
 
-/// The test images as a trained model takes them: of its size, and to be normalised as those were
-/// that it was trained on. Throws as `load_test` and check_shapes do.
-Dataset test_data(const Source& source, const ViTConfig& model, const std::vector<double>& mean,
-                  const std::vector<double>& std);
+/// The test images as a trained model takes them: of its size and classes, and normalised as those
+/// were that it was trained on. What the user should know of them is added to `note`. Throws as
+/// `open_test_images` and check_shapes do.
+Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
+                 std::string& note);
+
+/// What weights say of the images of a run.
+TrainedOn trained_on(const TrainingData& data);
 
 void check_shapes(const ViTConfig& model, const Dataset& data);
 
 /// The images at another size, each stretched as Pillow does it (bilinear, with antialias).
 Dataset resized(const Dataset& data, std::size_t height, std::size_t width);
 
-/// The built-in digits are one data set, whatever seed a run has: results can be compared.
-inline constexpr std::uint64_t digits_seed = 1;
+/// The built-in digits are one data set, and so are the test pictures of a folder, whatever seed a
+/// run has: results can be compared.
+inline constexpr std::uint64_t data_seed = 1;
 
 }  // namespace vitruvian

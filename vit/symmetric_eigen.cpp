@@ -111,14 +111,17 @@ SymmetricEigen symmetric_eigen(std::vector<double> a, std::size_t n) {
     fail("eigenvalues: the matrix has entries that are not finite");
   }
   Tridiagonal t = tridiagonal(std::move(a), n);
+  // What is this small beside the whole matrix is rounding: compared with its own neighbours, the
+  // noise of a null space would never be small.
+  double negligible = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    negligible = std::max(negligible, std::abs(t.diagonal[i]) + std::abs(t.beside[i]));
+  }
+  negligible *= std::numeric_limits<double>::epsilon();
   for (std::size_t l = 0; l < n; ++l) {
     for (int step = 0;; ++step) {
       std::size_t m = l;  // the first place from l where the matrix falls apart
-      while (m + 1 < n &&
-             std::abs(t.beside[m]) > std::numeric_limits<double>::epsilon() *
-                                         (std::abs(t.diagonal[m]) + std::abs(t.diagonal[m + 1]))) {
-        ++m;
-      }
+      while (m + 1 < n && std::abs(t.beside[m]) > negligible) ++m;
       if (m == l) break;
       if (step == 60) fail("eigenvalues: no convergence");
       ql_step(t, l, m, n);
