@@ -60,19 +60,17 @@ const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Lesson 14 left us N tokens, one a patch. Two things are missing. In the end one vector must "
-      "speak for the whole image: which? And attention, as we shall see, treats its tokens as a "
-      "set: how does it learn that patch 5 lies beside patch 6?");
+  say.text("Lesson 14 left us N tokens, one a patch. Two things are missing. In the end one vector "
+           "must speak for the whole image: which? And attention, as we shall see, treats its "
+           "tokens as a set: how does it learn that patch 5 lies beside patch 6?");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"N", N}, {"T", T, "tokens, N + 1"}, {"D", D}});
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; x_p^2 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; xₚ² E; …; xₚᴺ E] + E_pos", "1");
-  say.in_words(
-      "put one more token in front, which stands for no patch and is learned, as BERT did. Then "
-      "add to every token a vector of its own that is learned as well: its position. After the "
-      "last layer only token 0 is read.");
+  say.in_words("put one more token in front, which stands for no patch and is learned, as BERT "
+               "did. Then add to every token a vector of its own that is learned as well: its "
+               "position. After the last layer only token 0 is read.");
   say.code("equation 1");
   const Tensor x_class(random_normal({1, 1, D}, say.seed()), true);
   const Tensor patches(random_normal({B, N, D}, say.seed() + 1), true);
@@ -114,10 +112,9 @@ void lesson(Narrator& say) {
                   {{"x_class", x_class}, {"patches", patches}, {"E_pos", E_pos}});
 
   say.heading("Without positions an image is a bag of patches");
-  say.text(
-      "A priori, a ViT does not even know that an image has two dimensions. Take the model that "
-      "comes with this project, set its positions to zero, and show it a digit and the same "
-      "patches shuffled:");
+  say.text("A priori, a ViT does not even know that an image has two dimensions. Take the model "
+           "that comes with this project, set its positions to zero, and show it a digit and the "
+           "same patches shuffled:");
   const VisionTransformer model = digits_model();
   const Tensor digit = digit_image(chosen);
   const Tensor cut = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
@@ -136,21 +133,18 @@ void lesson(Narrator& say) {
               logits(digit, none), 1e-10);
   check_differs(say, "logits, learned positions", "shuffled", logits(puzzle, E_learned), "digit",
                 logits(digit, E_learned), .1);
-  say.text(
-      "Attention and MLP are equivariant to permutation: shuffle what goes in, and the same comes "
-      "out, shuffled. The class token, which is not shuffled, notices nothing.");
+  say.text("Attention and MLP are equivariant to permutation: shuffle what goes in, and the same "
+           "comes out, shuffled. The class token, which is not shuffled, notices nothing.");
 
   say.heading("Three kinds of positions");
-  say.text(
-      "One source says positions are sine and cosine \"or learnable\". The first Transformer used "
-      "waves, which need no learning; the ViT learns T D numbers.");
+  say.text("One source says positions are sine and cosine \"or learnable\". The first Transformer "
+           "used waves, which need no learning; the ViT learns T D numbers.");
   say.equation(R"(E_{p,\,2i} = \sin(p\,\omega_i), \quad E_{p,\,2i+1} = \cos(p\,\omega_i),)"
                R"( \quad \omega_i = 10000^{-2i/D})",
                "E[p, 2i] = sin(p ωᵢ),  E[p, 2i+1] = cos(p ωᵢ),  ωᵢ = 10000^(−2i/D)");
-  say.in_words(
-      "each pair of numbers is a clock hand. The first turns fast, the last hardly at all; "
-      "together they tell the time p. How alike two times are depends on their distance alone, "
-      "because sin a sin b + cos a cos b = cos(a − b).");
+  say.in_words("each pair of numbers is a clock hand. The first turns fast, the last hardly at "
+               "all; together they tell the time p. How alike two times are depends on their "
+               "distance alone, because sin a sin b + cos a cos b = cos(a − b).");
   say.code("sine-cosine");
   const Tensor waves(sine_cosine(N, 64));
   double by_distance = 0;
@@ -158,29 +152,25 @@ void lesson(Narrator& say) {
   const Array products = matmul(waves, transpose(waves)).value();
   say.check("row 2 times row 5", {"ours", products(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
   say.check("row 9 times row 12", {"ours", products(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
-  say.figure(
-      tiles("Sine-cosine: how alike each of the 16 places (a grid each) is to all 16. They know "
-            "the order in which one reads, not what lies below.",
-            as_grids(cosines(waves)), 4));
-  say.figure(
-      tiles("The same for the learned positions of our model: each place is most like itself. It "
-            "has seen few digits; those of ViT-Base show rows and columns, of which nobody told it "
-            "(the paper's Figure 7; lesson 29).",
-            as_grids(cosines(reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64}))), 4));
+  say.figure(tiles("Sine-cosine: how alike each of the 16 places (a grid each) is to all 16. They "
+                   "know the order in which one reads, not what lies below.",
+                   as_grids(cosines(waves)), 4));
+  say.figure(tiles("The same for the learned positions of our model: each place is most like "
+                   "itself. It has seen few digits; those of ViT-Base show rows and columns, of "
+                   "which nobody told it (the paper's Figure 7; lesson 29).",
+                   as_grids(cosines(reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64}))), 4));
   say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
             {{"none", "0.614"},
              {"learned, one for each place", "0.642"},
              {"learned, one for each row and each column", "0.640"},
              {"relative", "0.640"}});
-  say.text(
-      "To have any matters; which, hardly. So the paper keeps the simplest. (Quoted, not measured "
-      "here; lesson 28 does it in miniature.)");
+  say.text("To have any matters; which, hardly. So the paper keeps the simplest. (Quoted, not "
+           "measured here; lesson 28 does it in miniature.)");
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 6",
-                       "One source starts all positions at 1. Then all places are the same place, "
-                       "and a ViT begins as a bag of patches, until training has told them apart. "
-                       "The original draws from N(0, 0.02²).");
+  say.sources_disagree("B 6", "One source starts all positions at 1. Then all places are the same "
+                              "place, and a ViT begins as a bag of patches, until training has "
+                              "told them apart. The original draws from N(0, 0.02²).");
   const Array ones = full(E_learned.shape(), 1);
   const VisionTransformer fresh(model.config, Rng(say.seed()));
   const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
@@ -188,10 +178,9 @@ void lesson(Narrator& say) {
               logits(digit, ones), 1e-10);
   check_differs(say, "logits, positions N(0, .02²)", "shuffled", logits(puzzle, start), "digit",
                 logits(digit, start), 1e-4);
-  say.sources_disagree("B 26",
-                       "Two sources draw positions and class token from N(0, 1); another from a "
-                       "\"truncated\" normal of 0.02, which PyTorch cuts at ±2, a hundred standard "
-                       "deviations out: a plain normal.");
+  say.sources_disagree("B 26", "Two sources draw positions and class token from N(0, 1); another "
+                               "from a \"truncated\" normal of 0.02, which PyTorch cuts at ±2, a "
+                               "hundred standard deviations out: a plain normal.");
   const auto size = [](const Tensor& t) { return std::sqrt(mean(square(t)).item()); };
   const double small = size(fresh.pos_embed.table);
   say.table({"a new model, on average", "size of a number"},
@@ -209,12 +198,10 @@ void lesson(Narrator& say) {
   check_equal(say, "x_class + E_pos[0]", "what is read", slice(read, 0, 0, 1), "expected",
               (reshape(x_class, {1, D}) + select(E_pos, 1, 0)), 0);
 
-  say.pytorch(
-      "`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), dim=1) + "
-      "pos`. There is no module for it.");
-  say.take_along(
-      "The class token starts as the same vector for every image. After the first block it differs "
-      "from image to image. Where did the difference come in?");
+  say.pytorch("`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), "
+              "dim=1) + pos`. There is no module for it.");
+  say.take_along("The class token starts as the same vector for every image. After the first block "
+                 "it differs from image to image. Where did the difference come in?");
 }
 
 }  // namespace

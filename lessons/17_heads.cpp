@@ -73,9 +73,8 @@ void lesson(Narrator& say) {
   say.equation(R"(\mathrm{MSA}(z) = [\mathrm{SA}_1(z); \mathrm{SA}_2(z); \dots;)"
                R"( \mathrm{SA}_h(z)]\, U_{msa}, \qquad U_{msa} \in \mathbb{R}^{h D_h \times D})",
                "MSA(z) = [SA₁(z); SA₂(z); …; SAₕ(z)] U_msa,    U_msa (h Dₕ, D)", "8");
-  say.in_words(
-      "let each head attend with queries, keys and values of its own, lay their answers side by "
-      "side, and mix them with one more matrix.");
+  say.in_words("let each head attend with queries, keys and values of its own, lay their answers "
+               "side by side, and mix them with one more matrix.");
 
   say.heading("Four ways to write it");
   say.text("One head after the other, as one source has it:");
@@ -90,14 +89,12 @@ void lesson(Narrator& say) {
   shape(say, "U_qkv, of all heads, as stored", "(3 D, D)", U_qkv);
   shape(say, "SA of each head", "(B, T, D_h)", SA()[0]);
   shape(say, "MSA", "(B, T, D)", right);
-  say.text(
-      "Another source multiplies as the paper's letters suggest: an answer (T, h, D_h) with a "
-      "matrix (h, D_h, D), summed over both, an einsum. That is a sum over heads:");
+  say.text("Another source multiplies as the paper's letters suggest: an answer (T, h, D_h) with a "
+           "matrix (h, D_h, D), summed over both, an einsum. That is a sum over heads:");
   say.code("summed");
   check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
-  say.text(
-      "The others take one product for all queries, keys and values of all heads. Then D columns "
-      "are h times D_h columns, so splitting them is a change of shape:");
+  say.text("The others take one product for all queries, keys and values of all heads. Then D "
+           "columns are h times D_h columns, so splitting them is a change of shape:");
   say.code_of("core/composed.cpp", "Attention self_attention(");
   Trace trace;
   const Tensor fused = msa(z, {.trace = &trace});
@@ -110,9 +107,8 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\bar{\mathrm{SA}}_i = g\, U_{msa,i}^\top, \qquad \bar z = \sum_i \bar z_i)",
                "dSAᵢ = g U_msa,ᵢᵀ,    dz = Σᵢ dzᵢ");
-  say.in_words(
-      "concatenation goes back by cutting: each head hears, through its own rows of U_msa, what "
-      "its answer did. The token hears from all heads, and adds it up.");
+  say.in_words("concatenation goes back by cutting: each head hears, through its own rows of "
+               "U_msa, what its answer did. The token hears from all heads, and adds it up.");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const std::vector<Tensor> parts = SA();
   const std::vector<Array> tape = grad(concatenated(parts, msa.proj), parts, g, true);
@@ -133,9 +129,8 @@ void lesson(Narrator& say) {
       say, [&] { return msa(z); }, [&] { return concatenated(SA(), msa.proj); }, leaves);
 
   say.heading("What heads cost");
-  say.text(
-      "With D_h = D / h, nothing but more maps: U_qkv stays (D, 3 D), and so does the work. Twelve "
-      "heads of 64 in ViT-Base are as many numbers as one head of 768.");
+  say.text("With D_h = D / h, nothing but more maps: U_qkv stays (D, 3 D), and so does the work. "
+           "Twelve heads of 64 in ViT-Base are as many numbers as one head of 768.");
   std::vector<std::vector<std::string>> rows;
   const std::size_t one = count_parameters(MultiHeadSelfAttention(D, 1, Rng(1)));
   for (const std::size_t n : {1, 2, 4, 8}) {
@@ -158,10 +153,9 @@ void lesson(Narrator& say) {
   for (const std::size_t l : {0, 3}) {
     looks.push_back(class_token_looks(seen.at(fmt::format("blocks.{}.attn.probs", l))));
   }
-  say.figure(
-      tiles("Where its class token looks: four heads of the first block above, of the last block "
-            "below. Each head in shades of its own.",
-            concat(looks, 0).value(), 4, 2));
+  say.figure(tiles("Where its class token looks: four heads of the first block above, of the last "
+                   "block below. Each head in shades of its own.",
+                   concat(looks, 0).value(), 4, 2));
 
   say.heading("What goes wrong");
   say.sources_disagree(
@@ -185,10 +179,9 @@ void lesson(Narrator& say) {
   check_equal(say, "keys", "permuted (0, 2, 3, 1)", permute(grid, {0, 2, 3, 1}), "k^T",
               transpose(permute(grid, {0, 2, 1, 3})), 0);
   say.sources_disagree(
-      "B 22",
-      "`nn.MultiheadAttention` takes (T, B, D) unless it is told `batch_first=True`. Given (B, T, "
-      "D) it says nothing, and lets images attend to each other: token 3 of one to token 3 of the "
-      "others. The test is to change one image and look at another.");
+      "B 22", "`nn.MultiheadAttention` takes (T, B, D) unless it is told `batch_first=True`. Given "
+              "(B, T, D) it says nothing, and lets images attend to each other: token 3 of one to "
+              "token 3 of the others. The test is to change one image and look at another.");
   Array changed = z.value();
   for (std::size_t i = T * D; i < changed.size(); ++i) changed.data()[i] += 1;
   const auto first = [](const Tensor& t) { return select(t, 0, 0).value(); };
@@ -205,13 +198,11 @@ void lesson(Narrator& say) {
   say.text("`{}`", said);
   say.holds("refused with a sentence", !said.empty());
 
-  say.pytorch(
-      "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv as (3 D, D), and "
-      "`out_proj` is U_msa. It returns the average of the heads' maps, too, unless "
-      "`need_weights=False`, which is faster.");
-  say.take_along(
-      "U_msa follows v, and nothing bends between them. Could one head do without U_msa, and why "
-      "can h heads not?");
+  say.pytorch("`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv as (3 D, "
+              "D), and `out_proj` is U_msa. It returns the average of the heads' maps, too, unless "
+              "`need_weights=False`, which is faster.");
+  say.take_along("U_msa follows v, and nothing bends between them. Could one head do without "
+                 "U_msa, and why can h heads not?");
 }
 
 }  // namespace

@@ -69,9 +69,8 @@ Tensor bent_at_the_end(MLP f, const Tensor& z) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of a "
-      "ViT's parameters and does most of its work. What does it do that attention cannot?");
+  say.text("\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of "
+           "a ViT's parameters and does most of its work. What does it do that attention cannot?");
 
   say.heading("The equation");
   say.symbols(
@@ -102,15 +101,13 @@ void lesson(Narrator& say) {
     std::copy(y.begin(), y.end(), loops.data() + row * D);
   }
   check_equal(say, "MLP(z)", "equation", right, "loops", loops);
-  say.text(
-      "Read the loops again: a unit asks one question of the token, and if the answer is yes, it "
-      "adds one vector to it. M questions, M vectors, all learned: a memory that is looked up by "
-      "content.");
+  say.text("Read the loops again: a unit asks one question of the token, and if the answer is yes, "
+           "it adds one vector to it. M questions, M vectors, all learned: a memory that is looked "
+           "up by content.");
 
   say.heading("Each token alone");
-  say.text(
-      "Attention is the only place where tokens meet. The MLP treats each of them alone, all with "
-      "the same weights: a convolution of kernel 1.");
+  say.text("Attention is the only place where tokens meet. The MLP treats each of them alone, all "
+           "with the same weights: a convolution of kernel 1.");
   Array changed = z.value();
   for (std::size_t d = 0; d < D; ++d) changed(0, 1, d) += 1;
   const auto token = [](const Tensor& t, int i) { return select(select(t, 0, 0), 0, i).value(); };
@@ -125,9 +122,8 @@ void lesson(Narrator& say) {
       R"( \bar W_2 = \mathrm{GELU}(u)^\top g, \quad \bar W_1 = z^\top \bar u, \quad)"
       R"( \bar z = \bar u\, W_1^\top)",
       "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
-  say.in_words(
-      "nothing new: a linear layer, a slope for each number, a linear layer. A unit that is shut "
-      "sends hardly anything back, and learns as little from this token.");
+  say.in_words("nothing new: a linear layer, a slope for each number, a linear layer. A unit that "
+               "is shut sends hardly anything back, and learns as little from this token.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
@@ -171,9 +167,8 @@ void lesson(Narrator& say) {
             {"two thirds", 2.0 / 3}, 1e-3);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "Without GELU the wide layer in the middle is for nothing: two matrices one "
-                       "after the other are one matrix, of D x D.");
+  say.sources_disagree("", "Without GELU the wide layer in the middle is for nothing: two matrices "
+                           "one after the other are one matrix, of D x D.");
   say.code("mistakes");
   const Tensor one = matmul(W_2, W_1);  // (D, D)
   const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
@@ -199,9 +194,8 @@ void lesson(Narrator& say) {
   check_differs(say, "with it", "with dropout 0.5", dropping(z, {.rng = &stream}), "without",
                 layer);
 
-  say.pytorch(
-      "`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), nn.Dropout(p))`. "
-      "timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
+  say.pytorch("`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), "
+              "nn.Dropout(p))`. timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
   say.take_along(
       "Attention mixes tokens and is linear in v. The MLP bends and mixes no tokens. What could a "
       "ViT of twelve attention layers and no MLP still compute, and what not?");

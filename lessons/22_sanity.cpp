@@ -70,10 +70,9 @@ double loss_of(const VisionTransformer& model, const Batch& batch) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A wrong model often trains. It learns a little, more slowly than it should, and the loss "
-      "curve looks like any other. So before the first long run, five questions whose answers we "
-      "know beforehand. Together they take seconds.");
+  say.text("A wrong model often trains. It learns a little, more slowly than it should, and the "
+           "loss curve looks like any other. So before the first long run, five questions whose "
+           "answers we know beforehand. Together they take seconds.");
   say.symbols({{"B", B}, {"D", D}, {"K", K}});
   const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
@@ -97,9 +96,8 @@ void lesson(Narrator& say) {
   say.heading("2. Is the first gradient the one that it must be?");
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",
                "∂L/∂b_k = 1/K − n_k/B");
-  say.in_words(
-      "before the first step, the head's bias learns only which classes are common. n_k is how "
-      "many images of the batch are of class k.");
+  say.in_words("before the first step, the head's bias learns only which classes are common. n_k "
+               "is how many images of the batch are of class k.");
   say.code("first gradient");
   Batch skewed = batch;
   for (std::size_t b = 0; b < 8; ++b) skewed.labels[b] = 3;
@@ -114,9 +112,8 @@ void lesson(Narrator& say) {
       "nothing back. That is no fault. From the second step on the head is not zero any more.");
 
   say.heading("3. Can it learn twenty images by heart?");
-  say.text(
-      "A model with thousands of numbers for twenty images must reach a loss near zero. If it does "
-      "not, do not look for more data: something is broken, or the rate is wrong.");
+  say.text("A model with thousands of numbers for twenty images must reach a loss near zero. If it "
+           "does not, do not look for more data: something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
   const std::vector<double> losses = fit(learner(model), twenty, how);
   Dataset blank = twenty;
@@ -130,10 +127,9 @@ void lesson(Narrator& say) {
   say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);
 
   say.heading("4. Does it look at the images?");
-  say.text(
-      "The second curve is the control: the same labels, every pixel black. Nothing can be told "
-      "apart now, so nobody can be below ln K when every class comes equally often. A model that "
-      "is below has seen the labels in some other way.");
+  say.text("The second curve is the control: the same labels, every pixel black. Nothing can be "
+           "told apart now, so nobody can be below ln K when every class comes equally often. A "
+           "model that is below has seen the labels in some other way.");
   say.check("the last loss on blank images", {"measured", rounded(control.back(), 4)},
             {"ln 10", std::log(10.0)}, 1e-2);
   Dataset random = twenty;
@@ -170,10 +166,9 @@ void lesson(Narrator& say) {
   say.differs("1 + the share of the others, batch and tokens exchanged",
               {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
               0.1);
-  say.text(
-      "For a ViT it is worse than a leak. The class token then sees the class tokens of the other "
-      "images, and never a patch: read at the class token, the model is blind, and question 4 "
-      "would have told us as well.");
+  say.text("For a ViT it is worse than a leak. The class token then sees the class tokens of the "
+           "other images, and never a patch: read at the class token, the model is blind, and "
+           "question 4 would have told us as well.");
   const Seen blind_token = seen(select(of_image_0(across_batch), 0, 0), x);
   say.check("1 + all that the class token sees", {"tape", 1 + blind_token.own + blind_token.others},
             {"nothing", 1}, 0);
@@ -181,9 +176,8 @@ void lesson(Narrator& say) {
   say.pytorch(
       "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" and "
       "the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
-  say.take_along(
-      "Which of the five would have noticed that the position embeddings were never added? Which "
-      "that the class token was? What would you ask to find out?");
+  say.take_along("Which of the five would have noticed that the position embeddings were never "
+                 "added? Which that the class token was? What would you ask to find out?");
 }
 
 }  // namespace

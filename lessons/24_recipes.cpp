@@ -81,10 +81,9 @@ std::vector<NamedParameter> two_gradients() {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Two people train the same model on the same images, and one of them gets nowhere. What is "
-      "different is the recipe: how the rate rises and falls, and what holds the steps and the "
-      "model back. These are small pieces. Each is one equation.");
+  say.text("Two people train the same model on the same images, and one of them gets nowhere. What "
+           "is different is the recipe: how the rate rises and falls, and what holds the steps and "
+           "the model back. These are small pieces. Each is one equation.");
   say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
@@ -93,10 +92,9 @@ void lesson(Narrator& say) {
       R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
       "ηₜ = η (t + 1)/U            while t < U\nηₜ = η (1 − p)              linear,  p = (t − "
       "U)/(S − U)\nηₜ = η (1 + cos πp)/2       cosine");
-  say.in_words(
-      "begin carefully, because Adam's mean of squares knows little after three steps; then come "
-      "down, because at a large rate one circles around the minimum and never lands. Linear comes "
-      "down evenly; cosine stays high at first and lands softly.");
+  say.in_words("begin carefully, because Adam's mean of squares knows little after three steps; "
+               "then come down, because at a large rate one circles around the minimum and never "
+               "lands. Linear comes down evenly; cosine stays high at first and lands softly.");
   say.code("schedules");
   Curves::Series straight{"linear", {}, {}}, round{"cosine", {}, {}};
   double straight_sum = 0, round_sum = 0;
@@ -118,16 +116,14 @@ void lesson(Narrator& say) {
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
   say.check("linear against cosine, summed over the decay", {"linear", straight_sum},
             {"cosine", round_sum}, 1e-9);
-  say.text(
-      "The last line is no accident: both walk the same distance, half of what a constant rate "
-      "would. And mind the t + 1: with t/U the first step has rate 0, and is wasted.");
+  say.text("The last line is no accident: both walk the same distance, half of what a constant "
+           "rate would. And mind the t + 1: with t/U the first step has rate 0, and is wasted.");
 
   say.heading("Clipping");
   say.equation(R"(g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right))",
                "g ← g · min(1, c / ‖g‖)");
-  say.in_words(
-      "a step may be short, but never longer than c allows. The norm is that of all gradients "
-      "together, so the direction stays as it is.");
+  say.in_words("a step may be short, but never longer than c allows. The norm is that of all "
+               "gradients together, so the direction stays as it is.");
   say.code("clip");
   say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
   const std::vector<NamedParameter> ours = two_gradients(), library = two_gradients(),
@@ -184,9 +180,8 @@ void lesson(Narrator& say) {
       "accuracy must be that of images which are not the test images, else one tunes on those.");
 
   say.heading("The recipes of the paper");
-  say.text(
-      "Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, at 224 px "
-      "(section 4.1 and Table 3).");
+  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, at 224 px "
+           "(section 4.1 and Table 3).");
   say.table(
       {"pre-trained on", "models", "epochs", "peak rate", "decay of it", "weight decay", "dropout"},
       {{"JFT-300M", "B/16, B/32", "7", "8e-4", "linear", "0.1", "0"},
@@ -196,9 +191,8 @@ void lesson(Narrator& say) {
        {"ImageNet-21k", "B", "90", "1e-3", "linear", "0.03", "0.1"},
        {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
        {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}});
-  say.text(
-      "Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 px, "
-      "on a fresh head of zeros (section 3.2 and Table 4).");
+  say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 "
+           "px, on a fresh head of zeros (section 3.2 and Table 4).");
   say.table({"fine-tuned on", "steps", "rates that are tried"},
             {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
              {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
@@ -211,10 +205,9 @@ void lesson(Narrator& say) {
       "it. On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
       "down a cosine: the less data, the more must hold the model back.");
 
-  say.pytorch(
-      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
-      "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`. Early stopping "
-      "is a loop of your own.");
+  say.pytorch("`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by "
+              "`SequentialLR`; `torch.nn.utils.clip_grad_norm_`; "
+              "`CrossEntropyLoss(label_smoothing=0.1)`. Early stopping is a loop of your own.");
   say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
 }
 

@@ -102,10 +102,9 @@ Array as_array(const std::vector<double>& x) { return array({x.size()}, x); }
 void lesson(Narrator& say) {
   const TrainOptions o = options(say.seed());
   say.heading("What we want to know");
-  say.text(
-      "All the pieces are on the table: tape, layers, model, optimizer, recipe. We put them "
-      "together, and a model learns to read digits. But first we write down what its loss will be "
-      "after 100 steps, to two digits.");
+  say.text("All the pieces are on the table: tape, layers, model, optimizer, recipe. We put them "
+           "together, and a model learns to read digits. But first we write down what its loss "
+           "will be after 100 steps, to two digits.");
   say.symbols({{"B", B}, {"S", S, "steps"}, {"N", N}, {"D", D}, {"L", L}, {"K", K}});
   if (say.seed() == 1) say.text("Foretold, for step 100: a loss of {:.2f}.", foretold);
 
@@ -163,16 +162,14 @@ void lesson(Narrator& say) {
   const std::vector<double> alone = trained(brief, 1).losses;
   say.holds("the losses of twenty steps, 2 threads: the same", trained(brief, 2).losses == alone);
   say.holds("the losses of twenty steps, 3 threads: the same", trained(brief, 3).losses == alone);
-  say.text(
-      "Another processor or another matrix product adds up in another order. In float32 that is "
-      "1e-7 of each sum, and a hundred steps make it grow. That is why the prophecy has two digits "
-      "and not seven, and why gradients are checked in float64.");
+  say.text("Another processor or another matrix product adds up in another order. In float32 that "
+           "is 1e-7 of each sum, and a hundred steps make it grow. That is why the prophecy has "
+           "two digits and not seven, and why gradients are checked in float64.");
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "When the batch does not divide evenly, the last part is small. A mean of "
-                       "means then gives its four images seven times their weight. The loss still "
-                       "falls; it is only the loss of another problem.");
+  say.sources_disagree("", "When the batch does not divide evenly, the last part is small. A mean "
+                           "of means then gives its four images seven times their weight. The loss "
+                           "still falls; it is only the loss of another problem.");
   say.code("equal shares");
   const VisionTransformer fresh(o.model, Rng(say.seed()).fork("weights"));
   const auto grads = named_parameters(fresh);
@@ -186,21 +183,18 @@ void lesson(Narrator& say) {
                 "by images", right, 0.01);
 
   say.heading("The model that is kept");
-  say.text(
-      "`models/digits.safetensors` is this run with its whole data set, 40,000 digits, four times "
-      "over. It takes a minute, `build/bin/vitruvian train`. Lessons 27, 29 and 30 look inside "
-      "it.");
+  say.text("`models/digits.safetensors` is this run with its whole data set, 40,000 digits, four "
+           "times over. It takes a minute, `build/bin/vitruvian train`. Lessons 27, 29 and 30 look "
+           "inside it.");
   const VisionTransformer kept = digits_model();
   const double accuracy_kept = accuracy(learner(kept), data.test);
   say.holds("it reads more than 95 in a hundred", accuracy_kept > 0.95);
 
-  say.pytorch(
-      "`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. The same "
-      "bits on every run take `torch.use_deterministic_algorithms(True)`, a seed for every "
-      "generator, and a fixed number of threads.");
-  say.take_along(
-      "At which step does the loss leave 2.3, and why not at once? Lesson 22 has a reason for the "
-      "first step.");
+  say.pytorch("`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. "
+              "The same bits on every run take `torch.use_deterministic_algorithms(True)`, a seed "
+              "for every generator, and a fixed number of threads.");
+  say.take_along("At which step does the loss leave 2.3, and why not at once? Lesson 22 has a "
+                 "reason for the first step.");
 }
 
 }  // namespace

@@ -112,9 +112,8 @@ void lesson(Narrator& say) {
 
   say.heading("Translation");
   say.equation(R"(f(\mathrm{shift}\, x) = \mathrm{shift}\, f(x))", "f(shift x) = shift f(x)");
-  say.in_words(
-      "move the input, and the output moves along, otherwise unchanged. Such an f is called "
-      "translation equivariant. What it has learned in one place it knows in all.");
+  say.in_words("move the input, and the output moves along, otherwise unchanged. Such an f is "
+               "called translation equivariant. What it has learned in one place it knows in all.");
   say.code("shift");
   say.code("maps");
   const Maps m = maps(say.seed());
@@ -140,11 +139,10 @@ void lesson(Narrator& say) {
             {"measured", rounded(1 + broken_by(bare, x, P, 1), 4)}, {"equivariant", 1}, 1e-4);
   say.differs("1 + error: encoder with positions, one patch",
               {"measured", rounded(1 + broken_by(placed, x, P, 1), 3)}, {"equivariant", 1}, 0.1);
-  say.text(
-      "The patch embedding is a convolution, of stride P: it shares weights between patches, but "
-      "inside a patch it is like the linear layer. The blocks treat all tokens alike, so they keep "
-      "what the patches have. The positions end it, on purpose: without them the encoder cannot "
-      "tell any order of the patches from any other.");
+  say.text("The patch embedding is a convolution, of stride P: it shares weights between patches, "
+           "but inside a patch it is like the linear layer. The blocks treat all tokens alike, so "
+           "they keep what the patches have. The positions end it, on purpose: without them the "
+           "encoder cannot tell any order of the patches from any other.");
 
   say.heading("Locality");
   say.text("How many of the 784 pixels does one place of the output depend on? The tape knows.");
@@ -153,16 +151,14 @@ void lesson(Narrator& say) {
   say.check("linear layer over all pixels", {"pixels", sees(dense, image)}, {"28 x 28", 784}, 0);
   say.check("patches", {"pixels", sees(patches, image)}, {"7 x 7", 49}, 0);
   say.check("encoder, one block or many", {"pixels", sees(placed, image)}, {"28 x 28", 784}, 0);
-  say.text(
-      "A convolution must be repeated until it has seen the whole image; attention sees all of it "
-      "at once, and has to learn where to look. \"MLP has neither, attention is global\", as one "
-      "source puts it.");
+  say.text("A convolution must be repeated until it has seen the whole image; attention sees all "
+           "of it at once, and has to learn where to look. \"MLP has neither, attention is "
+           "global\", as one source puts it.");
 
   say.heading("What it is worth");
-  say.text(
-      "Three models, none with more than 26,000 numbers, learn from 1,000 digits, all of them "
-      "centred. Then they read 1,000 others, and the same ones moved by two pixels, down and "
-      "right.");
+  say.text("Three models, none with more than 26,000 numbers, learn from 1,000 digits, all of them "
+           "centred. Then they read 1,000 others, and the same ones moved by two pixels, down and "
+           "right.");
   say.code("mlp and cnn", "lessons/small_nets.hpp");
   const Dataset train = digits(1000, 1, "train"), test = digits(1000, 1, "test");
   const Rng rng = Rng(say.seed()).fork("nets");
@@ -191,17 +187,15 @@ void lesson(Narrator& say) {
   say.holds("convolutions lose least by the move", centred[1] - away[1] < centred[0] - away[0] &&
                                                        centred[1] - away[1] < centred[2] - away[2]);
   say.holds("moved, they read best", away[1] > away[0] && away[1] > away[2]);
-  say.text(
-      "After so few steps the convolutions are behind on centred digits. Moved ones, only they can "
-      "still read: where the assumption holds, it replaces data, and nobody showed the "
-      "convolutions a digit out of place. That is why, trained on ImageNet alone, the paper's ViTs "
-      "stay below ResNets of their size (section 4.3), and why the order turns with a hundred "
-      "times the data: an assumption also forbids. Rows of that size are quoted in lesson 32, not "
-      "reproduced.");
+  say.text("After so few steps the convolutions are behind on centred digits. Moved ones, only "
+           "they can still read: where the assumption holds, it replaces data, and nobody showed "
+           "the convolutions a digit out of place. That is why, trained on ImageNet alone, the "
+           "paper's ViTs stay below ResNets of their size (section 4.3), and why the order turns "
+           "with a hundred times the data: an assumption also forbids. Rows of that size are "
+           "quoted in lesson 32, not reproduced.");
 
-  say.pytorch(
-      "`torch.roll(x, (dy, dx), (2, 3))` shifts; `nn.Conv2d(..., padding_mode=\"circular\")` is "
-      "the convolution that comes back on the other side.");
+  say.pytorch("`torch.roll(x, (dy, dx), (2, 3))` shifts; `nn.Conv2d(..., "
+              "padding_mode=\"circular\")` is the convolution that comes back on the other side.");
   say.question("Could one teach the ViT what the convolution assumes?",
                "Yes, with data: show it the digits moved at random. Augmentation is inductive bias "
                "by example; the flips and crops of the paper are that.");

@@ -107,10 +107,9 @@ std::vector<double> fine_tune(const Learner& net, const Dataset& data, const Rng
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large as they "
-      "are, so there are more of them. Every weight of the model can go on with more tokens, but "
-      "one: it has learned N + 1 positions, and now needs more.");
+  say.text("The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large as "
+           "they are, so there are more of them. Every weight of the model can go on with more "
+           "tokens, but one: it has learned N + 1 positions, and now needs more.");
   say.symbols({{"D", D},
                {"P", P},
                {"g", g, "patches a side, before"},
@@ -123,10 +122,9 @@ void lesson(Narrator& say) {
   say.heading("The equation");
   say.equation(R"(E'_{pos}[i, j] = \sum_{a,b} R[i, a]\, R[j, b]\; E_{pos}[a, b])",
                "E′_pos[i, j] = Σ R[i, a] R[j, b] E_pos[a, b]");
-  say.in_words(
-      "lay the position vectors out on their grid, put a finer grid over it, and let each new "
-      "place be the weighted mean of the four old ones around it. It is a linear map, so its "
-      "gradient is the transposed map.");
+  say.in_words("lay the position vectors out on their grid, put a finer grid over it, and let each "
+               "new place be the weighted mean of the four old ones around it. It is a linear map, "
+               "so its gradient is the transposed map.");
   say.code("weights");
   const Tensor R = bilinear(G, g), two = bilinear(4, 2);
   shape(say, "R", "(G, g)", R);
@@ -189,19 +187,17 @@ void lesson(Narrator& say) {
             reached[0] > reached[1] && reached[1] > reached[2]);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "The 17 vectors as a line that is stretched to 65. The shape is right. But "
-                       "the end of one row of the grid is mixed with the beginning of the next, "
-                       "and the class token with the first patch.");
+  say.sources_disagree("", "The 17 vectors as a line that is stretched to 65. The shape is right. "
+                           "But the end of one row of the grid is mixed with the beginning of the "
+                           "next, and the class token with the first patch.");
   say.code("sequence");
   check_differs(say, "E'_pos", "as a line", as_a_sequence(E_pos), "as a grid", resized(E_pos, R),
                 0.05);
   say.sources_disagree(
-      "",
-      "\"Bilinear\" is not one thing. The places may be fields with a centre, as here, or points "
-      "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, but "
-      "cubically; timm and Hugging Face take fields, cubically. Four programs, four answers for "
-      "the same weights. After fine-tuning none of it matters; before, it does.");
+      "", "\"Bilinear\" is not one thing. The places may be fields with a centre, as here, or "
+          "points whose first and last stay put. JAX's code does the latter, linearly; torchvision "
+          "too, but cubically; timm and Hugging Face take fields, cubically. Four programs, four "
+          "answers for the same weights. After fine-tuning none of it matters; before, it does.");
   say.code("corners");
   check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",
               array({4, 2}, {1, 0, 2. / 3, 1. / 3, 1. / 3, 2. / 3, 0, 1}), 1e-6);

@@ -76,10 +76,9 @@ void lesson(Narrator& say) {
   const VisionTransformer model = digits_model();
 
   say.heading("Filters");
-  say.text(
-      "A row of E, laid out as the patch it is multiplied with, is a filter: the token's number is "
-      "large where the patch looks like it. There are D of them. Their principal components are "
-      "the few patterns that all of them are mixed from.");
+  say.text("A row of E, laid out as the patch it is multiplied with, is a filter: the token's "
+           "number is large where the patch looks like it. There are D of them. Their principal "
+           "components are the few patterns that all of them are mixed from.");
   const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
   shape(say, "E", "(D, P^2)", E);
   say.code("components", "lessons/exhibits.cpp");
@@ -116,11 +115,10 @@ void lesson(Narrator& say) {
   };
   say.table({"filters", "variance in three components"},
             {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
-  say.text(
-      "The paper finds, after millions of photos, colours, gratings and edges, as in the first "
-      "layer of a CNN, and a few components hold nearly everything. A minute of digits does not "
-      "get there: beside filters that were never trained, ours have hardly begun to agree. The "
-      "measure is the same; what it shows is how much training lies between.");
+  say.text("The paper finds, after millions of photos, colours, gratings and edges, as in the "
+           "first layer of a CNN, and a few components hold nearly everything. A minute of digits "
+           "does not get there: beside filters that were never trained, ours have hardly begun to "
+           "agree. The measure is the same; what it shows is how much training lies between.");
 
   say.heading("Positions");
   say.equation(
@@ -150,13 +148,11 @@ void lesson(Narrator& say) {
              {"likeness to all others", tenth(ours.rest)},
              {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
   say.holds("they have grown", size > 0.03);
-  say.text(
-      "They were learned: they are more than ten times as large as they were drawn. But no rows or "
-      "columns "
-      "appear. The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
-      "place. Here a patch is a quarter as wide as the image, each of the 16 places means "
-      "something of its own, and it is enough that they differ. What they are worth is in lesson "
-      "28.");
+  say.text("They were learned: they are more than ten times as large as they were drawn. But no "
+           "rows or columns appear. The paper's do, on a grid of 14 x 14, where one patch further "
+           "is nearly the same place. Here a patch is a quarter as wide as the image, each of the "
+           "16 places means something of its own, and it is enough that they differ. What they are "
+           "worth is in lesson 28.");
 
   say.heading("How far attention reaches");
   say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
@@ -216,9 +212,8 @@ void lesson(Narrator& say) {
       "And the class token: it is nowhere in the image, so it has no distance. Its column must be "
       "left out and the rows brought back to 1, else a head that looks at it seems to look near.");
 
-  say.pytorch(
-      "`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
-      "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
+  say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
+              "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
   say.take_along(
       "The similarity of position i with itself is 1 and teaches nothing. What would the picture "
       "look like for positions that are sine and cosine (lesson 15), before any training?");

@@ -95,10 +95,9 @@ double on_ink(const Tensor& R, std::span<const std::uint8_t> pixels) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The model says \"seven\". Where did it look? Every head of every layer holds a matrix that "
-      "says how much each token took from each other. We look at these matrices, and then at what "
-      "they do together.");
+  say.text("The model says \"seven\". Where did it look? Every head of every layer holds a matrix "
+           "that says how much each token took from each other. We look at these matrices, and "
+           "then at what they do together.");
   say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
   const VisionTransformer kept = digits_model();
   const Dataset data = digits(40, 1, "test");
@@ -119,9 +118,8 @@ void lesson(Narrator& say) {
   say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
   say.figure(
       tiles("Last layer: four heads, each in shades of its own.", class_token_looks(A[3]), h, 2));
-  say.text(
-      "The heads do not agree, and no single one is \"where the model looks\". Besides, after the "
-      "first layer a token is no longer its patch: it holds what it has gathered.");
+  say.text("The heads do not agree, and no single one is \"where the model looks\". Besides, after "
+           "the first layer a token is no longer its patch: it holds what it has gathered.");
 
   say.heading("All layers: rollout");
   say.equation(R"(M_\ell = \mathrm{rows}\Big(\frac1h \sum_i A_\ell^{(i)} + I\Big), \qquad )"
@@ -136,9 +134,8 @@ void lesson(Narrator& say) {
   check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
   say.figure(tiles("Rollout: where the class token's value comes from.",
                    reshape(slice(class_row(R), 0, 1, T), {1, 4, 4}).value(), 1));
-  say.text(
-      "What must come out is known when attention is simple. If every token looks at itself alone, "
-      "R is I. If every token looks at all alike, U = 1/T, each layer keeps one half:");
+  say.text("What must come out is known when attention is simple. If every token looks at itself "
+           "alone, R is I. If every token looks at all alike, U = 1/T, each layer keeps one half:");
   say.equation(R"(R = 2^{-L}\, I + (1 - 2^{-L})\, U)", "R = 2⁻ᴸ I + (1 − 2⁻ᴸ) U");
   const std::vector<Tensor> even(L, Tensor(full({B, h, T, T}, real(1.0 / T))));
   const double keep = std::pow(0.5, L);
@@ -155,31 +152,27 @@ void lesson(Narrator& say) {
     const auto a = maps_of(kept, batch_of(data, std::vector{i}).images, t);
     gain += on_ink(rollout(a), data.image(i)) / double(data.size());
   }
-  say.text(
-      "Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would if it "
-      "were spread evenly.",
-      gain);
+  say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "
+           "if it were spread evenly.",
+           gain);
   say.holds("at least 1.3 times", gain > 1.3);
-  say.text(
-      "This is a picture, not a proof. Rollout knows nothing of the values that are moved, of the "
-      "MLPs, or of the head; a gradient by the pixels tells another part of the story.");
+  say.text("This is a picture, not a proof. Rollout knows nothing of the values that are moved, of "
+           "the MLPs, or of the head; a gradient by the pixels tells another part of the story.");
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "",
-      "The paper (appendix D.8) writes: average the heads, multiply the matrices. Its authors add "
-      "elsewhere: the identity for the residual, and rows that sum to 1 (issue 18 of their "
-      "repository). Well-known programs differ, each in its own way.");
+      "", "The paper (appendix D.8) writes: average the heads, multiply the matrices. Its authors "
+          "add elsewhere: the identity for the residual, and rows that sum to 1 (issue 18 of their "
+          "repository). Well-known programs differ, each in its own way.");
   say.code("mistakes");
   std::vector<Tensor> discarded;
   for (const Tensor& a : A) discarded.push_back(strong(a));
   const Tensor bare = without_identity(A), columns = normalised_by(discarded, by_columns),
                everything = normalised_by(A, by_everything);
   check_differs(say, "without the identity", "bare", bare, "rollout", R, 0.05);
-  say.text(
-      "Divided by sums without keepdim, columns are divided in place of rows. With A's rows "
-      "already at 1 the sums are all equal, and nobody notices; as soon as small weights are "
-      "discarded first, as that program does by default, it is wrong:");
+  say.text("Divided by sums without keepdim, columns are divided in place of rows. With A's rows "
+           "already at 1 the sums are all equal, and nobody notices; as soon as small weights are "
+           "discarded first, as that program does by default, it is wrong:");
   check_differs(say, "small weights discarded, no keepdim", "columns", columns, "rows",
                 rollout(discarded), 0.01);
   const Tensor clean = say.broken("no-keepdim") ? columns : rollout(discarded);
@@ -190,13 +183,11 @@ void lesson(Narrator& say) {
             {"1", 1}, 1e-3);
   say.text("The last one keeps the picture's pattern and makes every number T^L times too small.");
 
-  say.pytorch(
-      "timm's attention has no maps to give when it runs fused: set `fused_attn = False` and take "
-      "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
-      "average_attn_weights=False)` returns them. Here a `Trace` asks for them.");
-  say.take_along(
-      "R multiplies the layers with the last one on the left. What would the picture show with the "
-      "first one on the left, and on which images would you notice?");
+  say.pytorch("timm's attention has no maps to give when it runs fused: set `fused_attn = False` "
+              "and take them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
+              "average_attn_weights=False)` returns them. Here a `Trace` asks for them.");
+  say.take_along("R multiplies the layers with the last one on the left. What would the picture "
+                 "show with the first one on the left, and on which images would you notice?");
 }
 
 }  // namespace

@@ -92,15 +92,13 @@ Tensor reshaped(const Tensor& kernel) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Is this a ViT, or something that resembles one? There is a test that leaves no excuse: take "
-      "the numbers of a model that others wrote, put them into ours, show both the same images, "
-      "and compare the logits.");
+  say.text("Is this a ViT, or something that resembles one? There is a test that leaves no excuse: "
+           "take the numbers of a model that others wrote, put them into ours, show both the same "
+           "images, and compare the logits.");
   say.symbols({{"B", B}, {"C", C}, {"P", P}, {"D", D}, {"h", h}, {"L", L}, {"M", M}, {"K", K}});
-  say.text(
-      "The others are torchvision 0.14.1 here, in float64, as tiny as their class allows: what is "
-      "right for 2 blocks of width 8 is right for 12 of width 768. `tests/golden/other_weights.py` "
-      "drew the weights and wrote the file.");
+  say.text("The others are torchvision 0.14.1 here, in float64, as tiny as their class allows: "
+           "what is right for 2 blocks of width 8 is right for 12 of width 768. "
+           "`tests/golden/other_weights.py` drew the weights and wrote the file.");
   const TensorFile content =
       read_safetensors(project_path("tests/golden/other_weights.safetensors"));
   const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
@@ -124,9 +122,8 @@ void lesson(Narrator& say) {
             0);
   say.check("tensors of the file, less images and logits",
             {"in the file", double(content.tensors.size() - 2)}, {"12 L + 8", 12 * L + 8}, 0);
-  say.text(
-      "For ViT-B/16, with L = 12, that makes the 152 tensors that torchvision and timm list. "
-      "Hugging Face keeps q, k and v apart, four tensors more in every block: 200.");
+  say.text("For ViT-B/16, with L = 12, that makes the 152 tensors that torchvision and timm list. "
+           "Hugging Face keeps q, k and v apart, four tensors more in every block: 200.");
 
   say.heading("The same answer");
   say.equation(
@@ -174,18 +171,16 @@ void lesson(Narrator& say) {
                        "weights gave published results (pull request 2786).");
   check_differs(say, "logits with ε = 1e-5", "1e-5", answer(1e-5, [](const auto&) {}), "1e-6",
                 logits, 1e-7);
-  say.sources_disagree("B 16",
-                       "Patches flattened as (P, P, C), as the paper and JAX do, with weights for "
-                       "(C, P, P), as every convolution in PyTorch has them.");
+  say.sources_disagree("B 16", "Patches flattened as (P, P, C), as the paper and JAX do, with "
+                               "weights for (C, P, P), as every convolution in PyTorch has them.");
   check_differs(say, "logits with the kernel reshaped", "reshaped",
                 answer(1e-6,
                        [&](const VisionTransformer& m) {
                          m.patch_embed.weight.tensor().mutable_value() = reshaped(jax).value();
                        }),
                 "permuted", logits, 1e-2);
-  say.sources_disagree("",
-                       "q, k and v in another order. torchvision and timm: q first, then k, then "
-                       "v, and inside each of them one head after the other.");
+  say.sources_disagree("", "q, k and v in another order. torchvision and timm: q first, then k, "
+                           "then v, and inside each of them one head after the other.");
   check_differs(say, "logits with k and q exchanged", "k, q, v",
                 answer(1e-6,
                        [&](const VisionTransformer& m) {
@@ -194,15 +189,13 @@ void lesson(Narrator& say) {
                        }),
                 "q, k, v", logits, 1e-3);
 
-  say.pytorch(
-      "`model.load_state_dict(state)` refuses names and shapes that do not fit; it cannot refuse "
-      "an order or an ε. The downloaded weights of `vit_b_16` take the same path as these; we do "
-      "not download them (row 1-22 of the requirements).");
-  say.question(
-      "In this lesson k and q were exchanged in one block, and the logits changed. When would they "
-      "not?",
-      "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along rows. Equal "
-      "scores both ways, as for a single token, would hide it.");
+  say.pytorch("`model.load_state_dict(state)` refuses names and shapes that do not fit; it cannot "
+              "refuse an order or an ε. The downloaded weights of `vit_b_16` take the same path as "
+              "these; we do not download them (row 1-22 of the requirements).");
+  say.question("In this lesson k and q were exchanged in one block, and the logits changed. When "
+               "would they not?",
+               "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along "
+               "rows. Equal scores both ways, as for a single token, would hide it.");
 }
 
 }  // namespace
