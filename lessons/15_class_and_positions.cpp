@@ -133,7 +133,8 @@ void lesson(Narrator& say) {
            "shuffled. The class token, which stays in place, notices nothing.");
 
   say.heading("Three kinds of positions");
-  say.text("The first Transformer used waves, which need no learning; the ViT learns T D numbers.");
+  say.text("Positions are sine and cosine \"or learnable\", says one source. The first Transformer "
+           "used waves, which need no learning; the ViT learns T D numbers.");
   say.equation(R"(E_{p,\,2i} = \sin(p\,\omega_i), \quad E_{p,\,2i+1} = \cos(p\,\omega_i),)"
                R"( \quad \omega_i = 10000^{-2i/D})",
                "E[p, 2i] = sin(p ωᵢ),  E[p, 2i+1] = cos(p ωᵢ),  ωᵢ = 10000^(−2i/D)");
