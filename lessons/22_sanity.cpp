@@ -18,9 +18,7 @@ constexpr std::size_t B = 20, D = 32, K = 10;
 
 ViTConfig config() {
   ViTConfig c;
-  c.D = D;
-  c.L = 2;
-  c.M = 2 * D;
+  c.D = D, c.L = 2, c.M = 2 * D;
   return c;
 }
 
@@ -42,9 +40,7 @@ Tensor each_image(const VisionTransformer& m, Tensor z) {
 // The same for a module that expects (T, B, D), and is given (B, T, D): the
 // images of a batch attend to each other.
 Tensor across_batch(const VisionTransformer& m, Tensor z) {
-  for (const Block& block : m.blocks) {
-    z = transpose(block(transpose(z, 0, 1)), 0, 1);
-  }
+  for (const Block& block : m.blocks) z = transpose(block(transpose(z, 0, 1)), 0, 1);
   return z;
 }
 // How much of what image 0's tokens z (T, D) depend on lies in other images,
@@ -70,9 +66,8 @@ double loss_of(const VisionTransformer& model, const Batch& batch) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("A wrong model often trains. It learns a little, more slowly than it should, and the "
-           "loss curve looks like any other. So before the first long run, five questions whose "
-           "answers we know beforehand. Together they take seconds.");
+  say.text("A wrong model often trains, a little and slowly, and the loss curve looks like any "
+           "other. So before the first long run, five questions whose answers we know beforehand.");
   say.symbols({{"B", B}, {"D", D}, {"K", K}});
   const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
@@ -107,13 +102,12 @@ void lesson(Narrator& say) {
   const Array& first = *model.blocks[0].mlp.fc1.weight.grad();
   say.check("sum of dL/dW in block 0, plus 1", {"tape", 1 + double(sum(abs(Tensor(first))).item())},
             {"1", 1}, 0);
-  say.text(
-      "Everything below the head receives exactly zero in the first step: W = 0 in y Wᵀ sends "
-      "nothing back. That is no fault. From the second step on the head is not zero any more.");
+  say.text("Below the head the first gradient is exactly zero: W = 0 in y Wᵀ sends nothing back. "
+           "From the second step on the head is not zero any more.");
 
   say.heading("3. Can it learn twenty images by heart?");
-  say.text("A model with thousands of numbers for twenty images must reach a loss near zero. If it "
-           "does not, do not look for more data: something is broken, or the rate is wrong.");
+  say.text("A model with thousands of numbers must learn twenty images by heart. If it does not, "
+           "do not look for more data: something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
   const std::vector<double> losses = fit(learner(model), twenty, how);
   Dataset blank = twenty;
@@ -127,9 +121,9 @@ void lesson(Narrator& say) {
   say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);
 
   say.heading("4. Does it look at the images?");
-  say.text("The second curve is the control: the same labels, every pixel black. Nothing can be "
-           "told apart now, so nobody can be below ln K when every class comes equally often. A "
-           "model that is below has seen the labels in some other way.");
+  say.text(
+      "The second curve is the control: the same labels, every pixel black. When every class comes "
+      "equally often, nobody can be below ln K now without having seen the labels otherwise.");
   say.check("the last loss on blank images", {"measured", rounded(control.back(), 4)},
             {"ln 10", std::log(10.0)}, 1e-2);
   Dataset random = twenty;
@@ -138,18 +132,16 @@ void lesson(Narrator& say) {
   const VisionTransformer parrot(config(), Rng(say.seed()).fork("weights"));
   fit(learner(parrot), random, how);
   const Dataset unseen = digits(500, say.seed(), "test");
-  say.text(
-      "And a warning. With the labels shuffled, so that they mean nothing, it learns the twenty "
-      "just as well. To learn by heart proves that the machine works, not that it understands:");
+  say.text("A warning: with shuffled labels, which mean nothing, it learns the twenty just as "
+           "well. To learn by heart proves that the machine works, not that it understands:");
   say.check("learned with shuffled labels, of 20",
             {"counted", B * accuracy(learner(parrot), random)}, {"all", B}, 0);
   say.check("on unseen digits it is better than chance: 0 or 1",
             {"shuffled", double(accuracy(learner(parrot), unseen) > 0.25)}, {"no", 0}, 0);
 
   say.heading("5. Do the images keep to themselves?");
-  say.text(
-      "What comes out for image 0 may depend on image 0 alone. The tape can tell: differentiate it "
-      "by all pixels of the batch, and see where the derivative is not zero.");
+  say.text("What comes out for image 0 may depend on image 0 alone. Differentiate it by all pixels "
+           "of the batch, and see where the derivative is not zero.");
   say.code("leak");
   const Tensor x(batch.images, true);
   const auto of_image_0 = [&](const Encoder& encoder) {
@@ -166,9 +158,8 @@ void lesson(Narrator& say) {
   say.differs("1 + the share of the others, batch and tokens exchanged",
               {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
               0.1);
-  say.text("For a ViT it is worse than a leak. The class token then sees the class tokens of the "
-           "other images, and never a patch: read at the class token, the model is blind, and "
-           "question 4 would have told us as well.");
+  say.text("For a ViT it is worse than a leak: the class token sees only other images' class "
+           "tokens, never a patch. The model is blind; question 4 would have told us as well.");
   const Seen blind_token = seen(select(of_image_0(across_batch), 0, 0), x);
   say.check("1 + all that the class token sees", {"tape", 1 + blind_token.own + blind_token.others},
             {"nothing", 1}, 0);
@@ -176,20 +167,19 @@ void lesson(Narrator& say) {
   say.pytorch(
       "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" and "
       "the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
-  say.take_along("Which of the five would have noticed that the position embeddings were never "
-                 "added? Which that the class token was? What would you ask to find out?");
+  say.take_along("Which of the five would have noticed that the position embeddings, or the class "
+                 "token, were never added? What would you ask to find out?");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell({.number = 22,
-               .teaches = {},
-               .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
-                           "logits of that size are confident guesses, and a confident guess that "
-                           "is wrong costs far more than ln K."},
-                          {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
-                           "token t of an image then looks at token t of all other images: their "
-                           "pixels have a derivative."}}},
-              argc, argv, lesson);
+  return tell(
+      {.number = 22,
+       .teaches = {},
+       .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
+                   "large logits are confident guesses, and wrong ones cost more than ln K."},
+                  {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
+                   "token t then looks at token t of all images: their pixels count."}}},
+      argc, argv, lesson);
 }
