@@ -56,25 +56,22 @@ double uncorrected(double w, double g, Memory& s, double lr, double decay) {
 }
 // [end]
 
-// So many steps by a rule, and by the library, under the same random gradients.
-Array by_rule(const Rule& rule, const Array& start, double lr, double decay, std::uint64_t seed) {
-  Array w = start;
-  std::vector<Memory> memory(D);
-  for (std::uint64_t step = 0; step < 10; ++step) {
-    const Array g = random_normal({D}, seed + step);
-    for (std::size_t i = 0; i < D; ++i) w(i) = rule(w(i), g(i), memory[i], lr, decay);
-  }
-  return w;
-}
+// Ten steps by a rule, and by the library, under the same random gradients.
 template <class Optimizer, class Options>
-Array by_library(const Options& options, const Array& start, double lr, std::uint64_t seed) {
-  const Tensor w(start, true);
-  Optimizer optimizer({{"w", Role::weight, w}}, options);
-  for (std::uint64_t step = 0; step < 10; ++step) {
-    w.set_grad(random_normal({D}, seed + step));
-    optimizer.step(lr);
+void ten_steps(Narrator& say, const char* what, const Rule& rule, const Options& options) {
+  const Tensor theirs(random_normal({D}, say.seed()), true);
+  Array ours = theirs.value();
+  std::vector<Memory> memory(D);
+  Optimizer optimizer({{"w", Role::weight, theirs}}, options);
+  for (std::uint64_t step = 1; step <= 10; ++step) {
+    const Array g = random_normal({D}, say.seed() + step);
+    for (std::size_t i = 0; i < D; ++i) {
+      ours(i) = rule(ours(i), g(i), memory[i], 0.1, options.weight_decay);
+    }
+    theirs.set_grad(g);
+    optimizer.step(0.1);
   }
-  return w.value();
+  check_equal(say, what, "by hand", ours, "library", theirs);
 }
 
 // [region valley]
@@ -93,8 +90,7 @@ Curves::Series walk(const char* name, const Rule& rule, double lr) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("The tape says which way is down. How far do we go? Four answers, each a line longer "
-           "than the last. The paper pre-trains with Adam and fine-tunes with SGD.");
+  say.text("The tape says which way is down. How far do we go? There are four answers.");
   say.symbols({{"D", D, "numbers that are learned here"}});
 
   say.heading("SGD, and momentum");
@@ -105,23 +101,13 @@ void lesson(Narrator& say) {
       "walk against the slope, η times as far as it is steep. With momentum, walk against a "
       "running sum of slopes: what keeps its direction adds up, what changes sign cancels.");
   say.code("sgd");
-  const Array start = random_normal({D}, say.seed());
-  const std::uint64_t seed = say.seed() + 1;
-  shape(say, "θ, g, m, v", "(D)", start);
-  const auto ten_steps = [&](const char* what, const Rule& rule, double decay,
-                             const Array& theirs) {
-    check_equal(say, what, "by hand", by_rule(rule, start, 0.1, decay, seed), "library", theirs);
-  };
-  SgdOptions with_momentum;
-  with_momentum.momentum = mu;
-  ten_steps("ten steps of SGD", sgd, 0, by_library<SGD>(SgdOptions{}, start, 0.1, seed));
-  ten_steps("ten steps with momentum", momentum, 0,
-            by_library<SGD>(with_momentum, start, 0.1, seed));
+  shape(say, "θ, g, m, v", "(D)", zeros({D}));
+  ten_steps<SGD>(say, "ten steps of SGD", sgd, SgdOptions{});
+  ten_steps<SGD>(say, "ten steps with momentum", momentum, SgdOptions{.momentum = mu});
   Memory s;
   double at = 0;
   for (int i = 0; i < 400; ++i) at = momentum(0, 1, s, 1, 0);
-  say.check("a step under a constant slope of 1", {"after 400 steps", -at},
-            {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
+  say.check("slope 1, step 400", {"length", -at}, {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
   say.text("A momentum of 0.9 is, in the end, a rate ten times as large: change both together.");
 
   say.heading("Adam");
@@ -134,14 +120,10 @@ void lesson(Narrator& say) {
   say.in_words("divide a mean of the slopes by the root of a mean of their squares. Every number "
                "then moves by about η, however steep its own slope is.");
   say.code("adam");
-  const Rule adamw_rule = say.broken("uncorrected") ? uncorrected
-                          : say.broken("coupled")   ? adam
-                                                    : adamw;
-  AdamWOptions tenth;
-  tenth.weight_decay = 0.1;
-  ten_steps("ten steps of Adam", adam, 0, by_library<Adam>(AdamOptions{}, start, 0.1, seed));
-  ten_steps("ten steps of AdamW, decay 0.1", adamw_rule, 0.1,
-            by_library<AdamW>(tenth, start, 0.1, seed));
+  ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
+  const Rule wrong = say.broken("coupled") ? adam : uncorrected;
+  const Rule used = say.broken("coupled") || say.broken("uncorrected") ? wrong : adamw;
+  ten_steps<AdamW>(say, "ten steps of AdamW, decay 0.1", used, AdamWOptions{.weight_decay = 0.1});
   const auto first = [](const Rule& rule, double slope) {
     Memory fresh;
     return -rule(0, slope, fresh, 1, 0);
@@ -175,9 +157,8 @@ void lesson(Narrator& say) {
   const Curves::Series slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018),
                        own = walk("Adam", adam, 0.05);
   say.figure(Curves{"f against steps (upwards logarithmic).", {slow, fast, own}, true});
-  say.text("SGD may not go faster than 2/100, or the steep direction throws it out; then the flat "
-           "one takes for ever. Momentum gains speed along it. Adam does not know that the valley "
-           "is narrow: both directions get the same step.");
+  say.text("SGD may not go faster than 2/100, or the steep direction throws it out; the flat one "
+           "takes for ever. Momentum gains speed there. Adam gives both the same step.");
   say.check("SGD's distance along the flat way after 100 steps: f", {"measured", slow.y.back()},
             {"0.982^200 / 2", std::pow(0.982, 200) / 2}, 1e-6);
   say.differs("f after 100 steps", {"momentum", fast.y.back()}, {"SGD", slow.y.back()}, 0.5);
@@ -194,7 +175,7 @@ void lesson(Narrator& say) {
             {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
   say.check("AdamW's", {"decay 0.1", adamw(1, 1, apart, 0.1, 0.1)},
             {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
-  say.text("What decays? In the paper's code every parameter. In most recipes since, and in our "
+  say.text("What decays? In the paper's code all parameters; in most recipes since, and in our "
            "trainer, weight matrices only: a bias or a norm's γ has no reason to be near 0.");
 
   say.pytorch("`torch.optim.SGD(params, lr, momentum=0.9)`, `torch.optim.Adam`, "
@@ -213,8 +194,7 @@ int main(int argc, char** argv) {
       {.number = 23,
        .teaches = {},
        .breaks = {{"uncorrected", "AdamW without the division by 1 − βᵗ",
-                   "m and v start at zero and are too small at first, v more than m: the first "
-                   "steps are three times too long."},
+                   "m and v start too small, v more than m: the first steps are too long."},
                   {"coupled", "adds the decay to the gradient, as Adam with L2 does",
                    "then the decay is divided by √v̂ as well, and is another for every weight."}}},
       argc, argv, lesson);
