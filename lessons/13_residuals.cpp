@@ -75,8 +75,8 @@ void lesson(Narrator& say) {
                "z′ = MSA(LN(z)) + z", "2");
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)", "z = MLP(LN(z′)) + z′",
                "3");
-  say.in_words("a layer does not replace its input, it adds to it. What it looks at is normalised "
-               "first; what it adds to is not.");
+  say.in_words(
+      "a layer adds to its input. What it looks at is normalised; what it adds to is not.");
   say.text("We compare four such layers. The original Transformer put the norm after the sum; one "
            "of our sources draws the ViT and points at exactly this difference.");
   say.code("forms");
@@ -134,8 +134,7 @@ void lesson(Narrator& say) {
             1e-9);
   say.check("32 pre-LN layers return what was sent: 1 + power of ten",
             {"measured", 1 + std::abs(std::round(power))}, {"expected", 1}, 0);
-  say.text("A plain stack of new layers forgets everything; the three with a way around do not. So "
-           "far it makes no difference where the norm stands.");
+  say.text("A plain stack forgets everything; the other three do not, wherever the norm stands.");
 
   say.heading("Pre-LN or post-LN");
   say.text("Now let every f add as much as is there already, as it may once a net has learned. In "

@@ -55,30 +55,27 @@ double size_of(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Networks are made of blocks: inception blocks, residual blocks, and here the encoder "
-           "block of a Transformer. Its parts have had their lessons; it remains to put them "
-           "together in the right order.");
+  say.text("Networks are made of blocks: inception, residual, and here the Transformer's encoder "
+           "block. Its parts have had their lessons; now we put them together in the right order.");
 
   say.heading("The equations");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"M", M}});
   say.equation(R"(z'_\ell = \mathrm{MSA}(\mathrm{LN}(z_{\ell-1})) + z_{\ell-1},)"
                R"( \qquad \ell = 1 \dots L)",
                "z′ₗ = MSA(LN(zₗ₋₁)) + zₗ₋₁,    l = 1 … L", "2");
-  say.in_words("normalise each token, let the tokens look at each other, and add what each has "
-               "learned to the token as it was.");
+  say.in_words("normalise, let the tokens look at each other, add what each has learned to it.");
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell, \qquad \ell = 1 \dots L)",
                "zₗ = MLP(LN(z′ₗ)) + z′ₗ,    l = 1 … L", "3");
   say.in_words("normalise each token again, with a norm of its own, let it think for itself, and "
                "add that. The shape is what it was, so L blocks can follow one another.");
-  say.question("An exercise from one of our sources: write Equations 2 and 3 as code before you "
-               "read on. How many lines do you need, and how many norms?",
-               "Two and two, as below. If your second line reads z_{l-1} or shares the norm of the "
-               "first, look again at the primes.");
+  say.question(
+      "An exercise from one of our sources: write Equations 2 and 3 as code before you read on. "
+      "How many lines do you need, and how many norms?",
+      "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes.");
 
   say.heading("The equations as code");
   say.code("equations");
-  say.text("The library's names its parts, for errors and traces, and may drop a whole update "
-           "while it trains (`branch`; only when asked for):");
+  say.text("The library's, with names for errors and traces, and updates that `branch` may drop:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);
@@ -145,8 +142,8 @@ void lesson(Narrator& say) {
                 "right", right);
   const double loud = size_of(block(z * 100)), cut = size_of(around_from_norm(block, z * 100));
   say.differs("size of z_l for 100 z", {"cut", cut}, {"right", loud}, .5);
-  say.sources_disagree("", "Equation 3 reads z′, not z. Some models compute both updates from z, "
-                           "to save time; their weights are not a ViT's.");
+  say.sources_disagree("",
+                       "Equation 3 reads z′, not z. Some models take z for both, to save time.");
   check_differs(say, "z_l", "side by side", side_by_side(block, z), "right", right);
   say.sources_disagree(
       "B 14", "One source gives its attention a dropout rate of its own, and its block never "
@@ -159,11 +156,10 @@ void lesson(Narrator& say) {
   say.check("the rate after U_msa", {"in the block", drops.attn.proj_drop.p}, tenth, 0);
   say.check("the rate after W_2", {"in the block", drops.mlp.drop2.p}, tenth, 0);
 
-  say.pytorch("`nn.TransformerEncoderLayer(D, h, M, dropout, activation=\"gelu\", "
-              "batch_first=True, norm_first=True)`: three of its defaults are another model's. An "
-              "encoder is `nn.Sequential(*blocks)`.");
-  say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why "
-                 "does that not break everything?");
+  say.pytorch(
+      "`nn.TransformerEncoderLayer(D, h, M, dropout, activation=\"gelu\", batch_first=True, "
+      "norm_first=True)`: three defaults are another model's. Then `nn.Sequential(*blocks)`.");
+  say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why?");
 }
 
 }  // namespace
