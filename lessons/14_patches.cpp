@@ -72,9 +72,9 @@ Tensor moved(const Tensor& x, std::ptrdiff_t by) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("A convolutional network eats an image as it is. A Transformer eats a sequence of "
-           "vectors, and does not ask what they stand for. So the first step of a ViT, the "
-           "only one that looks at pixels, makes a sequence of an image. A digit of 28 x 28 "
-           "pixels, and its patches of 7 x 7:");
+           "vectors, and does not ask what they stand for. So the first step of a ViT, the only "
+           "one that looks at pixels, makes a sequence of an image. A digit of 28 x 28 pixels, and "
+           "its patches of 7 x 7:");
   const Tensor digit = digit_image(3);
   say.figure(tiles("The digit.", reshape(digit, {1, 28, 28}).value(), 1));
   const Tensor pieces = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
@@ -88,9 +88,9 @@ void lesson(Narrator& say) {
                R"( \qquad N = \frac{HW}{P^2}, \qquad x_p E, \quad E \in)"
                R"( \mathbb{R}^{P^2 C \times D})",
                "x (C, H, W) → xₚ (N, P² C),    N = H W / P²\nxₚ E,    E (P² C, D)", "1, in part");
-  say.in_words("cut the image into squares that do not overlap, write each square's pixels "
-               "into one row, and multiply every row by the same matrix. A patch is now a "
-               "vector of D numbers: a token, what a word is to a Transformer for text.");
+  say.in_words("cut the image into squares that do not overlap, write each square's pixels into "
+               "one row, and multiply every row by the same matrix. A patch is now a vector of D "
+               "numbers: a token, what a word is to a Transformer for text.");
 
   say.heading("The equation as code");
   say.code("loops");
@@ -117,15 +117,15 @@ void lesson(Narrator& say) {
   check_equal(say, "x_p", "unfold", x_p, "loops", cut(x.value()), 0);
 
   say.heading("It is a convolution");
-  say.text("E is stored as (D, C, P, P): D filters of the size of a patch. Most code writes "
-           "this step as a convolution whose stride is its kernel. Same numbers:");
+  say.text("E is stored as (D, C, P, P): D filters of the size of a patch. Most code writes this "
+           "step as a convolution whose stride is its kernel. Same numbers:");
   say.code("convolution");
   const Tensor convolved = by_convolution(x, E, bias);
   check_equal(say, "x_p E + bias", "convolution", convolved, "unfold and linear", y);
   say.text(
-      "So a ViT keeps two habits of a convolutional network, and only here. It is local: a "
-      "token sees the pixels of its patch. And it is equivariant to translation by whole "
-      "patches: one matrix serves all places, so when the image moves, the tokens move along.");
+      "So a ViT keeps two habits of a convolutional network, and only here. It is local: a token "
+      "sees the pixels of its patch. And it is equivariant to translation by whole patches: one "
+      "matrix serves all places, so when the image moves, the tokens move along.");
   const auto next = [](const Tensor& t) {  // each row of the grid, moved by a patch
     return reshape(index_select(reshape(t, {B, H / P, columns, D}), 2, {2, 0, 1}), {B, N, D});
   };
@@ -167,17 +167,16 @@ void lesson(Narrator& say) {
   say.table({"image", "P", "x_p (N, P² C)"}, rows);
   say.check("ViT-Base/16: numbers in x_p", {"N P² C", base}, {"C H W", 3 * 224 * 224}, 0);
   say.check("CIFAR-10: numbers in x_p", {"N P² C", cifar}, {"64 48", 64 * 48}, 0);
-  say.text(
-      "So ViT-Base's x_p has 196 rows of 768 numbers. That source goes on with CIFAR-10: at D "
-      "= 128 its x_p E is (64, 128), and z_0, with a class token, (65, 128). Its code cuts the "
-      "patches in the data set; then the model begins with the linear layer.");
+  say.text("So ViT-Base's x_p has 196 rows of 768 numbers. That source goes on with CIFAR-10: at D "
+           "= 128 its x_p E is (64, 128), and z_0, with a class token, (65, 128). Its code cuts "
+           "the patches in the data set; then the model begins with the linear layer.");
 
   say.heading("What goes wrong");
   say.sources_disagree(
       "B 16",
-      "Which number of a patch comes first? Three sources flatten (C, P, P), as PyTorch's "
-      "unfold and convolution do; the paper writes P² C, and its code really has the channel "
-      "last. Both learn as well. But weights of one order, read in the other, are noise:");
+      "Which number of a patch comes first? Three sources flatten (C, P, P), as PyTorch's unfold "
+      "and convolution do; the paper writes P² C, and its code really has the channel last. Both "
+      "learn as well. But weights of one order, read in the other, are noise:");
   const Tensor last = cut_by_shapes(x, channels_last);
   const Tensor E_last = reshape(permute(E, {0, 2, 3, 1}), {D, length});  // (D, P, P, C)
   const Tensor mixed = linear(last, reshape(E, {D, length}), bias);
@@ -185,17 +184,17 @@ void lesson(Narrator& say) {
   check_equal(say, "x_p and E (P, P, C)", "both", linear(last, E_last, bias), "right", y);
   say.sources_disagree("B 17",
                        "Slides flatten a tensor (14, 14, 768) to (196, 768). The convolution "
-                       "returns (768, 14, 14): its grid comes last. Reshaped without "
-                       "exchanging the axes it has the right shape and scrambled tokens.");
+                       "returns (768, 14, 14): its grid comes last. Reshaped without exchanging "
+                       "the axes it has the right shape and scrambled tokens.");
   const Tensor scrambled = reshape(conv2d(x, E, bias, P), {B, N, D});
   check_mistake(say, "scrambled", "reshaped, not transposed", "tokens", scrambled, "right", y);
   say.pytorch("`nn.Conv2d(C, D, kernel_size=P, stride=P)`, then `.flatten(2).transpose(1, 2)`; or "
               "`nn.Unfold(P, stride=P)`, then `.transpose(1, 2)` and `nn.Linear(P * P * C, D)`.");
-  say.question("Had we counted the patches column by column, would a model trained that way be "
-               "any worse?",
-               "No. Nothing that follows knows which patch is whose neighbour: each place gets "
-               "a position embedding, and those are learned (lesson 15). Only weights trained "
-               "with the other order fail.");
+  say.question(
+      "Had we counted the patches column by column, would a model trained that way be any worse?",
+      "No. Nothing that follows knows which patch is whose neighbour: each place gets a position "
+      "embedding, and those are learned (lesson 15). Only weights trained with the other order "
+      "fail.");
 }
 
 }  // namespace
@@ -204,16 +203,15 @@ int main(int argc, char** argv) {
   return tell(
       {.number = 14,
        .teaches = {"unfold", "linear", "conv2d"},
-       .breaks = {{"columns-first", "counts the patches column by column",
-                   "the tokens are all there, in another order: patch 1 is right of patch 0, not "
-                   "below."},
-                  {"channels-last", "flattens patches as (P, P, C) for weights that are (C, P, P)",
-                   "the same pixels meet other weights."},
-                  {"scrambled", "reshapes (B, D, N) to (B, N, D) instead of transposing it",
-                   "a reshape moves no number: a token mixes one feature of many patches."},
-                  {"flipped-sign", "a pixel's cotangent comes back with a minus",
-                   "every pixel is copied once, so its slope is that of its copy.",
-                   "unfold:flip_sign"}},
+       .breaks =
+           {{"columns-first", "counts the patches column by column",
+             "the tokens are all there, in another order: patch 1 is right of patch 0, not below."},
+            {"channels-last", "flattens patches as (P, P, C) for weights that are (C, P, P)",
+             "the same pixels meet other weights."},
+            {"scrambled", "reshapes (B, D, N) to (B, N, D) instead of transposing it",
+             "a reshape moves no number: a token mixes one feature of many patches."},
+            {"flipped-sign", "a pixel's cotangent comes back with a minus",
+             "every pixel is copied once, so its slope is that of its copy.", "unfold:flip_sign"}},
        .rows = {"0-3", "1-5", "1-11", "1-24", "1-25", "2-9", "3-1", "3-2", "4-5", "4-6", "4-23"}},
       argc, argv, lesson);
 }

@@ -62,10 +62,10 @@ void lesson(Narrator& say) {
   say.code("equations");
   const VisionTransformer tiny = tiny_vit_of_order_one(Rng(say.seed()));
   const Tensor small(random_normal({2, 2, 8, 8}, say.seed()));
-  check_equal(say, "a tiny ViT", "library", tiny(small), "equations", logits_of(tiny, small));
-  Trace watched;
-  check_equal(say, "watched by a trace", "library", tiny(small, {.trace = &watched}), "equations",
-              logits_of(tiny, small));
+  Trace seen, trace;
+  const Tensor ours = logits_of(tiny, small), watched = tiny(small, {.trace = &seen});
+  check_equal(say, "a tiny ViT", "library", tiny(small), "equations", ours);
+  check_equal(say, "watched by a trace", "library", watched, "equations", ours);
   say.text("Equation 4 reads one row of z_L. So where no trace is watching, the last block "
            "computes the class token's row alone, from one query and all keys and values: exact, "
            "and 10/12 of its products saved. The other rows hear nothing back:");
@@ -78,16 +78,15 @@ void lesson(Narrator& say) {
   VisionTransformer vit(demo, Rng(say.seed()));
   init::normal(vit.head.weight, Rng(say.seed()).fork("head"), .1);
   const Tensor image(random_normal({1, 3, 224, 224}, say.seed()));
-  Trace trace;
   const Tensor logits = vit(image, {.trace = &trace});
   std::vector<std::vector<std::string>> lines;
   double same = 0;
   const auto line = [&](const char* name, const char* symbols, const Tensor& t,
                         std::string_view size) {
     shape(say, name, symbols, t);
-    const std::string ours = fmt::format("{}", fmt::join(t.shape(), ", "));
-    lines.push_back({fmt::format("{}: torch.Size([{}])", name, ours)});
-    same += ours == size ? 1 : 0;
+    const std::string found = fmt::format("{}", fmt::join(t.shape(), ", "));
+    lines.push_back({fmt::format("{}: torch.Size([{}])", name, found)});
+    same += found == size ? 1 : 0;
   };
   line("Eq.(1) z0", "(B, N + 1, D)", trace.at("z_0"), "1, 197, 192");
   line("After layer 1", "(B, N + 1, D)", trace.at("blocks.0.z"), "1, 197, 192");
@@ -149,8 +148,8 @@ void lesson(Narrator& say) {
   const Tensor all = tiny.norm(z_L);
   const Tensor read = say.broken("mean-token") ? mean(z_L, {1}) : select(z_L, 1, 0);
   check_equal(say, "class token", "LN(z_L) row 0", select(all, 1, 0), "LN(z_L⁰)", tiny.norm(read));
-  check_differs(say, "average of tokens", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))",
-                tiny.norm(mean(z_L, {1})));
+  const Tensor mean_first = tiny.norm(mean(z_L, {1}));
+  check_differs(say, "average", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))", mean_first);
   say.sources_disagree("B 13", "Without Equation 4's norm (one source's code) the head sees a sum "
                                "of 2 L updates, of whatever size.");
   const Tensor bare = tiny.head(select(z_L, 1, 0));
@@ -165,8 +164,8 @@ void lesson(Narrator& say) {
   say.check("first loss", {"fresh", first.item()}, {"ln K", std::log(3.0)}, 1e-12);
   first.backward();
   double below = 0;
-  for (const auto& [name, role, p] : named_parameters(fresh)) {
-    if (!name.starts_with("head.")) below += sum(abs(Tensor(*p.grad()))).item();
+  for (const Leaf& p : leaves_of(named_parameters(fresh))) {
+    if (!p.name.starts_with("head.")) below += sum(abs(Tensor(*p.tensor.grad()))).item();
   }
   say.check("1 + gradients below the head", {"tape", 1 + below}, {"expected", 1}, 0);
   say.check("gradient of the head's bias", {"tape", fresh.head.bias.grad()->data()[1]},
@@ -174,8 +173,7 @@ void lesson(Narrator& say) {
 
   say.pytorch("`torchvision.models.vit_b_16()`, `timm.create_model(\"vit_base_patch16_224\")`: the "
               "numbers of the table; timm's parameters have our names.");
-  say.take_along(
-      "How many parameters more has ViT-Base for 384 x 384 and the same patches? Where?");
+  say.take_along("How many parameters more has ViT-Base for 384 x 384? Where?");
 }
 
 }  // namespace

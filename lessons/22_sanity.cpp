@@ -77,9 +77,8 @@ void lesson(Narrator& say) {
   say.heading("1. What does knowing nothing cost?");
   say.equation(R"(L_0 = -\frac{1}{B} \sum_b \log \frac{1}{K} = \ln K)", "L₀ = −log(1/K) = ln K");
   say.in_words("a model that gives every class the same probability loses ln K on every image.");
-  say.text(
-      "The paper starts its head at zero (section 3.2, for fine-tuning), so our first loss is ln K "
-      "exactly. A head that starts large is confident before it has seen anything, and wrong.");
+  say.text("With a head of zeros (section 3.2 of the paper) the first loss is ln K exactly. A head "
+           "that starts large is confident before it has seen anything, and wrong.");
   const VisionTransformer loud(config(), Rng(say.seed()).fork("weights"));
   init::normal(loud.head.weight, Rng(say.seed()).fork("loud"), 1);
   const bool is_loud = say.broken("loud-head");
@@ -91,8 +90,8 @@ void lesson(Narrator& say) {
   say.heading("2. Is the first gradient the one that it must be?");
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",
                "∂L/∂b_k = 1/K − n_k/B");
-  say.in_words("before the first step, the head's bias learns only which classes are common. n_k "
-               "is how many images of the batch are of class k.");
+  say.in_words(
+      "at first the head's bias learns how common a class is: n_k images of B are of class k.");
   say.code("first gradient");
   Batch skewed = batch;
   for (std::size_t b = 0; b < 8; ++b) skewed.labels[b] = 3;
@@ -102,12 +101,11 @@ void lesson(Narrator& say) {
   const Array& first = *model.blocks[0].mlp.fc1.weight.grad();
   say.check("sum of dL/dW in block 0, plus 1", {"tape", 1 + double(sum(abs(Tensor(first))).item())},
             {"1", 1}, 0);
-  say.text("Below the head the first gradient is exactly zero: W = 0 in y Wᵀ sends nothing back. "
-           "From the second step on the head is not zero any more.");
+  say.text("Below the head the first gradient is exactly zero: W = 0 in y Wᵀ sends nothing back.");
 
   say.heading("3. Can it learn twenty images by heart?");
-  say.text("A model with thousands of numbers must learn twenty images by heart. If it does not, "
-           "do not look for more data: something is broken, or the rate is wrong.");
+  say.text(
+      "A model with thousands of numbers must. If not, something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
   const std::vector<double> losses = fit(learner(model), twenty, how);
   Dataset blank = twenty;
@@ -167,19 +165,17 @@ void lesson(Narrator& say) {
   say.pytorch(
       "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" and "
       "the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
-  say.take_along("Which of the five would have noticed that the position embeddings, or the class "
-                 "token, were never added? What would you ask to find out?");
+  say.take_along("Which would have noticed that positions, or the class token, were never added?");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell(
-      {.number = 22,
-       .teaches = {},
-       .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
-                   "large logits are confident guesses, and wrong ones cost more than ln K."},
-                  {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
-                   "token t then looks at token t of all images: their pixels count."}}},
-      argc, argv, lesson);
+  return tell({.number = 22,
+               .teaches = {},
+               .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
+                           "large logits are confident guesses; wrong ones cost more than ln K."},
+                          {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
+                           "token t then looks at token t of all images: their pixels count."}}},
+              argc, argv, lesson);
 }
