@@ -102,8 +102,7 @@ void lesson(Narrator& say) {
   }
 
   say.heading("A case that can be worked out");
-  say.text("Let f multiply by a = 0.1, twenty layers deep. Without the way around a²⁰ comes back; "
-           "with it, (1 + a)²⁰.");
+  say.text("Let f be a = 0.1 times z, twenty times: a²⁰ comes back; with a way around, (1 + a)²⁰.");
   const Tensor s(scalar(1), true);
   Tensor without = s, with = s;
   for (int l = 0; l < 20; ++l) without = without * 0.1, with = with * 0.1 + with;

@@ -104,8 +104,7 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return block(z); }, leaves, {.entries = 24});
 
   say.heading("A stream with readers");
-  say.text("A token is never replaced, only added to. What leaves the last block is z_0 plus all "
-           "that 2 L updates have said. Each reads the sum of all before it.");
+  say.text("A token is only added to: what leaves is z_0 plus all that 2 L updates have said.");
   Tensor stream = z, updates = zeros({B, T, D});
   for (int l = 0; l < 3; ++l) {
     const Tensor first = msa(block, stream);
@@ -130,9 +129,8 @@ void lesson(Narrator& say) {
   say.table({"ViT", "D", "parameters of a block"}, rows);
 
   say.heading("What goes wrong");
-  say.sources_disagree("", "The first Transformer put the norm after the sum (post-LN); one source "
-                           "stops at this difference. The parts, even the names of the weights, "
-                           "are the same; the function is not. Lesson 13 measured the gradient.");
+  say.sources_disagree("", "The first Transformer put the norm after the sum (post-LN): the same "
+                           "parts, the same names of weights, another function (lesson 13).");
   say.code("mistakes");
   check_mistake(say, "post-ln", "z_l", "post-LN", post_ln(block, z), "right", right);
   say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the way around "

@@ -156,8 +156,7 @@ void lesson(Narrator& say) {
   say.differs("1 + the share of the others, batch and tokens exchanged",
               {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
               0.1);
-  say.text("For a ViT it is worse than a leak: the class token sees only other images' class "
-           "tokens, never a patch. The model is blind; question 4 would have told us as well.");
+  say.text("Worse than a leak: the class token sees only other class tokens, and never a patch:");
   const Seen blind_token = seen(select(of_image_0(across_batch), 0, 0), x);
   say.check("1 + all that the class token sees", {"tape", 1 + blind_token.own + blind_token.others},
             {"nothing", 1}, 0);
