@@ -32,21 +32,18 @@ Array add_by_loops(const Array& z, const Array& b) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A Vision Transformer is a handful of equations about arrays. Before we meet them we settle "
-      "three things: what their letters stand for, how an array lies in memory, and what it means "
-      "to add two arrays whose shapes are not the same.");
-  say.text(
-      "One of our sources asks its readers to know attention and the Transformer, then goes "
-      "through the model, its training, its results and what they mean, and code. Here nothing is "
-      "asked but C++ and derivatives: parts I and II make the tools, III the model (attention is "
-      "lesson 16, the Transformer's block 19), IV trains it, V looks inside. The code is "
-      "everywhere.");
+  say.text("A Vision Transformer is a handful of equations about arrays. Before we meet them we "
+           "settle three things: what their letters stand for, how an array lies in memory, and "
+           "what it means to add two arrays whose shapes are not the same.");
+  say.text("One of our sources asks its readers to know attention and the Transformer, then goes "
+           "through the model, its training, its results and what they mean, and code. Here "
+           "nothing is asked but C++ and derivatives: parts I and II make the tools, III the model "
+           "(attention is lesson 16, the Transformer's block 19), IV trains it, V looks inside. "
+           "The code is everywhere.");
 
   say.heading("The letters");
-  say.text(
-      "They are the paper's, and they mean the same in every lesson and in every file of this "
-      "project. Their values here are those of ViT-Base, the smallest model of the paper.");
+  say.text("They are the paper's, and they mean the same in every lesson and in every file of this "
+           "project. Their values here are those of ViT-Base, the smallest model of the paper.");
   say.symbols({{"B", 2, "images in a batch"},
                {"C", 3, "channels of an image"},
                {"H", 224, "height of an image, in pixels"},
@@ -62,17 +59,15 @@ void lesson(Narrator& say) {
                {"K", 1000, "classes"}});
   say.equation(R"(N = \frac{H W}{P^2}, \qquad T = N + 1, \qquad D_h = \frac{D}{h})",
                "N = H W / P²,   T = N + 1,   D_h = D / h");
-  say.in_words(
-      "an image is cut into squares, each square becomes one token, and one more token is added "
-      "that belongs to no square. The heads share the width between them.");
+  say.in_words("an image is cut into squares, each square becomes one token, and one more token is "
+               "added that belongs to no square. The heads share the width between them.");
 
   const Tensor images = zeros({2, 3, 224, 224});
   const Tensor patches = unfold(images, {16, 16, 16, 16});
   shape(say, "images", "(B, C, H, W)", images);
   shape(say, "patches", "(B, N, C P^2)", patches);
-  say.text(
-      "A shape is written twice: in letters, and in numbers. Whenever a lesson prints such a line, "
-      "it has compared the two, and a line that does not hold is a failed check.");
+  say.text("A shape is written twice: in letters, and in numbers. Whenever a lesson prints such a "
+           "line, it has compared the two, and a line that does not hold is a failed check.");
   say.sources_disagree(
       "B 4",
       "One of our sources calls the number of tokens N, and the number of patches N′; another "
@@ -85,16 +80,14 @@ void lesson(Narrator& say) {
                        "heads. Here H is a height in pixels; the heads are a small h.");
 
   say.heading("How an array lies in memory");
-  say.text(
-      "An array is one row of numbers and a shape that says how to count through it. We count as C "
-      "does: the last index runs fastest.");
+  say.text("An array is one row of numbers and a shape that says how to count through it. We count "
+           "as C does: the last index runs fastest.");
   say.code("offset");
   const Array z = random_normal({2, 5, 4}, say.seed());
   say.check("z (2, 5, 4): element (1, 3, 2), by its offset and by its indices",
             {"memory", z.data()[offset(1, 3, 2, 5, 4)]}, {"indices", z(1, 3, 2)}, 0);
-  say.text(
-      "So a token is D neighbours in memory, and a reshape that keeps the order moves nothing: (2, "
-      "5, 4) and (10, 4) are the same numbers in the same places.");
+  say.text("So a token is D neighbours in memory, and a reshape that keeps the order moves "
+           "nothing: (2, 5, 4) and (10, 4) are the same numbers in the same places.");
 
   say.heading("Broadcasting");
   say.equation(R"(y_{b,t,d} = z_{b,t,d} + b_d)", "y[b,t,d] = z[b,t,d] + b[d]");
@@ -125,14 +118,12 @@ void lesson(Narrator& say) {
       "c and add up, L = Σ c y. Then ∂L/∂z is c itself, and ∂L/∂b gathers B T of them.");
   const Tensor a(z, true), b(bias, true);
   check_gradients(say, [&] { return a + b; }, {{"z", a}, {"b", b}});
-  say.in_words(
-      "`analytic` is what our derivative says, `numeric` is what we measure by moving the input. "
-      "The relative error is their distance in units of the larger one. How we measure, and how "
-      "far to trust it, is the next lesson.");
+  say.in_words("`analytic` is what our derivative says, `numeric` is what we measure by moving the "
+               "input. The relative error is their distance in units of the larger one. How we "
+               "measure, and how far to trust it, is the next lesson.");
 
-  say.pytorch(
-      "shapes, row-major order and broadcasting are the same: `x.shape`, `x.stride()`, "
-      "`torch.broadcast_tensors`.");
+  say.pytorch("shapes, row-major order and broadcasting are the same: `x.shape`, `x.stride()`, "
+              "`torch.broadcast_tensors`.");
   say.take_along(
       "b is used B T times. What must its derivative be, in terms of the B T derivatives of the "
       "places where it was used? Lesson 5 has the answer, and a name for it.");

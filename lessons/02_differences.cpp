@@ -33,10 +33,9 @@ void lesson(Narrator& say) {
   const double exact = slope(x);
 
   say.heading("What we want to know");
-  say.text(
-      "Every gradient of this project is written by hand, so every one may be wrong. We need a "
-      "judge that knows no calculus: it moves the input a little and looks how far the output "
-      "goes. How little should \"a little\" be, and how far can we trust the judge?");
+  say.text("Every gradient of this project is written by hand, so every one may be wrong. We need "
+           "a judge that knows no calculus: it moves the input a little and looks how far the "
+           "output goes. How little should \"a little\" be, and how far can we trust the judge?");
 
   say.heading("The derivative, three times");
   say.code("function");
@@ -55,9 +54,8 @@ void lesson(Narrator& say) {
   say.code("differences");
 
   say.heading("Is what is left over really of that order?");
-  say.text(
-      "Halve the step. An error of order h must halve, one of order h² must fall to a quarter, one "
-      "of order h⁴ to a sixteenth. We measure how many times smaller it gets.");
+  say.text("Halve the step. An error of order h must halve, one of order h² must fall to a "
+           "quarter, one of order h⁴ to a sixteenth. We measure how many times smaller it gets.");
   const auto gain = [&](double (*d)(double, double), double h) {
     return (d(x, h) - exact) / (d(x, h / 2) - exact);
   };
@@ -66,10 +64,9 @@ void lesson(Narrator& say) {
   say.check("four points", {"measured", gain(four_points, 1e-2)}, {"theory", 16}, 1e-2);
 
   say.heading("Then why not take h = 0.000000000001?");
-  say.text(
-      "Because a computer rounds. f(x + h) and f(x − h) agree in almost all of their sixteen "
-      "digits; the difference keeps only the few in which they do not, and division by 2h makes "
-      "their rounding large. The smaller h, the worse: an error of about 10⁻¹⁶ / h.");
+  say.text("Because a computer rounds. f(x + h) and f(x − h) agree in almost all of their sixteen "
+           "digits; the difference keeps only the few in which they do not, and division by 2h "
+           "makes their rounding large. The smaller h, the worse: an error of about 10⁻¹⁶ / h.");
   Curves::Series series[3] = {
       {"one-sided", {}, {}}, {"two points", {}, {}}, {"four points", {}, {}}};
   double (*const forms[3])(double, double) = {one_sided, two_points, four_points};
@@ -86,16 +83,14 @@ void lesson(Narrator& say) {
     if (k % 4 == 2) rows.push_back(row);
   }
   say.table({"h", "about", "one-sided", "two points", "four points"}, rows);
-  say.figure(
-      Curves{"Relative error of the derivative, as powers of ten, against h = 2^k. From the right "
-             "it falls with the order of the formula; left of its lowest point rounding takes "
-             "over. It is a V.",
-             {series[0], series[1], series[2]},
-             true});
-  say.text(
-      "The lowest point lies where the two errors are equal: for two points near the cube root of "
-      "10⁻¹⁶, h = 6 · 10⁻⁶. For four points a much larger step is best, and it gets further down. "
-      "The library's readable check takes the one, its strict check the other.");
+  say.figure(Curves{"Relative error of the derivative, as powers of ten, against h = 2^k. From the "
+                    "right it falls with the order of the formula; left of its lowest point "
+                    "rounding takes over. It is a V.",
+                    {series[0], series[1], series[2]},
+                    true});
+  say.text("The lowest point lies where the two errors are equal: for two points near the cube "
+           "root of 10⁻¹⁶, h = 6 · 10⁻⁶. For four points a much larger step is best, and it gets "
+           "further down. The library's readable check takes the one, its strict check the other.");
 
   say.heading("The judge, at work");
   const double h = say.broken("tiny-step") ? 1e-13 : 6e-6;
@@ -106,28 +101,24 @@ void lesson(Narrator& say) {
   const Tensor t(scalar(x), true);
   check_gradients(say, [&] { return Tensor(scalar(1)) / (square(t) + 1); },
                   {{"x, by the tape", t}});
-  say.text(
-      "The last line is the library's own derivative of the same function, which nobody has told "
-      "it: it put the rule for a quotient and the rule for a square together. Lessons 3 and 4 show "
-      "how.");
+  say.text("The last line is the library's own derivative of the same function, which nobody has "
+           "told it: it put the rule for a quotient and the rule for a square together. Lessons 3 "
+           "and 4 show how.");
 
   say.heading("In float32 there is no room for a judge");
   say.differs("h = 6e-6, but in float32", {"analytic", exact},
               {"numeric", two_points_in_float(0.7F, 6e-6F)}, 1e-4);
-  say.text(
-      "A float has seven digits, and the difference of two of them has three that are right. No "
-      "step is good enough. So gradients are checked in float64, and the same source is compiled a "
-      "second time, in float32, for training.");
+  say.text("A float has seven digits, and the difference of two of them has three that are right. "
+           "No step is good enough. So gradients are checked in float64, and the same source is "
+           "compiled a second time, in float32, for training.");
 
-  say.pytorch(
-      "`torch.autograd.gradcheck(f, inputs, eps=1e-6)` is two points, and wants float64 inputs for "
-      "this reason.");
-  say.question(
-      "A model has a million parameters. How many times must the judge run it to check one "
-      "gradient, and how often must it run to compute one?",
-      "Two million times: twice for each parameter. That is why differences only judge. The "
-      "derivative of all parameters at once comes from one run forwards and one backwards: lesson "
-      "4.");
+  say.pytorch("`torch.autograd.gradcheck(f, inputs, eps=1e-6)` is two points, and wants float64 "
+              "inputs for this reason.");
+  say.question("A model has a million parameters. How many times must the judge run it to check "
+               "one gradient, and how often must it run to compute one?",
+               "Two million times: twice for each parameter. That is why differences only judge. "
+               "The derivative of all parameters at once comes from one run forwards and one "
+               "backwards: lesson 4.");
 }
 
 }  // namespace

@@ -56,10 +56,9 @@ double node_by_node(int n, long& visited) {
 void lesson(Narrator& say) {
   const double x = 0.5, w = 3, b = -1, t = 1.5;
   say.heading("What we want to know");
-  say.text(
-      "You know the chain rule for a function of a function. A network is not a chain but a graph: "
-      "values are used more than once. What is the derivative of its end with respect to its "
-      "beginnings, and how do we get all of them in one go?");
+  say.text("You know the chain rule for a function of a function. A network is not a chain but a "
+           "graph: values are used more than once. What is the derivative of its end with respect "
+           "to its beginnings, and how do we get all of them in one go?");
 
   say.heading("The rule");
   say.equation(R"(\frac{\partial L}{\partial x} = \sum_{y \,:\, x \to y})"
@@ -68,16 +67,14 @@ void lesson(Narrator& say) {
   say.in_words(
       "a change of x reaches L through everything that uses x. Each user passes on its own share; "
       "the shares add up. To know ∂L/∂x it is enough to know ∂L/∂y of its users.");
-  say.text(
-      "So if we walk the graph from its end to its beginning, everything we need at a value is "
-      "known when we get there. We write x̄ for ∂L/∂x and call it the cotangent of x.");
+  say.text("So if we walk the graph from its end to its beginning, everything we need at a value "
+           "is known when we get there. We write x̄ for ∂L/∂x and call it the cotangent of x.");
 
   say.heading("One neuron, and a way around it");
   say.code("forward");
   const Forward f = forward(x, w, b, t);
-  say.text(
-      "Now backwards. Each line undoes one line above, in the opposite order, and uses nothing but "
-      "the cotangent of what that line made and the derivative of that one line.");
+  say.text("Now backwards. Each line undoes one line above, in the opposite order, and uses "
+           "nothing but the cotangent of what that line made and the derivative of that one line.");
   say.code("backward");
   Backward d = backward(f, x, w, t);
   if (say.broken("one-path")) d.x = d.y;
@@ -109,10 +106,9 @@ void lesson(Narrator& say) {
   say.check("∂L/∂b", {"by hand", d.b}, {"library", *g[2].data()}, 1e-12);
 
   say.heading("Why backwards, and why node by node");
-  say.text(
-      "One could also follow every path from x to L, multiply the derivatives on it, and add up "
-      "the paths. It is the same number. But count the work on a ladder of n diamonds, where each "
-      "value is used twice by the next:");
+  say.text("One could also follow every path from x to L, multiply the derivatives on it, and add "
+           "up the paths. It is the same number. But count the work on a ladder of n diamonds, "
+           "where each value is used twice by the next:");
   say.code("paths");
   long along_paths = 0, nodes = 0;
   const double slow = by_paths(18, along_paths);
@@ -125,19 +121,17 @@ void lesson(Narrator& say) {
       "A ViT of twelve blocks goes around 24 times. Adding up at each node, before going on, is "
       "what makes the difference between {} steps and {}. It is the whole idea of backpropagation.",
       along_paths, nodes);
-  say.text(
-      "Walking forwards, from one input to all values, works as well, and gives the derivatives "
-      "with respect to that one input. Backwards, one walk gives the derivatives of the one loss "
-      "with respect to every input. We have one loss and many inputs.");
+  say.text("Walking forwards, from one input to all values, works as well, and gives the "
+           "derivatives with respect to that one input. Backwards, one walk gives the derivatives "
+           "of the one loss with respect to every input. We have one loss and many inputs.");
 
   say.pytorch(
       "`loss.backward()` does this walk; `torch.autograd.grad(loss, [x, w, b])` returns the "
       "cotangents as our `grad` does. JAX calls the walk `vjp`, and the forward one `jvp`.");
-  say.question(
-      "In y = a + x, the cotangent of y goes to a and to x unchanged. What does that say about a "
-      "network in which every layer is z + f(z)?",
-      "The cotangent of the output reaches the input whole, next to whatever the f's add. Lesson "
-      "13 measures it.");
+  say.question("In y = a + x, the cotangent of y goes to a and to x unchanged. What does that say "
+               "about a network in which every layer is z + f(z)?",
+               "The cotangent of the output reaches the input whole, next to whatever the f's add. "
+               "Lesson 13 measures it.");
 }
 
 }  // namespace

@@ -76,31 +76,26 @@ Tensor in_the_library(const Tensor& x, const Tensor& w, const Tensor& b, const T
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "In lesson 3 we wrote the backward pass by hand, line by line. It was mechanical: each line "
-      "undid one line of the forward pass, in the opposite order. A machine can do that, if it has "
-      "written down what happened. What must it write down?");
+  say.text("In lesson 3 we wrote the backward pass by hand, line by line. It was mechanical: each "
+           "line undid one line of the forward pass, in the opposite order. A machine can do that, "
+           "if it has written down what happened. What must it write down?");
 
   say.heading("A tape");
   say.equation(R"(\bar x \mathrel{+}= \bar y \, \frac{\partial y}{\partial x})", "x̄ += ȳ · ∂y/∂x");
-  say.in_words(
-      "for each operation, from the last to the first: multiply the cotangent of its result by its "
-      "derivative, and add that to the cotangent of what it was made from. The plus in += is the "
-      "sum of the chain rule.");
+  say.in_words("for each operation, from the last to the first: multiply the cotangent of its "
+               "result by its derivative, and add that to the cotangent of what it was made from. "
+               "The plus in += is the sum of the chain rule.");
   say.code("tape");
-  say.text(
-      "That is all of automatic differentiation, for numbers. There is no symbolic algebra in it "
-      "and no approximation: it is the chain rule, with values in place of formulas.");
+  say.text("That is all of automatic differentiation, for numbers. There is no symbolic algebra in "
+           "it and no approximation: it is the chain rule, with values in place of formulas.");
 
   say.heading("The library's tape");
-  say.text(
-      "The library does the same with arrays. A derivative of an array by an array would be a huge "
-      "table, so an op does not store its derivative: it stores a rule that multiplies a cotangent "
-      "by it, the vector-Jacobian product. This is all there is to an op:");
+  say.text("The library does the same with arrays. A derivative of an array by an array would be a "
+           "huge table, so an op does not store its derivative: it stores a rule that multiplies a "
+           "cotangent by it, the vector-Jacobian product. This is all there is to an op:");
   say.code_of("core/ops/elementwise.cpp", "Tensor mul(const Tensor& a, const Tensor& b)");
-  say.text(
-      "And this is the walk. A node is ready when everything that used it has spoken; that "
-      "replaces \"from the last to the first\", since nodes lie anywhere in memory.");
+  say.text("And this is the walk. A node is ready when everything that used it has spoken; that "
+           "replaces \"from the last to the first\", since nodes lie anywhere in memory.");
   say.code_of("core/engine.cpp", "void walk(");
 
   say.heading("Equal");
@@ -124,13 +119,12 @@ void lesson(Narrator& say) {
   check_gradients(say, loss, leaves);
 
   say.heading("What a library must take care of besides");
-  say.text(
-      "- Memory. Our tape keeps everything for ever. The library's nodes own what they were made "
-      "from, so a graph goes when its last result goes, and `backward` frees it as it walks.\n- "
-      "Depth. A recursive walk over a chain of a million nodes overflows the stack. Neither the "
-      "walk nor the destructor recurses.\n- Lies. If a value is changed between forward and "
-      "backward, the rule would read the wrong number. Each value counts its changes, and backward "
-      "refuses.");
+  say.text("- Memory. Our tape keeps everything for ever. The library's nodes own what they were "
+           "made from, so a graph goes when its last result goes, and `backward` frees it as it "
+           "walks.\n- Depth. A recursive walk over a chain of a million nodes overflows the stack. "
+           "Neither the walk nor the destructor recurses.\n- Lies. If a value is changed between "
+           "forward and backward, the rule would read the wrong number. Each value counts its "
+           "changes, and backward refuses.");
   const std::size_t before = live_nodes();
   {
     const Tensor graph = loss();
@@ -141,26 +135,22 @@ void lesson(Narrator& say) {
             0);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "`=` instead of `+=`. It works on every graph in which nothing is used "
-                       "twice, so it passes many a test. Here x and y are used twice.");
-  say.sources_disagree("",
-                       "Calling `backward` twice. On leaves, gradients add up over calls until "
-                       "`zero_grad`: that is wanted, it makes large batches out of small ones, and "
-                       "it is the most common bug in a training loop.");
+  say.sources_disagree("", "`=` instead of `+=`. It works on every graph in which nothing is used "
+                           "twice, so it passes many a test. Here x and y are used twice.");
+  say.sources_disagree("", "Calling `backward` twice. On leaves, gradients add up over calls until "
+                           "`zero_grad`: that is wanted, it makes large batches out of small ones, "
+                           "and it is the most common bug in a training loop.");
   loss().backward();
   const double once = *xs[1].grad()->data();
   loss().backward();
   say.check("w.grad after two calls, without zero_grad", {"two calls", *xs[1].grad()->data()},
             {"twice one call", 2 * once}, 1e-14);
 
-  say.pytorch(
-      "a node is `tensor.grad_fn`, a rule is `torch.autograd.Function.backward`, leaves have "
-      "`.grad`, and `torch.no_grad()` writes nothing down, like our `NoGrad`.");
-  say.take_along(
-      "Our tape stores derivatives, the library stores rules that read the values of the forward "
-      "pass. For a product of two large matrices, how large is the derivative, and how large is "
-      "what the rule needs?");
+  say.pytorch("a node is `tensor.grad_fn`, a rule is `torch.autograd.Function.backward`, leaves "
+              "have `.grad`, and `torch.no_grad()` writes nothing down, like our `NoGrad`.");
+  say.take_along("Our tape stores derivatives, the library stores rules that read the values of "
+                 "the forward pass. For a product of two large matrices, how large is the "
+                 "derivative, and how large is what the rule needs?");
 }
 
 }  // namespace

@@ -45,9 +45,8 @@ void lesson(Narrator& say) {
       "short, and it comes with a way to test derivatives that needs no differences at all.");
 
   say.heading("Broadcasting is a matrix");
-  say.text(
-      "Stretching three numbers to two rows of three copies each of them twice. Copying is linear, "
-      "so it is a matrix, with a single 1 in every row:");
+  say.text("Stretching three numbers to two rows of three copies each of them twice. Copying is "
+           "linear, so it is a matrix, with a single 1 in every row:");
   say.code("matrix");
   const Tensor A(broadcast_matrix());
   const Tensor b(random_normal({3}, say.seed()), true);
@@ -57,23 +56,20 @@ void lesson(Narrator& say) {
   say.heading("The adjoint");
   say.equation(R"(\langle g,\, A x \rangle = \langle A^\top g,\, x \rangle)",
                "⟨g, A x⟩ = ⟨Aᵀ g, x⟩");
-  say.in_words(
-      "weigh the output with g and add up: one number. The same number comes out if g is first "
-      "taken back through Aᵀ and then weighed against the input. What takes cotangents back "
-      "through a linear map is its transpose, the adjoint.");
-  say.text(
-      "The transpose of \"copy to every row\" has a 1 wherever A has one: it adds up all the "
-      "places that a number was copied to. So the adjoint of broadcasting is a sum over the axes "
-      "that were stretched.");
+  say.in_words("weigh the output with g and add up: one number. The same number comes out if g is "
+               "first taken back through Aᵀ and then weighed against the input. What takes "
+               "cotangents back through a linear map is its transpose, the adjoint.");
+  say.text("The transpose of \"copy to every row\" has a 1 wherever A has one: it adds up all the "
+           "places that a number was copied to. So the adjoint of broadcasting is a sum over the "
+           "axes that were stretched.");
   const Array g = random_normal({2, 3}, say.seed() + 1);
   const Array by_matrix = matmul(transpose(A), reshape(Tensor(g), {6})).value();
   const Array back = say.broken("mean") ? mean_over_rows(g) : grad(y, {b}, g)[0];
   check_equal(say, "what comes back to b", "library", back, "Aᵀ g", by_matrix);
 
   say.heading("The dot-product test");
-  say.text(
-      "The equation above holds to the last digit, for any x and any g. So a linear op can be "
-      "checked with two dot products, whatever its size:");
+  say.text("The equation above holds to the last digit, for any x and any g. So a linear op can be "
+           "checked with two dot products, whatever its size:");
   say.code("dot test");
   const auto x = [&](const Shape& shape) {
     return Tensor(random_normal(shape, say.seed() + 2), true);
@@ -104,9 +100,8 @@ void lesson(Narrator& say) {
                                   {"cut into patches", "add the patches into an image"}});
 
   say.heading("Inside other ops, against numbers");
-  say.text(
-      "Elementwise ops of two arrays broadcast first, so each of their rules ends with this sum. "
-      "The library calls it `unbroadcast`.");
+  say.text("Elementwise ops of two arrays broadcast first, so each of their rules ends with this "
+           "sum. The library calls it `unbroadcast`.");
   const Tensor z = x({2, 4, 3});
   const Tensor row = x({3});
   const Tensor column = x({4, 1});
@@ -130,19 +125,16 @@ void lesson(Narrator& say) {
               sum(Tensor(g_apart), {0}, true));
   check_differs(say, "what one image's own token learns", "shared", select(Tensor(g_shared), 0, 0),
                 "image 0", select(Tensor(g_apart), 0, 0));
-  say.sources_disagree("",
-                       "A mean in place of the sum. It points the same way, so training even "
-                       "works, more slowly; only a check notices.");
+  say.sources_disagree("", "A mean in place of the sum. It points the same way, so training even "
+                           "works, more slowly; only a check notices.");
   say.code("mistake");
   check_differs(say, "what comes back to b", "mean", mean_over_rows(g), "sum", by_matrix);
 
-  say.pytorch(
-      "`torch.Tensor.expand` stretches without copying; its backward is `sum_to_size`, our "
-      "`unbroadcast`.");
-  say.question(
-      "The adjoint of a sum is broadcasting. What, then, is the derivative of a mean over n "
-      "numbers?",
-      "Broadcasting, divided by n: each of the n numbers moves the mean by 1/n.");
+  say.pytorch("`torch.Tensor.expand` stretches without copying; its backward is `sum_to_size`, our "
+              "`unbroadcast`.");
+  say.question("The adjoint of a sum is broadcasting. What, then, is the derivative of a mean over "
+               "n numbers?",
+               "Broadcasting, divided by n: each of the n numbers moves the mean by 1/n.");
 }
 
 }  // namespace

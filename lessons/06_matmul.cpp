@@ -36,10 +36,9 @@ Tensor without_transpose(const Tensor& g, const Tensor& B_) { return matmul(g, B
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Nine tenths of a ViT's arithmetic are matrix products: the linear layers, and inside "
-      "attention q kᵀ and the probabilities times v. What comes back through one, and what does it "
-      "cost?");
+  say.text("Nine tenths of a ViT's arithmetic are matrix products: the linear layers, and inside "
+           "attention q kᵀ and the probabilities times v. What comes back through one, and what "
+           "does it cost?");
 
   say.heading("The product");
   say.symbols({{"B", B},
@@ -48,9 +47,8 @@ void lesson(Narrator& say) {
                {"S", S, "columns of B"},
                {"E", E, "what is summed over"}});
   say.equation(R"(C_{t,s} = \sum_{e} A_{t,e} B_{e,s})", "C[t,s] = Σₑ A[t,e] B[e,s]");
-  say.in_words(
-      "row t of A meets column s of B: multiply element by element, add up. The length that is "
-      "summed over must be the same in both, and it disappears.");
+  say.in_words("row t of A meets column s of B: multiply element by element, add up. The length "
+               "that is summed over must be the same in both, and it disappears.");
   say.code("loops");
   const Tensor A(random_normal({T, E}, say.seed()), true);
   const Tensor W(random_normal({E, S}, say.seed() + 1), true);
@@ -63,10 +61,9 @@ void lesson(Narrator& say) {
   check_equal(say, "C", "library", C, "loops", by_loops);
 
   say.heading("The derivative by hand");
-  say.text(
-      "A[t,e] was used once for each column s, with weight B[e,s]. So what comes back to it is Σ_s "
-      "g[t,s] B[e,s]: row t of g meets row e of B. Rows with rows means that B is transposed. The "
-      "same argument for B[e,s], which was used once for each row t:");
+  say.text("A[t,e] was used once for each column s, with weight B[e,s]. So what comes back to it "
+           "is Σ_s g[t,s] B[e,s]: row t of g meets row e of B. Rows with rows means that B is "
+           "transposed. The same argument for B[e,s], which was used once for each row t:");
   say.equation(R"(\bar A = g B^\top, \qquad \bar B = A^\top g)", "Ā = g Bᵀ,    B̄ = Aᵀ g");
   say.in_words(
       "to go back to one factor, multiply by the transpose of the other, on the same side. The "
@@ -85,19 +82,16 @@ void lesson(Narrator& say) {
       product(g, transpose(W).value(), room) + product(transpose(A).value(), g, room_too);
   say.check("multiply-adds, forward", {"counted", double(forward)}, {"T S E", T * S * E}, 0);
   say.check("multiply-adds, backward", {"counted", double(back)}, {"2 T S E", 2 * T * S * E}, 0);
-  say.text(
-      "One product forwards, two of the same size backwards. Hence the rule of thumb that a "
-      "training step costs three forward passes.");
-  say.text(
-      "The loops above are right and slow. The library's product does the same multiply-adds in "
-      "another order: it cuts the matrices into blocks that fit into the cache, and keeps a small "
-      "block of C in registers. Sums in another order round differently, in the last digit; that "
-      "is why our checks say \"relative error\" and not \"equal\".");
+  say.text("One product forwards, two of the same size backwards. Hence the rule of thumb that a "
+           "training step costs three forward passes.");
+  say.text("The loops above are right and slow. The library's product does the same multiply-adds "
+           "in another order: it cuts the matrices into blocks that fit into the cache, and keeps "
+           "a small block of C in registers. Sums in another order round differently, in the last "
+           "digit; that is why our checks say \"relative error\" and not \"equal\".");
 
   say.heading("Many at once");
-  say.text(
-      "Attention multiplies one small matrix for each image and each head. Leading axes are "
-      "batches: they stay where they are, and they broadcast.");
+  say.text("Attention multiplies one small matrix for each image and each head. Leading axes are "
+           "batches: they stay where they are, and they broadcast.");
   const Tensor q(random_normal({B, h, T, E}, say.seed() + 3), true);
   const Tensor k(random_normal({B, h, S, E}, say.seed() + 4), true);
   const Tensor shared(random_normal({E, S}, say.seed() + 5), true);
@@ -112,14 +106,12 @@ void lesson(Narrator& say) {
               "loops", one);
   check_gradients(say, [&] { return matmul(q, shared); },
                   {{"q (B, h, T, E)", q}, {"one matrix (E, S) for all", shared}});
-  say.text(
-      "The matrix that all of them share was stretched over the batch, so its gradient is a sum "
-      "over the batch: lesson 5 again.");
+  say.text("The matrix that all of them share was stretched over the batch, so its gradient is a "
+           "sum over the batch: lesson 5 again.");
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "A transpose forgotten on the way back. With lengths that differ it cannot "
-                       "run; with square matrices it does. Below, A and B are (4, 4).");
+  say.sources_disagree("", "A transpose forgotten on the way back. With lengths that differ it "
+                           "cannot run; with square matrices it does. Below, A and B are (4, 4).");
   say.code("mistake");
   const Tensor A4(random_normal({4, 4}, say.seed() + 6), true);
   const Tensor B4(random_normal({4, 4}, say.seed() + 7), true);
@@ -128,12 +120,10 @@ void lesson(Narrator& say) {
   const Array wrong = without_transpose(g4, B4.detach()).value();
   check_mistake(say, "forgotten-transpose", "Ā for square matrices", "g B", wrong, "tape", right);
 
-  say.pytorch(
-      "`torch.matmul`, or `a @ b`, with the same rules for batches. "
-      "`torch.einsum(\"bhte,bhse->bhts\", q, k)` writes the sum of the equation out.");
-  say.take_along(
-      "A transpose, too, is linear. Use ⟨g, A B⟩ = ⟨Ā, A⟩ from lesson 5 to find Ā without writing "
-      "a single index.");
+  say.pytorch("`torch.matmul`, or `a @ b`, with the same rules for batches. "
+              "`torch.einsum(\"bhte,bhse->bhts\", q, k)` writes the sum of the equation out.");
+  say.take_along("A transpose, too, is linear. Use ⟨g, A B⟩ = ⟨Ā, A⟩ from lesson 5 to find Ā "
+                 "without writing a single index.");
 }
 
 }  // namespace

@@ -61,65 +61,52 @@ double error_under(const char* op, Fault::Kind kind, const Compute& f, const Ten
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "From here on, a line that says \"agree\" is what we believe in. So what does it take for "
-      "such a line to be wrong? A check that cannot fail is worse than none. We break our own "
-      "derivatives on purpose, and look which checks notice.");
+  say.text("From here on we believe lines that say \"agree\". A check that cannot fail is worse "
+           "than none. So we break our own derivatives on purpose, and look which checks notice.");
 
   say.heading("A measure");
   say.equation(R"(\text{error} = \frac{|a - n|}{\max(|a|,\, |n|,\, 10^{-3} \max|g|)})",
                "error = |a − n| / max(|a|, |n|, max|g| / 1000)");
   say.in_words(
-      "the distance between analytic and numeric, in units of their size, so that small "
-      "derivatives are judged as strictly as large ones. The last term keeps entries that are tiny "
-      "beside their neighbours from being judged by rounding noise; where all of them are zero, "
-      "the distance itself is judged.");
+      "the distance in units of the two sizes, so that small derivatives are judged as strictly as "
+      "large ones. The last term keeps entries that are tiny beside their neighbours from being "
+      "judged by rounding noise; where all are zero, the distance itself is judged.");
   say.code("judge");
   const Tensor x(random_normal({3, 4}, say.seed()), true);
   const Array c = random_normal({3, 4}, say.seed() + 1);
   const Compute soft = [](const Tensor& t) { return softmax(t); };
-  const double ours = judge(soft, x, c);
-  say.check("softmax, by the judge above: 1 + its error", {"found", 1 + ours}, {"expected", 1},
-            1e-6);
+  say.check("softmax, by the judge above: 1 + its error", {"found", 1 + judge(soft, x, c)},
+            {"expected", 1}, 1e-6);
   check_gradients(say, [&] { return softmax(x); }, {{"softmax, by the library's judge", x}});
 
   say.heading("Can it fail?");
-  say.text(
-      "A `Fault` makes the rule of one op wrong for as long as it lives: a sign is flipped, a "
-      "cotangent is dropped, a second one is not added, a sum is forgotten. Each must be seen.");
+  say.text("A `Fault` makes the rule of one op wrong while it lives: a sign is flipped, a "
+           "cotangent dropped, a second one not added, a sum forgotten. Each must be seen.");
   const Array c3 = random_normal({3, 4}, say.seed() + 2);
-  const Array row = random_normal({4}, say.seed() + 3);
-  const Tensor vector(row, true);
-  struct Row {
-    const char* op;
-    Fault::Kind kind;
-    const char* what;
-    Compute f;
-    const Tensor& x;
-  };
-  const Row rows[] = {{"softmax", Fault::Kind::flip_sign, "sign flipped", soft, x},
-                      {"softmax", Fault::Kind::drop_cotangent, "cotangent dropped", soft, x},
-                      {"mul", Fault::Kind::skip_accumulation, "second use not added",
-                       [](const Tensor& t) { return t * t; }, x},
-                      {"add", Fault::Kind::forget_unbroadcast, "sum forgotten",
-                       [&](const Tensor& t) { return Tensor(c) + t; }, vector}};
+  const Tensor vector(random_normal({4}, say.seed() + 3), true);
   std::vector<std::vector<std::string>> table;
-  std::size_t seen = 0;
-  for (const Row& r : rows) {
-    const double error = error_under(r.op, r.kind, r.f, r.x, c3);
+  double seen = 0;
+  const auto attempt = [&](const char* op, Fault::Kind kind, const char* what, const Compute& f,
+                           const Tensor& at) {
+    const double error = error_under(op, kind, f, at, c3);
     const bool caught = say.broken("wide-tolerance") ? error > 10 : error > 1e-6;
     seen += caught ? 1 : 0;
-    table.push_back({r.op, r.what, std::isinf(error) ? "refused" : fmt::format("{:.1f}", error),
+    table.push_back({op, what, std::isinf(error) ? "refused" : fmt::format("{:.1f}", error),
                      caught ? "caught" : "NOT CAUGHT"});
-  }
+  };
+  const Compute squared = [](const Tensor& t) { return t * t; };
+  const Compute shifted = [&](const Tensor& t) { return Tensor(c) + t; };
+  attempt("softmax", Fault::Kind::flip_sign, "sign flipped", soft, x);
+  attempt("softmax", Fault::Kind::drop_cotangent, "cotangent dropped", soft, x);
+  attempt("mul", Fault::Kind::skip_accumulation, "second use not added", squared, x);
+  attempt("add", Fault::Kind::forget_unbroadcast, "sum forgotten", shifted, vector);
   say.table({"op", "fault", "error", ""}, table);
-  say.check("faults caught", {"found", double(seen)}, {"expected", 4}, 0);
+  say.check("faults caught", {"found", seen}, {"expected", 4}, 0);
 
   say.heading("Blind spot one: weights of ones");
-  say.text(
-      "We reduce the output to one number with random weights c. Many check with ones, that is, "
-      "with a plain sum. But softmax's rows always sum to 1: their sum has no derivative at all, "
-      "and a rule that returns nothing is as good as the right one. So is layer norm's.");
+  say.text("We reduce the output to one number with random weights c. Many take ones, a plain sum. "
+           "But softmax's rows always sum to 1: that sum has no derivative, and a rule that "
+           "returns nothing is as good as the right one. So is layer norm's.");
   say.code("blind");
   const auto dropped = [&](const Array& w) {
     return error_under("softmax", Fault::Kind::drop_cotangent, soft, x, w);
@@ -133,21 +120,18 @@ void lesson(Narrator& say) {
             {"found", dropped(say.broken("ones") ? ones : c)}, {"all of it", 1}, 1e-6);
 
   say.heading("Blind spot two: distances");
-  say.text(
-      "A derivative of 0.00001 with the wrong sign is off by 0.00002. A judge that asks for a "
-      "distance below 0.01 lets it pass, and would let anything pass.");
-  say.differs("a derivative of 1e-5 with the wrong sign, by its relative error",
-              {"analytic", -1e-5}, {"numeric", 1e-5}, 1);
-  say.check("what the judge of distances says of it",
-            {"passes", passes_by_distance(-1e-5, 1e-5) ? 1.0 : 0.0}, {"yes", 1}, 0);
+  say.text("A derivative of 0.00001 with the wrong sign is off by 0.00002. A judge that asks for a "
+           "distance below 0.01 lets it pass.");
+  say.differs("1e-5 with the wrong sign, by its relative error", {"analytic", -1e-5},
+              {"numeric", 1e-5}, 1);
+  say.holds("the judge of distances lets it pass", passes_by_distance(-1e-5, 1e-5));
 
   say.heading("Blind spot three: kinks and zeros");
-  say.text(
-      "- relu has no derivative at 0. Differences there give 1/2, and our convention is 0: a "
-      "disagreement about nothing. Inputs of checks keep away from kinks.\n- Some gradients are "
-      "exactly zero, and zero over zero is no error. The library judges those by distance, in "
-      "units of 0.001. The most famous one is in every ViT: the key's bias adds the same number to "
-      "a whole row of scores, and softmax does not see it.");
+  say.text("- relu has no derivative at 0. Differences there give 1/2, our convention is 0: a "
+           "disagreement about nothing. Inputs of checks keep away from kinks.\n- Some gradients "
+           "are exactly zero, and zero over zero is no error: the library judges those by "
+           "distance, in units of 0.001. The most famous is in every ViT: the key's bias adds one "
+           "number to a whole row of scores, and softmax does not see it.");
   const Tensor kink(zeros({1}), true);
   say.differs("relu at 0", {"analytic", *grad(relu(kink), {kink})[0].data()},
               {"numeric", relu(Tensor(scalar(1e-6))).item() / 2e-6}, 0.5);
@@ -157,21 +141,18 @@ void lesson(Narrator& say) {
             {"expected", 1}, 1e-12);
 
   say.heading("How the library checks itself");
-  say.text(
-      "`build/bin/gradcheck --strict` runs the four-point formula at two steps over every op at "
-      "eight shapes or more, with whole Jacobians where they are small, and asks for 1e-8. One of "
-      "the eight uses the op twice in one expression, as here:");
+  say.text("`build/bin/gradcheck --strict` runs the four-point formula at two steps over every op "
+           "at eight shapes or more, with whole Jacobians where they are small, and asks for 1e-8. "
+           "One of the eight uses the op twice, as here:");
   check_gradients(say, [&] { return softmax(x) * softmax(x); }, {{"softmax twice, strict", x}},
                   {.strict = true});
 
-  say.pytorch(
-      "`torch.autograd.gradcheck` compares whole Jacobians, with |a - n| <= atol + rtol |n|; its "
-      "defaults are 1e-5 and 1e-3.");
-  say.question(
-      "Your check of a layer passes at (4, 4) and at (8, 8). Which kind of mistake may it have "
-      "missed?",
-      "A forgotten or superfluous transpose, and sums over the wrong axis: where all lengths are "
-      "equal, wrong shapes fit. Take lengths that differ.");
+  say.pytorch("`torch.autograd.gradcheck` compares whole Jacobians, with |a - n| <= atol + rtol "
+              "|n|; its defaults are 1e-5 and 1e-3.");
+  say.question("Your check of a layer passes at (4, 4) and at (8, 8). Which kind of mistake may it "
+               "have missed?",
+               "A forgotten or superfluous transpose, a sum over the wrong axis: where all lengths "
+               "are equal, wrong shapes fit. Take lengths that differ.");
 }
 
 }  // namespace
@@ -181,10 +162,9 @@ int main(int argc, char** argv) {
       {.number = 7,
        .teaches = {"softmax"},
        .breaks = {{"wide-tolerance", "calls an error caught only above 10",
-                   "a wrong sign gives a relative error of 2, a missing gradient one of 1: no "
-                   "error of this measure is large. The tolerance decides what is seen."},
+                   "a wrong sign gives a relative error of 2, a missing gradient one of 1: none is "
+                   "large."},
                   {"ones", "weighs the output with ones",
-                   "the sum of a softmax is constant: with ones, right and missing derivatives are "
-                   "both zero, and only rounding is left."}}},
+                   "a softmax's sum is constant: right and missing derivatives are both zero."}}},
       argc, argv, lesson);
 }

@@ -49,10 +49,9 @@ Array first_row(const Tensor& g) { return select(select(g, 0, 0), 0, 0).value();
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Nearly all of a Vision Transformer's parameters, and nearly all of its time, sit in one "
-      "operation: multiply by a matrix, add a vector. What does it compute, and what are its three "
-      "derivatives?");
+  say.text("Nearly all of a Vision Transformer's parameters, and nearly all of its time, sit in "
+           "one operation: multiply by a matrix, add a vector. What does it compute, and what are "
+           "its three derivatives?");
 
   say.heading("The equation");
   say.symbols({{"B", B},
@@ -60,14 +59,12 @@ void lesson(Narrator& say) {
                {"D", D, "numbers that come in, for each token"},
                {"M", M, "numbers that go out"}});
   say.equation(R"(y = x W^\top + b)", "y = x Wᵀ + b");
-  say.in_words(
-      "every token is a row of D numbers. Each of the M outputs is a weighted sum of that row, "
-      "with weights of its own, plus a number of its own. All tokens share the weights, and no "
-      "token sees another.");
-  say.text(
-      "The paper writes row vectors and matrices on their right, as in `[q, k, v] = z U_qkv`, its "
-      "Equation 5, with U (in, out). Code stores the transpose, W (out, in): one output's weights "
-      "then lie side by side in memory.");
+  say.in_words("every token is a row of D numbers. Each of the M outputs is a weighted sum of that "
+               "row, with weights of its own, plus a number of its own. All tokens share the "
+               "weights, and no token sees another.");
+  say.text("The paper writes row vectors and matrices on their right, as in `[q, k, v] = z U_qkv`, "
+           "its Equation 5, with U (in, out). Code stores the transpose, W (out, in): one output's "
+           "weights then lie side by side in memory.");
 
   say.heading("The equation as code");
   say.code("loops");
@@ -86,16 +83,14 @@ void lesson(Narrator& say) {
   check_equal(say, "y", "composed", y, "loops", linear_by_loops(x.value(), W.value(), b.value()));
 
   say.heading("The derivative by hand");
-  say.text(
-      "Let g be the cotangent of y: ∂L/∂y, the same shape as y. One output is y[r,m] = Σ_d x[r,d] "
-      "W[m,d] + b[m]. Now ask each input where it was used.\n- x[r,d] was used in all M outputs of "
-      "its row, each time with weight W[m,d].\n- W[m,d] was used in every row r, each time with "
-      "x[r,d].\n- b[m] was used in every row r, with weight 1.");
+  say.text("Let g be the cotangent of y: ∂L/∂y, the same shape as y. One output is y[r,m] = Σ_d "
+           "x[r,d] W[m,d] + b[m]. Now ask each input where it was used.\n- x[r,d] was used in all "
+           "M outputs of its row, each time with weight W[m,d].\n- W[m,d] was used in every row r, "
+           "each time with x[r,d].\n- b[m] was used in every row r, with weight 1.");
   say.equation(R"(\bar x = g\,W, \qquad \bar W = g^\top x, \qquad \bar b = \sum_r g_r)",
                "dx = g W,    dW = gᵀ x,    db = Σᵣ g[r]");
-  say.in_words(
-      "what was used several times gathers what comes back from every use. And the shapes leave no "
-      "choice: (M, B T) times (B T, D) is the only way to a gradient (M, D).");
+  say.in_words("what was used several times gathers what comes back from every use. And the shapes "
+               "leave no choice: (M, B T) times (B T, D) is the only way to a gradient (M, D).");
   say.code("by hand");
   const Array g = random_normal({B, T, M}, say.seed() + 1);
   const std::vector<Array> tape = grad(y, {x, W, b}, g);
@@ -126,10 +121,9 @@ void lesson(Narrator& say) {
   say.check("parameters of this layer", {"counted", double(count_parameters(layer))},
             {"M D + M", M * D + M}, 0);
   say.sources_disagree(
-      "",
-      "W stored as (in, out) in one program and as (out, in) in another. While the two sizes "
-      "differ, nothing can go wrong unnoticed. When they are equal, as in the projection after "
-      "attention, a forgotten transpose runs and is wrong.");
+      "", "W stored as (in, out) in one program and as (out, in) in another. While the two sizes "
+          "differ, nothing can go wrong unnoticed. When they are equal, as in the projection after "
+          "attention, a forgotten transpose runs and is wrong.");
   say.code("mistakes");
   const Tensor square(random_normal({D, D}, say.seed() + 2));
   const Tensor right = linear(x, square);
@@ -137,12 +131,10 @@ void lesson(Narrator& say) {
   check_mistake(say, "forgotten-transpose", "x (B, T, D) with a square W", "x W", wrong, "x W^T",
                 right);
 
-  say.pytorch(
-      "`torch.nn.Linear(D, M)`, its `weight` is (M, D) as here; the function is "
-      "`torch.nn.functional.linear`. Both start from U(-1/√D, 1/√D).");
-  say.take_along(
-      "dx needs W, dW needs x, db needs neither. So which of the three forward inputs must be kept "
-      "in memory until the backward pass, and which may be thrown away?");
+  say.pytorch("`torch.nn.Linear(D, M)`, its `weight` is (M, D) as here; the function is "
+              "`torch.nn.functional.linear`. Both start from U(-1/√D, 1/√D).");
+  say.take_along("dx needs W, dW needs x, db needs neither. So which of the three forward inputs "
+                 "must be kept in memory until the backward pass, and which may be thrown away?");
 }
 
 }  // namespace

@@ -46,17 +46,15 @@ Tensor double_softmax(const Tensor& x, const Labels& labels) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A classifier ends in K numbers, one a class: the logits. How do they become probabilities, "
-      "how do we measure how wrong they are, and what comes back? Softmax meets us a second time "
-      "inside attention, so its derivative is worth knowing by heart.");
+  say.text("A classifier ends in K numbers, one a class: the logits. How do they become "
+           "probabilities, how do we measure how wrong they are, and what comes back? Softmax "
+           "meets us a second time inside attention, so its derivative is worth knowing by heart.");
 
   say.heading("Softmax");
   say.symbols({{"B", B}, {"K", K}});
   say.equation(R"(p_i = \frac{e^{x_i}}{\sum_{j=1}^{K} e^{x_j}})", "pᵢ = exp(xᵢ) / Σⱼ exp(xⱼ)");
-  say.in_words(
-      "make every logit positive, then divide by their sum. The largest logit gets the largest "
-      "share; a constant added to all of them cancels.");
+  say.in_words("make every logit positive, then divide by their sum. The largest logit gets the "
+               "largest share; a constant added to all of them cancels.");
   say.code("as written");
   const Tensor x(random_normal({B, K}, say.seed()), true);
   const Labels labels = {1, 4, 0};
@@ -65,10 +63,9 @@ void lesson(Narrator& say) {
   shape(say, "p", "(B, K)", p);
   check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));
   check_equal(say, "7 added to every logit", "p", as_written(x + 7), "p before", p);
-  say.text(
-      "That last line saves us. In float64 exp(710) is infinity, and infinity over infinity is not "
-      "a number; in float32 it happens at 89. So the library takes the largest logit off first, "
-      "which changes no value:");
+  say.text("That last line saves us. In float64 exp(710) is infinity, and infinity over infinity "
+           "is not a number; in float32 it happens at 89. So the library takes the largest logit "
+           "off first, which changes no value:");
   say.code_of("core/composed.cpp", "Tensor softmax(");
   const Tensor large(array({1, 3}, {1000, 1001, 1002}));
   say.table({"logits", "as written", "the library's"},
@@ -81,9 +78,8 @@ void lesson(Narrator& say) {
       R"(\frac{\partial p_j}{\partial x_i} = p_j (\delta_{ij} - p_i) \qquad\Rightarrow\qquad)"
       R"( \bar x_i = p_i \Big(g_i - \sum_j g_j p_j\Big))",
       "∂pⱼ/∂xᵢ = pⱼ (δᵢⱼ − pᵢ)    ⇒    dxᵢ = pᵢ (gᵢ − Σⱼ gⱼ pⱼ)");
-  say.in_words(
-      "take off the average cotangent, weighted by p; then scale by p. What comes back adds up to "
-      "zero, because a constant added to all logits changes nothing.");
+  say.in_words("take off the average cotangent, weighted by p; then scale by p. What comes back "
+               "adds up to zero, because a constant added to all logits changes nothing.");
   say.code("by hand");
   const Tensor g(random_normal({B, K}, say.seed() + 1));
   const Tensor constant = p.detach();
@@ -101,9 +97,8 @@ void lesson(Narrator& say) {
   say.heading("Cross-entropy");
   say.equation(R"(L = -\frac{1}{B} \sum_{b=1}^{B} \log p_{b,\,k_b})",
                "L = −(1/B) Σ_b log p[b, k_b]");
-  say.in_words(
-      "look only at the probability that was given to the right class k_b, and take its logarithm: "
-      "0 when it was 1, large when it was small. Knowing nothing costs ln K.");
+  say.in_words("look only at the probability that was given to the right class k_b, and take its "
+               "logarithm: 0 when it was 1, large when it was small. Knowing nothing costs ln K.");
   const Tensor loss = composed::cross_entropy(x, labels);
   double by_loop = 0;
   for (std::size_t b = 0; b < B; ++b) by_loop -= std::log(p.value()(b, labels[b])) / B;
@@ -113,14 +108,12 @@ void lesson(Narrator& say) {
             {"ln 5", std::log(5.0)}, 1e-12);
 
   say.heading("Together they are simpler than apart");
-  say.text(
-      "Softmax has a sum in its derivative, the logarithm a division. One after the other, they "
-      "cancel:");
+  say.text("Softmax has a sum in its derivative, the logarithm a division. One after the other, "
+           "they cancel:");
   say.equation(R"(\frac{\partial L}{\partial x_{b,i}} = \frac{p_{b,i} - y_{b,i}}{B})",
                "∂L/∂x = (p − y) / B,    y = 1 at the label, else 0");
-  say.in_words(
-      "what the model said minus what it should have said. It is bounded, and it is zero only when "
-      "the model is right and sure.");
+  say.in_words("what the model said minus what it should have said. It is bounded, and it is zero "
+               "only when the model is right and sure.");
   check_equal(say, "dx of the loss", "by hand", loss_by_hand(constant, labels), "tape",
               grad(loss, {x})[0]);
   check_gradients(say, [&] { return cross_entropy(x, labels); }, {{"x, through the loss", x}});
@@ -143,13 +136,11 @@ void lesson(Narrator& say) {
   say.check("the same, softmax twice", {"library", twice},
             {"ln(1 + 4/e)", std::log(1 + 4 / std::exp(1.0))}, 1e-12);
 
-  say.pytorch(
-      "`torch.nn.functional.cross_entropy(logits, labels)`; `log_softmax` followed by `nll_loss` "
-      "is the same. For attention, `torch.softmax(x, dim=-1)`.");
-  say.question(
-      "At the start of training, logits are near 0 and K = 10. What should the first loss be, and "
-      "what do you suspect when it is 4?",
-      "ln 10 = 2.30. At 4 the model is sure and wrong: its last layer starts too large.");
+  say.pytorch("`torch.nn.functional.cross_entropy(logits, labels)`; `log_softmax` followed by "
+              "`nll_loss` is the same. For attention, `torch.softmax(x, dim=-1)`.");
+  say.question("At the start of training, logits are near 0 and K = 10. What should the first loss "
+               "be, and what do you suspect when it is 4?",
+               "ln 10 = 2.30. At 4 the model is sure and wrong: its last layer starts too large.");
 }
 
 }  // namespace

@@ -37,18 +37,16 @@ Array map(double (*f)(double), const Array& x) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Between the two linear layers of the MLP something must bend, or the two would be one. The "
-      "ViT uses GELU. Where does it come from, and why is it not simply max(x, 0)?");
+  say.text("Between the two linear layers of the MLP something must bend, or the two would be one. "
+           "The ViT uses GELU. Where does it come from, and why is it not simply max(x, 0)?");
 
   say.heading("The equation");
   say.equation(R"(\mathrm{GELU}(x) = x\,\Phi(x), \qquad \Phi(x) = \frac12)"
                R"(\left(1 + \mathrm{erf}\frac{x}{\sqrt 2}\right))",
                "GELU(x) = x Φ(x),    Φ(x) = (1 + erf(x/√2)) / 2");
-  say.in_words(
-      "let x through with the probability that a standard normal number is below it. A large x "
-      "nearly always passes, a very negative one nearly never; what we take is the average over "
-      "that chance.");
+  say.in_words("let x through with the probability that a standard normal number is below it. A "
+               "large x nearly always passes, a very negative one nearly never; what we take is "
+               "the average over that chance.");
   say.code("definition");
   say.text(
       "relu is the same idea with a hard door, open above 0. GELU's door swings: it is smooth, it "
@@ -85,9 +83,8 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\frac{d}{dx}\, x\,\Phi(x) = \Phi(x) + x\,\varphi(x))",
                "d/dx x Φ(x) = Φ(x) + x φ(x)");
-  say.in_words(
-      "a product of two functions of x, so two shares: x moves with Φ held, and Φ moves with x "
-      "held. The slope of Φ is the density φ.");
+  say.in_words("a product of two functions of x, so two shares: x moves with Φ held, and Φ moves "
+               "with x held. The slope of Φ is the density φ.");
   say.code("by hand");
   const Array hand = map(say.broken("half-a-rule") ? half_a_rule : slope, x.value());
   check_equal(say, "slope at seven places", "by hand", hand, "tape",
@@ -99,25 +96,22 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return gelu(z); }, {{"x", z}});
 
   say.heading("The fused form");
-  say.text(
-      "The composed form is five ops, so it walks over memory five times. The library's op walks "
-      "once forwards and once backwards, and keeps nothing but x:");
+  say.text("The composed form is five ops, so it walks over memory five times. The library's op "
+           "walks once forwards and once backwards, and keeps nothing but x:");
   check_twins(
       say, [&] { return gelu(z); }, [&] { return composed::gelu(z); }, {{"x", z}});
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 8",
-                       "One source writes x φ(x), with a small φ: that is the density. It goes to "
-                       "zero on both sides, so large inputs would vanish.");
+  say.sources_disagree("B 8", "One source writes x φ(x), with a small φ: that is the density. It "
+                              "goes to zero on both sides, so large inputs would vanish.");
   say.code("mistakes");
   const Array density = map(with_density, x.value());
   check_mistake(say, "density", "GELU", "x φ(x)", density, "x Φ(x)", gelu(x));
   say.sources_disagree(
-      "B 9",
-      "There are two GELUs in use. The original ViT code, and the code behind one of our sources, "
-      "take an approximation with tanh from the days when erf was slow; two other sources are "
-      "exact. They never differ by more than 0.00047, but weights trained with one are meant for "
-      "that one. Here the exact form is the rule.");
+      "B 9", "There are two GELUs in use. The original ViT code, and the code behind one of our "
+             "sources, take an approximation with tanh from the days when erf was slow; two other "
+             "sources are exact. They never differ by more than 0.00047, but weights trained with "
+             "one are meant for that one. Here the exact form is the rule.");
   say.code_of("core/composed.cpp", "Tensor gelu_tanh(");
   const Tensor t(scalar(2.699));
   say.check("largest difference, at 2.699", {"tanh - exact", gelu_tanh(t).item() - gelu(t).item()},
@@ -129,9 +123,8 @@ void lesson(Narrator& say) {
                        "told otherwise; another well-known ViT really does. The paper says GELU.");
   check_differs(say, "at seven places", "relu", relu(x), "GELU", gelu(x), 1e-2);
 
-  say.pytorch(
-      "`torch.nn.GELU()` is exact, `torch.nn.GELU(approximate=\"tanh\")` the other one; the "
-      "function is `torch.nn.functional.gelu`.");
+  say.pytorch("`torch.nn.GELU()` is exact, `torch.nn.GELU(approximate=\"tanh\")` the other one; "
+              "the function is `torch.nn.functional.gelu`.");
   say.take_along(
       "relu sends no gradient back where x < 0: such a unit can die. Where does GELU send none?");
 }

@@ -57,10 +57,8 @@ Tensor plain(const Tensor& x, double eps) { return layer_norm(x, {x.size(-1)}, {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Twenty-four layers deep, numbers tend to grow or to die. Before each of its layers, a ViT "
-      "brings every token back to mean 0 and standard deviation 1. Its derivative is the most "
-      "interesting one of this part.");
+  say.text("Twenty-four layers deep, numbers grow or die. Before each of its layers a ViT brings "
+           "every token back to mean 0 and standard deviation 1.");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}});
@@ -68,10 +66,9 @@ void lesson(Narrator& say) {
       R"(\mu = \frac1D \sum_d x_d, \quad \sigma^2 = \frac1D \sum_d (x_d - \mu)^2, \quad)"
       R"( \hat x = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}}, \quad y = \gamma\,\hat x + \beta)",
       "μ = mean(x),  σ² = mean((x − μ)²)\nx̂ = (x − μ) / √(σ² + ε),  y = γ x̂ + β");
-  say.in_words(
-      "of one token's D numbers, take off their mean and divide by their standard deviation; then "
-      "give each feature a scale γ and a shift β of its own, learned and shared by all tokens. ε "
-      "is there for a token whose numbers are all equal.");
+  say.in_words("take off the mean of one token's D numbers and divide by their standard deviation; "
+               "then give each feature a learned scale γ and shift β, shared by all tokens. ε is "
+               "for a token whose numbers are all equal.");
   say.code("loops");
   say.code_of("core/composed.cpp", "Tensor layer_norm(");
   const double eps = 1e-6;
@@ -87,50 +84,47 @@ void lesson(Narrator& say) {
               by_loops(x.value(), gamma.value(), beta.value(), eps));
 
   say.heading("The derivative by hand");
-  say.text(
-      "Each x reaches y in three ways: directly, through the mean, and through the variance. Let u "
-      "= g γ be the cotangent of x̂. Working the three out and collecting terms:");
+  say.text("Each x reaches y in three ways: directly, through the mean, through the variance. With "
+           "u = g γ, the cotangent of x̂, they add up to:");
   say.equation(R"(\bar x = \frac{1}{\sigma}\Big(u - \mathrm{mean}(u))"
                R"( - \hat x\,\mathrm{mean}(u \odot \hat x)\Big))",
                "dx = (u − mean(u) − x̂ mean(u x̂)) / σ");
-  say.in_words(
-      "layer norm ignores two things about a token: its mean and its size. So what comes back must "
-      "not try to change them: the part of u along (1, 1, …, 1) is taken off, and the part along x̂ "
-      "as well.");
+  say.in_words("layer norm ignores a token's mean and size. So what comes back must not try to "
+               "change them: the parts of u along (1, 1, …, 1) and along x̂ are taken off.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 3);
   const std::vector<Array> tape = grad(y, {x, gamma, beta}, g);
   const Gradients hand = by_hand(g, x.detach(), gamma.detach(), eps);
-  const Tensor dx =
-      say.broken("constants") ? constants(g, x.detach(), gamma.detach(), eps) : hand.dx;
-  check_by_hand(say, {{"dx", dx}, {"dγ", hand.dgamma}, {"dβ", hand.dbeta}}, tape);
+  const Tensor cut = constants(g, x.detach(), gamma.detach(), eps);
+  check_by_hand(
+      say,
+      {{"dx", say.broken("constants") ? cut : hand.dx}, {"dγ", hand.dgamma}, {"dβ", hand.dbeta}},
+      tape);
   check_equal(say, "what comes back has mean 0: 1 + mean(dx)", "tape",
               (mean(Tensor(tape[0]), {-1}) + 1), "1", full({B, T}, 1));
 
   say.heading("Against numbers, and fused");
   const std::vector<Leaf> leaves = {{"x", x}, {"gamma", gamma}, {"beta", beta}};
   const auto fused = [&] { return layer_norm(x, {D}, gamma, beta, eps); };
+  const auto composed_form = [&] { return composed::layer_norm(x, {D}, gamma, beta, eps); };
   check_gradients(say, fused, leaves);
-  check_twins(
-      say, fused, [&] { return composed::layer_norm(x, {D}, gamma, beta, eps); }, leaves);
+  check_twins(say, fused, composed_form, leaves);
   const Tensor two(random_normal({2, 3, 5}, say.seed() + 4));
   check_equal(say, "over the last two axes (3, 5), as PyTorch allows", "library",
               layer_norm(two, {3, 5}, {}, {}, eps), "flattened to 15",
               reshape(plain(reshape(two, {2, 15}), eps), {2, 3, 5}));
 
   say.heading("Batch norm beside it");
-  say.text(
-      "Lay the tokens of a batch out as a matrix: a row for each token, a column for each feature. "
-      "Layer norm takes mean and variance along each row, batch norm down each column.");
+  say.text("Let the rows of a matrix be tokens, its columns features. Layer norm takes mean and "
+           "variance along each row, batch norm down each column.");
   const Tensor m(array({3, 4}, {1, 2, 3, 4, 2, 4, 6, 8, 0, 0, 3, 9}));
   say.table({"", "means", "entries (0, 0) and (1, 0)"},
             {{"layer norm, 3 rows", entries_text(mean(m, {1}).value(), 2),
               entries_text(select(slice(plain(m, 1e-6), 0, 0, 2), 1, 0).value())},
              {"batch norm, 4 columns", entries_text(mean(m, {0}).value(), 2),
               entries_text(select(slice(batch_norm(m, {}, {}, 1e-6), 0, 0, 2), 1, 0).value())}});
-  say.text(
-      "Rows 0 and 1 are the same but for a factor of two: to layer norm they are the same token. "
-      "And the row of another image changes what batch norm makes of yours:");
+  say.text("Rows 0 and 1 differ by a factor of two: to layer norm they are the same token. And "
+           "another image's row changes what batch norm makes of yours:");
   Array other = m.value();
   other(2, 0) = 50;
   const auto first = [](const Tensor& t) { return select(t, 0, 0).value(); };
@@ -144,36 +138,32 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("B 10",
-                       "ε is 1e-5 in PyTorch and in four of our sources, 1e-6 in the original ViT, "
+                       "ε is 1e-5 in PyTorch and four of our sources, 1e-6 in the original ViT, "
                        "timm and torchvision, 1e-12 in Hugging Face's default. On tokens of "
                        "ordinary size nobody notices; on small ones it decides. Weights want the ε "
-                       "that they were trained with, so it is a parameter here.");
+                       "they were trained with, so it is a parameter here.");
   const Tensor small(array({1, 4}, {0, 0.001, 0.002, 0.003}));
   const double wanted[][2] = {{1e-12, 1.34164}, {1e-6, 1.0}, {1e-5, 0.44721}};
   for (const auto& [epsilon, value] : wanted) {
     say.check(fmt::format("last of LN(0, .001, .002, .003), ε = {:.0e}", epsilon),
               {"ours", plain(small, epsilon).value()(0, 3)}, {"PyTorch", value}, 1e-5);
   }
-  say.sources_disagree("B 19",
-                       "One source writes μ and σ without an index for the token, as if there were "
-                       "one for the whole sequence. They belong to each token of each image.");
+  say.sources_disagree("B 19", "One source writes μ and σ without an index, as if one served the "
+                               "whole sequence. They belong to each token of each image.");
   check_differs(say, "one mean and variance for all tokens", "all",
                 layer_norm(x, {T, D}, {}, {}, eps), "each", plain(x, eps));
-  say.sources_disagree("",
-                       "Two classics: a backward pass that treats mean and variance as constants, "
-                       "and a variance divided by D − 1.");
+  say.sources_disagree("", "Two classics: mean and variance taken for constants on the way back, "
+                           "and a variance divided by D − 1.");
   say.code("mistakes");
   check_mistake(say, "unbiased", "variance divided by D - 1", "unbiased", unbiased(x, eps),
                 "library", plain(x, eps));
 
-  say.pytorch(
-      "`torch.nn.LayerNorm(D, eps=1e-6)`, with `weight` for γ and `bias` for β; "
-      "`torch.nn.BatchNorm1d` also keeps running averages for inference.");
-  say.question(
-      "Two tokens differ only by a factor: one is ten times the other. After layer norm they are "
-      "equal. What is lost, and who could still know it?",
-      "The size of the token. In a pre-LN block the residual path goes around the norm, and "
-      "carries the size on: lesson 13.");
+  say.pytorch("`torch.nn.LayerNorm(D, eps=1e-6)`, with `weight` for γ and `bias` for β; "
+              "`torch.nn.BatchNorm1d` also keeps running averages for inference.");
+  say.question("Of two tokens one is ten times the other. After layer norm they are equal. What is "
+               "lost, and who could still know it?",
+               "The token's size. In a pre-LN block the residual path goes around the norm and "
+               "carries it on: lesson 13.");
 }
 
 }  // namespace
@@ -182,11 +172,9 @@ int main(int argc, char** argv) {
   return tell({.number = 11,
                .teaches = {"layer_norm", "batch_norm"},
                .breaks = {{"constants", "goes back as if mean and variance were constants",
-                           "moving one x moves the mean and the variance of its whole token: two "
-                           "shares are missing."},
+                           "moving one x moves mean and variance: two shares are missing."},
                           {"unbiased", "divides the variance by D − 1",
-                           "layer norm's variance is the plain mean of squares: its output has "
-                           "standard deviation 1, whatever D."}},
+                           "layer norm's output has standard deviation 1, whatever D."}},
                .rows = {"1-9", "1-15", "4-9"}},
               argc, argv, lesson);
 }

@@ -35,18 +35,16 @@ Array unscaled(const Array& x, const Array& mask) { return by_mask(x, mask, 0); 
 void lesson(Narrator& say) {
   const double p = 0.25;
   say.heading("What we want to know");
-  say.text(
-      "A network that leans on one number too much learns its training images by heart. Dropout "
-      "takes numbers away at random while it trains, so that none is indispensable. What must be "
-      "done to the others, and what comes back through the holes?");
+  say.text("A network that leans on one number too much learns its training images by heart. "
+           "Dropout takes numbers away at random while it trains, so that none is indispensable. "
+           "What must be done to the others, and what comes back through the holes?");
 
   say.heading("The equation");
   say.equation(R"(y_i = \frac{m_i\, x_i}{1 - p}, \qquad m_i = 0 \text{ with probability } p,)"
                R"( \text{ else } 1)",
                "yᵢ = mᵢ xᵢ / (1 − p),    mᵢ = 0 with probability p, else 1");
-  say.in_words(
-      "throw away each number with probability p, and make up for it by enlarging what stays. On "
-      "average, nothing has changed.");
+  say.in_words("throw away each number with probability p, and make up for it by enlarging what "
+               "stays. On average, nothing has changed.");
   say.code("loops");
   const Tensor x(random_normal({3, 8}, say.seed()), true);
   const Rng stream = Rng(say.seed()).fork("lesson");
@@ -59,10 +57,9 @@ void lesson(Narrator& say) {
   check_equal(say, "y", "library", y, "m x / (1 - p)", by_mask(x.value(), mask, p));
 
   say.heading("On average, nothing has changed");
-  say.text(
-      "A sum over a hundred thousand dropped ones should be a hundred thousand. How far off may "
-      "chance be? Each y is 1/(1 − p) or 0, so its variance is p / (1 − p), and the mean of n of "
-      "them has a standard deviation of √(p / (1 − p) / n). We allow four of those.");
+  say.text("A sum over a hundred thousand dropped ones should be a hundred thousand. How far off "
+           "may chance be? Each y is 1/(1 − p) or 0, so its variance is p / (1 − p), and the mean "
+           "of n of them has a standard deviation of √(p / (1 − p) / n). We allow four of those.");
   const std::size_t n = 100'000;
   const Tensor ones(full({n}, 1));
   const Array many = say.broken("unscaled") ? unscaled(ones.value(), mask_of({n}, p, stream))
@@ -123,12 +120,10 @@ void lesson(Narrator& say) {
   check_differs(say, "rows of probabilities, after", "sum", sum(dropout(probs, p, stream), {1}),
                 "1", full({3}, 1), 1e-2);
 
-  say.pytorch(
-      "`torch.nn.Dropout(p)`; `model.train()` and `model.eval()` switch it, by a flag inside every "
-      "module.");
-  say.take_along(
-      "With p = 0.1 after each of 24 dense layers, how likely is it that a given path through all "
-      "of them survives? Why does the model learn all the same?");
+  say.pytorch("`torch.nn.Dropout(p)`; `model.train()` and `model.eval()` switch it, by a flag "
+              "inside every module.");
+  say.take_along("With p = 0.1 after each of 24 dense layers, how likely is it that a given path "
+                 "through all of them survives? Why does the model learn all the same?");
 }
 
 }  // namespace

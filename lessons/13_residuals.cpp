@@ -16,20 +16,13 @@ namespace {
 constexpr std::size_t T = 8, D = 16, M = 64;
 
 // [region forms]
-enum class Form { plain, residual, post_ln, pre_ln };
 // One layer, four ways. f is an MLP; LN has no parameters here.
+enum class Form { plain, residual, post_ln, pre_ln };
 Tensor layer(Form form, const Mlp& f, const LayerNorm& LN, const Tensor& z) {
-  switch (form) {
-    case Form::plain:
-      return f(z);
-    case Form::residual:
-      return f(z) + z;
-    case Form::post_ln:
-      return LN(f(z) + z);  // Vaswani et al. 2017
-    case Form::pre_ln:
-      return f(LN(z)) + z;  // the ViT, Equation 3
-  }
-  return z;
+  if (form == Form::residual) return f(z) + z;
+  if (form == Form::post_ln) return LN(f(z) + z);  // Vaswani et al. 2017
+  if (form == Form::pre_ln) return f(LN(z)) + z;   // the ViT, Equation 3
+  return f(z);
 }
 // [end]
 
@@ -46,11 +39,7 @@ struct Net {
   }
 };
 
-double norm(const Array& a) {
-  double sum = 0;
-  for (const double x : a) sum += x * x;
-  return std::sqrt(sum);
-}
+double norm(const Array& a) { return std::sqrt(sum(square(Tensor(a))).item()); }
 
 // [region measure]
 // How large what comes back to z_0 is, beside what was sent in at z_L.
@@ -77,9 +66,8 @@ double last_gradient(Form form, std::size_t L) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A ViT-Base has 24 layers one after the other: twelve times attention, twelve times an MLP. "
-      "A gradient must come back through all of them. Why does it arrive?");
+  say.text("A ViT-Base has 24 layers one after the other: twelve of attention, twelve MLPs. A "
+           "gradient must come back through all of them. Why does it arrive?");
 
   say.heading("The equation");
   say.symbols({{"T", T}, {"D", D}, {"M", M}});
@@ -88,12 +76,9 @@ void lesson(Narrator& say) {
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)", "z = MLP(LN(z′)) + z′",
                "3");
   say.in_words(
-      "a layer does not replace its input, it adds to it. And what it looks at is normalised "
-      "first, while what it adds to is not.");
-  say.text(
-      "There are other ways to write such a layer, and we compare four. The original Transformer "
-      "put the norm after the sum; one of our sources draws the ViT and points at exactly this "
-      "difference.");
+      "a layer adds to its input. What it looks at is normalised; what it adds to is not.");
+  say.text("We compare four such layers. The original Transformer put the norm after the sum; one "
+           "of our sources draws the ViT and points at exactly this difference.");
   say.code("forms");
   const Net two(2, say.seed());
   const Tensor z(random_normal({T, D}, say.seed()), true);
@@ -103,30 +88,24 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(y = f(z) + z \qquad\Rightarrow\qquad \bar z = J_f^\top g + g)",
                "y = f(z) + z    ⇒    dz = Jᵀ g + g");
-  say.in_words(
-      "the sum hands its cotangent to both sides whole. So g itself arrives at the input, next to "
-      "whatever comes back through f.");
+  say.in_words("the sum hands its cotangent to both sides whole. So g itself arrives at the input, "
+               "next to whatever comes back through f.");
   const Mlp& f = two.fs[0];
   const Array g = random_normal({T, D}, say.seed() + 1);
   const Array through = grad(f(z), {z}, g)[0];
   const Array around = say.broken("no-way-around") ? zeros({T, D}) : g;
   check_equal(say, "dz of f(z) + z", "by hand", (Tensor(through) + Tensor(around)), "tape",
               grad(f(z) + z, {z}, g)[0]);
-  check_gradients(say, [&] { return two(Form::pre_ln, z); }, {{"z, two pre-LN layers", z}},
-                  {.entries = 24});
-  check_gradients(say, [&] { return two(Form::post_ln, z); }, {{"z, two post-LN layers", z}},
-                  {.entries = 24});
+  for (const auto& [form, name] : {std::pair{Form::pre_ln, "z, two pre-LN layers"},
+                                   std::pair{Form::post_ln, "z, two post-LN layers"}}) {
+    check_gradients(say, [&, kind = form] { return two(kind, z); }, {{name, z}}, {.entries = 24});
+  }
 
   say.heading("A case that can be worked out");
-  say.text(
-      "Let f be multiplication by a = 0.1, twenty layers deep. Without the way around, what comes "
-      "back is a²⁰; with it, (1 + a)²⁰.");
+  say.text("Let f be a = 0.1 times z, twenty times: a²⁰ comes back; with a way around, (1 + a)²⁰.");
   const Tensor s(scalar(1), true);
   Tensor without = s, with = s;
-  for (int l = 0; l < 20; ++l) {
-    without = without * 0.1;
-    with = with * 0.1 + with;
-  }
+  for (int l = 0; l < 20; ++l) without = without * 0.1, with = with * 0.1 + with;
   say.check("without", {"tape", *grad(without, {s})[0].data() * 1e20}, {"a^20 / 1e-20", 1}, 1e-9);
   say.check("with", {"tape", *grad(with, {s})[0].data()}, {"1.1^20", std::pow(1.1, 20)}, 1e-12);
 
@@ -142,30 +121,25 @@ void lesson(Narrator& say) {
       const double size = returned(forms[i], L, say.seed());
       rows.back().push_back(fmt::format("{:.1e}", size));
       series[i].name = names[i];
-      series[i].x.push_back(double(L));
-      series[i].y.push_back(size);
+      series[i].x.push_back(double(L)), series[i].y.push_back(size);
     }
   }
   say.table({"layers", "plain", "residual", "post-LN", "pre-LN"}, rows);
-  say.figure(
-      Curves{"What arrives at z_0 for a cotangent of size 1 at z_L, against the number of layers "
-             "(upwards logarithmic).",
-             series, true});
-  const double plain = series[0].y.back(), pre = series[3].y.back();
+  say.figure(Curves{"What arrives at z_0 for a cotangent of size 1 at z_L, against the number of "
+                    "layers (upwards logarithmic).",
+                    series, true});
+  const double plain = series[0].y.back(), power = std::log10(series[3].y.back());
   say.check("32 plain layers return nothing: 1 + size", {"measured", 1 + plain}, {"expected", 1},
             1e-9);
-  say.check("32 pre-LN layers return about what was sent: the power of ten",
-            {"measured", 1 + std::abs(std::round(std::log10(pre)))}, {"expected", 1}, 0);
-  say.text(
-      "A plain stack of freshly made layers forgets everything; the three with a way around do "
-      "not. So far, it makes no difference where the norm stands.");
+  say.check("32 pre-LN layers return what was sent: 1 + power of ten",
+            {"measured", 1 + std::abs(std::round(power))}, {"expected", 1}, 0);
+  say.text("A plain stack forgets everything; the other three do not, wherever the norm stands.");
 
   say.heading("Pre-LN or post-LN");
-  say.text(
-      "Now let every f add as much as is there already, as it may once a net has learned. In "
-      "post-LN the sum is brought back to size 1 by each layer. In pre-LN nothing ever makes z "
-      "small again: after L layers it has size √L, and so there is one more norm at the end, the "
-      "LN of Equation 4. It divides by √L, on the way back too.");
+  say.text("Now let every f add as much as is there already, as it may once a net has learned. In "
+           "post-LN each layer brings the sum back to size 1. In pre-LN nothing does: after L "
+           "layers z has size √L, so one more norm stands at the end, the LN of Equation 4. It "
+           "divides by √L, on the way back too.");
   say.code("last layer");
   std::vector<std::vector<std::string>> last;
   for (const std::size_t L : {4, 16, 64}) {
@@ -177,21 +151,18 @@ void lesson(Narrator& say) {
   say.check("4 layers against 64, pre-LN", {"measured", shrinks(Form::pre_ln)}, {"√16", 4}, 0.3);
   say.check("4 layers against 64, post-LN", {"measured", shrinks(Form::post_ln)}, {"no change", 1},
             0.3);
-  say.text(
-      "However deep the net, post-LN's last layers feel the full gradient from the first step: it "
-      "needs a long warm-up of small steps. Pre-LN spreads it over the depth (Xiong et al., arXiv "
-      "2002.04745). The ViT is pre-LN.");
+  say.text("However deep the net, post-LN's last layers feel the full gradient from the first "
+           "step: it needs a long warm-up. Pre-LN spreads it over the depth (Xiong et al., arXiv "
+           "2002.04745). The ViT is pre-LN.");
   say.sources_disagree("B 13",
-                       "The code behind one of our sources has no final norm at all. It trains, "
-                       "but it is not Equation 4, and weights of other ViTs do not fit it.");
+                       "The code behind one of our sources has no final norm. It trains, but it is "
+                       "not Equation 4, and weights of other ViTs do not fit it.");
 
-  say.pytorch(
-      "`torch.nn.TransformerEncoderLayer(..., norm_first=True)` is pre-LN; the default, False, is "
-      "post-LN.");
+  say.pytorch("`torch.nn.TransformerEncoderLayer(..., norm_first=True)` is pre-LN; the default, "
+              "False, is post-LN.");
   say.question("The way around has no weights. Then what do the layers of a pre-LN net learn?",
-               "Corrections. Each reads the normalised sum of all that came before, and adds what "
-               "is missing; at the start of training each adds little, and the net behaves as if "
-               "it were shallow.");
+               "Corrections. Each reads the normalised sum of all before it, and adds what is "
+               "missing; at first each adds little, and the net behaves as if it were shallow.");
 }
 
 }  // namespace

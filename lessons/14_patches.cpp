@@ -59,59 +59,49 @@ Array glue(const Array& g) {
 }
 // All B N patches share E, so its gradient is a sum over all of them.
 Array of_E(const Tensor& g, const Tensor& x_p) {
-  const Tensor rows = reshape(g, {B * N, D});
-  return matmul(transpose(rows), reshape(x_p, {B * N, length})).value();
+  return matmul(transpose(reshape(g, {B * N, D})), reshape(x_p, {B * N, length})).value();
 }
 // [end]
 
 // The image moved to the right by `by` pixels; what leaves comes in at the left.
 Tensor moved(const Tensor& x, std::ptrdiff_t by) {
-  const auto width = static_cast<std::ptrdiff_t>(W);
+  const std::ptrdiff_t width = W;
   return concat({slice(x, 3, width - by, width), slice(x, 3, 0, width - by)}, 3);
 }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A convolutional network eats an image as it is. A Transformer eats a sequence of vectors, "
-      "and asks neither what they stand for nor where they come from. So the first step of a ViT, "
-      "and the only one that looks at pixels, makes a sequence out of an image. Here is a digit of "
-      "28 x 28 pixels, and here are its patches of 7 x 7:");
+  say.text("A convolutional network eats an image as it is. A Transformer eats a sequence of "
+           "vectors, and does not ask what they stand for. So the first step of a ViT, the only "
+           "one that looks at pixels, makes a sequence of an image. A digit of 28 x 28 pixels, and "
+           "its patches of 7 x 7:");
   const Tensor digit = digit_image(3);
   say.figure(tiles("The digit.", reshape(digit, {1, 28, 28}).value(), 1));
   const Tensor pieces = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
-  say.figure(tiles(
-      "Its 16 patches. They are counted as one reads: 0 at the top left, 15 at the bottom right.",
-      reshape(pieces, {16, 7, 7}).value(), 4));
+  say.figure(
+      tiles("Its 16 patches, counted as one reads: 0 at the top left, 15 at the bottom right.",
+            reshape(pieces, {16, 7, 7}).value(), 4));
 
   say.heading("The equation");
-  say.symbols({{"B", B},
-               {"C", C},
-               {"H", H},
-               {"W", W},
-               {"P", P},
-               {"N", N, "patches, H W / P²"},
-               {"D", D, "numbers that describe a patch afterwards"}});
+  say.symbols({{"B", B}, {"C", C}, {"H", H}, {"W", W}, {"P", P}, {"N", N}, {"D", D}});
   say.equation(R"(x \in \mathbb{R}^{C \times H \times W} \to x_p \in \mathbb{R}^{N \times P^2 C},)"
                R"( \qquad N = \frac{HW}{P^2}, \qquad x_p E, \quad E \in)"
                R"( \mathbb{R}^{P^2 C \times D})",
                "x (C, H, W) → xₚ (N, P² C),    N = H W / P²\nxₚ E,    E (P² C, D)", "1, in part");
-  say.in_words(
-      "cut the image into squares that do not overlap, write the pixels of each square into one "
-      "row, and multiply every row by the same matrix. A patch is now a vector of D numbers: a "
-      "token, what a word is to a Transformer for text.");
+  say.in_words("cut the image into squares that do not overlap, write each square's pixels into "
+               "one row, and multiply every row by the same matrix. A patch is now a vector of D "
+               "numbers: a token, what a word is to a Transformer for text.");
 
   say.heading("The equation as code");
   say.code("loops");
-  say.text("No pixel is computed; they only move. So a change of shape can do it:");
+  say.text("No pixel is computed; they only move. A change of shape can do it:");
   say.code("shapes");
-  say.text("The library has an op for it, `unfold`, and the layer is that and a linear layer:");
+  say.text("The library's op is `unfold`; the layer is that and a linear layer:");
   say.code_of("vit/model.cpp", "Tensor PatchEmbed::operator()(");
   ViTConfig config;
   config.C = C, config.H = H, config.W = W, config.P = P, config.D = D;
   const PatchEmbed layer(config);
-  const Tensor& E = layer.weight;
-  const Tensor& bias = layer.bias;
+  const Tensor &E = layer.weight, &bias = layer.bias;
   init::normal(E, Rng(say.seed()).fork("E"), 1);
   init::normal(bias, Rng(say.seed()).fork("bias"), 1);
   const Tensor x(random_normal({B, C, H, W}, say.seed()), true);
@@ -127,44 +117,40 @@ void lesson(Narrator& say) {
   check_equal(say, "x_p", "unfold", x_p, "loops", cut(x.value()), 0);
 
   say.heading("It is a convolution");
-  say.text(
-      "E is stored as (D, C, P, P), and that is no accident: D filters of the size of a patch. "
-      "Most code writes this step as a convolution whose stride is its kernel. Same numbers:");
+  say.text("E is stored as (D, C, P, P): D filters of the size of a patch. Most code writes this "
+           "step as a convolution whose stride is its kernel. Same numbers:");
   say.code("convolution");
-  check_equal(say, "x_p E + bias", "convolution", by_convolution(x, E, bias), "unfold and linear",
-              y);
+  const Tensor convolved = by_convolution(x, E, bias);
+  check_equal(say, "x_p E + bias", "convolution", convolved, "unfold and linear", y);
   say.text(
-      "So a ViT keeps two habits of a convolutional network here, and only here. It is local: a "
-      "token sees the pixels of its patch. And it is equivariant to translation, by whole patches: "
-      "one matrix serves all places, so when the image moves, the tokens move along.");
+      "So a ViT keeps two habits of a convolutional network, and only here. It is local: a token "
+      "sees the pixels of its patch. And it is equivariant to translation by whole patches: one "
+      "matrix serves all places, so when the image moves, the tokens move along.");
   const auto next = [](const Tensor& t) {  // each row of the grid, moved by a patch
     return reshape(index_select(reshape(t, {B, H / P, columns, D}), 2, {2, 0, 1}), {B, N, D});
   };
-  check_equal(say, "the image moved by a patch", "its tokens", layer(moved(x, P)),
-              "the tokens, moved", next(y));
-  check_differs(say, "the image moved by one pixel", "its tokens", layer(moved(x, 1)),
-                "the tokens before", y, 1e-1);
+  check_equal(say, "moved by a patch", "its tokens", layer(moved(x, P)), "the tokens, moved",
+              next(y));
+  check_differs(say, "moved by one pixel", "its tokens", layer(moved(x, 1)), "before", y, .1);
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_p = g E^\top, \qquad \bar E = \sum_{b,n} x_{p,b,n}^\top g_{b,n})",
                "dxₚ = g Eᵀ,    dE = Σ over all patches of xₚᵀ g");
-  say.in_words(
-      "cutting lost nothing and doubled nothing, so going back is gluing. And what all patches "
-      "share gathers what comes back from all of them.");
+  say.in_words("cutting loses nothing and doubles nothing, so going back is gluing. What all "
+               "patches share gathers what comes back from all of them.");
   say.code("by hand");
   const Tensor g(random_normal({B, N, D}, say.seed() + 1));
   const std::vector<Array> tape = grad(y, {x, E, bias}, g.value());
   const Tensor flat = reshape(E.detach(), {D, length});
-  check_equal(say, "dx", "by hand", glue(matmul(g, flat).value()), "tape", tape[0]);
-  check_equal(say, "dE", "by hand", of_E(g, x_p.detach()), "tape",
-              reshape(Tensor(tape[1]), {D, length}));
-  check_equal(say, "dbias", "by hand", sum(g, {0, 1}), "tape", tape[2]);
+  const Array dE = reshape(Tensor(of_E(g, x_p.detach())), {D, C, P, P}).value();
+  check_by_hand(say, {{"dx", glue(matmul(g, flat).value())}, {"dE", dE}, {"dbias", sum(g, {0, 1})}},
+                tape);
   const std::vector<Leaf> leaves = {{"x", x}, {"E", E}, {"bias", bias}};
-  check_gradients(
-      say, [&] { return layer(x); }, leaves);
-  say.text("The convolution, once more: its gradients are the same as well.");
+  const auto by_layer = [&] { return layer(x); };
+  check_gradients(say, by_layer, leaves);
+  say.text("The convolution's gradients are the same as well:");
   check_twins(
-      say, [&] { return by_convolution(x, E, bias); }, [&] { return layer(x); }, leaves);
+      say, [&] { return by_convolution(x, E, bias); }, by_layer, leaves);
 
   say.heading("How large");
   std::vector<std::vector<std::string>> rows;
@@ -181,39 +167,34 @@ void lesson(Narrator& say) {
   say.table({"image", "P", "x_p (N, P² C)"}, rows);
   say.check("ViT-Base/16: numbers in x_p", {"N P² C", base}, {"C H W", 3 * 224 * 224}, 0);
   say.check("CIFAR-10: numbers in x_p", {"N P² C", cifar}, {"64 48", 64 * 48}, 0);
-  say.text(
-      "So ViT-Base's x_p has 196 rows, and one patch is a row of 768 numbers. That source goes on "
-      "with CIFAR-10: at D = 128 its x_p E is (64, 128), and z_0, with a class token, (65, 128). "
-      "Its code cuts the patches in the data set, beforehand; then the model begins with the "
-      "linear layer alone.");
+  say.text("So ViT-Base's x_p has 196 rows of 768 numbers. That source goes on with CIFAR-10: at D "
+           "= 128 its x_p E is (64, 128), and z_0, with a class token, (65, 128). Its code cuts "
+           "the patches in the data set; then the model begins with the linear layer.");
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 16",
-                       "Within a patch, which number comes first? Three sources flatten (C, P, P), "
-                       "as PyTorch's unfold and convolution do; the paper writes P² C, and its "
-                       "code really has the channel last. A model that is trained that way learns "
-                       "as well. But weights of one order, read in the other, are noise:");
+  say.sources_disagree(
+      "B 16",
+      "Which number of a patch comes first? Three sources flatten (C, P, P), as PyTorch's unfold "
+      "and convolution do; the paper writes P² C, and its code really has the channel last. Both "
+      "learn as well. But weights of one order, read in the other, are noise:");
   const Tensor last = cut_by_shapes(x, channels_last);
   const Tensor E_last = reshape(permute(E, {0, 2, 3, 1}), {D, length});  // (D, P, P, C)
   const Tensor mixed = linear(last, reshape(E, {D, length}), bias);
   check_mistake(say, "channels-last", "x_p (P, P, C), E (C, P, P)", "mixed", mixed, "right", y, .1);
   check_equal(say, "x_p and E (P, P, C)", "both", linear(last, E_last, bias), "right", y);
-  say.sources_disagree(
-      "B 17",
-      "Slides show a tensor (14, 14, 768) and flatten it to (196, 768). The convolution returns "
-      "(768, 14, 14): its grid comes last. To reshape that to (196, 768) without exchanging the "
-      "axes gives the right shape and scrambled tokens.");
+  say.sources_disagree("B 17",
+                       "Slides flatten a tensor (14, 14, 768) to (196, 768). The convolution "
+                       "returns (768, 14, 14): its grid comes last. Reshaped without exchanging "
+                       "the axes it has the right shape and scrambled tokens.");
   const Tensor scrambled = reshape(conv2d(x, E, bias, P), {B, N, D});
   check_mistake(say, "scrambled", "reshaped, not transposed", "tokens", scrambled, "right", y);
-  say.pytorch(
-      "`nn.Conv2d(C, D, kernel_size=P, stride=P)`, then `.flatten(2).transpose(1, 2)`; or "
-      "`nn.Unfold(P, stride=P)`, then `.transpose(1, 2)` and `nn.Linear(P * P * C, D)`.");
+  say.pytorch("`nn.Conv2d(C, D, kernel_size=P, stride=P)`, then `.flatten(2).transpose(1, 2)`; or "
+              "`nn.Unfold(P, stride=P)`, then `.transpose(1, 2)` and `nn.Linear(P * P * C, D)`.");
   say.question(
-      "Suppose we had counted the patches column by column. Would a model that is trained that way "
-      "be any worse?",
+      "Had we counted the patches column by column, would a model trained that way be any worse?",
       "No. Nothing that follows knows which patch is whose neighbour: each place gets a position "
-      "embedding, and those are learned (lesson 15). Only weights that were trained with the other "
-      "order would fail.");
+      "embedding, and those are learned (lesson 15). Only weights trained with the other order "
+      "fail.");
 }
 
 }  // namespace
@@ -222,17 +203,15 @@ int main(int argc, char** argv) {
   return tell(
       {.number = 14,
        .teaches = {"unfold", "linear", "conv2d"},
-       .breaks = {{"columns-first", "counts the patches column by column",
-                   "the tokens are all there, in another order: patch 1 is to the right of patch "
-                   "0, not below it."},
-                  {"channels-last", "flattens patches as (P, P, C) for weights that are (C, P, P)",
-                   "the same pixels meet other weights."},
-                  {"scrambled", "reshapes (B, D, N) to (B, N, D) instead of transposing it",
-                   "a reshape never moves a number: a token would be made of one feature of many "
-                   "patches."},
-                  {"flipped-sign", "a pixel's cotangent comes back with a minus",
-                   "every pixel is copied once, so its slope is that of its copy.",
-                   "unfold:flip_sign"}},
+       .breaks =
+           {{"columns-first", "counts the patches column by column",
+             "the tokens are all there, in another order: patch 1 is right of patch 0, not below."},
+            {"channels-last", "flattens patches as (P, P, C) for weights that are (C, P, P)",
+             "the same pixels meet other weights."},
+            {"scrambled", "reshapes (B, D, N) to (B, N, D) instead of transposing it",
+             "a reshape moves no number: a token mixes one feature of many patches."},
+            {"flipped-sign", "a pixel's cotangent comes back with a minus",
+             "every pixel is copied once, so its slope is that of its copy.", "unfold:flip_sign"}},
        .rows = {"0-3", "1-5", "1-11", "1-24", "1-25", "2-9", "3-1", "3-2", "4-5", "4-6", "4-23"}},
       argc, argv, lesson);
 }

@@ -38,9 +38,7 @@ Array sine_cosine(std::size_t rows, std::size_t width) {
   Array E = empty({rows, width});
   for (std::size_t p = 0; p < rows; ++p) {
     for (std::size_t d = 0; d < width; ++d) {
-      const auto i = double(d / 2);
-      const double w = std::pow(10000, -2 * i / double(width));
-      const double angle = w * double(p);
+      const double angle = double(p) * std::pow(10000, -2 * double(d / 2) / double(width));
       E(p, d) = d % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
   }
@@ -60,19 +58,17 @@ const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Lesson 14 left us N tokens, one a patch. Two things are missing. In the end one vector must "
-      "speak for the whole image: which? And attention, as we shall see, treats its tokens as a "
-      "set: how does it learn that patch 5 lies beside patch 6?");
+  say.text("Lesson 14 left us N tokens, one a patch. In the end one vector must speak for the "
+           "whole image: which? And attention treats tokens as a set: how does it learn that patch "
+           "5 lies beside 6?");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"N", N}, {"T", T, "tokens, N + 1"}, {"D", D}});
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; x_p^2 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; xₚ² E; …; xₚᴺ E] + E_pos", "1");
   say.in_words(
-      "put one more token in front, which stands for no patch and is learned, as BERT did. Then "
-      "add to every token a vector of its own that is learned as well: its position. After the "
-      "last layer only token 0 is read.");
+      "put one more token in front, which stands for no patch and is learned, as BERT did. Add to "
+      "every token a learned vector: its position. After the last layer only token 0 is read.");
   say.code("equation 1");
   const Tensor x_class(random_normal({1, 1, D}, say.seed()), true);
   const Tensor patches(random_normal({B, N, D}, say.seed() + 1), true);
@@ -93,31 +89,26 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_\mathrm{class} = \sum_b g_{b,0}, \qquad \bar E_{pos} = \sum_b g_b)",
                "dx_class = Σ_b g[b, 0],    dE_pos = Σ_b g[b]");
-  say.in_words(
-      "concatenation goes back by cutting, and what all images share gathers from all images.");
+  say.in_words("concatenation goes back by cutting; what all images share gathers from all.");
   say.code("by hand");
   const Tensor g(random_normal({B, T, D}, say.seed() + 3));
-  Gradients hand = by_hand(g);
+  const Gradients hand = by_hand(g);
   const std::vector<Array> tape = grad(z_0, {x_class, patches, E_pos}, g.value());
   say.sources_disagree(
-      "B 5",
-      "One source makes the class token `ones(batch_size, 1, 768)`: a token for each place in the "
-      "batch. It runs while every batch has that size, and it learns: but token 3 learns from the "
-      "images that happen to come third, and what each of them gets is one share of the sum.");
+      "B 5", "One source makes the class token `ones(batch_size, 1, 768)`: one for each place in "
+             "the batch. It runs while every batch has that size, and learns; but token 3 learns "
+             "only from images that happen to come third: one share of the sum.");
   const Array own = slice(slice(g, 0, 0, 1), 1, 0, 1).value();
-  if (say.broken("own-token")) hand.x_class = own;
-  check_equal(say, "dx_class", "by hand", hand.x_class, "tape", tape[0]);
-  check_equal(say, "dE_pos", "by hand", hand.E_pos, "tape", tape[2]);
-  check_equal(say, "dpatches", "by hand", hand.patches, "tape", tape[1], 0);
-  check_differs(say, "dx_class", "the first image's share", own, "tape", tape[0], .1);
+  check_mistake(say, "own-token", "dx_class", "the first image's share", own, "tape", tape[0], .1);
+  check_by_hand(
+      say, {{"dx_class", hand.x_class}, {"dpatches", hand.patches}, {"dE_pos", hand.E_pos}}, tape);
   check_gradients(say, [&] { return z_0_of(x_class, patches, E_pos); },
                   {{"x_class", x_class}, {"patches", patches}, {"E_pos", E_pos}});
 
   say.heading("Without positions an image is a bag of patches");
   say.text(
-      "A priori, a ViT does not even know that an image has two dimensions. Take the model that "
-      "comes with this project, set its positions to zero, and show it a digit and the same "
-      "patches shuffled:");
+      "A ViT does not even know that an image has two dimensions. Take the model that comes with "
+      "this project, without its positions, and show it a digit and the same patches shuffled:");
   const VisionTransformer model = digits_model();
   const Tensor digit = digit_image(chosen);
   const Tensor cut = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
@@ -131,26 +122,25 @@ void lesson(Narrator& say) {
     const NoGrad no_grad;
     return model(image).value();
   };
-  const Array none = zeros(E_learned.shape());
-  check_equal(say, "logits, no positions", "shuffled", logits(puzzle, none), "digit",
-              logits(digit, none), 1e-10);
-  check_differs(say, "logits, learned positions", "shuffled", logits(puzzle, E_learned), "digit",
-                logits(digit, E_learned), .1);
-  say.text(
-      "Attention and MLP are equivariant to permutation: shuffle what goes in, and the same comes "
-      "out, shuffled. The class token, which is not shuffled, notices nothing.");
+  const auto shuffling = [&](bool matters, const char* what, const Array& positions, double by) {
+    const Array whole = logits(digit, positions), mixed = logits(puzzle, positions);
+    if (matters) check_differs(say, what, "shuffled", mixed, "digit", whole, by);
+    if (!matters) check_equal(say, what, "shuffled", mixed, "digit", whole, by);
+  };
+  shuffling(false, "logits, no positions", zeros(E_learned.shape()), 1e-10);
+  shuffling(true, "logits, learned positions", E_learned, .1);
+  say.text("Attention and MLP are equivariant to permutation: what goes in shuffled comes out "
+           "shuffled. The class token, which stays in place, notices nothing.");
 
   say.heading("Three kinds of positions");
-  say.text(
-      "One source says positions are sine and cosine \"or learnable\". The first Transformer used "
-      "waves, which need no learning; the ViT learns T D numbers.");
+  say.text("Positions are sine and cosine \"or learnable\", says one source. The first Transformer "
+           "used waves, which need no learning; the ViT learns T D numbers.");
   say.equation(R"(E_{p,\,2i} = \sin(p\,\omega_i), \quad E_{p,\,2i+1} = \cos(p\,\omega_i),)"
                R"( \quad \omega_i = 10000^{-2i/D})",
                "E[p, 2i] = sin(p ωᵢ),  E[p, 2i+1] = cos(p ωᵢ),  ωᵢ = 10000^(−2i/D)");
-  say.in_words(
-      "each pair of numbers is a clock hand. The first turns fast, the last hardly at all; "
-      "together they tell the time p. How alike two times are depends on their distance alone, "
-      "because sin a sin b + cos a cos b = cos(a − b).");
+  say.in_words("each pair of numbers is a clock hand, the first fast, the last hardly moving; "
+               "together they tell the time p. How alike two times are depends on their distance "
+               "alone, because sin a sin b + cos a cos b = cos(a − b).");
   say.code("sine-cosine");
   const Tensor waves(sine_cosine(N, 64));
   double by_distance = 0;
@@ -158,63 +148,55 @@ void lesson(Narrator& say) {
   const Array products = matmul(waves, transpose(waves)).value();
   say.check("row 2 times row 5", {"ours", products(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
   say.check("row 9 times row 12", {"ours", products(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
-  say.figure(
-      tiles("Sine-cosine: how alike each of the 16 places (a grid each) is to all 16. They know "
-            "the order in which one reads, not what lies below.",
-            as_grids(cosines(waves)), 4));
-  say.figure(
-      tiles("The same for the learned positions of our model: each place is most like itself. It "
-            "has seen few digits; those of ViT-Base show rows and columns, of which nobody told it "
-            "(the paper's Figure 7; lesson 29).",
-            as_grids(cosines(reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64}))), 4));
+  say.figure(tiles("Sine-cosine: how alike each of the 16 places is to all 16. They know the order "
+                   "in which one reads, not what lies below.",
+                   as_grids(cosines(waves)), 4));
+  const Tensor learned = reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64});
+  say.figure(tiles("The learned positions of our model: each place is most like itself. It has "
+                   "seen few digits; those of ViT-Base show rows and columns, which nobody told it "
+                   "(the paper's Figure 7; lesson 29).",
+                   as_grids(cosines(learned)), 4));
   say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
             {{"none", "0.614"},
              {"learned, one for each place", "0.642"},
              {"learned, one for each row and each column", "0.640"},
              {"relative", "0.640"}});
-  say.text(
-      "To have any matters; which, hardly. So the paper keeps the simplest. (Quoted, not measured "
-      "here; lesson 28 does it in miniature.)");
+  say.text("To have any matters; which, hardly. So the paper keeps the simplest. (Quoted; lesson "
+           "28 measures it in miniature.)");
 
   say.heading("What goes wrong");
   say.sources_disagree("B 6",
-                       "One source starts all positions at 1. Then all places are the same place, "
-                       "and a ViT begins as a bag of patches, until training has told them apart. "
-                       "The original draws from N(0, 0.02²).");
+                       "One source starts all positions at 1. Then all places are the same, and a "
+                       "ViT begins as a bag of patches. The original draws from N(0, 0.02²).");
   const Array ones = full(E_learned.shape(), 1);
   const VisionTransformer fresh(model.config, Rng(say.seed()));
   const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
-  check_equal(say, "logits, all positions 1", "shuffled", logits(puzzle, ones), "digit",
-              logits(digit, ones), 1e-10);
-  check_differs(say, "logits, positions N(0, .02²)", "shuffled", logits(puzzle, start), "digit",
-                logits(digit, start), 1e-4);
-  say.sources_disagree("B 26",
-                       "Two sources draw positions and class token from N(0, 1); another from a "
-                       "\"truncated\" normal of 0.02, which PyTorch cuts at ±2, a hundred standard "
-                       "deviations out: a plain normal.");
+  shuffling(false, "logits, all positions 1", ones, 1e-10);
+  shuffling(true, "logits, positions N(0, .02²)", start, 1e-4);
+  say.sources_disagree(
+      "B 26",
+      "Two sources draw positions and class token from N(0, 1); another from a \"truncated\" "
+      "normal of 0.02, cut by PyTorch at ±2, a hundred standard deviations: a plain normal.");
   const auto size = [](const Tensor& t) { return std::sqrt(mean(square(t)).item()); };
   const double small = size(fresh.pos_embed.table);
+  const double patch = size(fresh.patch_embed(digit_image(chosen)));
   say.table({"a new model, on average", "size of a number"},
-            {{"a patch of the digit, times E",
-              fmt::format("{:.2f}", size(fresh.patch_embed(digit_image(chosen))))},
+            {{"a patch of the digit, times E", fmt::format("{:.2f}", patch)},
              {"its position, N(0, .02²)", fmt::format("{:.2f}", small)},
              {"its position, N(0, 1)", "1.00"}});
   say.check("standard deviation of the positions", {"measured", small}, {"0.02", .02}, .1);
   say.text("With 1, a token says at first where it is as loudly as what it shows.");
-  say.sources_disagree(
-      "B 18",
-      "One source counts tokens z¹ … zᴺ⁺¹, the others z⁰ … zᴺ. The class token is the first: index "
-      "0 in code and in Equation 4. Who reads index 1 reads the patch at the top left.");
-  const Tensor read = select(z_0, 1, say.broken("index-one") ? 1 : 0);
-  check_equal(say, "x_class + E_pos[0]", "what is read", slice(read, 0, 0, 1), "expected",
-              (reshape(x_class, {1, D}) + select(E_pos, 1, 0)), 0);
+  say.sources_disagree("B 18",
+                       "One source counts tokens z¹ … zᴺ⁺¹, the others z⁰ … zᴺ. The class token is "
+                       "index 0, in code and in Equation 4; index 1 is the patch at the top left.");
+  const Tensor read = slice(select(z_0, 1, say.broken("index-one") ? 1 : 0), 0, 0, 1);
+  const Tensor expected = reshape(x_class, {1, D}) + select(E_pos, 1, 0);
+  check_equal(say, "x_class + E_pos[0]", "what is read", read, "expected", expected, 0);
 
-  say.pytorch(
-      "`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), dim=1) + "
-      "pos`. There is no module for it.");
-  say.take_along(
-      "The class token starts as the same vector for every image. After the first block it differs "
-      "from image to image. Where did the difference come in?");
+  say.pytorch("`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), "
+              "dim=1) + pos`. There is no module for it.");
+  say.take_along("The class token starts as the same vector for every image; after the first block "
+                 "it differs from image to image. Where did the difference come in?");
 }
 
 }  // namespace

@@ -38,9 +38,7 @@ std::vector<double> answer(const real* q, const real* k, const real* v) {
     for (std::size_t d = 0; d < D_h; ++d) likeness += q[d] * k[j * D_h + d];
     sum += weight[j] = std::exp(likeness / std::sqrt(D_h));
   }
-  for (std::size_t i = 0; i < T * D_h; ++i) {
-    z[i % D_h] += weight[i / D_h] / sum * v[i];
-  }
+  for (std::size_t i = 0; i < T * D_h; ++i) z[i % D_h] += weight[i / D_h] / sum * v[i];
   return z;
 }
 
@@ -58,8 +56,7 @@ Gradients by_hand(const Tensor& g, const Steps& s) {
 }
 
 // [region measure]
-// Queries and keys with entries from N(0, 1). Of the median query: the
-// largest share, and the size of the gradient that softmax lets through.
+// q, k from N(0, 1). Of the median query: the largest share, and the gradient softmax lets through.
 struct Measured {
   double spread, share, gradient;
 };
@@ -69,48 +66,39 @@ double median(const Tensor& x) {
   return values[values.size() / 2];
 }
 Measured measure(std::size_t width, double divisor, std::uint64_t seed) {
-  const Tensor q(random_normal({64, width}, seed));
-  const Tensor k(random_normal({64, width}, seed + 1));
+  const Tensor q(random_normal({64, width}, seed)), k(random_normal({64, width}, seed + 1));
   const Tensor S(mul(matmul(q, transpose(k)), 1 / divisor).value(), true);
   const Tensor A = softmax(S);
-  const Array g = random_normal({64, 64}, seed + 2);
-  const Tensor dS(grad(A, {S}, g, true)[0]);
+  const Tensor dS(grad(A, {S}, random_normal({64, 64}, seed + 2), true)[0]);
   const Tensor size = sqrt(sum(square(dS), {1}));
-  const double spread = std::sqrt(mean(square(S)).item());
-  return {spread, median(amax(A, {1})), median(size)};
+  return {std::sqrt(mean(square(S)).item()), median(amax(A, {1})), median(size)};
 }
 // [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "Until here no token knew of any other. A convolution would let each look at its neighbours. "
-      "Attention lets each token look at all tokens, and decide itself, from what they hold, which "
-      "of them to listen to. How does one decide with matrix products?");
+      "Until here no token knew of any other. Attention lets each look at all tokens, and decide "
+      "from what they hold which to listen to. How does one decide with matrix products?");
 
   say.heading("The equations");
-  say.symbols({{"B", B},
-               {"T", T, "tokens, N + 1"},
-               {"D", D},
-               {"D_h", D_h, "width of query, key and value"}});
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"D_h", D_h, "width of query, key and value"}});
   say.equation(R"([q, k, v] = z\,U_{qkv}, \qquad U_{qkv} \in \mathbb{R}^{D \times 3 D_h})",
                "[q, k, v] = z U_qkv,    U_qkv (D, 3 Dₕ)", "5");
-  say.in_words(
-      "each token becomes three vectors. Its query says what it looks for, its key what it has to "
-      "offer, its value what it hands out.");
+  say.in_words("each token becomes three vectors: a query, what it looks for; a key, what it has "
+               "to offer; a value, what it hands out.");
   say.equation(R"(A = \mathrm{softmax}\left(q k^\top / \sqrt{D_h}\right), \qquad)"
                R"( A \in \mathbb{R}^{T \times T})",
                "A = softmax(q kᵀ / √Dₕ),    A (T, T)", "6");
-  say.in_words(
-      "compare each query with each key by their inner product; scale; turn each row into shares "
-      "that add up to 1. Row i says how token i divides its attention.");
+  say.in_words("compare each query with each key by their inner product; scale; turn each row into "
+               "shares that add up to 1. Row i says how token i divides its attention.");
   say.equation(R"(\mathrm{SA}(z) = A\,v)", "SA(z) = A v", "7");
   say.in_words(
       "each token receives the average of all values, weighted by its row. The paper writes N for "
-      "any sequence; in a ViT the class token counts, so A is (N + 1, N + 1), here (T, T) (B 4).");
+      "any sequence; in a ViT the class token counts: T = N + 1, and A is (T, T) (B 4).");
 
   say.heading("The equations as code");
-  say.text("A survey of Transformers counts four steps after the projection, and so do we:");
+  say.text("After the projection a survey of Transformers counts four steps, and so do we:");
   say.code("four steps");
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor U(mul(random_normal({D, 3 * D_h}, say.seed() + 1), .5).value(), true);
@@ -133,14 +121,13 @@ void lesson(Narrator& say) {
   check_equal(say, "SA(z)", "four steps", s.Z, "loops", loops);
   const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
   check_equal(say, "rows of A add up", "sum", sum(A, {-1}), "1", full({B, T}, 1));
-  say.text("A of the first image. Row i is how token i divides its attention:");
   std::vector<std::vector<std::string>> shares;
   for (std::size_t i = 0; i < T; ++i) {
     shares.push_back({fmt::format("token {}", i)});
-    for (std::size_t j = 0; j < T; ++j) {
-      shares.back().push_back(fmt::format("{:.2f}", s.A.value()(0, i, j)));
-    }
+    for (std::size_t j = 0; j < T; ++j)
+      shares[i].push_back(fmt::format("{:.2f}", s.A.value()(0, i, j)));
   }
+  say.text("A of the first image:");
   say.table({"looks at", "0", "1", "2", "3", "4"}, shares);
 
   say.heading("The derivative by hand");
@@ -149,37 +136,33 @@ void lesson(Narrator& say) {
                R"( \big(\bar A - \textstyle\sum_j \bar A_j A_j\big), \quad)"
                R"( \bar q = \bar S k, \quad \bar k = \bar S^\top q)",
                "dv = Aᵀ g,   dA = g vᵀ\ndS = A (dA − Σⱼ dAⱼ Aⱼ) / √Dₕ\ndq = dS k,   dk = dSᵀ q");
-  say.in_words(
-      "two products of matrices with a softmax between them, each gone back as in lessons 6 and 9. "
-      "A value hears from all who listened to it, in the shares in which they did.");
+  say.in_words("two products with a softmax between them, gone back as in lessons 6 and 9. A value "
+               "hears from all who listened to it, in the shares in which they did.");
   say.code("by hand");
   const Tensor g(random_normal({B, T, D_h}, say.seed() + 2));
   Gradients hand = by_hand(g, s);
   if (say.broken("forgotten-scale")) hand.dq = matmul(hand.dS * std::sqrt(real{D_h}), s.k);
   const std::vector<Array> tape = grad(s.Z, {s.q, s.k, s.v, z}, g.value(), true);
   const Tensor dz = matmul(concat({hand.dq, hand.dk, hand.dv}, -1), transpose(U));
-  check_by_hand(say,
-                {{"dq", hand.dq}, {"dk", hand.dk}, {"dv", hand.dv}, {"dz = [dq, dk, dv] U^T", dz}},
-                tape);
+  const std::vector<Leaf> all = {
+      {"dq", hand.dq}, {"dk", hand.dk}, {"dv", hand.dv}, {"dz = [dq, dk, dv] U^T", dz}};
+  check_by_hand(say, all, tape);
   check_gradients(say, [&] { return self_attention_of(z, U).Z; }, {{"z", z}, {"U_qkv", U}});
 
   say.heading("The fused form");
-  say.text(
-      "A (T, T) for each head and image is the largest thing in a ViT. The library's `attention` "
-      "goes through it piece by piece; here is its twin, and that they are equal:");
+  say.text("The maps A are the largest thing in a ViT. The library's `attention` goes through them "
+           "piece by piece; here is its twin:");
   say.code_of("core/composed.cpp", "Attention attention(");
   const Tensor q(s.q.value(), true), k(s.k.value(), true), v(s.v.value(), true);
   check_equal(say, "SA(z)", "attention", attention(q, k, v), "four steps", s.Z);
-  check_twins(
-      say, [&] { return attention(q, k, v); }, [&] { return composed::attention(q, k, v).output; },
-      {{"q", q}, {"k", k}, {"v", v}});
+  const auto twin = [&] { return composed::attention(q, k, v).output; };
+  check_twins(say, [&] { return attention(q, k, v); }, twin, {{"q", q}, {"k", k}, {"v", v}});
 
   say.heading("Why the square root");
-  say.text(
-      "A score is a sum of D_h products. If the entries of q and k are independent with variance "
-      "1, each product has variance 1 too, and their sum D_h: scores spread like √D_h. Of large "
-      "scores softmax makes 1 for the largest and 0 for the others, and there it is flat: no "
-      "gradient comes back. Dividing by √D_h keeps the spread at 1, whatever the width.");
+  say.text("A score is a sum of D_h products. If the entries of q and k are independent with "
+           "variance 1, so is each product's, and their sum's is D_h: scores spread like √D_h. Of "
+           "large scores softmax makes a 1 and zeros, and there it is flat: no gradient comes "
+           "back. Dividing by √D_h keeps the spread at 1.");
   say.code("measure");
   std::vector<std::vector<std::string>> rows;
   Measured plain{}, scaled{};
@@ -189,33 +172,29 @@ void lesson(Narrator& say) {
     scaled = measure(width, root, say.seed());
     rows.push_back({std::to_string(width)});
     for (const Measured& m : {plain, scaled}) {
-      for (const double x : {m.spread, m.share, m.gradient}) {
+      for (const double x : {m.spread, m.share, m.gradient})
         rows.back().push_back(fmt::format("{:.2g}", x));
-      }
     }
     say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
               {"√D_h", root}, .2);
   }
   say.table({"D_h", "q k^T", "share", "gradient", "q k^T / √D_h", "share", "gradient"}, rows);
-  say.text(
-      "The spread of the scores, the largest share, and the gradient: left as they are, then "
-      "scaled. With the 64 of ViT's heads the loss is mild; further on, most queries stop "
-      "learning.");
+  say.text("The spread of the scores, the largest share, and the gradient: unscaled, then scaled. "
+           "At the 64 of ViT's heads the loss is mild; further on, most queries stop learning.");
   say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
               .9);
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "B 1",
-      "One source's code divides by √D where its text, the paper and all the others divide by "
-      "√D_h. In ViT-Base that is 27.7 in place of 8: every token looks at all of them more nearly "
-      "alike. It runs, it trains, and at least five public implementations had it.");
+      "B 1", "One source's code divides by √D, its text, the paper and all others by √D_h: in "
+             "ViT-Base 27.7 for 8, and every token looks at all more nearly alike. It runs, it "
+             "trains, and at least five public implementations had it.");
   const Tensor flat = softmax(s.S / std::sqrt(real{D}));
   check_mistake(say, "wrong-root", "A", "divided by √D", flat, "by √D_h", s.A);
-  say.sources_disagree("B 20",
-                       "The survey's fourth step, which one source repeats, reads Z = V P. For "
-                       "tokens in rows it is Z = P V. Mostly the shapes object; when there are as "
-                       "many tokens as numbers in a value, nobody does.");
+  say.sources_disagree(
+      "B 20",
+      "A survey's fourth step, which one source repeats, reads Z = V P. For tokens in rows it is Z "
+      "= P V. Mostly the shapes object; with as many tokens as numbers in a value, nothing does.");
   say.text("`{}`", refusal([&] { matmul(s.v, s.A); }));
   const Tensor P = softmax(Tensor(random_normal({4, 4}, 5))), V(random_normal({4, 4}, 6));
   check_differs(say, "four tokens, D_h = 4", "V P", matmul(V, P), "P V", matmul(P, V));
@@ -225,12 +204,11 @@ void lesson(Narrator& say) {
       "does: no share in A is zero. The class token is only the one that is read at the end.");
   const double least = -amax(-s.A).item();
   say.holds("the smallest share in A is above 0", least > 0);
-  say.pytorch(
-      "`torch.nn.functional.scaled_dot_product_attention(q, k, v)`, whose scale is 1/√E with E the "
-      "last axis of q: D_h.");
-  say.question("Double all queries and halve all keys. What changes?",
-               "Nothing: only their products count. So a model can trade size between the two, and "
-               "neither alone says how sharply it looks.");
+  say.pytorch("`torch.nn.functional.scaled_dot_product_attention(q, k, v)`, whose scale is 1/√E "
+              "with E the last axis of q: D_h.");
+  say.question(
+      "Double all queries and halve all keys. What changes?",
+      "Nothing: only their products count. Neither size alone says how sharply a model looks.");
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ Tensor equation(const Mlp& mlp, const Tensor& z) {
 }
 
 // [region loops]
-// One token alone: unit m reads it with row m of W_1, bends, and adds column
-// m of W_2 to the answer.
+// One token: unit m reads it with row m of W_1, bends, and adds column m of W_2 to the answer.
 std::vector<double> one_token(const Mlp& mlp, const real* z) {
   const Array &W_1 = mlp.fc1.weight.value(), &W_2 = mlp.fc2.weight.value();
   const Array &b_1 = mlp.fc1.bias.value(), &b_2 = mlp.fc2.bias.value();
@@ -44,43 +43,33 @@ struct Gradients {
 };
 // From the last step to the first; rows are the B T tokens.
 Gradients by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
-  const Tensor& W_1 = mlp.fc1.weight;
-  const Tensor& W_2 = mlp.fc2.weight;
+  const Tensor &W_1 = mlp.fc1.weight, &W_2 = mlp.fc2.weight;
   const Tensor u(linear(z, W_1, mlp.fc1.bias).value(), true);
   const Tensor hidden = gelu(u);
   const Tensor slope(grad(hidden, {u}, full(u.shape(), 1), true)[0]);
   const Tensor du = matmul(g, W_2) * slope;
-  return {.z = matmul(du, W_1),
-          .W_1 = matmul(transpose(du), z),
-          .b_1 = sum(du, {0}),
-          .W_2 = matmul(transpose(g), hidden),
-          .b_2 = sum(g, {0})};
+  return {matmul(du, W_1), matmul(transpose(du), z), sum(du, {0}), matmul(transpose(g), hidden),
+          sum(g, {0})};
 }
 
 // [region mistakes]
 using MLP = const Mlp&;
 Tensor without_gelu(MLP f, const Tensor& z) { return f.fc2(f.fc1(z)); }
 Tensor with_relu(MLP f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
-Tensor bent_at_the_end(MLP f, const Tensor& z) {
-  const Tensor y = f.fc2(gelu(f.fc1(z)));
-  return gelu(y);
-}
+Tensor bent_at_the_end(MLP f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
 // [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of a "
-      "ViT's parameters and does most of its work. What does it do that attention cannot?");
+  say.text("\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of "
+           "a ViT's parameters and most of its work. What does it do that attention cannot?");
 
   say.heading("The equation");
-  say.symbols(
-      {{"B", B}, {"T", T}, {"D", D}, {"M", M, "hidden width: 4 D in all models of the paper"}});
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"M", M, "hidden width: 4 D in the paper's models"}});
   say.equation(R"(\mathrm{MLP}(z) = \mathrm{GELU}(z W_1 + b_1)\, W_2 + b_2)",
                "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂", "3, in part");
-  say.in_words(
-      "make each token four times as wide, bend every number, and bring it back to its width. The "
-      "paper gives it no equation of its own: \"two layers with a GELU non-linearity\".");
+  say.in_words("make each token four times as wide, bend every number, and bring it back. The "
+               "paper has no equation for it: \"two layers with a GELU non-linearity\".");
 
   say.heading("The equation as code");
   say.code("equation");
@@ -102,21 +91,17 @@ void lesson(Narrator& say) {
     std::copy(y.begin(), y.end(), loops.data() + row * D);
   }
   check_equal(say, "MLP(z)", "equation", right, "loops", loops);
-  say.text(
-      "Read the loops again: a unit asks one question of the token, and if the answer is yes, it "
-      "adds one vector to it. M questions, M vectors, all learned: a memory that is looked up by "
-      "content.");
+  say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
+           "M questions, M vectors, all learned: a memory looked up by content.");
 
   say.heading("Each token alone");
-  say.text(
-      "Attention is the only place where tokens meet. The MLP treats each of them alone, all with "
-      "the same weights: a convolution of kernel 1.");
+  say.text("Attention is where tokens meet. The MLP treats each alone, all with the same weights: "
+           "a convolution of kernel 1.");
   Array changed = z.value();
   for (std::size_t d = 0; d < D; ++d) changed(0, 1, d) += 1;
   const auto token = [](const Tensor& t, int i) { return select(select(t, 0, 0), 0, i).value(); };
   const Tensor after = mlp(changed);
-  check_equal(say, "token 0, when token 1 changes", "after", token(after, 0), "before",
-              token(right, 0));
+  check_equal(say, "token 0, token 1 changed", "after", token(after, 0), "before", token(right, 0));
   check_differs(say, "token 1", "after", token(after, 1), "before", token(right, 1));
 
   say.heading("The derivative by hand");
@@ -125,34 +110,30 @@ void lesson(Narrator& say) {
       R"( \bar W_2 = \mathrm{GELU}(u)^\top g, \quad \bar W_1 = z^\top \bar u, \quad)"
       R"( \bar z = \bar u\, W_1^\top)",
       "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
-  say.in_words(
-      "nothing new: a linear layer, a slope for each number, a linear layer. A unit that is shut "
-      "sends hardly anything back, and learns as little from this token.");
+  say.in_words("a linear layer, a slope for each number, a linear layer. A unit that is shut sends "
+               "hardly anything back, and learns as little from this token.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
   const Gradients hand = by_hand(mlp, rows_g, rows_z);
-  const Tensor& W_1 = mlp.fc1.weight;
-  const Tensor& b_1 = mlp.fc1.bias;
-  const Tensor& W_2 = mlp.fc2.weight;
-  const Tensor& b_2 = mlp.fc2.bias;
+  const Tensor &W_1 = mlp.fc1.weight, &b_1 = mlp.fc1.bias, &W_2 = mlp.fc2.weight,
+               &b_2 = mlp.fc2.bias;
   const std::vector<Array> tape = grad(right, {z, W_1, b_1, W_2, b_2}, g, true);
-  check_by_hand(say,
-                {{"dz", reshape(hand.z, {B, T, D})},
-                 {"dW_1", hand.W_1},
-                 {"db_1", hand.b_1},
-                 {"dW_2", hand.W_2},
-                 {"db_2", hand.b_2}},
-                tape);
+  const std::vector<Leaf> by_us = {{"dz", reshape(hand.z, {B, T, D})},
+                                   {"dW_1", hand.W_1},
+                                   {"db_1", hand.b_1},
+                                   {"dW_2", hand.W_2},
+                                   {"db_2", hand.b_2}};
+  check_by_hand(say, by_us, tape);
   const std::vector<Leaf> leaves = {
       {"z", z}, {"W_1", W_1}, {"b_1", b_1}, {"W_2", W_2}, {"b_2", b_2}};
-  check_gradients(
-      say, [&] { return equation(mlp, z); }, leaves);
   const auto composed_form = [&] {
     return composed::linear(composed::gelu(composed::linear(z, W_1, b_1)), W_2, b_2);
   };
-  check_twins(
-      say, [&] { return mlp(z); }, composed_form, leaves);
+  const auto library = [&] { return mlp(z); };
+  check_gradients(
+      say, [&] { return equation(mlp, z); }, leaves);
+  check_twins(say, library, composed_form, leaves);
 
   say.heading("Where the parameters are");
   ViTConfig base;
@@ -171,40 +152,35 @@ void lesson(Narrator& say) {
             {"two thirds", 2.0 / 3}, 1e-3);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "Without GELU the wide layer in the middle is for nothing: two matrices one "
-                       "after the other are one matrix, of D x D.");
+  say.sources_disagree(
+      "", "Without GELU the wide layer is for nothing: two matrices in a row are one, of D x D.");
   say.code("mistakes");
   const Tensor one = matmul(W_2, W_1);  // (D, D)
   const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
   check_equal(say, "without GELU", "two layers", without_gelu(mlp, z), "one layer", flat);
   check_mistake(say, "no-gelu", "MLP(z)", "without GELU", flat, "with", right);
-  say.sources_disagree("B 21",
-                       "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu "
-                       "unless it is handed `activation_layer=nn.GELU`, and it ends in dropout, "
-                       "not in a non-linearity, as it should: an MLP that bends its answer as well "
-                       "could only ever add to the token, hardly take away.");
+  say.sources_disagree(
+      "B 21",
+      "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless handed "
+      "`activation_layer=nn.GELU`, and ends, as it should, in dropout, not in a non-linearity: an "
+      "MLP that bends its answer as well could hardly take anything away from the token.");
   const auto variant = say.broken("relu") ? with_relu : equation;
   check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
   check_differs(say, "MLP(z)", "relu", with_relu(mlp, z), "GELU", right);
   check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z), "GELU", right);
   const double lowest = -amax(-bent_at_the_end(mlp, z * 10)).item();
   say.holds("bent at the end, nothing is below -0.17", lowest >= -.17);
-  say.text(
-      "In training it drops twice, after GELU and after the second layer. Without randomness in "
-      "the pass both are the identity; with it, what is dropped depends on the stream alone:");
+  say.text("In training it drops twice, after GELU and after the second layer. Without randomness "
+           "in the pass both are the identity; with it, the stream alone decides:");
   const Mlp dropping(D, M, Rng(say.seed()), .5);
   const Rng stream(say.seed());
   check_equal(say, "no randomness", "with dropout 0.5", dropping(z), "without", layer);
-  check_differs(say, "with it", "with dropout 0.5", dropping(z, {.rng = &stream}), "without",
-                layer);
+  check_differs(say, "with it", "dropout 0.5", dropping(z, {.rng = &stream}), "without", layer);
 
-  say.pytorch(
-      "`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), nn.Dropout(p))`. "
-      "timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
-  say.take_along(
-      "Attention mixes tokens and is linear in v. The MLP bends and mixes no tokens. What could a "
-      "ViT of twelve attention layers and no MLP still compute, and what not?");
+  say.pytorch("`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), "
+              "nn.Dropout(p))`. timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
+  say.take_along("Attention mixes tokens and is linear in v; the MLP bends and mixes none. What "
+                 "could twelve attention layers without an MLP still compute, and what not?");
 }
 
 }  // namespace

@@ -48,45 +48,34 @@ Tensor around_from_norm(const Block& f, const Tensor& z) {
   return f.mlp(m) + m;
 }
 // Both updates read the same z.
-Tensor side_by_side(const Block& f, const Tensor& z) {
-  const Tensor update = msa(f, z) + mlp(f, z);
-  return update + z;
-}
+Tensor side_by_side(const Block& f, const Tensor& z) { return msa(f, z) + mlp(f, z) + z; }
 // [end]
 
 double size_of(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Networks are made of blocks: inception blocks, residual blocks, and here the encoder block "
-      "of a Transformer. Everything that it is made of has had its lesson. It remains to put norm, "
-      "attention, MLP and the way around together, twice two lines, and in the right order.");
+  say.text("Networks are made of blocks: inception, residual, and here the Transformer's encoder "
+           "block. Its parts have had their lessons; now we put them together in the right order.");
 
   say.heading("The equations");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"M", M}});
   say.equation(R"(z'_\ell = \mathrm{MSA}(\mathrm{LN}(z_{\ell-1})) + z_{\ell-1},)"
                R"( \qquad \ell = 1 \dots L)",
                "z′ₗ = MSA(LN(zₗ₋₁)) + zₗ₋₁,    l = 1 … L", "2");
-  say.in_words(
-      "normalise each token, let the tokens look at each other, and add what each has learned from "
-      "that to the token as it was.");
+  say.in_words("normalise, let the tokens look at each other, add what each has learned to it.");
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell, \qquad \ell = 1 \dots L)",
                "zₗ = MLP(LN(z′ₗ)) + z′ₗ,    l = 1 … L", "3");
-  say.in_words(
-      "normalise each token again, with a norm of its own, let it think for itself, and add that. "
-      "What comes out has the shape of what went in, so L blocks can follow one another.");
+  say.in_words("normalise each token again, with a norm of its own, let it think for itself, and "
+               "add that. The shape is what it was, so L blocks can follow one another.");
   say.question(
       "An exercise from one of our sources: write Equations 2 and 3 as code before you read on. "
       "How many lines do you need, and how many norms?",
-      "Two lines and two norms, as below. If your second line reads z_{l-1} or shares the norm of "
-      "the first, look again at the primes.");
+      "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes.");
 
   say.heading("The equations as code");
   say.code("equations");
-  say.text(
-      "The library's names its parts, for errors and traces, and may drop a whole update while it "
-      "trains (`branch`; never unless asked for). Otherwise it says no more:");
+  say.text("The library's, with names for errors and traces, and updates that `branch` may drop:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);
@@ -104,9 +93,8 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\bar z' = g + J_{MLP}^\top g, \qquad \bar z = \bar z' + J_{MSA}^\top \bar z')",
                "dz′ = g + (MLP ∘ LN)ᵀ g\ndz = dz′ + (MSA ∘ LN)ᵀ dz′");
-  say.in_words(
-      "the same two lines, read from the bottom: an update that comes back, added to what comes "
-      "past it. g itself arrives at the bottom untouched, however many blocks there are.");
+  say.in_words("the same two lines, from the bottom: an update that comes back, added to what "
+               "comes past it. g arrives at the bottom untouched, however many blocks there are.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Array hand = say.broken("straight-through") ? g : by_hand(block, g, z.value());
@@ -116,14 +104,11 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return block(z); }, leaves, {.entries = 24});
 
   say.heading("A stream with readers");
-  say.text(
-      "Follow one token upwards: it is never replaced, only added to. What leaves the last block "
-      "is z_0 plus everything that 2 L updates have said. Each reads the sum of all before it.");
+  say.text("A token is only added to: what leaves is z_0 plus all that 2 L updates have said.");
   Tensor stream = z, updates = zeros({B, T, D});
   for (int l = 0; l < 3; ++l) {
     const Tensor first = msa(block, stream);
-    const Tensor second = mlp(block, first + stream);
-    updates = updates + first + second;
+    updates = updates + first + mlp(block, first + stream);
     stream = block(stream);
   }
   check_equal(say, "after three blocks", "z_3", stream, "z_0 + all updates", (z + updates));
@@ -144,45 +129,35 @@ void lesson(Narrator& say) {
   say.table({"ViT", "D", "parameters of a block"}, rows);
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "",
-      "The first Transformer put the norm after the sum (post-LN), and one source stops at this "
-      "difference. The parts are the same, even the names of the weights are; the function is not. "
-      "Lesson 13 measured what it does to the gradient.");
+  say.sources_disagree("", "The first Transformer put the norm after the sum (post-LN): the same "
+                           "parts, the same names of weights, another function (lesson 13).");
   say.code("mistakes");
   check_mistake(say, "post-ln", "z_l", "post-LN", post_ln(block, z), "right", right);
-  say.sources_disagree("",
-                       "`x = ln(x); x = x + msa(x)`: one variable too few, and the way around "
-                       "starts behind the norm. It trains, not badly; but size no longer passes, "
-                       "and the stream is cut in every block.");
+  say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the way around "
+                           "starts behind the norm. It trains, not badly; but the stream is cut in "
+                           "every block, and size no longer passes.");
   check_mistake(say, "around-from-norm", "z_l", "around from the norm", around_from_norm(block, z),
                 "right", right);
   const double loud = size_of(block(z * 100)), cut = size_of(around_from_norm(block, z * 100));
   say.differs("size of z_l for 100 z", {"cut", cut}, {"right", loud}, .5);
   say.sources_disagree("",
-                       "Equation 3 reads z′, not z. Models exist that compute both updates from z, "
-                       "side by side, to save time; their weights are not a ViT's.");
+                       "Equation 3 reads z′, not z. Some models take z for both, to save time.");
   check_differs(say, "z_l", "side by side", side_by_side(block, z), "right", right);
   say.sources_disagree(
-      "B 14",
-      "One source gives its attention a dropout rate of its own, and its block never passes it on: "
-      "whatever one asks for, it is 0. A rate that nobody reads cannot be seen in any shape.");
+      "B 14", "One source gives its attention a dropout rate of its own, and its block never "
+              "passes it on: it is always 0. A rate that nobody reads is seen in no shape.");
   ViTConfig rates = tiny_vit();
-  rates.attention_dropout = .25;
-  rates.dropout = .1;
-  const Block dropping(rates, Rng(1));
-  say.check("attention's rate", {"in the block", dropping.attn.attn_drop}, {"asked for", .25}, 0);
-  say.check("the rate after U_msa", {"in the block", dropping.attn.proj_drop.p}, {"asked for", .1},
-            0);
-  say.check("the rate after W_2", {"in the block", dropping.mlp.drop2.p}, {"asked for", .1}, 0);
+  rates.attention_dropout = .25, rates.dropout = .1;
+  const Block drops(rates, Rng(1));
+  const Narrator::Value tenth = {"asked for", .1};
+  say.check("attention's rate", {"in the block", drops.attn.attn_drop}, {"asked for", .25}, 0);
+  say.check("the rate after U_msa", {"in the block", drops.attn.proj_drop.p}, tenth, 0);
+  say.check("the rate after W_2", {"in the block", drops.mlp.drop2.p}, tenth, 0);
 
   say.pytorch(
       "`nn.TransformerEncoderLayer(D, h, M, dropout, activation=\"gelu\", batch_first=True, "
-      "norm_first=True)`: three of its defaults are another model's. An encoder is a loop over "
-      "blocks, `nn.Sequential(*blocks)`.");
-  say.take_along(
-      "Of a trained ViT-Base one block is taken out, say the seventh. It still classifies most "
-      "images. Why does that not break everything?");
+      "norm_first=True)`: three defaults are another model's. Then `nn.Sequential(*blocks)`.");
+  say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why?");
 }
 
 }  // namespace

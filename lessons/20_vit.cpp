@@ -1,13 +1,12 @@
 // Lesson 20. The whole Vision Transformer: Equations 1 to 4.
 
 #include "core/gradcheck.hpp"
+#include "lessons/exhibits.hpp"
 #include "lessons/tensors.hpp"
 #include "nn/init.hpp"
-#include "vit/model.hpp"
 #include "vit/tiny.hpp"
 #include "vit/variants.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 using namespace vitruvian;
@@ -17,8 +16,7 @@ namespace {
 
 // [region equations]
 Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
-  const Shape one_each{images.size(0), 1, vit.config.D};
-  const Tensor x_class = broadcast_to(vit.cls_token, one_each);
+  const Tensor x_class = broadcast_to(vit.cls_token, {images.size(0), 1, vit.config.D});
   const Tensor x_p_E = vit.patch_embed(images);
   Tensor z = concat({x_class, x_p_E}, 1) + vit.pos_embed.table;  // Equation 1
   for (const Block& block : vit.blocks) {
@@ -28,61 +26,21 @@ Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
   return z;
 }
 Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
-  const Tensor z_L = encoder(vit, images);
-  const Tensor y = vit.norm(select(z_L, 1, 0));  // Equation 4
+  const Tensor y = vit.norm(select(encoder(vit, images), 1, 0));  // Equation 4
   return vit.head(y);
-}
-
-// [region sampled]
-// The entry of p with the largest derivative g, moved a little both ways.
-struct Sample {
-  double analytic, numeric;
-};
-template <class Loss>
-Sample sample(const Loss& loss, const Tensor& p, const Array& g) {
-  std::size_t i = 0;
-  for (std::size_t j = 1; j < g.size(); ++j) {
-    if (std::abs(g.data()[j]) > std::abs(g.data()[i])) i = j;
-  }
-  real& x = p.mutable_value().data()[i];
-  const real kept = x, step = 1e-5;
-  x = kept + step;
-  const double ahead = loss();
-  x = kept - step;
-  const double behind = loss();
-  x = kept;
-  return {g.data()[i], (ahead - behind) / (2 * step)};
 }
 // [end]
 
-std::string with_commas(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Five steps, says an overview, and Figure 1 of the paper draws them: cut the image into "
-      "patches and embed each linearly; tell each where it is; put a class token in front; let an "
-      "encoder make every token look at every other; read the class off the class token, with an "
-      "\"MLP head\". We have all of them. Do they make the model that everybody calls ViT, to the "
-      "last number?");
+  say.text("An overview counts five steps, as the paper's Figure 1 does: cut the image into "
+           "patches and embed each; tell each where it is; put a class token in front; let all "
+           "tokens look at each other; read the class off the class token, with an \"MLP head\". "
+           "Do they make the model that everybody calls ViT, to the last number?");
 
   say.heading("The equations");
   const ViTConfig demo = variant("mini_vit").config;
-  say.symbols({{"B", 1},
-               {"C", demo.C},
-               {"H", demo.H, "height and width of the image"},
-               {"P", demo.P},
-               {"N", demo.N(), "patches, (H / P)²"},
-               {"D", demo.D},
-               {"L", demo.L},
-               {"h", demo.h},
-               {"D_h", demo.D_h()},
-               {"M", demo.M},
-               {"K", demo.K}});
+  say.symbols(symbols_of(1, demo));
   say.text("In ViT-Base/16: H 224, P 16, N 196, D 768, h 12, D_h 64, L 12, M 3072, K 1000.");
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; …; xₚᴺ E] + E_pos", "1");
@@ -91,9 +49,8 @@ void lesson(Narrator& say) {
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)",
                "zₗ = MLP(LN(z′ₗ)) + z′ₗ", "3");
   say.equation(R"(y = \mathrm{LN}(z_L^0))", "y = LN(z_L⁰)", "4");
-  say.in_words(
-      "the first token of what leaves the last block, normalised once more, is what the model "
-      "thinks of the image. A linear layer, the head, turns it into K logits.");
+  say.in_words("normalise the first token of what leaves the last block: that is what the model "
+               "thinks of the image. A linear layer, the head, turns it into K logits.");
   say.table({"equation", "part", "lesson"},
             {{"1", "unfold and linear, class token, positions", "14, 15"},
              {"2", "layer norm, multi-head self-attention, way around", "11, 16, 17, 13"},
@@ -105,18 +62,14 @@ void lesson(Narrator& say) {
   say.code("equations");
   const VisionTransformer tiny = tiny_vit_of_order_one(Rng(say.seed()));
   const Tensor small(random_normal({2, 2, 8, 8}, say.seed()));
-  check_equal(say, "logits of a tiny ViT", "library", tiny(small), "equations",
-              logits_of(tiny, small));
-  Trace watched;
-  check_equal(say, "the same, watched by a trace", "library", tiny(small, {.trace = &watched}),
-              "equations", logits_of(tiny, small));
-  say.text(
-      "Equation 4 reads one row of z_L, so nobody needs the others. Where no trace is watching, "
-      "the library computes in the last block the class token's row alone: one query, all keys and "
-      "values. That is exact, and saves 10/12 of a block's products. What comes back says the "
-      "same:");
-  const Tensor z_L(encoder(tiny, small).value(), true);
-  const Tensor y = tiny.norm(select(z_L, 1, 0));
+  Trace seen, trace;
+  const Tensor ours = logits_of(tiny, small), watched = tiny(small, {.trace = &seen});
+  check_equal(say, "a tiny ViT", "library", tiny(small), "equations", ours);
+  check_equal(say, "watched by a trace", "library", watched, "equations", ours);
+  say.text("Equation 4 reads one row of z_L. So where no trace is watching, the last block "
+           "computes the class token's row alone, from one query and all keys and values: exact, "
+           "and 10/12 of its products saved. The other rows hear nothing back:");
+  const Tensor z_L(encoder(tiny, small).value(), true), y = tiny.norm(select(z_L, 1, 0));
   const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);
   check_equal(say, "cotangent of z_L, rows 1 to N: 1 + g", "tape", (slice(back, 1, 1, 5) + 1), "1",
               full({2, 4, 8}, 1), 0);
@@ -125,26 +78,21 @@ void lesson(Narrator& say) {
   VisionTransformer vit(demo, Rng(say.seed()));
   init::normal(vit.head.weight, Rng(say.seed()).fork("head"), .1);
   const Tensor image(random_normal({1, 3, 224, 224}, say.seed()));
-  Trace trace;
   const Tensor logits = vit(image, {.trace = &trace});
-  struct Station {
-    const char *name, *symbols;
-    const Tensor& tensor;
-    const char* printed;
-  };
   std::vector<std::vector<std::string>> lines;
   double same = 0;
-  for (const Station& at :
-       {Station{"Eq.(1) z0", "(B, N + 1, D)", trace.at("z_0"), "1, 197, 192"},
-        {"After layer 1", "(B, N + 1, D)", trace.at("blocks.0.z"), "1, 197, 192"},
-        {"After layer 2", "(B, N + 1, D)", trace.at("blocks.1.z"), "1, 197, 192"},
-        {"Eq.(4) y (pre-head)", "(B, D)", trace.at("y"), "1, 192"},
-        {"Logits", "(B, K)", logits, "1, 10"}}) {
-    shape(say, at.name, at.symbols, at.tensor);
-    const std::string size = fmt::format("{}", fmt::join(at.tensor.shape(), ", "));
-    lines.push_back({fmt::format("{}: torch.Size([{}])", at.name, size)});
-    same += size == at.printed ? 1 : 0;
-  }
+  const auto line = [&](const char* name, const char* symbols, const Tensor& t,
+                        std::string_view size) {
+    shape(say, name, symbols, t);
+    const std::string found = fmt::format("{}", fmt::join(t.shape(), ", "));
+    lines.push_back({fmt::format("{}: torch.Size([{}])", name, found)});
+    same += found == size ? 1 : 0;
+  };
+  line("Eq.(1) z0", "(B, N + 1, D)", trace.at("z_0"), "1, 197, 192");
+  line("After layer 1", "(B, N + 1, D)", trace.at("blocks.0.z"), "1, 197, 192");
+  line("After layer 2", "(B, N + 1, D)", trace.at("blocks.1.z"), "1, 197, 192");
+  line("Eq.(4) y (pre-head)", "(B, D)", trace.at("y"), "1, 192");
+  line("Logits", "(B, K)", logits, "1, 10");
   say.table({"as the notebook prints it"}, lines);
   say.check("lines that are the notebook's", {"same", same}, {"all", 5}, 0);
   const std::uint64_t embed = 16 * 16 * 3 * 192 + 192 + 192 + 197 * 192;
@@ -161,91 +109,71 @@ void lesson(Narrator& say) {
 
   say.heading("Its derivative, sampled");
   say.text(
-      "A million derivatives by differences would take two million forward passes. Lesson 21 "
-      "checks all of them on a small ViT; here we take the tape's gradient of the loss and try the "
-      "largest entry of a few parameters, from the first to the last.");
-  say.code("sampled");
-  const std::vector<std::size_t> label = {3};
-  const auto loss = [&] {
-    const NoGrad no_grad;
-    return cross_entropy(vit(image), label).item();
-  };
-  cross_entropy(vit(image), label).backward();
-  const std::vector<std::string> chosen = {"cls_token",
-                                           "pos_embed",
-                                           "patch_embed.proj.weight",
-                                           "blocks.0.attn.qkv.weight",
-                                           "blocks.1.norm2.weight",
-                                           "head.bias"};
-  for (const auto& [name, role, p] : named_parameters(vit)) {
-    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) continue;
-    const Sample s = sample(loss, p, *p.grad());
-    say.check("gradient of " + name, {"analytic", s.analytic}, {"numeric", s.numeric}, 1e-5);
+      "A million derivatives by differences take two million forward passes. Lesson 21 checks all "
+      "of a small ViT; here we try the largest entry of a few parameters, from first to last.");
+  std::vector<Leaf> sampled;
+  for (const Leaf& p : leaves_of(named_parameters(vit))) {
+    for (const char* name : {"cls_token", "pos_embed", "patch_embed.proj.weight",
+                             "blocks.0.attn.qkv.weight", "blocks.1.norm2.weight", "head.bias"})
+      if (p.name == name) sampled.push_back(p);
   }
+  const std::vector<std::size_t> label = {3};
+  check_largest(
+      say, [&] { return cross_entropy(vit(image), label); }, sampled);
 
   say.heading("The models of the paper");
-  struct Published {
-    const char *name, *builder, *paper;
-    double torchvision;
-  };
   std::vector<std::vector<std::string>> rows;
-  for (const Published& m : {Published{"ViT-B/16", "vit_b_16", "86M", 86567656},
-                             {"ViT-B/32", "vit_b_32", "86M", 88224232},
-                             {"ViT-L/16", "vit_l_16", "307M", 304326632},
-                             {"ViT-L/32", "vit_l_32", "307M", 306535400},
-                             {"ViT-H/14", "vit_h_14", "632M", 632045800}}) {
-    const ViTConfig& c = variant(m.builder).config;
-    rows.push_back({m.name, std::to_string(c.L), std::to_string(c.D), std::to_string(c.M),
-                    std::to_string(c.h), m.paper, with_commas(c.parameters()),
+  const auto model = [&](const std::string& name, const char* builder, const char* paper,
+                         double torchvision) {
+    const ViTConfig& c = variant(builder).config;
+    rows.push_back({name, std::to_string(c.L), std::to_string(c.D), std::to_string(c.M),
+                    std::to_string(c.h), paper, with_commas(c.parameters()),
                     fmt::format("{:.2f}", double(c.macs()) / 1e9)});
-    say.check(std::string("parameters of ") + m.name, {"formula", double(c.parameters())},
-              {"torchvision", m.torchvision}, 0);
-  }
+    say.check("parameters of " + name, {"formula", double(c.parameters())},
+              {"torchvision", torchvision}, 0);
+  };
+  model("ViT-B/16", "vit_b_16", "86M", 86567656), model("ViT-B/32", "vit_b_32", "86M", 88224232);
+  model("ViT-L/16", "vit_l_16", "307M", 304326632),
+      model("ViT-L/32", "vit_l_32", "307M", 306535400);
+  model("ViT-H/14", "vit_h_14", "632M", 632045800);
   say.table({"model", "L", "D", "M", "h", "Table 1", "exactly", "GMAC"}, rows);
   say.sources_disagree("B 28",
-                       "Table 1 says 307M for Large. L/16 has 304.3 million, L/32 306.5: larger "
-                       "patches, fewer tokens, and yet more parameters, because E is four times as "
-                       "large. The paper's 307M is L/32.");
+                       "Table 1 says 307M for Large: that is L/32. L/16 has 304.3 million: more "
+                       "tokens, yet fewer parameters, because its E is a quarter as large.");
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "B 12",
-      "One source normalises the class token, others all tokens before they take it. A norm looks "
-      "at one token only, so that is the same. It is not when the tokens are averaged instead:");
+      "B 12", "One source normalises the class token, others all tokens first. A norm looks at one "
+              "token only, so that is the same. Not so when the tokens are averaged:");
   const Tensor all = tiny.norm(z_L);
   const Tensor read = say.broken("mean-token") ? mean(z_L, {1}) : select(z_L, 1, 0);
   check_equal(say, "class token", "LN(z_L) row 0", select(all, 1, 0), "LN(z_L⁰)", tiny.norm(read));
-  check_differs(say, "average of tokens", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))",
-                tiny.norm(mean(z_L, {1})));
-  say.sources_disagree("B 13",
-                       "Without Equation 4's norm (one source's code) the head sees a sum of 2 L "
-                       "updates, of whatever size it has become.");
+  const Tensor mean_first = tiny.norm(mean(z_L, {1}));
+  check_differs(say, "average", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))", mean_first);
+  say.sources_disagree("B 13", "Without Equation 4's norm (one source's code) the head sees a sum "
+                               "of 2 L updates, of whatever size.");
   const Tensor bare = tiny.head(select(z_L, 1, 0));
   check_mistake(say, "no-final-norm", "logits", "no last norm", bare, "right", tiny(small));
-  say.sources_disagree(
-      "B 23",
-      "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of tanh and throws "
-      "it away for fine-tuning, where the head is one linear layer that starts at zero. Then every "
-      "class is equally likely, the loss is ln K, and on its first step nothing below the head "
-      "moves: what was learned is safe from a head that knows nothing.");
+  say.sources_disagree("B 23",
+                       "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of "
+                       "tanh, and fine-tunes with one linear layer that starts at zero. Then the "
+                       "loss is ln K, and in the first step nothing below the head moves: what was "
+                       "learned is safe from a head that knows nothing.");
   const VisionTransformer fresh(tiny_vit(), Rng(say.seed()));
   const Tensor first = cross_entropy(fresh(small), std::vector<std::size_t>{0, 2});
   say.check("first loss", {"fresh", first.item()}, {"ln K", std::log(3.0)}, 1e-12);
   first.backward();
   double below = 0;
-  for (const auto& [name, role, p] : named_parameters(fresh)) {
-    if (!name.starts_with("head.")) below += sum(abs(Tensor(*p.grad()))).item();
+  for (const Leaf& p : leaves_of(named_parameters(fresh))) {
+    if (!p.name.starts_with("head.")) below += sum(abs(Tensor(*p.tensor.grad()))).item();
   }
   say.check("1 + gradients below the head", {"tape", 1 + below}, {"expected", 1}, 0);
   say.check("gradient of the head's bias", {"tape", fresh.head.bias.grad()->data()[1]},
             {"(1/3 + 1/3) / 2", 1.0 / 3}, 1e-12);
 
-  say.pytorch(
-      "`torchvision.models.vit_b_16()`, `timm.create_model(\"vit_base_patch16_224\")`. Both have "
-      "the numbers of the table, and timm's parameters the names that ours have.");
-  say.take_along(
-      "Of ViT-Base's 86 million parameters, how many does an image of 384 x 384 need more, with "
-      "the same patches? Where do they go?");
+  say.pytorch("`torchvision.models.vit_b_16()`, `timm.create_model(\"vit_base_patch16_224\")`: the "
+              "numbers of the table; timm's parameters have our names.");
+  say.take_along("How many parameters more has ViT-Base for 384 x 384? Where?");
 }
 
 }  // namespace
@@ -255,11 +183,11 @@ int main(int argc, char** argv) {
       {.number = 20,
        .teaches = {"concat", "layer_norm", "linear"},
        .breaks = {{"mean-token", "reads the average of all tokens in place of the class token",
-                   "Equation 4 has the index 0: the other tokens speak only through attention."},
+                   "Equation 4 has the index 0: others speak only through attention."},
                   {"no-final-norm", "hands the head a class token that is not normalised",
-                   "a pre-LN stream grows with every block, and the head was made for size 1."},
+                   "a pre-LN stream grows with every block; the head was made for size 1."},
                   {"lost-token", "nothing comes back to the class token from the concatenation",
-                   "the class token was put in front of every image, so it hears from each.",
+                   "it is in front of every image, so it hears from each.",
                    "concat:drop_cotangent:0"}},
        .rows = {"0-1", "0-7", "1-3", "1-6", "1-8", "1-12", "2-1", "2-2", "2-3", "2-11", "2-12",
                 "4-12"}},

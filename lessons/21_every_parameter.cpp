@@ -2,9 +2,9 @@
 
 #include "core/fault.hpp"
 #include "core/gradcheck.hpp"
+#include "lessons/exhibits.hpp"
 #include "lessons/tensors.hpp"
 #include "nn/init.hpp"
-#include "vit/model.hpp"
 #include "vit/tiny.hpp"
 
 #include <algorithm>
@@ -57,8 +57,7 @@ double distance(const Array& a, const Array& b) {
   return largest < 1e-9 ? 0 : apart / largest;
 }
 
-// How many of the parameters get another gradient when the op's rule has the
-// wrong sign.
+// How many parameters get another gradient when the op's rule has the wrong sign.
 double hit_by(const std::string& op, const VisionTransformer& vit, const Tensor& images) {
   const std::vector<Array> right = gradients(vit, images);
   const Fault fault(op, Fault::Kind::flip_sign);
@@ -70,30 +69,18 @@ double hit_by(const std::string& op, const VisionTransformer& vit, const Tensor&
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Every op was checked, every layer, the block. That does not yet mean that a whole model is "
-      "right: parts that are correct can be put together wrongly. So take a ViT that is small "
-      "enough, and check every derivative it has.");
+  say.text("Every op, every layer, the block was checked. But correct parts can be put together "
+           "wrongly. So take a ViT that is small enough, and check every derivative it has.");
 
   say.heading("The equation");
   const ViTConfig c = tiny_vit();
-  say.symbols({{"B", B},
-               {"C", c.C},
-               {"H", c.H, "height and width of the image"},
-               {"P", c.P},
-               {"N", c.N()},
-               {"D", c.D},
-               {"L", c.L},
-               {"h", c.h},
-               {"M", c.M},
-               {"K", c.K}});
+  say.symbols(symbols_of(B, c));
   say.equation(R"(\frac{\partial y_k}{\partial \theta_i} \approx)"
                R"( \frac{y_k(\theta + h e_i) - y_k(\theta - h e_i)}{2h})"
                R"( \quad \text{for every logit } y_k \text{ and every } \theta_i)",
                "∂yₖ/∂θᵢ ≈ (yₖ(θ + h eᵢ) − yₖ(θ − h eᵢ)) / 2h    for all k and i");
-  say.in_words(
-      "move one of the model's numbers a little both ways, look at the logits, put it back; do so "
-      "for all of them. The loss is one op more, and its derivative is checked as well.");
+  say.in_words("move one of the model's numbers a little both ways, look at the logits, put it "
+               "back; so for all of them. The loss is one op more, and is checked as well.");
   say.code("loss");
   const VisionTransformer vit(c, Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(vit);
@@ -116,17 +103,16 @@ void lesson(Narrator& say) {
   say.check("parameters in the list", {"counted", double(total)},
             {"formula", double(c.parameters())}, 0);
   leaves.push_back({"the images", images});
-  check_gradients(
-      say, [&] { return vit(images); }, leaves);
+  const auto logits = [&] { return vit(images); };
+  check_gradients(say, logits, leaves);
   const Tensor y(vit(images).value(), true);
   check_gradients(say, [&] { return cross_entropy(y, labels); }, {{"the logits, in the loss", y}});
 
   say.heading("What is worth knowing about them by hand");
   say.text(
-      "Two things can be said without any computation.\n- Class token and positions are shared by "
-      "all images: their gradient is the sum of what each image alone would give.\n- The key's "
-      "bias does nothing. It adds q·b to all scores of a query alike, and softmax does not see "
-      "what is added to all.");
+      "Two things are known without computing.\n- Class token and positions are shared by all "
+      "images: their gradient is the sum of what each image alone would give.\n- The key's bias "
+      "does nothing. It adds q·b to all scores of a query alike, and softmax does not see that.");
   say.equation(R"(\mathrm{softmax}_j\big(q \cdot (k_j + b)\big) =)"
                R"( \mathrm{softmax}_j\big(q \cdot k_j + q \cdot b\big) =)"
                R"( \mathrm{softmax}_j(q \cdot k_j))",
@@ -142,58 +128,51 @@ void lesson(Narrator& say) {
   for (std::size_t b = 0; b < B; ++b) {
     if (b > 0 && say.broken("first-image")) break;
     const auto first = static_cast<std::ptrdiff_t>(b);
-    const Tensor one =
-        cross_entropy(vit(slice(images, 0, first, first + 1)), std::vector<std::size_t>{labels[b]});
+    const Tensor image = slice(images, 0, first, first + 1);
+    const Tensor one = cross_entropy(vit(image), std::vector<std::size_t>{labels[b]});
     add_in_place(each, mul(grad(one, {vit.cls_token})[0], 1.0 / B).value());
   }
   check_equal(say, "gradient of the class token", "each image alone, added", each, "tape",
               gradient_of("cls_token"), 1e-11);
-  const Tensor of_bias = gradient_of("blocks.0.attn.qkv.bias");
-  const std::vector<Tensor> qkv = split(of_bias, {c.D, c.D, c.D}, 0);
+  const std::vector<Tensor> qkv = split(gradient_of("blocks.0.attn.qkv.bias"), {c.D, c.D, c.D}, 0);
   const Tensor third = qkv[say.broken("query-bias") ? 0 : 1];
   check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1), "1", full({c.D}, 1));
   Array& bias = vit.blocks[0].attn.qkv.bias.tensor().mutable_value();
-  const Array before = bias, logits = vit(images).value();
+  const Array kept = bias, before = logits().value();
   for (std::size_t i = c.D; i < 2 * c.D; ++i) bias(i) += 3;
-  check_equal(say, "logits, 3 added to the key's bias", "after", vit(images), "before", logits,
-              1e-11);
-  bias = before;
-  say.text(
-      "So a relative error of that gradient would be noise divided by noise. Ours judges an entry "
-      "below a thousandth of its parameter's largest against that thousandth.");
+  check_equal(say, "logits, key's bias + 3", "after", logits(), "before", before, 1e-11);
+  bias = kept;
+  say.text("So a relative error of that gradient is noise divided by noise. Ours judges an entry "
+           "below a thousandth of its parameter's largest against that thousandth.");
 
   say.heading("Can this check fail?");
-  say.text(
-      "A check that cannot fail proves nothing. Walk the tape of the loss, and for each op on it "
-      "turn the sign of its rule. How many of the {} parameters get a wrong gradient?",
-      parameters.size());
+  say.text("For each op on the tape of the loss, turn the sign of its rule. How many of the {} "
+           "parameters get a wrong gradient?",
+           parameters.size());
   say.code("walk");
   std::set<std::string> ops;
   walk(loss_of(vit, images), ops);
   Bars bars{
-      "Parameters that get a wrong gradient when an op's first cotangent has the wrong sign. Only "
-      "pixels stand before unfold: its mistake shows in the images' gradient, checked above. And "
-      "transpose stands twice on every way through attention: two wrong signs are a right one.",
+      "Parameters with a wrong gradient when an op's first cotangent has the wrong sign. Only "
+      "pixels stand before unfold: its mistake shows in the images' gradient. And transpose stands "
+      "twice on every way through attention: two wrong signs are a right one.",
       {},
       false};
   double missed = 0;
   if (Fault::active() == nullptr) {  // faults do not nest
     for (const std::string& op : ops) {
       bars.rows.emplace_back(op, hit_by(op, vit, images));
-      if (bars.rows.back().second == 0 && op != "unfold" && op != "transpose") {
-        ++missed;
-      }
+      if (bars.rows.back().second == 0 && op != "unfold" && op != "transpose") ++missed;
     }
     say.figure(bars);
   }
   say.check("1 + ops whose mistake goes unnoticed", {"measured", 1 + missed}, {"expected", 1}, 0);
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "",
-      "To check a model as it comes from its initialisation. Its head is zero, so nothing comes "
-      "back below it, and a check of zero against zero passes, whatever the rules say. That is why "
-      "every number here was drawn from N(0, 1/4).");
+  say.sources_disagree("",
+                       "To check a model as it comes from its initialisation: its head is zero, "
+                       "nothing comes back below it, and zero against zero passes, whatever the "
+                       "rules say. That is why every number here was drawn from N(0, 1/4).");
   const VisionTransformer fresh(c, Rng(say.seed()));
   if (Fault::active() == nullptr) {
     const double noticed = hit_by("layer_norm", fresh, images);
@@ -206,15 +185,13 @@ void lesson(Narrator& say) {
   say.sources_disagree("B 5",
                        "A class token for each place in the batch would pass every check above: "
                        "its gradient is right, for what it is. Gradients prove that code computes "
-                       "the derivative of its function, not that it is the right function. For "
-                       "that there are equations, shapes, and the numbers of others: lesson 31.");
+                       "the derivative of its function, not that it is the right one. For that "
+                       "there are equations, shapes, and the numbers of others: lesson 31.");
 
-  say.pytorch(
-      "`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and a "
-      "relative tolerance, and wants inputs of order one for the same reason.");
-  say.take_along(
-      "With B = 1000 images, which part of the work here grows, and which does not? And is there "
-      "any mistake that only a batch of more than one image shows?");
+  say.pytorch("`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and "
+              "a relative tolerance, and wants inputs of order one for the same reason.");
+  say.take_along("With B = 1000 images, which work here grows, and which does not? And what "
+                 "mistake does only a batch of more than one image show?");
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ constexpr std::size_t B = 20, D = 32, K = 10;
 
 ViTConfig config() {
   ViTConfig c;
-  c.D = D;
-  c.L = 2;
-  c.M = 2 * D;
+  c.D = D, c.L = 2, c.M = 2 * D;
   return c;
 }
 
@@ -42,9 +40,7 @@ Tensor each_image(const VisionTransformer& m, Tensor z) {
 // The same for a module that expects (T, B, D), and is given (B, T, D): the
 // images of a batch attend to each other.
 Tensor across_batch(const VisionTransformer& m, Tensor z) {
-  for (const Block& block : m.blocks) {
-    z = transpose(block(transpose(z, 0, 1)), 0, 1);
-  }
+  for (const Block& block : m.blocks) z = transpose(block(transpose(z, 0, 1)), 0, 1);
   return z;
 }
 // How much of what image 0's tokens z (T, D) depend on lies in other images,
@@ -70,10 +66,8 @@ double loss_of(const VisionTransformer& model, const Batch& batch) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A wrong model often trains. It learns a little, more slowly than it should, and the loss "
-      "curve looks like any other. So before the first long run, five questions whose answers we "
-      "know beforehand. Together they take seconds.");
+  say.text("A wrong model often trains, a little and slowly, and the loss curve looks like any "
+           "other. So before the first long run, five questions whose answers we know beforehand.");
   say.symbols({{"B", B}, {"D", D}, {"K", K}});
   const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
@@ -83,9 +77,8 @@ void lesson(Narrator& say) {
   say.heading("1. What does knowing nothing cost?");
   say.equation(R"(L_0 = -\frac{1}{B} \sum_b \log \frac{1}{K} = \ln K)", "L₀ = −log(1/K) = ln K");
   say.in_words("a model that gives every class the same probability loses ln K on every image.");
-  say.text(
-      "The paper starts its head at zero (section 3.2, for fine-tuning), so our first loss is ln K "
-      "exactly. A head that starts large is confident before it has seen anything, and wrong.");
+  say.text("With a head of zeros (section 3.2 of the paper) the first loss is ln K exactly. A head "
+           "that starts large is confident before it has seen anything, and wrong.");
   const VisionTransformer loud(config(), Rng(say.seed()).fork("weights"));
   init::normal(loud.head.weight, Rng(say.seed()).fork("loud"), 1);
   const bool is_loud = say.broken("loud-head");
@@ -98,8 +91,7 @@ void lesson(Narrator& say) {
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",
                "∂L/∂b_k = 1/K − n_k/B");
   say.in_words(
-      "before the first step, the head's bias learns only which classes are common. n_k is how "
-      "many images of the batch are of class k.");
+      "at first the head's bias learns how common a class is: n_k images of B are of class k.");
   say.code("first gradient");
   Batch skewed = batch;
   for (std::size_t b = 0; b < 8; ++b) skewed.labels[b] = 3;
@@ -109,14 +101,11 @@ void lesson(Narrator& say) {
   const Array& first = *model.blocks[0].mlp.fc1.weight.grad();
   say.check("sum of dL/dW in block 0, plus 1", {"tape", 1 + double(sum(abs(Tensor(first))).item())},
             {"1", 1}, 0);
-  say.text(
-      "Everything below the head receives exactly zero in the first step: W = 0 in y Wᵀ sends "
-      "nothing back. That is no fault. From the second step on the head is not zero any more.");
+  say.text("Below the head the first gradient is exactly zero: W = 0 in y Wᵀ sends nothing back.");
 
   say.heading("3. Can it learn twenty images by heart?");
   say.text(
-      "A model with thousands of numbers for twenty images must reach a loss near zero. If it does "
-      "not, do not look for more data: something is broken, or the rate is wrong.");
+      "A model with thousands of numbers must. If not, something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
   const std::vector<double> losses = fit(learner(model), twenty, how);
   Dataset blank = twenty;
@@ -131,9 +120,8 @@ void lesson(Narrator& say) {
 
   say.heading("4. Does it look at the images?");
   say.text(
-      "The second curve is the control: the same labels, every pixel black. Nothing can be told "
-      "apart now, so nobody can be below ln K when every class comes equally often. A model that "
-      "is below has seen the labels in some other way.");
+      "The second curve is the control: the same labels, every pixel black. When every class comes "
+      "equally often, nobody can be below ln K now without having seen the labels otherwise.");
   say.check("the last loss on blank images", {"measured", rounded(control.back(), 4)},
             {"ln 10", std::log(10.0)}, 1e-2);
   Dataset random = twenty;
@@ -142,18 +130,16 @@ void lesson(Narrator& say) {
   const VisionTransformer parrot(config(), Rng(say.seed()).fork("weights"));
   fit(learner(parrot), random, how);
   const Dataset unseen = digits(500, say.seed(), "test");
-  say.text(
-      "And a warning. With the labels shuffled, so that they mean nothing, it learns the twenty "
-      "just as well. To learn by heart proves that the machine works, not that it understands:");
+  say.text("A warning: with shuffled labels, which mean nothing, it learns the twenty just as "
+           "well. To learn by heart proves that the machine works, not that it understands:");
   say.check("learned with shuffled labels, of 20",
             {"counted", B * accuracy(learner(parrot), random)}, {"all", B}, 0);
   say.check("on unseen digits it is better than chance: 0 or 1",
             {"shuffled", double(accuracy(learner(parrot), unseen) > 0.25)}, {"no", 0}, 0);
 
   say.heading("5. Do the images keep to themselves?");
-  say.text(
-      "What comes out for image 0 may depend on image 0 alone. The tape can tell: differentiate it "
-      "by all pixels of the batch, and see where the derivative is not zero.");
+  say.text("What comes out for image 0 may depend on image 0 alone. Differentiate it by all pixels "
+           "of the batch, and see where the derivative is not zero.");
   say.code("leak");
   const Tensor x(batch.images, true);
   const auto of_image_0 = [&](const Encoder& encoder) {
@@ -170,10 +156,7 @@ void lesson(Narrator& say) {
   say.differs("1 + the share of the others, batch and tokens exchanged",
               {"measured", rounded(1 + seen(of_image_0(across_batch), x).share(), 2)}, {"none", 1},
               0.1);
-  say.text(
-      "For a ViT it is worse than a leak. The class token then sees the class tokens of the other "
-      "images, and never a patch: read at the class token, the model is blind, and question 4 "
-      "would have told us as well.");
+  say.text("Worse than a leak: the class token sees only other class tokens, and never a patch:");
   const Seen blind_token = seen(select(of_image_0(across_batch), 0, 0), x);
   say.check("1 + all that the class token sees", {"tape", 1 + blind_token.own + blind_token.others},
             {"nothing", 1}, 0);
@@ -181,9 +164,7 @@ void lesson(Narrator& say) {
   say.pytorch(
       "Nothing to call: these are habits. Karpathy's \"A Recipe for Training Neural Networks\" and "
       "the CS231n notes list more. `torch.autograd.grad(y[0].sum(), x)` answers question 5.");
-  say.take_along(
-      "Which of the five would have noticed that the position embeddings were never added? Which "
-      "that the class token was? What would you ask to find out?");
+  say.take_along("Which would have noticed that positions, or the class token, were never added?");
 }
 
 }  // namespace
@@ -192,10 +173,8 @@ int main(int argc, char** argv) {
   return tell({.number = 22,
                .teaches = {},
                .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
-                           "logits of that size are confident guesses, and a confident guess that "
-                           "is wrong costs far more than ln K."},
+                           "large logits are confident guesses; wrong ones cost more than ln K."},
                           {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
-                           "token t of an image then looks at token t of all other images: their "
-                           "pixels have a derivative."}}},
+                           "token t then looks at token t of all images: their pixels count."}}},
               argc, argv, lesson);
 }

@@ -40,13 +40,11 @@ double adam_step(double g, Memory& s) {
   const double v = s.v / (1 - std::pow(beta2, s.t));
   return m / (std::sqrt(v) + eps);
 }
-// The decay is a part of the gradient.
 double adam(double w, double g, Memory& s, double lr, double decay) {
-  return w - lr * adam_step(g + decay * w, s);
+  return w - lr * adam_step(g + decay * w, s);  // the decay is a part of the gradient
 }
-// The decay is apart from it.
 double adamw(double w, double g, Memory& s, double lr, double decay) {
-  return w - lr * decay * w - lr * adam_step(g, s);
+  return w - lr * decay * w - lr * adam_step(g, s);  // the decay is apart from it
 }
 
 // [region mistakes]
@@ -58,25 +56,22 @@ double uncorrected(double w, double g, Memory& s, double lr, double decay) {
 }
 // [end]
 
-// So many steps by a rule, and by the library, under the same random gradients.
-Array by_rule(const Rule& rule, const Array& start, double lr, double decay, std::uint64_t seed) {
-  Array w = start;
-  std::vector<Memory> memory(D);
-  for (std::uint64_t step = 0; step < 10; ++step) {
-    const Array g = random_normal({D}, seed + step);
-    for (std::size_t i = 0; i < D; ++i) w(i) = rule(w(i), g(i), memory[i], lr, decay);
-  }
-  return w;
-}
+// Ten steps by a rule, and by the library, under the same random gradients.
 template <class Optimizer, class Options>
-Array by_library(const Options& options, const Array& start, double lr, std::uint64_t seed) {
-  const Tensor w(start, true);
-  Optimizer optimizer({{"w", Role::weight, w}}, options);
-  for (std::uint64_t step = 0; step < 10; ++step) {
-    w.set_grad(random_normal({D}, seed + step));
-    optimizer.step(lr);
+void ten_steps(Narrator& say, const char* what, const Rule& rule, const Options& options) {
+  const Tensor theirs(random_normal({D}, say.seed()), true);
+  Array ours = theirs.value();
+  std::vector<Memory> memory(D);
+  Optimizer optimizer({{"w", Role::weight, theirs}}, options);
+  for (std::uint64_t step = 1; step <= 10; ++step) {
+    const Array g = random_normal({D}, say.seed() + step);
+    for (std::size_t i = 0; i < D; ++i) {
+      ours(i) = rule(ours(i), g(i), memory[i], 0.1, options.weight_decay);
+    }
+    theirs.set_grad(g);
+    optimizer.step(0.1);
   }
-  return w.value();
+  check_equal(say, what, "by hand", ours, "library", theirs);
 }
 
 // [region valley]
@@ -86,11 +81,8 @@ Curves::Series walk(const char* name, const Rule& rule, double lr) {
   Memory of_a, of_b;
   Curves::Series f{name, {}, {}};
   for (int step = 0; step <= 100; ++step) {
-    f.x.push_back(step);
-    f.y.push_back(a * a / 2 + 50 * b * b);
-    const double da = a, db = 100 * b;
-    a = rule(a, da, of_a, lr, 0);
-    b = rule(b, db, of_b, lr, 0);
+    f.x.push_back(step), f.y.push_back(a * a / 2 + 50 * b * b);
+    a = rule(a, a, of_a, lr, 0), b = rule(b, 100 * b, of_b, lr, 0);
   }
   return f;
 }
@@ -98,9 +90,7 @@ Curves::Series walk(const char* name, const Rule& rule, double lr) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The tape says which way is down. How far do we go? Four answers, each one line longer than "
-      "the one before it. The paper pre-trains with Adam and fine-tunes with SGD.");
+  say.text("The tape says which way is down. How far do we go? There are four answers.");
   say.symbols({{"D", D, "numbers that are learned here"}});
 
   say.heading("SGD, and momentum");
@@ -111,22 +101,14 @@ void lesson(Narrator& say) {
       "walk against the slope, η times as far as it is steep. With momentum, walk against a "
       "running sum of slopes: what keeps its direction adds up, what changes sign cancels.");
   say.code("sgd");
-  const Array start = random_normal({D}, say.seed());
-  const Tensor w(start, true);
-  shape(say, "θ, g, m, v", "(D)", w);
-  const std::uint64_t seed = say.seed() + 1;
-  SgdOptions with_momentum;
-  with_momentum.momentum = mu;
-  check_equal(say, "ten steps of SGD", "by hand", by_rule(sgd, start, 0.1, 0, seed), "library",
-              by_library<SGD>(SgdOptions{}, start, 0.1, seed));
-  check_equal(say, "ten steps with momentum", "by hand", by_rule(momentum, start, 0.1, 0, seed),
-              "library", by_library<SGD>(with_momentum, start, 0.1, seed));
+  shape(say, "θ, g, m, v", "(D)", zeros({D}));
+  ten_steps<SGD>(say, "ten steps of SGD", sgd, SgdOptions{});
+  ten_steps<SGD>(say, "ten steps with momentum", momentum, SgdOptions{.momentum = mu});
   Memory s;
   double at = 0;
   for (int i = 0; i < 400; ++i) at = momentum(0, 1, s, 1, 0);
-  say.check("a step under a constant slope of 1", {"after 400 steps", -at},
-            {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
-  say.text("So a momentum of 0.9 is, in the end, a rate ten times as large: change both together.");
+  say.check("slope 1, step 400", {"length", -at}, {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
+  say.text("A momentum of 0.9 is, in the end, a rate ten times as large: change both together.");
 
   say.heading("Adam");
   say.equation(R"(m \leftarrow \beta_1 m + (1-\beta_1)\, g, \qquad v \leftarrow \beta_2 v + )"
@@ -135,65 +117,48 @@ void lesson(Narrator& say) {
   say.equation(R"(\hat m = \frac{m}{1-\beta_1^t}, \quad \hat v = \frac{v}{1-\beta_2^t}, \qquad )"
                R"(\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon})",
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
-  say.in_words(
-      "keep a mean of the slopes and a mean of their squares, and divide one by the root of the "
-      "other. Every number then moves by about η, however steep its own slope is.");
+  say.in_words("divide a mean of the slopes by the root of a mean of their squares. Every number "
+               "then moves by about η, however steep its own slope is.");
   say.code("adam");
-  const Rule adamw_rule = say.broken("uncorrected") ? uncorrected : adamw;
-  AdamOptions none;
-  check_equal(say, "ten steps of Adam", "by hand", by_rule(adam, start, 0.1, 0, seed), "library",
-              by_library<Adam>(none, start, 0.1, seed));
-  AdamWOptions tenth;
-  tenth.weight_decay = 0.1;
-  const Rule last = say.broken("coupled") ? adam : adamw_rule;
-  check_equal(say, "ten steps of AdamW, decay 0.1", "by hand", by_rule(last, start, 0.1, 0.1, seed),
-              "library", by_library<AdamW>(tenth, start, 0.1, seed));
-  Memory fresh;
-  say.check("the first step under a slope of 0.001", {"Adam / η", -adam(0, 0.001, fresh, 1, 0)},
-            {"1", 1}, 1e-4);
-  fresh = {};
-  say.check("the first step under a slope of -1000", {"Adam / η", adam(0, -1000, fresh, 1, 0)},
-            {"1", 1}, 1e-4);
-  say.text(
-      "Why the hats? m and v start at 0. After the first step m is (1 − β₁) g, a tenth of the "
-      "slope, and v a thousandth of its square. Dividing by 1 − βᵗ makes both exactly g and g². "
-      "Without it the first step is too long by (1 − β₁)/√(1 − β₂):");
-  fresh = {};
-  say.check("the first step without the hats", {"steps of η", -uncorrected(0, 1, fresh, 1, 0)},
+  ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
+  const Rule wrong = say.broken("coupled") ? adam : uncorrected;
+  const Rule used = say.broken("coupled") || say.broken("uncorrected") ? wrong : adamw;
+  ten_steps<AdamW>(say, "ten steps of AdamW, decay 0.1", used, AdamWOptions{.weight_decay = 0.1});
+  const auto first = [](const Rule& rule, double slope) {
+    Memory fresh;
+    return -rule(0, slope, fresh, 1, 0);
+  };
+  say.check("the first step, slope 0.001", {"Adam / η", first(adam, 0.001)}, {"1", 1}, 1e-4);
+  say.check("the first step, slope -1000", {"Adam / -η", -first(adam, -1000)}, {"1", 1}, 1e-4);
+  say.text("Why the hats? m and v start at 0. After one step m is (1 − β₁) g, a tenth of the "
+           "slope, and v a thousandth of its square; dividing by 1 − βᵗ makes them g and g². "
+           "Without it the first step is too long by (1 − β₁)/√(1 − β₂):");
+  say.check("the first step without the hats", {"steps of η", first(uncorrected, 1)},
             {"0.1/√0.001", 0.1 / std::sqrt(0.001)}, 1e-6);
   say.code("mistakes");
 
   say.heading("What PyTorch computes");
-  say.text(
-      "θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
-      "(`tests/golden/lesson_numbers.py`):");
+  say.text("θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
+           "(`tests/golden/lesson_numbers.py`):");
   const auto three = [](const Rule& rule) {
     Memory memory;
     double x = 1;
     for (const double g : {0.5, -0.2, 0.1}) x = rule(x, g, memory, 0.1, 0.1);
     return x;
   };
-  const struct {
-    const char* name;
-    Rule rule;
-    double value;
-  } golden[] = {{"SGD", sgd, 0.931094},
-                {"SGD, momentum 0.9", momentum, 0.838574},
-                {"Adam", adam, 0.7901621834311943},
-                {"AdamW", adamw, 0.8001348466347304}};
-  for (const auto& row : golden) {
-    say.check(row.name, {"by hand", three(row.rule)}, {"PyTorch", row.value}, 1e-12);
-  }
+  const auto golden = [&](const char* name, const Rule& rule, double pytorch) {
+    say.check(name, {"by hand", three(rule)}, {"PyTorch", pytorch}, 1e-12);
+  };
+  golden("SGD", sgd, 0.931094), golden("SGD, momentum 0.9", momentum, 0.838574);
+  golden("Adam", adam, 0.7901621834311943), golden("AdamW", adamw, 0.8001348466347304);
 
   say.heading("A narrow valley");
   say.code("valley");
   const Curves::Series slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018),
                        own = walk("Adam", adam, 0.05);
   say.figure(Curves{"f against steps (upwards logarithmic).", {slow, fast, own}, true});
-  say.text(
-      "SGD may not go faster than 2/100, or the steep direction throws it out; at that rate the "
-      "flat one takes for ever. Momentum gains speed along the flat one. Adam does not know that "
-      "the valley is narrow: it gives both directions the same step.");
+  say.text("SGD may not go faster than 2/100, or the steep direction throws it out; the flat one "
+           "takes for ever. Momentum gains speed there. Adam gives both the same step.");
   say.check("SGD's distance along the flat way after 100 steps: f", {"measured", slow.y.back()},
             {"0.982^200 / 2", std::pow(0.982, 200) / 2}, 1e-6);
   say.differs("f after 100 steps", {"momentum", fast.y.back()}, {"SGD", slow.y.back()}, 0.5);
@@ -201,29 +166,25 @@ void lesson(Narrator& say) {
   say.heading("What goes wrong");
   say.sources_disagree(
       "B 25",
-      "\"Adam with a weight decay of 0.1\", says one source, and so does the paper's Table 3. "
-      "Written into `torch.optim.Adam(weight_decay=0.1)`, the decay becomes a part of the "
-      "gradient, and Adam divides it away with the rest: a weight with large slopes hardly decays. "
-      "What runs in practice is AdamW. A user of timm who took Adam reached 6.3 % on ImageNet "
-      "(timm, issue 252).");
+      "\"Adam with a weight decay of 0.1\", say one source and the paper's Table 3. In "
+      "`torch.optim.Adam(weight_decay=0.1)` the decay becomes a part of the gradient, and Adam "
+      "divides it away with the rest: a weight with large slopes hardly decays. In practice AdamW "
+      "runs. A user of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
   Memory with, without, apart;
   say.check("Adam's first step from θ = 1, slope 1: θ", {"decay 0.1", adam(1, 1, with, 0.1, 0.1)},
             {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
   say.check("AdamW's", {"decay 0.1", adamw(1, 1, apart, 0.1, 0.1)},
             {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
-  say.text(
-      "What decays? The paper's code decays every parameter. Most recipes since then, and our "
-      "trainer, decay weight matrices only: a bias or a norm's γ has no reason to be near 0.");
+  say.text("What decays? In the paper's code all parameters; in most recipes since, and in our "
+           "trainer, weight matrices only: a bias or a norm's γ has no reason to be near 0.");
 
-  say.pytorch(
-      "`torch.optim.SGD(params, lr, momentum=0.9)`, `torch.optim.Adam`, `torch.optim.AdamW(params, "
-      "lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)`. One call of `optimizer.step()` after "
-      "every `backward()`, and `zero_grad()` before it.");
-  say.question(
-      "Adam keeps two numbers for each that it learns. How many bytes does training ViT-B/16 (86.6 "
-      "million numbers, float32) take before the first image?",
-      "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB. SGD with momentum takes "
-      "three of the four.");
+  say.pytorch("`torch.optim.SGD(params, lr, momentum=0.9)`, `torch.optim.Adam`, "
+              "`torch.optim.AdamW(params, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)`. "
+              "`optimizer.step()` after every `backward()`, and `zero_grad()` before it.");
+  say.question("Adam keeps two numbers for each that it learns. How many bytes does training "
+               "ViT-B/16 (86.6 million numbers, float32) take before the first image?",
+               "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB. SGD with momentum "
+               "takes three of the four.");
 }
 
 }  // namespace
@@ -233,8 +194,7 @@ int main(int argc, char** argv) {
       {.number = 23,
        .teaches = {},
        .breaks = {{"uncorrected", "AdamW without the division by 1 − βᵗ",
-                   "m and v start at zero and are too small at first, v more than m: the first "
-                   "steps are three times too long."},
+                   "m and v start too small, v more than m: the first steps are too long."},
                   {"coupled", "adds the decay to the gradient, as Adam with L2 does",
                    "then the decay is divided by √v̂ as well, and is another for every weight."}}},
       argc, argv, lesson);

@@ -74,17 +74,14 @@ std::size_t early_stop(const std::vector<double>& accuracy, std::size_t patience
 
 std::vector<NamedParameter> two_gradients() {
   const Tensor a(zeros({2}), true), b(zeros({1}), true);
-  a.set_grad(array({2}, {3, 4}));
-  b.set_grad(array({1}, {12}));
+  a.set_grad(array({2}, {3, 4})), b.set_grad(array({1}, {12}));
   return {{"a", Role::weight, a}, {"b", Role::bias, b}};
 }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Two people train the same model on the same images, and one of them gets nowhere. What is "
-      "different is the recipe: how the rate rises and falls, and what holds the steps and the "
-      "model back. These are small pieces. Each is one equation.");
+  say.text("Two people train the same model on the same images, and one gets nowhere. What differs "
+           "is the recipe: small pieces, each one equation.");
   say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
@@ -93,41 +90,34 @@ void lesson(Narrator& say) {
       R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
       "ηₜ = η (t + 1)/U            while t < U\nηₜ = η (1 − p)              linear,  p = (t − "
       "U)/(S − U)\nηₜ = η (1 + cos πp)/2       cosine");
-  say.in_words(
-      "begin carefully, because Adam's mean of squares knows little after three steps; then come "
-      "down, because at a large rate one circles around the minimum and never lands. Linear comes "
-      "down evenly; cosine stays high at first and lands softly.");
+  say.in_words("begin carefully, because Adam's mean of squares knows little after three steps; "
+               "then come down, because at a large rate one circles around the minimum. Linear "
+               "comes down evenly; cosine stays high at first and lands softly.");
   say.code("schedules");
   Curves::Series straight{"linear", {}, {}}, round{"cosine", {}, {}};
   double straight_sum = 0, round_sum = 0;
   Array mine = empty({2, S}), theirs = empty({2, S});
   for (std::size_t t = 0; t < S; ++t) {
-    mine(0, t) = real(linear_rate(t));
-    mine(1, t) = real(cosine_rate(t));
+    const double line = linear_rate(t), wave = cosine_rate(t);
+    mine(0, t) = real(line), mine(1, t) = real(wave);
     if (say.broken("from-zero") && t < U) mine(0, t) = mine(1, t) = real(double(t) / U);
-    theirs(0, t) = real(linear_schedule(t, S, U));
-    theirs(1, t) = real(cosine_schedule(t, S, U));
-    straight.x.push_back(double(t));
-    round.x.push_back(double(t));
-    straight.y.push_back(linear_rate(t));
-    round.y.push_back(cosine_rate(t));
-    straight_sum += t < U ? 0 : linear_rate(t);
-    round_sum += t < U ? 0 : cosine_rate(t);
+    theirs(0, t) = real(linear_schedule(t, S, U)), theirs(1, t) = real(cosine_schedule(t, S, U));
+    straight.x.push_back(double(t)), straight.y.push_back(line);
+    round.x.push_back(double(t)), round.y.push_back(wave);
+    if (t >= U) straight_sum += line, round_sum += wave;
   }
   say.figure(Curves{"The two schedules of the paper, with a warm-up.", {straight, round}, false});
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
   say.check("linear against cosine, summed over the decay", {"linear", straight_sum},
             {"cosine", round_sum}, 1e-9);
-  say.text(
-      "The last line is no accident: both walk the same distance, half of what a constant rate "
-      "would. And mind the t + 1: with t/U the first step has rate 0, and is wasted.");
+  say.text("Both walk the same distance, half of what a constant rate would. And mind the t + 1: "
+           "with t/U the first step has rate 0, and is wasted.");
 
   say.heading("Clipping");
   say.equation(R"(g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right))",
                "g ← g · min(1, c / ‖g‖)");
-  say.in_words(
-      "a step may be short, but never longer than c allows. The norm is that of all gradients "
-      "together, so the direction stays as it is.");
+  say.in_words("a step may be short, but never longer than c allows. The norm is that of all "
+               "gradients together, so the direction stays as it is.");
   say.code("clip");
   say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
   const std::vector<NamedParameter> ours = two_gradients(), library = two_gradients(),
@@ -135,15 +125,16 @@ void lesson(Narrator& say) {
   say.check("the norm before", {"library", clip_grad_norm(library, 1)}, {"13", 13}, 1e-6);
   say.broken("clip-each") ? clip_each(ours, 1) : clip(ours, 1);
   clip_each(each, 1);
-  for (std::size_t i = 0; i < 2; ++i) {
-    check_equal(say, "gradient of " + ours[i].name, "by hand", *ours[i].tensor.grad(), "library",
-                *library[i].tensor.grad(), 1e-6);
+  const auto gradient = [](const auto& of, std::size_t i) { return *of[i].tensor.grad(); };
+  for (const std::size_t i : {0, 1}) {
+    check_equal(say, "gradient of " + ours[i].name, "by hand", gradient(ours, i), "library",
+                gradient(library, i), 1e-6);
   }
   say.check("the norm after", {"library", length(library)}, {"1", 1}, 1e-6);
   say.code("clip each");
   say.text("Before, a and b had lengths in the ratio 5 to 12. Clipped each for itself, 1 to 1:");
-  check_differs(say, "gradient of a", "each", *each[0].tensor.grad(), "together",
-                *library[0].tensor.grad(), 0.1);
+  check_differs(say, "gradient of a", "each", gradient(each, 0), "together", gradient(library, 0),
+                .1);
 
   say.heading("Label smoothing");
   say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + \frac{e}{K})",
@@ -163,9 +154,8 @@ void lesson(Narrator& say) {
             {"label_smoothing", double(cross_entropy(x, label, e).item())}, 1e-5);
   check_equal(say, "dL/dx", "p − y", (softmax(x) - Tensor(target)), "tape",
               grad(cross_entropy(x, label, e), {x})[0], 1e-5);
-  say.text(
-      "Now the best logits are finite. The loss is least where p = y, and there it is not 0 but "
-      "the entropy of y; the label's logit leads by ln((1 − e + e/K)/(e/K)), and no further.");
+  say.text("Now the best logits are finite. The loss is least where p = y, and there it is the "
+           "entropy of y; the label's logit leads by ln((1 − e + e/K)/(e/K)), and no further.");
   const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
   Array best = zeros({1, K});
   best(0, 3) = real(lead);
@@ -179,14 +169,12 @@ void lesson(Narrator& say) {
   say.text("Validation accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
   say.check("the epoch that is kept", {"counted from 1", 1.0 + double(early_stop(epochs, 3))},
             {"expected", 7}, 0);
-  say.text(
-      "Epoch 12 would have been better, and nobody ever saw it: patience is a price. And the "
-      "accuracy must be that of images which are not the test images, else one tunes on those.");
+  say.text("Epoch 12 would have been better, and nobody ever saw it: patience is a price. And the "
+           "images must not be the test images, else one tunes on those.");
 
   say.heading("The recipes of the paper");
-  say.text(
-      "Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, at 224 px "
-      "(section 4.1 and Table 3).");
+  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, at 224 px "
+           "(section 4.1 and Table 3).");
   say.table(
       {"pre-trained on", "models", "epochs", "peak rate", "decay of it", "weight decay", "dropout"},
       {{"JFT-300M", "B/16, B/32", "7", "8e-4", "linear", "0.1", "0"},
@@ -196,9 +184,8 @@ void lesson(Narrator& say) {
        {"ImageNet-21k", "B", "90", "1e-3", "linear", "0.03", "0.1"},
        {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
        {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}});
-  say.text(
-      "Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 px, "
-      "on a fresh head of zeros (section 3.2 and Table 4).");
+  say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 "
+           "px, on a fresh head of zeros (section 3.2 and Table 4).");
   say.table({"fine-tuned on", "steps", "rates that are tried"},
             {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
              {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
@@ -207,29 +194,28 @@ void lesson(Narrator& say) {
   say.sources_disagree(
       "B 24",
       "One source gives one pre-training recipe: linear, weight decay 0.1, label smoothing, early "
-      "stopping. That is JFT's row of Table 3, mixed with what section 4.3 does on small parts of "
-      "it. On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
-      "down a cosine: the less data, the more must hold the model back.");
+      "stopping. That is JFT's row of Table 3, mixed with section 4.3's on small parts of it. On "
+      "ImageNet alone the paper decays three times as much, drops out, clips, and comes down a "
+      "cosine: the less data, the more must hold the model back.");
 
-  say.pytorch(
-      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
-      "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`. Early stopping "
-      "is a loop of your own.");
+  say.pytorch("`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by "
+              "`SequentialLR`; `torch.nn.utils.clip_grad_norm_`; "
+              "`CrossEntropyLoss(label_smoothing=0.1)`. Early stopping is your own loop.");
   say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell({.number = 24,
-               .teaches = {},
-               .breaks = {{"from-zero", "a warm-up that begins at rate 0",
-                           "the first step changes nothing then, and every later one of the "
-                           "warm-up runs at the rate of the step before."},
-                          {"clip-each", "clips every parameter by its own norm",
-                           "the step would point in another direction than the gradient."},
-                          {"unshared", "gives every wrong class e in place of e/K",
-                           "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
-               .rows = {"4-17", "4-18"}},
-              argc, argv, lesson);
+  return tell(
+      {.number = 24,
+       .teaches = {},
+       .breaks = {{"from-zero", "a warm-up that begins at rate 0",
+                   "the first step changes nothing, and all of the warm-up is a step late."},
+                  {"clip-each", "clips every parameter by its own norm",
+                   "the step would point in another direction than the gradient."},
+                  {"unshared", "gives every wrong class e in place of e/K",
+                   "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
+       .rows = {"4-17", "4-18"}},
+      argc, argv, lesson);
 }

@@ -24,10 +24,7 @@ constexpr double foretold = 0.98;
 
 TrainOptions options(std::uint64_t seed) {
   TrainOptions o = default_options("digits");
-  o.train_size = B * S;
-  o.test_size = 1000;
-  o.epochs = 1;
-  o.seed = seed;
+  o.train_size = B * S, o.test_size = 1000, o.epochs = 1, o.seed = seed;
   return o;
 }
 
@@ -51,8 +48,7 @@ Diary trained(const TrainOptions& o, std::size_t with_threads) {
 }
 
 // [region gradients]
-// Adds up the gradients of a batch's micro-batches, and their losses. One of n
-// images counts as much as `share` says.
+// Adds up the gradients of a batch's micro-batches, and their losses, n images by their `share`.
 using Share = std::function<double(std::size_t n, std::size_t parts)>;
 double in_parts(const VisionTransformer& model, const Dataset& data,
                 std::span<const std::size_t> images, const Share& share) {
@@ -76,10 +72,7 @@ std::vector<double> train_by_hand(const TrainOptions& o, const Dataset& data, co
   const Rng rng(o.seed);
   const VisionTransformer model(o.model, rng.fork("weights"));
   const std::vector<NamedParameter> theta = named_parameters(model);
-  AdamWOptions how;
-  how.weight_decay = o.weight_decay;
-  how.undecayed = all_but_weights;
-  AdamW optimizer(theta, how);
+  AdamW optimizer(theta, {.weight_decay = o.weight_decay, .undecayed = all_but_weights});
   std::vector<double> losses;
   const auto order = epoch_order(data.size(), rng.fork("order"), 1);
   for (const auto images : batches(std::span(order).first(steps * B), B)) {
@@ -102,27 +95,23 @@ Array as_array(const std::vector<double>& x) { return array({x.size()}, x); }
 void lesson(Narrator& say) {
   const TrainOptions o = options(say.seed());
   say.heading("What we want to know");
-  say.text(
-      "All the pieces are on the table: tape, layers, model, optimizer, recipe. We put them "
-      "together, and a model learns to read digits. But first we write down what its loss will be "
-      "after 100 steps, to two digits.");
+  say.text("Tape, layers, model, optimizer, recipe: put together, they learn to read digits. But "
+           "first we write down what the loss will be after 100 steps, to two digits.");
   say.symbols({{"B", B}, {"S", S, "steps"}, {"N", N}, {"D", D}, {"L", L}, {"K", K}});
   if (say.seed() == 1) say.text("Foretold, for step 100: a loss of {:.2f}.", foretold);
 
   say.heading("The loop");
   say.code("loop");
-  say.text(
-      "A batch of 64 images is carried through the net in micro-batches of 30, 30 and 4: their "
-      "gradients add up to those of the whole batch, if each counts as much as it has images.");
+  say.text("A batch of 64 goes through the net in micro-batches of 30, 30 and 4: their gradients "
+           "add up to the whole batch's, if each counts as much as it has images.");
   say.equation(R"(\bar\theta = \sum_i \frac{n_i}{B}\, \frac{\partial L_i}{\partial \theta})",
                "dθ = Σᵢ (nᵢ/B) ∂Lᵢ/∂θ");
   say.in_words("a mean of means is the mean only if every part has its weight.");
   say.code("gradients");
 
   say.heading("What a step does to the loss");
-  say.text(
-      "Before training: is the gradient worth following? To first order, one step of plain descent "
-      "with a small η must lower the loss by η times the squared length of the gradient.");
+  say.text("Is the gradient worth following? To first order, one step of plain descent with a "
+           "small η lowers the loss by η times the squared length of the gradient.");
   say.equation(R"(L(\theta - \eta g) \approx L(\theta) - \eta \lVert g \rVert^2)",
                "L(θ − η g) ≈ L(θ) − η ‖g‖²");
   const Split data = load({.name = "digits", .seed = 1, .train_size = B * S, .test_size = 1000});
@@ -153,54 +142,45 @@ void lesson(Narrator& say) {
            std::round(20 * one.epoch.test_accuracy) * 5);
 
   say.heading("Why it can be foretold");
-  say.text(
-      "Nothing was left to chance. Weights, order and dropout are functions of the seed. Work is "
-      "cut into pieces whose size does not depend on the machine, and partial sums are added in "
-      "their order. So one thread, two and three give the same bits, not only the same digits:");
+  say.text("Weights, order and dropout are functions of the seed. Work is cut into pieces whose "
+           "size does not depend on the machine, and partial sums are added in order. So one "
+           "thread, two and three give the same bits:");
   TrainOptions brief = o;
-  brief.train_size = 20 * B;
-  brief.test_size = 100;
+  brief.train_size = 20 * B, brief.test_size = 100;
   const std::vector<double> alone = trained(brief, 1).losses;
   say.holds("the losses of twenty steps, 2 threads: the same", trained(brief, 2).losses == alone);
   say.holds("the losses of twenty steps, 3 threads: the same", trained(brief, 3).losses == alone);
-  say.text(
-      "Another processor or another matrix product adds up in another order. In float32 that is "
-      "1e-7 of each sum, and a hundred steps make it grow. That is why the prophecy has two digits "
-      "and not seven, and why gradients are checked in float64.");
+  say.text("Another processor or matrix product adds up in another order: in float32 1e-7 of each "
+           "sum, and a hundred steps make it grow. So the prophecy has two digits, and gradients "
+           "are checked in float64.");
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "When the batch does not divide evenly, the last part is small. A mean of "
-                       "means then gives its four images seven times their weight. The loss still "
-                       "falls; it is only the loss of another problem.");
+  say.sources_disagree(
+      "",
+      "When the batch does not divide evenly, the last part is small, and a mean of means gives "
+      "its four images seven times their weight. The loss falls; it is that of another problem.");
   say.code("equal shares");
   const VisionTransformer fresh(o.model, Rng(say.seed()).fork("weights"));
-  const auto grads = named_parameters(fresh);
   const auto order = epoch_order(data.train.size(), Rng(say.seed()).fork("order"), 1);
-  const auto first_batch = std::span(order).first(B);
-  in_parts(fresh, data.train, first_batch, by_images);
-  const Array right = *fresh.head.weight.grad();
-  zero_grad(grads);
-  in_parts(fresh, data.train, first_batch, by_parts);
-  check_differs(say, "dL/dW of the head, first batch", "equal shares", *fresh.head.weight.grad(),
-                "by images", right, 0.01);
+  const auto of_head = [&](const Share& shares) {
+    zero_grad(named_parameters(fresh));
+    in_parts(fresh, data.train, std::span(order).first(B), shares);
+    return *fresh.head.weight.grad();
+  };
+  check_differs(say, "dL/dW of the head, first batch", "equal shares", of_head(by_parts),
+                "by images", of_head(by_images), 0.01);
 
   say.heading("The model that is kept");
-  say.text(
-      "`models/digits.safetensors` is this run with its whole data set, 40,000 digits, four times "
-      "over. It takes a minute, `build/bin/vitruvian train`. Lessons 27, 29 and 30 look inside "
-      "it.");
+  say.text("`models/digits.safetensors` is this run with all its 40,000 digits, four times over: a "
+           "minute of `build/bin/vitruvian train`. Lessons 27, 29 and 30 look inside it.");
   const VisionTransformer kept = digits_model();
-  const double accuracy_kept = accuracy(learner(kept), data.test);
-  say.holds("it reads more than 95 in a hundred", accuracy_kept > 0.95);
+  say.holds("it reads more than 95 in a hundred", accuracy(learner(kept), data.test) > 0.95);
 
-  say.pytorch(
-      "`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. The same "
-      "bits on every run take `torch.use_deterministic_algorithms(True)`, a seed for every "
-      "generator, and a fixed number of threads.");
+  say.pytorch("`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. "
+              "The same bits on every run take `torch.use_deterministic_algorithms(True)`, seeds, "
+              "and a fixed number of threads.");
   say.take_along(
-      "At which step does the loss leave 2.3, and why not at once? Lesson 22 has a reason for the "
-      "first step.");
+      "At which step does the loss leave 2.3? Why not at once? (Lesson 22 has a reason.)");
 }
 
 }  // namespace
@@ -209,7 +189,6 @@ int main(int argc, char** argv) {
   return tell({.number = 25,
                .teaches = {},
                .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
-                           "4 images of 64 then have a third of the gradient: from the first step "
-                           "on it is another run than the trainer's."}}},
+                           "4 images of 64 then have a third of the gradient: another run."}}},
               argc, argv, lesson);
 }

@@ -19,8 +19,7 @@ namespace {
 constexpr std::size_t H = 28, P = 7, D = 32, K = 10;
 
 // [region shift]
-// All pixels dy down and dx to the right; what leaves on one side comes back
-// on the other.
+// All pixels dy down and dx to the right; what leaves on one side comes back on the other.
 Tensor roll(const Tensor& x, int axis, std::size_t by) {
   const std::size_t n = x.size(axis);
   std::vector<std::size_t> from(n);
@@ -60,9 +59,7 @@ struct Maps {
 
 Maps maps(std::uint64_t seed) {
   ViTConfig c;
-  c.D = D;
-  c.L = 2;
-  c.M = 64;
+  c.D = D, c.L = 2, c.M = 64;
   Maps m{random_normal({1, 1, 3, 3}, seed), random_normal({H * H, H * H}, seed + 1),
          VisionTransformer(c, Rng(seed).fork("weights"))};
   init::normal(m.vit.pos_embed.table, Rng(seed).fork("positions"), 0.5);
@@ -70,16 +67,14 @@ Maps maps(std::uint64_t seed) {
 }
 
 // [region measures]
-// |f(shift x) - shift f(x)| against |f(x)|: 0 is equivariant. The map may be
-// coarser than the image: then its own shift is `by_map`.
-double broken_by(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, std::size_t by,
-                 std::size_t by_map) {
-  const Tensor y = f(x), moved = shifted(y, by_map);
-  const Tensor d = f(shifted(x, by)) - moved;
+// |f(shift x) - shift f(x)| against |f(x)|: 0 is equivariant. The map's own shift is `by_map`.
+using Map = std::function<Tensor(const Tensor&)>;
+double broken_by(const Map& f, const Tensor& x, std::size_t by, std::size_t by_map) {
+  const Tensor y = f(x), d = f(shifted(x, by)) - shifted(y, by_map);
   return std::sqrt(double(sum(square(d)).item()) / double(sum(square(y)).item()));
 }
 // The share of the image that one place of the map depends on.
-double sees(const std::function<Tensor(const Tensor&)>& f, const Array& image) {
+double sees(const Map& f, const Array& image) {
   const Tensor x(image, true);
   const Tensor y = f(x);
   const auto middle = std::ptrdiff_t(y.size(2) / 2);
@@ -104,17 +99,15 @@ Dataset moved(const Dataset& data) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "From a few examples, nothing follows about an image that nobody has seen, unless one "
-      "assumes something. What a model assumes before it has seen anything is its inductive bias. "
-      "A convolution assumes two things: what is worth finding is small, and it may be anywhere. "
-      "The paper says that the ViT assumes much less. How much less can be measured.");
+      "What a model assumes before it has seen anything is its inductive bias; without one nothing "
+      "follows from examples. A convolution assumes that what is worth finding is small, and may "
+      "be anywhere. The ViT assumes much less, says the paper. How much less can be measured.");
   say.symbols({{"H", H, "side of the image"}, {"P", P}, {"D", D}, {"K", K}});
 
   say.heading("Translation");
   say.equation(R"(f(\mathrm{shift}\, x) = \mathrm{shift}\, f(x))", "f(shift x) = shift f(x)");
-  say.in_words(
-      "move the input, and the output moves along, otherwise unchanged. Such an f is called "
-      "translation equivariant. What it has learned in one place it knows in all.");
+  say.in_words("move the input, and the output moves along. Such an f is called translation "
+               "equivariant. What it has learned in one place it knows in all.");
   say.code("shift");
   say.code("maps");
   const Maps m = maps(say.seed());
@@ -128,23 +121,25 @@ void lesson(Narrator& say) {
   const bool keeps = say.broken("with-positions");
   const auto bare = [&](const Tensor& t) { return m.encoder(t, keeps); };
   const auto placed = [&](const Tensor& t) { return m.encoder(t, true); };
-  say.check("1 + error: convolution, shift 1",
-            {"measured", rounded(1 + broken_by(conv, x, 1, 1), 4)}, {"equivariant", 1}, 1e-5);
-  say.differs("1 + error: linear layer over all pixels, shift 1",
-              {"measured", rounded(1 + broken_by(dense, x, 1, 1), 3)}, {"equivariant", 1}, 0.3);
-  say.check("1 + error: patches, shift by one patch",
-            {"measured", rounded(1 + broken_by(patches, x, P, 1), 4)}, {"equivariant", 1}, 1e-5);
-  say.differs("1 + error: patches, shift 1",
-              {"measured", rounded(1 + broken_by(patches, x, 1, 0), 3)}, {"equivariant", 1}, 0.3);
-  say.check("1 + error: encoder without positions, one patch",
-            {"measured", rounded(1 + broken_by(bare, x, P, 1), 4)}, {"equivariant", 1}, 1e-4);
-  say.differs("1 + error: encoder with positions, one patch",
-              {"measured", rounded(1 + broken_by(placed, x, P, 1), 3)}, {"equivariant", 1}, 0.1);
+  const auto keeps_shift = [&](const char* what, const Map& f, std::size_t by, double tolerance) {
+    const double error = broken_by(f, x, by, by == P ? 1 : by);
+    say.check(what, {"measured", rounded(1 + error, 4)}, {"equivariant", 1}, tolerance);
+  };
+  const auto loses_shift = [&](const char* what, const Map& f, std::size_t by, std::size_t by_map,
+                               double at_least) {
+    const double error = broken_by(f, x, by, by_map);
+    say.differs(what, {"measured", rounded(1 + error, 3)}, {"equivariant", 1}, at_least);
+  };
+  keeps_shift("1 + error: convolution, shift 1", conv, 1, 1e-5);
+  loses_shift("1 + error: linear layer over all pixels, shift 1", dense, 1, 1, 0.3);
+  keeps_shift("1 + error: patches, shift by one patch", patches, P, 1e-5);
+  loses_shift("1 + error: patches, shift 1", patches, 1, 0, 0.3);
+  keeps_shift("1 + error: encoder without positions, one patch", bare, P, 1e-4);
+  loses_shift("1 + error: encoder with positions, one patch", placed, P, 1, 0.1);
   say.text(
-      "The patch embedding is a convolution, of stride P: it shares weights between patches, but "
-      "inside a patch it is like the linear layer. The blocks treat all tokens alike, so they keep "
-      "what the patches have. The positions end it, on purpose: without them the encoder cannot "
-      "tell any order of the patches from any other.");
+      "The patch embedding is a convolution of stride P: weights are shared between patches, not "
+      "inside one. The blocks treat all tokens alike and keep that. The positions end it, on "
+      "purpose: without them the encoder cannot tell any order of the patches from any other.");
 
   say.heading("Locality");
   say.text("How many of the 784 pixels does one place of the output depend on? The tape knows.");
@@ -153,16 +148,13 @@ void lesson(Narrator& say) {
   say.check("linear layer over all pixels", {"pixels", sees(dense, image)}, {"28 x 28", 784}, 0);
   say.check("patches", {"pixels", sees(patches, image)}, {"7 x 7", 49}, 0);
   say.check("encoder, one block or many", {"pixels", sees(placed, image)}, {"28 x 28", 784}, 0);
-  say.text(
-      "A convolution must be repeated until it has seen the whole image; attention sees all of it "
-      "at once, and has to learn where to look. \"MLP has neither, attention is global\", as one "
-      "source puts it.");
+  say.text("A convolution must be repeated until it has seen the whole image; attention sees all "
+           "of it at once, and has to learn where to look. \"MLP has neither, attention is "
+           "global\", says one source.");
 
   say.heading("What it is worth");
-  say.text(
-      "Three models, none with more than 26,000 numbers, learn from 1,000 digits, all of them "
-      "centred. Then they read 1,000 others, and the same ones moved by two pixels, down and "
-      "right.");
+  say.text("Three models of at most 26,000 numbers learn from 1,000 centred digits. Then they read "
+           "1,000 others, and the same ones moved by two pixels, down and right.");
   say.code("mlp and cnn", "lessons/small_nets.hpp");
   const Dataset train = digits(1000, 1, "train"), test = digits(1000, 1, "test");
   const Rng rng = Rng(say.seed()).fork("nets");
@@ -182,29 +174,23 @@ void lesson(Narrator& say) {
     fit(row.net, train, how);
     centred.push_back(accuracy(row.net, test));
     away.push_back(accuracy(row.net, moved(test)));
-    const auto tens = [](double share) {
-      return fmt::format("{:.0f} %", 5 * std::round(20 * share));
-    };
+    const auto tens = [](double a) { return fmt::format("{:.0f} %", 5 * std::round(20 * a)); };
     rows.push_back({row.name, std::to_string(size), tens(centred.back()), tens(away.back())});
   }
   say.table({"model", "parameters", "as they were", "moved (both to the next 5 %)"}, rows);
-  say.holds("convolutions lose least by the move", centred[1] - away[1] < centred[0] - away[0] &&
-                                                       centred[1] - away[1] < centred[2] - away[2]);
+  const auto lost = [&](std::size_t i) { return centred[i] - away[i]; };
+  say.holds("convolutions lose least by the move", lost(1) < lost(0) && lost(1) < lost(2));
   say.holds("moved, they read best", away[1] > away[0] && away[1] > away[2]);
-  say.text(
-      "After so few steps the convolutions are behind on centred digits. Moved ones, only they can "
-      "still read: where the assumption holds, it replaces data, and nobody showed the "
-      "convolutions a digit out of place. That is why, trained on ImageNet alone, the paper's ViTs "
-      "stay below ResNets of their size (section 4.3), and why the order turns with a hundred "
-      "times the data: an assumption also forbids. Rows of that size are quoted in lesson 32, not "
-      "reproduced.");
+  say.text("So soon, convolutions are behind on centred digits, and the only ones to read moved "
+           "ones: where the assumption holds, it replaces data. So, on ImageNet alone, the paper's "
+           "ViTs stay below ResNets of their size (section 4.3), and the order turns with a "
+           "hundred times the data: an assumption also forbids. Lesson 32 quotes those rows.");
 
-  say.pytorch(
-      "`torch.roll(x, (dy, dx), (2, 3))` shifts; `nn.Conv2d(..., padding_mode=\"circular\")` is "
-      "the convolution that comes back on the other side.");
-  say.question("Could one teach the ViT what the convolution assumes?",
-               "Yes, with data: show it the digits moved at random. Augmentation is inductive bias "
-               "by example; the flips and crops of the paper are that.");
+  say.pytorch("`torch.roll(x, (dy, dx), (2, 3))` shifts; `nn.Conv2d(..., "
+              "padding_mode=\"circular\")` is the convolution that comes back on the other side.");
+  say.question(
+      "Could one teach the ViT what the convolution assumes?",
+      "Yes: show it the digits moved at random. Augmentation is inductive bias by example.");
 }
 
 }  // namespace

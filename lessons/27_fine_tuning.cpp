@@ -107,15 +107,11 @@ std::vector<double> fine_tune(const Learner& net, const Dataset& data, const Rng
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large as they "
-      "are, so there are more of them. Every weight of the model can go on with more tokens, but "
-      "one: it has learned N + 1 positions, and now needs more.");
-  say.symbols({{"D", D},
-               {"P", P},
-               {"g", g, "patches a side, before"},
-               {"G", G, "patches a side, after"},
-               {"N", N, "patches before"}});
+  say.text("The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large, "
+           "so there are more of them. Every weight can go on with more tokens but one: the model "
+           "has learned N + 1 positions, and now needs more.");
+  say.symbols(
+      {{"D", D}, {"P", P}, {"g", g, "patches a side"}, {"G", G, "the same, after"}, {"N", N}});
   const VisionTransformer kept = digits_model();
   const Tensor E_pos = kept.pos_embed.table;
   shape(say, "E_pos", "(1, N + 1, D)", E_pos);
@@ -123,10 +119,9 @@ void lesson(Narrator& say) {
   say.heading("The equation");
   say.equation(R"(E'_{pos}[i, j] = \sum_{a,b} R[i, a]\, R[j, b]\; E_{pos}[a, b])",
                "E′_pos[i, j] = Σ R[i, a] R[j, b] E_pos[a, b]");
-  say.in_words(
-      "lay the position vectors out on their grid, put a finer grid over it, and let each new "
-      "place be the weighted mean of the four old ones around it. It is a linear map, so its "
-      "gradient is the transposed map.");
+  say.in_words("lay the position vectors out on their grid, put a finer grid over it, and let each "
+               "new place be the weighted mean of the four old ones around it. The gradient is the "
+               "transposed map.");
   say.code("weights");
   const Tensor R = bilinear(G, g), two = bilinear(4, 2);
   shape(say, "R", "(G, g)", R);
@@ -137,13 +132,13 @@ void lesson(Narrator& say) {
   say.code("resize");
   const Tensor E_new = say.broken("as-a-sequence") ? as_a_sequence(E_pos) : resized(E_pos, R);
   shape(say, "E'_pos", "(1, G G + 1, D)", E_new);
-  check_equal(say, "the same size again", "resized", resized(E_pos, bilinear(g, g)), "E_pos", E_pos,
-              1e-6);
-  check_equal(say, "the class token's", "resized", select(E_new, 1, 0), "before",
-              select(E_pos, 1, 0), 1e-6);
-  const auto corner = [](const Tensor& e) { return select(e, 1, 1).value(); };
-  check_equal(say, "the place in the corner", "resized", corner(E_new), "before", corner(E_pos),
-              1e-6);
+  const auto same = [&](const char* what, const Tensor& ours, const Tensor& before) {
+    check_equal(say, what, "resized", ours, "before", before, 1e-6);
+  };
+  const auto corner = [](const Tensor& e) { return select(e, 1, 1); };
+  same("the same size again", resized(E_pos, bilinear(g, g)), E_pos);
+  same("the class token's", select(E_new, 1, 0), select(E_pos, 1, 0));
+  same("the place in the corner", corner(E_new), corner(E_pos));
   const Tensor leaf(random_normal({1, N + 1, D}, say.seed()), true);
   const Array cotangent = random_normal({1, G * G + 1, D}, say.seed() + 1);
   const double forward = double(sum(resized(leaf, R) * Tensor(cotangent)).item());
@@ -152,11 +147,10 @@ void lesson(Narrator& say) {
             {"<R^T g, x>", rounded(double(sum(Tensor(back) * leaf).item()), 4)}, 1e-3);
 
   say.heading("Does it help?");
-  say.text(
-      "The digits at 56 x 56, the strokes twice as wide, 64 patches in place of 16. Two models get "
-      "all weights of the trained one but the head. One takes the resized positions, one draws new "
-      "ones. A third starts from nothing. Each makes {} steps of {} images.",
-      S, B);
+  say.text("The digits at 56 x 56: 64 patches in place of 16. Two models get all weights of the "
+           "trained one but the head, one the resized positions, one new ones. A third starts from "
+           "nothing. Each makes {} steps of {} images.",
+           S, B);
   say.code("larger");
   say.code("fine-tune");
   const Tensor R_56 = bilinear(56, 28);
@@ -168,40 +162,34 @@ void lesson(Narrator& say) {
   c.H = c.W = 56;
   const VisionTransformer one = larger(kept, E_new.value()), other = larger(kept, drawn.value()),
                           nothing(c, Rng(say.seed()).fork("weights"));
-  struct Row {
-    const char* name;
-    Learner net;
-  };
   std::vector<Curves::Series> series;
   std::vector<std::vector<std::string>> rows;
   std::vector<double> reached;
-  for (const Row& row :
-       {Row{"resized positions", learner(one)}, Row{"new positions", learner(other)},
-        Row{"from nothing", learner(nothing)}}) {
+  const auto compare = [&](const char* name, const Learner& net) {
     const Rng order = Rng(say.seed()).fork("order");
-    series.push_back(curve_of(row.name, fine_tune(row.net, train, order)));
-    reached.push_back(accuracy(row.net, test));
-    rows.push_back({row.name, fmt::format("{:.0f} %", 5 * std::round(20 * reached.back()))});
-  }
+    series.push_back(curve_of(name, fine_tune(net, train, order)));
+    reached.push_back(accuracy(net, test));
+    rows.push_back({name, fmt::format("{:.0f} %", 5 * std::round(20 * reached.back()))});
+  };
+  compare("resized positions", learner(one)), compare("new positions", learner(other));
+  compare("from nothing", learner(nothing));
   say.figure(Curves{"The loss of each step.", series, false});
   say.table({"", "read of 400 unseen digits (to the next 5 %)"}, rows);
   say.holds("trained weights help, and resized positions help most",
             reached[0] > reached[1] && reached[1] > reached[2]);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "The 17 vectors as a line that is stretched to 65. The shape is right. But "
-                       "the end of one row of the grid is mixed with the beginning of the next, "
-                       "and the class token with the first patch.");
+  say.sources_disagree(
+      "", "The 17 vectors as a line that is stretched to 65. The shape is right, but the end of "
+          "one row is mixed with the next, and the class token with the first patch.");
   say.code("sequence");
   check_differs(say, "E'_pos", "as a line", as_a_sequence(E_pos), "as a grid", resized(E_pos, R),
                 0.05);
   say.sources_disagree(
-      "",
-      "\"Bilinear\" is not one thing. The places may be fields with a centre, as here, or points "
-      "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, but "
-      "cubically; timm and Hugging Face take fields, cubically. Four programs, four answers for "
-      "the same weights. After fine-tuning none of it matters; before, it does.");
+      "", "\"Bilinear\" is not one thing: places may be fields with a centre, as here, or points "
+          "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, "
+          "but cubically; timm and Hugging Face take fields, cubically. Four programs, four "
+          "answers; after fine-tuning none of it matters.");
   say.code("corners");
   check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",
               array({4, 2}, {1, 0, 2. / 3, 1. / 3, 1. / 3, 2. / 3, 0, 1}), 1e-6);
@@ -213,7 +201,7 @@ void lesson(Narrator& say) {
       "D, 4, 4); timm does it when `img_size` differs, torchvision in `interpolate_embeddings`.");
   say.take_along(
       "A mean of two vectors is shorter than they are, unless they point the same way. What does "
-      "bilinear resizing do to the length of position vectors? (DeiT went over to bicubic.)");
+      "resizing do to the length of position vectors? (DeiT went over to bicubic.)");
 }
 
 }  // namespace
@@ -222,8 +210,7 @@ int main(int argc, char** argv) {
   return tell({.number = 27,
                .teaches = {},
                .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
-                           "the class token has no place between the patches, and rows of the grid "
-                           "do not follow one another."}},
+                           "the class token has no place between patches, nor do rows follow on."}},
                .rows = {"4-13"}},
               argc, argv, lesson);
 }

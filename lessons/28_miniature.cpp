@@ -19,10 +19,9 @@ constexpr std::size_t D = 48;
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The paper's appendix D asks what each part is worth: which positions, how deep, how wide, "
-      "how small the patches, which token is read. It asks with 300 million images. We ask with "
-      "4,000 digits, 600 steps, and three seeds, and see which answers carry over.");
+  say.text("The paper's appendix D asks what each part is worth: which positions, how deep, how "
+           "wide, how small the patches, which token is read. It asks with 300 million images. We "
+           "ask with 4,000 digits, 600 steps, and three seeds, and see which answers carry over.");
   say.symbols({{"D", D}, {"L", 2}, {"P", 7}, {"T", 17}, {"h", 4}, {"K", 10}});
 
   say.heading("Five kinds of positions");
@@ -49,9 +48,8 @@ void lesson(Narrator& say) {
   say.check("sine and cosine: squared length of a vector",
             {"measured", rounded(double(sum(square(select(waves, 0, 9))).item()), 5)},
             {"D/2", D / 2}, 1e-5);
-  say.text(
-      "And without positions the order of the patches must not matter. We exchange the upper and "
-      "the lower half of the image, which is whole rows of patches:");
+  say.text("And without positions the order of the patches must not matter. We exchange the upper "
+           "and the lower half of the image, which is whole rows of patches:");
   Variant no_positions = variants()[0];
   if (say.broken("positions-left")) no_positions.positions = Places::relative;
   const Net bag(no_positions, say.seed());
@@ -63,9 +61,8 @@ void lesson(Narrator& say) {
                 base(batch.images), 1e-3);
 
   say.heading("The table");
-  say.text(
-      "Percent of 1,000 unseen digits, as `docs/results/miniature.md` keeps it. The spread is "
-      "between three seeds: what is smaller than it means nothing.");
+  say.text("Percent of 1,000 unseen digits, as `docs/results/miniature.md` keeps it. The spread is "
+           "between three seeds: what is smaller than it means nothing.");
   const std::vector<std::vector<std::string>> record = recorded();
   std::vector<std::vector<std::string>> shown;
   for (const auto& row : record) shown.push_back({row[0], row[1], row[5], row[6]});
@@ -95,18 +92,16 @@ void lesson(Narrator& say) {
              {"D.2: width helps least", "from 24 to 48, then no more"},
              {"D.2: smaller patches help", "no: the contrary"},
              {"D.3: token or mean, equally good", "about: within the spread"}});
-  say.text(
-      "Where the toy disagrees, it disagrees for a reason. 600 steps are a beginning, and a "
-      "beginner is quickest where there is least to learn. A patch of 14 is a quarter of the "
-      "image: its embedding alone sees much of a digit, and four positions are soon learned. With "
-      "49 patches of 4, attention has to find strokes first. In 2-D and relative forms places "
-      "share their numbers, which pays when there are many places; here there are 16, and digits "
-      "are always centred. With more data and time the order turns: Table 5 of the paper, in "
-      "lesson 32, has /16 ahead of /32 nearly everywhere.");
+  say.text("Where the toy disagrees, it disagrees for a reason. 600 steps are a beginning, and a "
+           "beginner is quickest where there is least to learn. A patch of 14 is a quarter of the "
+           "image: its embedding alone sees much of a digit, and four positions are soon learned. "
+           "With 49 patches of 4, attention has to find strokes first. In 2-D and relative forms "
+           "places share their numbers, which pays when there are many places; here there are 16, "
+           "and digits are always centred. With more data and time the order turns: Table 5 of the "
+           "paper, in lesson 32, has /16 ahead of /32 nearly everywhere.");
 
-  say.pytorch(
-      "timm has these as arguments of `VisionTransformer`: `embed_dim`, `depth`, `num_heads`, "
-      "`patch_size`, `global_pool=\"avg\"`, `pos_embed=\"none\"`.");
+  say.pytorch("timm has these as arguments of `VisionTransformer`: `embed_dim`, `depth`, "
+              "`num_heads`, `patch_size`, `global_pool=\"avg\"`, `pos_embed=\"none\"`.");
   say.take_along(
       "Sixteen patches leave 16! orders, and a model without positions cannot tell them apart. How "
       "can it read most digits all the same? What is left of a digit in a bag of patches?");

@@ -68,18 +68,15 @@ double in_patches(const Tensor& A) { return distance(A) / P; }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "A trained model is a few hundred thousand numbers. The paper opens it at three places "
-      "(Figure 7), and we do the same with the model of lesson 25: what does the first layer look "
-      "for, does the model know where its patches are, and how far does attention reach?");
+  say.text("A trained model is a few hundred thousand numbers. The paper opens it at three places "
+           "(Figure 7): what does the first layer look for, does the model know where its patches "
+           "are, how far does attention reach?");
   say.symbols({{"D", D}, {"P", P}, {"N", N}, {"T", T}, {"L", L}, {"h", h}});
   const VisionTransformer model = digits_model();
 
   say.heading("Filters");
-  say.text(
-      "A row of E, laid out as the patch it is multiplied with, is a filter: the token's number is "
-      "large where the patch looks like it. There are D of them. Their principal components are "
-      "the few patterns that all of them are mixed from.");
+  say.text("A row of E, laid out as the patch it is multiplied with, is a filter. The principal "
+           "components of the D filters are the few patterns that all are mixed from.");
   const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
   shape(say, "E", "(D, P^2)", E);
   say.code("components", "lessons/exhibits.cpp");
@@ -89,11 +86,9 @@ void lesson(Narrator& say) {
   for (std::size_t i = 0; i < P * P; ++i) trace += C[i * P * P + i];
   for (std::size_t k = 0; k < 3; ++k) {
     const double sign = found[k].v[P * P / 2] < 0 ? -1 : 1;
-    Picture p{fmt::format("Component {}: {:.0f} % of the filters' variance.", k + 1,
-                          100 * found[k].variance / trace),
-              P,
-              P,
-              {}};
+    const double percent = 100 * found[k].variance / trace;
+    Picture p{
+        fmt::format("Component {}: {:.0f} % of the filters' variance.", k + 1, percent), P, P, {}};
     for (const double x : found[k].v) p.values.push_back(sign * x);
     say.figure(p);
   }
@@ -101,11 +96,10 @@ void lesson(Narrator& say) {
   for (std::size_t i = 0; i < P * P; ++i) right_angle += found[0].v[i] * found[1].v[i];
   say.check("1 + first times second component", {"measured", 1 + right_angle},
             {"at right angles", 1}, 1e-6);
-  say.holds("they come in order",
-            found[0].variance > found[1].variance && found[1].variance > found[2].variance);
-  const std::vector<Component> easy = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3);
-  say.check("largest variance of diag(4, 9, 1)", {"measured", easy[0].variance}, {"known", 9},
-            1e-9);
+  const double second = found[1].variance;
+  say.holds("they come in order", found[0].variance > second && second > found[2].variance);
+  const double known_first = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3)[0].variance;
+  say.check("largest variance of diag(4, 9, 1)", {"measured", known_first}, {"known", 9}, 1e-9);
   const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
   const auto shares = [&](const VisionTransformer& m) {
     const std::vector<double> c = covariance(m.patch_embed.weight.value());
@@ -116,11 +110,9 @@ void lesson(Narrator& say) {
   };
   say.table({"filters", "variance in three components"},
             {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
-  say.text(
-      "The paper finds, after millions of photos, colours, gratings and edges, as in the first "
-      "layer of a CNN, and a few components hold nearly everything. A minute of digits does not "
-      "get there: beside filters that were never trained, ours have hardly begun to agree. The "
-      "measure is the same; what it shows is how much training lies between.");
+  say.text("After millions of photos the paper finds colours, gratings and edges, as in a CNN, and "
+           "a few components hold nearly everything. After a minute of digits ours have hardly "
+           "begun to agree: the measure shows how much training lies between.");
 
   say.heading("Positions");
   say.equation(
@@ -132,9 +124,8 @@ void lesson(Narrator& say) {
   const Tensor s = cosine(positions);
   shape(say, "s", "(N, N)", s);
   check_equal(say, "s against s transposed", "s", s, "transposed", transpose(s), 1e-5);
-  say.text(
-      "First a case that is known. Let a position be its row, one of four, beside its column, one "
-      "of four. Two places of one row or column share half of their vector, all others nothing:");
+  say.text("First a known case. Let a position be its row, one of four, beside its column, one of "
+           "four. Two places of one row or column share half of their vector, all others nothing:");
   Array known = zeros({N, 2 * g});
   for (std::size_t n = 0; n < N; ++n) known(n, n / g) = known(n, g + n % g) = 1;
   const Likeness of_known = likeness(cosine(known));
@@ -150,13 +141,10 @@ void lesson(Narrator& say) {
              {"likeness to all others", tenth(ours.rest)},
              {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
   say.holds("they have grown", size > 0.03);
-  say.text(
-      "They were learned: they are more than ten times as large as they were drawn. But no rows or "
-      "columns "
-      "appear. The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
-      "place. Here a patch is a quarter as wide as the image, each of the 16 places means "
-      "something of its own, and it is enough that they differ. What they are worth is in lesson "
-      "28.");
+  say.text("They are more than ten times as large as they were drawn, but show no rows or columns. "
+           "The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
+           "place. Here each of the 16 places means something of its own, and it is enough that "
+           "they differ (lesson 28).");
 
   say.heading("How far attention reaches");
   say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
@@ -185,15 +173,13 @@ void lesson(Narrator& say) {
   Bars bars{"Mean distance of each head, in pixels.", {}, false};
   double nearest = 1e9, farthest = 0;
   for (std::size_t l = 0; l < L; ++l) {
+    const Tensor& A = seen.at(fmt::format("blocks.{}.attn.probs", l));
     for (std::size_t head = 0; head < h; ++head) {
       double d = 0;
-      for (std::size_t b = 0; b < 32; ++b) {
-        const Tensor& A = seen.at(fmt::format("blocks.{}.attn.probs", l));
-        d += distance(select(select(A, 0, std::ptrdiff_t(b)), 0, std::ptrdiff_t(head))) / 32;
-      }
+      for (int b = 0; b < 32; ++b)
+        d += distance(select(select(A, 0, b), 0, std::ptrdiff_t(head))) / 32;
       bars.rows.emplace_back(fmt::format("block {}, head {}", l, head), rounded(d, 2));
-      nearest = std::min(nearest, d);
-      farthest = std::max(farthest, d);
+      nearest = std::min(nearest, d), farthest = std::max(farthest, d);
     }
   }
   say.figure(bars);
@@ -206,22 +192,18 @@ void lesson(Narrator& say) {
             nearest < all && farthest - nearest > 0.5);
 
   say.heading("What goes wrong");
-  say.sources_disagree("",
-                       "Distances in patches, where the paper's are in pixels. For one model it is "
-                       "only another unit; between a /14 and a /16 it changes the order.");
+  say.sources_disagree("", "Distances in patches, where the paper's are in pixels: for one model "
+                           "only another unit; between a /14 and a /16 it changes the order.");
   say.code("grid units");
   say.differs("attention to all alike", {"in patches", rounded(in_patches(even), 4)},
               {"in pixels", all}, 0.5);
-  say.text(
-      "And the class token: it is nowhere in the image, so it has no distance. Its column must be "
-      "left out and the rows brought back to 1, else a head that looks at it seems to look near.");
+  say.text("The class token is nowhere in the image. Its column must be left out and the rows "
+           "brought back to 1, else a head that looks at it seems to look near.");
 
-  say.pytorch(
-      "`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
-      "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
+  say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
+              "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
   say.take_along(
-      "The similarity of position i with itself is 1 and teaches nothing. What would the picture "
-      "look like for positions that are sine and cosine (lesson 15), before any training?");
+      "What would the picture look like for sine and cosine (lesson 15), before any training?");
 }
 
 }  // namespace

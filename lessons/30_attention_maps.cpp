@@ -17,10 +17,13 @@ constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17, P = 7;
 
 // [region rollout]
 // One layer: average the heads, add the way around, make rows sum to 1.
-Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
+Tensor identity() {
   Array I = zeros({T, T});
   for (std::size_t t = 0; t < T; ++t) I(t, t) = 1;
-  const Tensor around = mean(A, {1}) + Tensor(I);
+  return I;
+}
+Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
+  const Tensor around = mean(A, {1}) + identity();
   return around / sum(around, {-1}, true);
 }
 // All layers: R_l = M_l R_{l-1}. The later layer stands on the left.
@@ -38,21 +41,13 @@ Tensor without_identity(const std::vector<Tensor>& A) {
   return R;
 }
 // The row sums lie along the last axis: without keepdim they divide columns.
-Tensor by_columns(const Tensor& M) {
-  const Tensor sums = sum(M, {-1});  // (B, T)
-  return M / reshape(sums, {B, 1, T});
-}
+Tensor by_columns(const Tensor& M) { return M / reshape(sum(M, {-1}), {B, 1, T}); }
 // One number for the whole matrix: rows then sum to 1/T.
 Tensor by_everything(const Tensor& M) { return M / sum(M, {1, 2}, true); }
 using Normalise = std::function<Tensor(const Tensor&)>;
 Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& rows) {
-  Array I = zeros({T, T});
-  for (std::size_t t = 0; t < T; ++t) I(t, t) = 1;
-  Tensor R = Tensor(I);
-  for (const Tensor& a : A) {
-    const Tensor around = (mean(a, {1}) + Tensor(I)) * real(0.5);
-    R = matmul(rows(around), R);
-  }
+  Tensor R = identity();
+  for (const Tensor& a : A) R = matmul(rows((mean(a, {1}) + identity()) * real(0.5)), R);
   return R;
 }
 // [end]
@@ -75,8 +70,7 @@ std::vector<Tensor> maps_of(const VisionTransformer& model, const Array& image, 
 Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
 
 // [region ink]
-// The share of the class token's rollout on patches with ink, against the
-// share of such patches: above 1, it looks where something is written.
+// The class token's rollout on patches with ink, against the share of such patches.
 double on_ink(const Tensor& R, std::span<const std::uint8_t> pixels) {
   double mass = 0, all = 0, patches = 0;
   for (std::size_t n = 0; n < N; ++n) {
@@ -96,14 +90,12 @@ double on_ink(const Tensor& R, std::span<const std::uint8_t> pixels) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "The model says \"seven\". Where did it look? Every head of every layer holds a matrix that "
-      "says how much each token took from each other. We look at these matrices, and then at what "
-      "they do together.");
+      "The model says \"seven\". Where did it look? Every head of every layer holds a matrix of "
+      "how much each token took from each other. We look at them, and at what they do together.");
   say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
   const VisionTransformer kept = digits_model();
   const Dataset data = digits(40, 1, "test");
-  const std::size_t which = 7;
-  const Array image = batch_of(data, std::vector{which}).images;
+  const Array image = batch_of(data, std::vector<std::size_t>{7}).images;
   say.figure(tiles("The image: a digit that the model has never seen.",
                    reshape(Tensor(image), {1, 28, 28}).value(), 1));
   Trace trace;
@@ -119,26 +111,23 @@ void lesson(Narrator& say) {
   say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
   say.figure(
       tiles("Last layer: four heads, each in shades of its own.", class_token_looks(A[3]), h, 2));
-  say.text(
-      "The heads do not agree, and no single one is \"where the model looks\". Besides, after the "
-      "first layer a token is no longer its patch: it holds what it has gathered.");
+  say.text("The heads do not agree, and no single one is \"where the model looks\". After the "
+           "first layer a token is no longer its patch: it holds what it has gathered.");
 
   say.heading("All layers: rollout");
   say.equation(R"(M_\ell = \mathrm{rows}\Big(\frac1h \sum_i A_\ell^{(i)} + I\Big), \qquad )"
                R"(R = M_L \cdots M_2\, M_1)",
                "M = rows(mean of A over heads + I),    R = M_L ··· M₂ M₁");
-  say.in_words(
-      "a block passes on its input, by the way around, and what attention took: a half and a half. "
-      "Follow all paths from the output down to the patches, and add up what comes along each.");
+  say.in_words("a block passes on its input and what attention took, half and half. Follow all "
+               "paths from the output down to the patches, and add up what comes along each.");
   say.code("rollout");
   const Tensor R = rollout(A);
   shape(say, "R", "(B, T, T)", R);
   check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
   say.figure(tiles("Rollout: where the class token's value comes from.",
                    reshape(slice(class_row(R), 0, 1, T), {1, 4, 4}).value(), 1));
-  say.text(
-      "What must come out is known when attention is simple. If every token looks at itself alone, "
-      "R is I. If every token looks at all alike, U = 1/T, each layer keeps one half:");
+  say.text("For simple attention the result is known. If every token looks at itself alone, R is "
+           "I. If all look at all alike, U = 1/T, each layer keeps one half:");
   say.equation(R"(R = 2^{-L}\, I + (1 - 2^{-L})\, U)", "R = 2⁻ᴸ I + (1 − 2⁻ᴸ) U");
   const std::vector<Tensor> even(L, Tensor(full({B, h, T, T}, real(1.0 / T))));
   const double keep = std::pow(0.5, L);
@@ -155,34 +144,29 @@ void lesson(Narrator& say) {
     const auto a = maps_of(kept, batch_of(data, std::vector{i}).images, t);
     gain += on_ink(rollout(a), data.image(i)) / double(data.size());
   }
-  say.text(
-      "Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would if it "
-      "were spread evenly.",
-      gain);
+  say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "
+           "if it were spread evenly.",
+           gain);
   say.holds("at least 1.3 times", gain > 1.3);
-  say.text(
-      "This is a picture, not a proof. Rollout knows nothing of the values that are moved, of the "
-      "MLPs, or of the head; a gradient by the pixels tells another part of the story.");
+  say.text("A picture, not a proof: rollout knows nothing of the values that are moved, the MLPs, "
+           "or the head. A gradient by the pixels tells another part of the story.");
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "",
-      "The paper (appendix D.8) writes: average the heads, multiply the matrices. Its authors add "
-      "elsewhere: the identity for the residual, and rows that sum to 1 (issue 18 of their "
-      "repository). Well-known programs differ, each in its own way.");
+  say.sources_disagree("",
+                       "The paper (appendix D.8) averages heads and multiplies matrices. Its "
+                       "authors add elsewhere: the identity, and rows that sum to 1 (issue 18 of "
+                       "their repository). Well-known programs differ, each in its own way.");
   say.code("mistakes");
   std::vector<Tensor> discarded;
   for (const Tensor& a : A) discarded.push_back(strong(a));
   const Tensor bare = without_identity(A), columns = normalised_by(discarded, by_columns),
                everything = normalised_by(A, by_everything);
   check_differs(say, "without the identity", "bare", bare, "rollout", R, 0.05);
-  say.text(
-      "Divided by sums without keepdim, columns are divided in place of rows. With A's rows "
-      "already at 1 the sums are all equal, and nobody notices; as soon as small weights are "
-      "discarded first, as that program does by default, it is wrong:");
-  check_differs(say, "small weights discarded, no keepdim", "columns", columns, "rows",
-                rollout(discarded), 0.01);
-  const Tensor clean = say.broken("no-keepdim") ? columns : rollout(discarded);
+  say.text("Divided by sums without keepdim, columns are divided in place of rows. While A's rows "
+           "are at 1 all sums are equal, and nobody notices; once small weights are discarded, as "
+           "that program does by default, it is wrong:");
+  const Tensor right = rollout(discarded), clean = say.broken("no-keepdim") ? columns : right;
+  check_differs(say, "small weights discarded", "columns", columns, "rows", right, 0.01);
   check_equal(say, "rows of R, small weights discarded", "sum", sum(clean, {-1}), "1",
               full({B, T}, 1), 1e-5);
   say.check("divided by the whole matrix: T^L times a row's sum",
@@ -190,13 +174,11 @@ void lesson(Narrator& say) {
             {"1", 1}, 1e-3);
   say.text("The last one keeps the picture's pattern and makes every number T^L times too small.");
 
-  say.pytorch(
-      "timm's attention has no maps to give when it runs fused: set `fused_attn = False` and take "
-      "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
-      "average_attn_weights=False)` returns them. Here a `Trace` asks for them.");
+  say.pytorch("timm's attention has no maps when it runs fused: set `fused_attn = False` and take "
+              "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
+              "average_attn_weights=False)` returns them.");
   say.take_along(
-      "R multiplies the layers with the last one on the left. What would the picture show with the "
-      "first one on the left, and on which images would you notice?");
+      "What would the picture show with the first layer on the left, and on which images?");
 }
 
 }  // namespace

@@ -52,9 +52,8 @@ double gpt3(double L, double D) { return L * (12 * D * D + 13 * D) + (50257 + 20
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "You have seen every equation of the paper run. What did we leave out, what does the rest of "
-      "the world call what you have learned, and what came before and after?");
+  say.text("You have seen every equation of the paper run. What did we leave out, what is it "
+           "called elsewhere, and what came before and after?");
 
   say.heading("Where the ViT stands");
   say.table({"when", "what", "why it is on the way"},
@@ -67,14 +66,11 @@ void lesson(Narrator& say) {
              {"2021", "DeiT, PVT, TNT, Swin", "less data; pyramids, windows, tokens in tokens"},
              {"2022", "DALL-E 2, Stable Diffusion", "images from words"},
              {"2023", "GPT-4", "text and images in one model"}});
-  say.text(
-      "The dates are those of source S1, after a survey (arXiv 2012.12556, Figure 1). GPT-3's size "
-      "is another matter:");
-  say.sources_disagree(
-      "B 29",
-      "One source says that GPT-3 has 170 billion parameters, another that VTAB has nine tasks. "
-      "The paper of GPT-3 says 175, and its sizes agree: 96 blocks of width 12,288. VTAB has 7 "
-      "natural, 4 specialised and 8 structured tasks.");
+  say.text("The dates are those of source S1, after a survey (arXiv 2012.12556, Figure 1).");
+  say.sources_disagree("B 29",
+                       "GPT-3 has 170 billion parameters, says one source, VTAB nine tasks "
+                       "another. GPT-3's paper says 175, and its sizes agree: 96 blocks of width "
+                       "12,288. VTAB has 7 natural, 4 specialised and 8 structured tasks.");
   say.code("gpt-3");
   const double quoted = say.broken("as-quoted") ? 170 : 175;
   say.check("GPT-3, in billions", {"from its sizes", gpt3(96, 12288) / 1e9}, {"quoted", quoted},
@@ -82,26 +78,21 @@ void lesson(Narrator& say) {
   say.check("tasks of VTAB", {"7 + 4 + 8", 7 + 4 + 8}, {"quoted", 19}, 0);
 
   say.heading("What the paper claims");
-  say.text(
-      "Its abstract says three things.\n- \"Reliance on CNNs is not necessary and a pure "
-      "transformer applied directly to sequences of image patches can perform very well\": you "
-      "have run it. Nothing here is a convolution but the cutting of patches.\n- Pre-trained on "
-      "large amounts of data, it \"attains excellent results compared to state-of-the-art "
-      "convolutional networks\".\n- It does so \"while requiring substantially fewer computational "
-      "resources to train\".");
-  say.text(
-      "The blog post S4 counts advantages and one price: the architecture is the Transformer's, "
-      "nearly unchanged, so it grows as that does and keeps what is known of it; transfer costs "
-      "less than a CNN's; but it assumes less (lesson 26), and so needs more data.");
+  say.text("Its abstract says three things.\n- \"Reliance on CNNs is not necessary and a pure "
+           "transformer applied directly to sequences of image patches can perform very well\": "
+           "you have run it. Nothing here is a convolution but the cutting of patches.\n- "
+           "Pre-trained on large amounts of data, it \"attains excellent results compared to "
+           "state-of-the-art convolutional networks\".\n- It does so \"while requiring "
+           "substantially fewer computational resources to train\".");
+  say.text("The blog post S4 adds: the architecture is the Transformer's, so it grows as that does "
+           "and keeps what is known of it; transfer costs less than a CNN's; but it assumes less "
+           "(lesson 26), and so needs more data.");
 
   say.heading("Transfer: quoted, not reproduced");
-  say.text(
-      "The paper's point is not the architecture alone. It is what happens when it is trained on "
-      "very much and then fine-tuned on little. It pre-trains on ImageNet (1.3 million images), "
-      "ImageNet-21k (14 million) or JFT (303 million), and transfers to ImageNet, CIFAR-10 and "
-      "-100, Pets, Flowers and VTAB. JFT was never published: we cannot reproduce these rows, and "
-      "quote them. The code that they need, loading and fine-tuning, is that of lessons 27 and "
-      "31.");
+  say.text("The paper's point is what happens when the model is trained on very much and "
+           "fine-tuned on little: ImageNet (1.3 million images), ImageNet-21k (14 million) or JFT "
+           "(303 million), then ImageNet, CIFAR-10 and -100, Pets, Flowers and VTAB. JFT was never "
+           "published: we quote these rows. The code they need is that of lessons 27 and 31.");
   std::vector<std::vector<std::string>> rows;
   const auto cell = [](double x) { return x == 0 ? std::string("-") : fmt::format("{:.2f}", x); };
   for (const Row& r : table5) {
@@ -110,27 +101,20 @@ void lesson(Narrator& say) {
                     cell(r.h14)});
   }
   say.table({"pre-trained on", "fine-tuned on", "B/16", "B/32", "L/16", "L/32", "H/14"}, rows);
-  say.text(
-      "/16 is the side of a patch in pixels: a smaller patch means more tokens. Read the table as "
-      "the paper does:");
+  say.text("/16 is the side of a patch: smaller patches, more tokens. As the paper reads it:");
   say.holds("on ImageNet alone the larger L/16 is worse than B/16 on average",
             mean(imagenet, &Row::l16) < mean(imagenet, &Row::b16));
   say.holds("on JFT it is better", mean(jft, &Row::l16) > mean(jft, &Row::b16));
-  say.holds("for L/16, more data is better in every one of the six tasks", [] {
-    for (std::size_t i = 0; i < 6; ++i) {
-      if (table5[i].l16 >= table5[i + 6].l16) return false;
-    }
-    return true;
-  }());
+  bool always = true;
+  for (std::size_t i = 0; i < 6; ++i) always = always && table5[i].l16 < table5[i + 6].l16;
+  say.holds("for L/16, more data is better in every one of the six tasks", always);
   say.holds(
       "smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
       std::all_of(table5.begin() + 12, table5.end(), [](const Row& r) { return r.b16 > r.b32; }));
-  say.text(
-      "The blog post S4 sums it up: medium data, below a ResNet of the size; large data, above. "
-      "Its other figure groups VTAB's tasks (natural, specialised, structured); H/14 leads in the "
-      "first and the last. Table 2, at higher resolutions, has H/14 at 88.55 % of ImageNet, L/16 "
-      "at 87.76, and BiT-L, a ResNet, at 87.54. They took 2,500, 680 and 9,900 TPUv3-core-days on "
-      "JFT: the third claim.");
+  say.text("The blog post S4 sums it up: medium data, below a ResNet of the size; large data, "
+           "above. Of VTAB's tasks (natural, specialised, structured) H/14 leads in the first and "
+           "the last. Table 2, at higher resolutions: H/14 88.55 % of ImageNet, L/16 87.76, BiT-L, "
+           "a ResNet, 87.54, for 2,500, 680 and 9,900 TPUv3-core-days on JFT: the third claim.");
 
   say.heading("What was simplified here");
   say.text(
@@ -158,42 +142,35 @@ void lesson(Narrator& say) {
              {"gradcheck", "autograd.gradcheck", "test_util.check_grads"},
              {"Trace", "register_forward_hook", "capture_intermediates"}});
   ViTConfig base;
-  base.C = 3;
-  base.H = base.W = 224;
-  base.P = 16;
-  base.D = 768;
-  base.L = base.h = 12;
-  base.M = 3072;
-  base.K = 1000;
+  base.C = 3, base.H = base.W = 224, base.P = 16, base.K = 1000;
+  base.D = 768, base.L = base.h = 12, base.M = 3072;
   say.check("parameters of what all four call ViT-B/16", {"here", double(base.parameters())},
             {"torchvision, timm", 86567656}, 0);
 
   say.heading("Where to read on");
-  say.text(
-      "- The paper: arXiv 2010.11929, and its code, google-research/vision_transformer.\n- "
-      "`timm/models/vision_transformer.py` of huggingface/pytorch-image-models: you can read all "
-      "of it now.\n- Less data: DeiT (arXiv 2012.12877). How to train a ViT: Steiner et al. "
-      "(2106.10270).\n- No labels: MAE (2111.06377) and DINO (2104.14294). Words beside images: "
-      "CLIP (2103.00020).\n- Windows and pyramids: Swin (2103.14030). More variants: "
-      "lucidrains/vit-pytorch.\n- An engine on one screen: karpathy/micrograd; autodiff as JAX "
-      "does it: Autodidax.\n- Whole training in C: karpathy/llm.c.");
+  say.text("- The paper: arXiv 2010.11929, and its code, google-research/vision_transformer.\n- "
+           "`timm/models/vision_transformer.py` of huggingface/pytorch-image-models: you can read "
+           "all of it now.\n- Less data: DeiT (arXiv 2012.12877). How to train a ViT: Steiner et "
+           "al. (2106.10270).\n- No labels: MAE (2111.06377) and DINO (2104.14294). Words beside "
+           "images: CLIP (2103.00020).\n- Windows and pyramids: Swin (2103.14030). More variants: "
+           "lucidrains/vit-pytorch.\n- An engine on one screen: karpathy/micrograd; autodiff as "
+           "JAX does it: Autodidax.\n- Whole training in C: karpathy/llm.c.");
 
-  say.pytorch(
-      "You can leave here with `torchvision.models.vit_b_16()`: lesson 31 holds this model against "
-      "it, number for number.");
-  say.take_along(
-      "Which of the lessons' equations would change for a video, for sound, for a sentence? Begin "
-      "with Equation 1, and see how little is left to do after it.");
+  say.pytorch("You can leave here with `torchvision.models.vit_b_16()`: lesson 31 holds this model "
+              "against it, number for number.");
+  say.take_along("Which equations would change for a video, for sound, for a sentence? Begin with "
+                 "Equation 1, and see how little is left to do after it.");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return tell({.number = 32,
-               .teaches = {},
-               .breaks = {{"as-quoted", "takes GPT-3's size from the slides",
-                           "96 blocks of 12 D² numbers each are 174 billion already: a quoted "
-                           "number can be recomputed, and should be."}},
-               .rows = {"1-1", "1-2", "1-23", "1-29", "4-2", "4-4", "4-16", "4-19"}},
-              argc, argv, lesson);
+  return tell(
+      {.number = 32,
+       .teaches = {},
+       .breaks =
+           {{"as-quoted", "takes GPT-3's size from the slides",
+             "96 blocks of 12 D² numbers are 174 billion: quoted numbers can be recomputed."}},
+       .rows = {"1-1", "1-2", "1-23", "1-29", "4-2", "4-4", "4-16", "4-19"}},
+      argc, argv, lesson);
 }

@@ -137,10 +137,9 @@ void compile(const fs::path& file, const fs::path& result, const fs::path& messa
   const int code = run_program(words, {.output = log, .errors = log});
   close(log);
   if (code == not_there) {
-    fail(
-        "{}, which compiled Vitruvian, is not on this machine any more: scripts/start.sh installs "
-        "a compiler and builds with it",
-        compiler);
+    fail("{}, which compiled Vitruvian, is not on this machine any more: scripts/start.sh installs "
+         "a compiler and builds with it",
+         compiler);
   }
   const std::vector<std::string> said = lines_of(messages);
   const std::string path = file.string();

@@ -216,10 +216,9 @@ int hint(const Request& request) {
 int solution(const Request& request) {
   const Exercise exercise = find_exercise(request.exercise);
   if (!is_done(exercise) && !request.has("--give-up")) {
-    fail(
-        "the solution of exercise {0} opens when lesson check {0} agrees; lesson hint {0} helps, "
-        "and lesson solution {0} --give-up opens it now",
-        exercise.number);
+    fail("the solution of exercise {0} opens when lesson check {0} agrees; lesson hint {0} helps, "
+         "and lesson solution {0} --give-up opens it now",
+         exercise.number);
   }
   print(request, exercise.solution());
   return 0;

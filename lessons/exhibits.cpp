@@ -47,6 +47,20 @@ Picture tiles(std::string caption, const Array& numbers, std::size_t across, std
   return picture;
 }
 
+std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c) {
+  return {{"B", B},
+          {"C", c.C},
+          {"H", c.H, "height and width of the image"},
+          {"P", c.P},
+          {"N", c.N(), "patches, (H / P)²"},
+          {"D", c.D},
+          {"L", c.L},
+          {"h", c.h},
+          {"D_h", c.D_h()},
+          {"M", c.M},
+          {"K", c.K}};
+}
+
 Array class_token_looks(const Tensor& probs) {
   const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
   return reshape(row / amax(row, {1}, true), {-1, 4, 4}).value();

@@ -25,6 +25,9 @@ VisionTransformer digits_model();
 /// column or row between two, each number `zoom` columns wide and rows high.
 Picture tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom = 1);
 
+/// The symbols of a model and their values here, for `Narrator::symbols`.
+std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c);
+
 /// How much of the class token's attention each of 16 patches gets: from the
 /// probabilities of one layer (1, h, 17, 17), (h, 4, 4), the most of each head
 /// as 1.

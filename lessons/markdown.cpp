@@ -83,11 +83,10 @@ class Markdown final : public Renderer {
   void show(const Opening& e) {
     line(fmt::format("# Lesson {}. {}", e.number, escaped(e.title)));
     line("");
-    line(
-        fmt::format("About {} minutes. Its program is "
-                    "[lessons/{}.cpp](../../lessons/{}.cpp); run it "
-                    "with `build/bin/lesson {}`.",
-                    e.minutes, e.name, e.name, e.number));
+    line(fmt::format("About {} minutes. Its program is "
+                     "[lessons/{}.cpp](../../lessons/{}.cpp); run it "
+                     "with `build/bin/lesson {}`.",
+                     e.minutes, e.name, e.name, e.number));
   }
   void show(const Heading& e) { line("## " + escaped(e.text)); }
   void show(const Text& e) { prose(e.text); }

@@ -93,16 +93,15 @@ Options parse_options(int argc, char** argv, const Lesson& lesson) {
 }
 
 std::string help_text(const Lesson& lesson) {
-  std::string text =
-      "  --step         wait for Enter after each piece\n"
-      "  --no-input     never wait, not even for an answer\n"
-      "  --width N      columns (the terminal's, at most 80)\n"
-      "  --plain        no colour\n"
-      "  --ascii        no glyph beyond ASCII\n"
-      "  --markdown     the lesson as a page\n"
-      "  --json         its events, one object a line\n"
-      "  --seed N       of what is drawn at random (1)\n"
-      "  --help         this text\n";
+  std::string text = "  --step         wait for Enter after each piece\n"
+                     "  --no-input     never wait, not even for an answer\n"
+                     "  --width N      columns (the terminal's, at most 80)\n"
+                     "  --plain        no colour\n"
+                     "  --ascii        no glyph beyond ASCII\n"
+                     "  --markdown     the lesson as a page\n"
+                     "  --json         its events, one object a line\n"
+                     "  --seed N       of what is drawn at random (1)\n"
+                     "  --help         this text\n";
   if (!lesson.breaks.empty())
     text += "  --break NAME   make a mistake on purpose; a check must fail:\n";
   for (const Break& b : lesson.breaks) text += fmt::format("      {:24} {}\n", b.name, b.what);

@@ -77,9 +77,8 @@ Stage::Stage(const Options& options, std::string source)
   }
   step_ = options.step && can_ask_;
   if (options.step && !terminal) {
-    fmt::print(stderr,
-               "--step waits at a terminal, and this is none: everything "
-               "follows at once\n");
+    fmt::print(stderr, "--step waits at a terminal, and this is none: everything "
+                       "follows at once\n");
   }
 }
 
@@ -130,9 +129,8 @@ void Stage::look_around() {
     } else if (word == "q") {
       throw Quit{};
     } else {
-      write(
-          "Enter shows the next piece, b the one before, s the source of "
-          "this one, q leaves.\n");
+      write("Enter shows the next piece, b the one before, s the source of "
+            "this one, q leaves.\n");
     }
   }
 }

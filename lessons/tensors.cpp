@@ -124,6 +124,21 @@ bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
   return passed;
 }
 
+bool check_largest(Narrator& say, const std::function<Tensor()>& loss,
+                   const std::vector<Leaf>& leaves, double tolerance) {
+  const Array one = full({}, 1);
+  const std::vector<Array> g = grad(loss(), tensors_of(leaves), one);
+  bool passed = true;
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    const std::size_t i = largest_of(g[k]);
+    const double numeric = difference(loss, one, leaves[k].tensor, i, 1e-5);
+    passed = say.check("gradient of " + leaves[k].name, {"analytic", at(g[k], i)},
+                       {"numeric", numeric}, tolerance) &&
+             passed;
+  }
+  return passed;
+}
+
 bool check_equal(Narrator& say, std::string_view what, std::string_view left_name, const Tensor& a,
                  std::string_view right_name, const Tensor& b, double tolerance) {
   Check c = compared(what, left_name, a.value(), right_name, b.value());
@@ -197,6 +212,12 @@ std::string entries_text(const Array& a, int digits) {
     text += std::isnan(x) ? "nan" : fmt::format("{:.{}f}", std::abs(x) < 1e-12 ? 0.0 : x, digits);
   }
   return text;
+}
+
+std::string with_commas(std::size_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
 }
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

@@ -43,6 +43,11 @@ struct GradientOptions {
 bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
                      const std::vector<Leaf>& leaves, const GradientOptions& options = {});
 
+/// The same for the entry of each leaf with the largest derivative of a scalar alone: where a model
+/// is too large for more.
+bool check_largest(Narrator& say, const std::function<Tensor()>& loss,
+                   const std::vector<Leaf>& leaves, double tolerance = 1e-5);
+
 /// Two arrays that should be equal to rounding: |a - b| relative to the
 /// largest |entry|. The numbers shown are where b is largest (where they
 /// differ most, when they disagree).
@@ -72,5 +77,7 @@ std::string refusal(const std::function<void()>& attempt);
 /// An array's entries for people: "1.20 -0.35 0.00", a row each line when it
 /// is a matrix.
 std::string entries_text(const Array& a, int digits = 3);
+/// 1077706 as "1,077,706".
+std::string with_commas(std::size_t n);
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

@@ -65,10 +65,9 @@ std::string fault_of(const Order& order, const Tape& inputs, std::size_t output)
                          inputs.size() - 1);
     }
     if (at[node] != nowhere) {
-      return fmt::format(
-          "Node {} comes twice, at places {} and {}: it would pass its cotangent on "
-          "twice.",
-          node, at[node], i);
+      return fmt::format("Node {} comes twice, at places {} and {}: it would pass its cotangent on "
+                         "twice.",
+                         node, at[node], i);
     }
     if (!needed[node]) {
       return fmt::format("Node {} is in your order, but output {} does not depend on it.", node,

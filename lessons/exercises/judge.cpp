@@ -90,10 +90,9 @@ const char* running_case() { return running; }
 
 void Judge::expect_type(const char* type) const {
   if (std::string_view(type) != submission_.type) {
-    fail(
-        "the function's parameters or its result have other types than in the exercise: put back "
-        "the line that it begins with (lesson exercise N shows where the file is, --again starts "
-        "over)");
+    fail("the function's parameters or its result have other types than in the exercise: put back "
+         "the line that it begins with (lesson exercise N shows where the file is, --again starts "
+         "over)");
   }
 }
 
