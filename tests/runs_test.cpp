@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "datasets/batch.hpp"
 #include "nn/safetensors.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
@@ -14,7 +15,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -204,6 +207,34 @@ TEST_CASE("a number that is none is traced to its op, module, step and images") 
   poison("blocks.0.norm1.weight", std::numeric_limits<double>::infinity());
   CHECK_FAILS_WITH(run.epoch(),
                    "infinity in 1 of 16 numbers of input 1 of 'layer_norm' in blocks.0.norm1");
+}
+
+TEST_CASE("a folder's pictures train, validate or test, each once") {
+  const Folder folder;
+  for (const char* const name : {"ants", "bees"}) {
+    std::filesystem::create_directories(folder.file(name));
+    for (int i = 0; i < 20; ++i) {
+      write(folder.file(fmt::format("{}/{}.pgm", name, i).c_str()),
+            "P5 1 1 255\n" + std::string(1, 'a'));
+    }
+  }
+  TrainOptions o = settle(
+      {"", "", {{"dataset", "folder"}, {"data", folder.file("")}, {"val_fraction", "0.25"}}});
+  CHECK(o.model.K == 2);
+  CHECK(o.model.H == 64);
+  const TrainingData data = training_data(o);
+  std::vector<std::size_t> all = data.images.test_subset;
+  CHECK(all.size() == 8);
+  CHECK(data.indices.validation.size() == 8);
+  for (const auto& part : {data.indices.train, data.indices.validation}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  std::sort(all.begin(), all.end());
+  CHECK(all == natural_order(40));
+  CHECK(trained_on(data).classes == std::vector<std::string>{"ants", "bees"});
+  o.seed = 2;  // the test pictures are the same for every run
+  CHECK(training_data(o).images.test_subset == data.images.test_subset);
+  CHECK(training_data(o).indices.validation != data.indices.validation);
 }
 
 TEST_CASE("settings: every one goes to JSON and back, and a file may not be wrong") {
