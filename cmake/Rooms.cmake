@@ -77,12 +77,17 @@ function(vitruvian_precompile target precision)
   endif()
 endfunction()
 
-# Code that parses, prints and asks the library for the work: half the compiler's time goes into
-# optimising templates whose speed nobody would feel.
+# Code that asks the library for the work: half the compiler's time goes into optimising templates
+# whose speed nobody would feel. What only parses and prints is not optimised at all.
 function(vitruvian_unhurried)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE
-      $<$<NOT:$<CONFIG:Debug>>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
+  endforeach()
+endfunction()
+function(vitruvian_talkative)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -O0)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
   endforeach()
 endfunction()
