@@ -221,7 +221,7 @@ struct Entry {
   std::string link{};
 };
 
-std::string tar(const std::vector<Entry>& entries) {
+[[maybe_unused]] std::string tar(const std::vector<Entry>& entries) {
   std::string all;
   for (const Entry& entry : entries) {
     std::string head(512, '\0');
@@ -246,7 +246,7 @@ std::string tar(const std::vector<Entry>& entries) {
   return all + std::string(1024, '\0');
 }
 
-std::string gzip(std::string plain) {
+[[maybe_unused]] std::string gzip(std::string plain) {
   z_stream stream{};
   REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
   std::string packed(deflateBound(&stream, plain.size()) + 64, '\0');
