@@ -36,7 +36,7 @@ void check_in_memory(const std::string& name) {
 void keep(Dataset& data, std::size_t n, const char* part) {
   if (n == 0 || n == data.size()) return;
   if (n > data.size()) {
-    fail(Exit::usage, "{}: {} {} images were asked for, but there are {}", data.name, n, part,
+    fail(Exit::usage, "{}: {} {} images were asked for, but it has {}", data.name, n, part,
          data.size());
   }
   data = data.head(n);

@@ -22,7 +22,7 @@ void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t 
   }
   if (n == 0) return;
   if (n > subset.size()) {
-    fail(Exit::usage, "folder: {} images were asked for, but there are {}", n, subset.size());
+    fail(Exit::usage, "folder: {} images were asked for, but it has {}", n, subset.size());
   }
   const auto order = Rng(seed).fork("folder subset").permutation(subset.size());
   std::vector<std::size_t> chosen;
