@@ -56,6 +56,30 @@ for signal in INT TERM; do
   rm -rf asked
 done
 
+# Asked twice, within a step that takes long: it leaves at once.
+"$vitruvian" train --train-size 512 --test-size 10 --batch-size 256 --width 256 --depth 6 --epochs 100 \
+  --log-every 1 --out asked >out 2>err &
+pid=$!
+until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid && sleep 0.05 && kill -TERM $pid
+wait $pid
+code=$?
+[ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
+! grep -q resume err || fail "the second signal was waited for: $(cat err)"
+rm -rf asked
+
+# Asked twice, within a step that takes long: it leaves at once.
+"$vitruvian" train --train-size 512 --test-size 10 --batch-size 256 --width 256 --depth 6 --epochs 100 \
+  --log-every 1 --out asked >out 2>err &
+pid=$!
+until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -INT $pid && sleep 0.05 && kill -TERM $pid
+wait $pid
+code=$?
+[ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
+! grep -q resume err || fail "the second signal was waited for: $(cat err)"
+rm -rf asked
+
 # Killed.
 kills=0 within=0 fresh=0 runs=0
 while [ "$kills" -lt "$wanted" ]; do
@@ -82,18 +106,44 @@ while [ "$kills" -lt "$wanted" ]; do
 done
 
 # Killed at a named moment: at the line of a step, which is after the step and before its checkpoint.
+killed_at() { # killed_at LINE SETTING...: of metrics.jsonl
+  rm -rf run
+  mkdir run
+  strace -f -o trace -P "$folder/run/metrics.jsonl" -e trace=write \
+    -e inject=write:signal=KILL:when="$1" "$vitruvian" train "${@:2}" --checkpoint-every 2 \
+    --out "$folder/run" >out 2>err &
+  wait $! 2>/dev/null # and nothing is printed of a killed job
+  [ $? -eq 137 ] || fail "not killed at line $1: $(cat err)"
+  kills=$((kills + 1))
+}
 if command -v strace >/dev/null && strace -o trace -e trace=write true 2>/dev/null; then
   for line in 1 2 12 13 14 24 25 38; do # the first and last of an epoch, in the warm-up, the test
-    rm -rf run
-    mkdir run
-    strace -f -o trace -P "$folder/run/metrics.jsonl" -e trace=write \
-      -e inject=write:signal=KILL:when=$line "$vitruvian" train "${settings[@]}" \
-      --checkpoint-every 2 --out "$folder/run" >out 2>err
-    [ $? -eq 137 ] || fail "not killed at line $line: $(cat err)"
+    killed_at "$line" "${settings[@]}"
     "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
     same_as_undisturbed run "line $line"
-    kills=$((kills + 1))
   done
+
+  # Pictures in files, decoded ahead by threads. Another picture under an old name is refused.
+  mkdir -p pictures/dark pictures/pale
+  for i in {1..8}; do
+    "$vitruvian" data preview digits --columns 2 --seed "$i" --out "pictures/dark/$i.png" >out 2>&1 ||
+      fail "$(cat out)"
+    cp "pictures/dark/$i.png" "pictures/pale/$((9 - i)).png"
+  done
+  files=(--dataset folder --data pictures --image-size 28 --patch-size 7 --width 16 --depth 1 --heads 2
+    --epochs 4 --batch-size 4 --crop-padding 2 --flip 0.5 --log-every 1)
+  "$vitruvian" train "${files[@]}" --out files >out 2>&1 || fail "$(cat out)"
+  for line in 2 6 11; do
+    killed_at "$line" "${files[@]}"
+    "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
+    for file in model.safetensors metrics.jsonl; do
+      cmp "run/$file" "files/$file" || fail "$file of a run on pictures, killed at line $line"
+    done
+  done
+  killed_at 6 "${files[@]}"
+  cp pictures/pale/1.png pictures/dark/1.png
+  "$vitruvian" train --resume run >out 2>err
+  { [ $? -eq 4 ] && grep -q 'the data are not those of the run' err; } || fail "changed pictures: $(cat err)"
 fi
 
 # Damaged: the one before is used, and both are named.
