@@ -44,14 +44,15 @@ const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all{
       {"digits", "Ours: the defaults.", R"({"dataset": "digits"})"},
       {"mnist", "Ours: the best we know for two cores.",
-       R"({"dataset": "mnist", "patch_size": 4, "width": 64, "depth": 6, "heads": 4, "mlp_width": 192,
-  "epochs": 20, "batch_size": 64, "lr": 2e-3, "weight_decay": 0.05, "warmup": 0.05, "clip": 1,
-  "label_smoothing": 0.1, "dropout": 0, "stochastic_depth": 0.05, "ema": 0.999, "crop_padding": 2})"},
+       R"({"dataset": "mnist", "patch_size": 4, "width": 64, "depth": 6, "heads": 4, "mlp_width": 128,
+  "positions": "sincos_2d", "mean_pooling": true, "epochs": 12, "batch_size": 64, "lr": 1e-3,
+  "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0, "ema": 0.999,
+  "crop_padding": 2})"},
       {"cifar10", "Ours: the best we know for two cores.",
-       R"({"dataset": "cifar10", "patch_size": 4, "width": 128, "depth": 6, "heads": 4, "mlp_width": 512,
-  "epochs": 60, "batch_size": 64, "lr": 1e-3, "weight_decay": 0.05, "warmup": 0.05, "clip": 1,
-  "label_smoothing": 0.1, "dropout": 0, "stochastic_depth": 0.1, "ema": 0.999, "crop_padding": 4,
-  "flip": 0.5})"},
+       R"({"dataset": "cifar10", "patch_size": 4, "width": 128, "depth": 6, "heads": 4,
+  "mlp_width": 256, "positions": "sincos_2d", "mean_pooling": true, "epochs": 24, "batch_size": 64,
+  "lr": 7e-4, "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0,
+  "ema": 0.999, "crop_padding": 3, "flip": 0.5})"},
       {"vit-pretrain",
        "S4's summary of the paper's pre-training: Adam, linear decay of the rate, weight decay "
        "0.1, "

@@ -42,7 +42,8 @@ void Reducer::finish() {
 
 std::size_t micro_batches_of(const ViTConfig& config, std::size_t images) {
   constexpr std::size_t rows = 600;
-  const std::size_t most = std::max<std::size_t>(1, rows / config.T());
+  constexpr std::size_t most_images = 16;
+  const std::size_t most = std::clamp<std::size_t>(rows / config.T(), 1, most_images);
   const std::size_t fours = (images + 4 * most - 1) / (4 * most);
   return std::clamp<std::size_t>(4 * fours, 1, std::max<std::size_t>(1, images));
 }

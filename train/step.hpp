@@ -57,10 +57,10 @@ struct StepResult {
 };
 
 /// Into how many micro-batches a step of `images` is cut where nobody says, the images shared out
-/// evenly: each has some 600 rows of tokens at most, enough for a fast matrix product and few
-/// enough to stay near a core from one op to the next; their number is a multiple of four, so that
-/// a few threads have the same to do. It depends on the model and the batch alone: results do not
-/// depend on the machine.
+/// evenly: each has some 600 rows of tokens and 16 images at most, enough for a fast matrix product
+/// and few enough to stay near a core from one op to the next; their number is a multiple of four,
+/// so that a few threads have the same to do. It depends on the model and the batch alone: results
+/// do not depend on the machine.
 std::size_t micro_batches_of(const ViTConfig& config, std::size_t images);
 
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
