@@ -90,9 +90,9 @@ struct Case {
   [[nodiscard]] std::string log() const {
     return content((folder.path / "served" / "log").string());
   }
-  Failure fetch_from(const std::vector<std::string>& modes) {
+  Failure fetch_from(const std::vector<std::string>& modes, double stall_seconds = 5) {
     fs::remove(folder.path / "served" / "log");
-    FetchOptions options{.directory = folder.path / "data", .stall_seconds = 1};
+    FetchOptions options{.directory = folder.path / "data", .stall_seconds = stall_seconds};
     for (const std::string& mode : modes) options.mirrors.push_back(server->url(mode));
     return failure_of([&] { fetch(dataset, options); });
   }
@@ -117,6 +117,10 @@ void check_with(const std::string& program) {
     CHECK(test.is_right());
     CHECK(!fs::exists(test.part()));
   }
+  // One that comes slowly, but longer than it may come to a stand, does not stall.
+  fresh();
+  CHECK(test.fetch_from({"trickle"}, 0.8).message == "");
+  CHECK(test.is_right());
   // A partial file is continued from where it ends, or begun again where that cannot be.
   for (const std::string mode : {"good", "no_ranges"}) {
     CAPTURE(mode);
@@ -145,14 +149,15 @@ void check_with(const std::string& program) {
        {"damaged", "promises_less", "circle", "to_a_file", "endless", "missing", "stall"}) {
     CAPTURE(mode);
     fresh();
-    const Failure failure = test.fetch_from({mode});
+    const bool stalls = mode == "stall";
+    const Failure failure = test.fetch_from({mode}, stalls ? 0.2 : 5);
     CHECK(failure.exit == Exit::data);
     CAPTURE(failure.message);
     CHECK(failure.message.find("put f.bin into " + test.target().parent_path().string()) !=
           std::string::npos);
     CHECK(!fs::exists(test.target()));
     CHECK((!fs::exists(test.part()) || fs::file_size(test.part()) <= test.body.size()));
-    CHECK(test.fetch_from({mode, "good"}).message == "");
+    CHECK(test.fetch_from({mode, "good"}, stalls ? 0.8 : 5).message == "");
     CHECK(test.is_right());
   }
   // A header that promises more than comes: the bytes are right all the same, or the mirror is
