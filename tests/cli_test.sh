@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # The command line as a user meets it: every mistake ends in one line on standard error, the right
 # exit code, and nothing half-written. Usage: cli_test.sh PATH/TO/vitruvian
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 failures=0
 checks=0
 

@@ -5,11 +5,11 @@
 #include "datasets/checksum.hpp"
 #include "datasets/download.hpp"
 #include "datasets/unpack.hpp"
+#include "tests/archives.hpp"
 #include "tests/datasets_testing.hpp"
 #include "tests/folder.hpp"
 
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,14 +20,6 @@ namespace vitruvian {
 namespace {
 
 namespace fs = std::filesystem;
-
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  fs::remove(path);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  REQUIRE(file);
-}
 
 std::string noise(std::size_t n) {
   std::string text;
@@ -249,20 +241,6 @@ struct Entry {
     all += head + entry.data + std::string((512 - entry.data.size() % 512) % 512, '\0');
   }
   return all + std::string(1024, '\0');
-}
-
-[[maybe_unused]] std::string gzip(std::string plain) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed(deflateBound(&stream, plain.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(plain.data());
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
 }
 
 #if VITRUVIAN_HAS_LIBARCHIVE

@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # `vitruvian inspect` as a user meets it. Usage: inspect_cli_test.sh PATH/TO/vitruvian WEIGHTS PNG
 # where WEIGHTS is the digit model and PNG is 1 where the program reads PNG, else 0.
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 weights=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 png=$3
-folder=$(mktemp -d)
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
 failures=0
 checks=0
 

@@ -23,10 +23,6 @@ namespace {
 
 constexpr double gap = not_recorded;
 
-void put(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 // Three classes, six images: 0 right, 0 as 2, 1 right, 1 right, 2 as 0 (narrowly), 2 as 1.
 Predictions six() {
   return {3,
@@ -65,12 +61,12 @@ std::string run_in(const Folder& folder, const char* name, const std::string& me
                                                R"("model":{"D":64,"note":"</dd><script>"}})") {
   const std::string path = folder.file(name);
   std::filesystem::create_directories(path);
-  put(path + "/config.json", config);
-  put(path + "/metrics.jsonl", metrics);
-  put(path + "/timing.jsonl",
-      "{\"epoch\":1,\"seconds\":60,\"images_per_second\":100}\n"
-      "{\"epoch\":2,\"seconds\":90,\"images_per_second\":300}\n"
-      "{\"epoch\":3,\"seconds\":33,\"images_per_second\":200}\n");  // resumed
+  write(path + "/config.json", config);
+  write(path + "/metrics.jsonl", metrics);
+  write(path + "/timing.jsonl",
+        "{\"epoch\":1,\"seconds\":60,\"images_per_second\":100}\n"
+        "{\"epoch\":2,\"seconds\":90,\"images_per_second\":300}\n"
+        "{\"epoch\":3,\"seconds\":33,\"images_per_second\":200}\n");  // resumed
   return path;
 }
 
@@ -322,6 +318,6 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
   CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
   if (std::system("python3 -c ''") != 0) return;
-  put(folder.file("compare.html"), html_comparison({runs[0], runs[0], runs[1]}));
+  write(folder.file("compare.html"), html_comparison({runs[0], runs[0], runs[1]}));
   CHECK(faults_of(folder.file("compare.html")) == "");
 }

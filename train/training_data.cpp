@@ -5,7 +5,6 @@
 #include "media/image.hpp"
 #include "train/checkpoint_file.hpp"
 
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,19 +33,9 @@ Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
                  {},        data.labels,   data.class_names, data.mean, data.std};
   result.pixels.resize(data.size() * result.image_size());
   const Fit fit{height, width, data.channels, Filter::bilinear, false};
-  const std::size_t C = data.channels;
   for (std::size_t n = 0; n < data.size(); ++n) {
-    const std::span<const std::uint8_t> planes = data.image(n);
-    Image image{data.height, data.width, C, std::vector<std::uint8_t>(planes.size())};
-    const std::size_t plane = data.height * data.width;
-    for (std::size_t i = 0; i < planes.size(); ++i) {
-      image.pixels[i % plane * C + i / plane] = planes[i];
-    }
-    image = fitted(image, fit);
-    std::uint8_t* const out = result.pixels.data() + n * result.image_size();
-    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-      out[i % C * height * width + i / C] = image.pixels[i];
-    }
+    const Image image = from_planes(data.image(n).data(), data.channels, data.height, data.width);
+    to_planes(fitted(image, fit), result.pixels.data() + n * result.image_size());
   }
   return result;
 }
