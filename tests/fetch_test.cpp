@@ -95,7 +95,7 @@ void check_with(const std::string& program) {
   }
   // One that comes slowly, but longer than it may come to a stand, does not stall.
   fresh();
-  CHECK(test.fetch_from({"trickle"}, 0.8).message == "");
+  CHECK(test.fetch_from({"trickle"}, 0.4).message == "");
   CHECK(test.is_right());
   // A partial file is continued from where it ends, or begun again where that cannot be.
   for (const std::string mode : {"good", "no_ranges"}) {
@@ -133,7 +133,7 @@ void check_with(const std::string& program) {
           std::string::npos);
     CHECK(!fs::exists(test.target()));
     CHECK((!fs::exists(test.part()) || fs::file_size(test.part()) <= test.body.size()));
-    CHECK(test.fetch_from({mode, "good"}, stalls ? 0.8 : 5).message == "");
+    CHECK(test.fetch_from({mode, "good"}, stalls ? 0.5 : 5).message == "");
     CHECK(test.is_right());
   }
   // A header that promises more than comes: the bytes are right all the same, or the mirror is
