@@ -21,7 +21,7 @@
 
 namespace vitruvian {
 
-inline const std::string digits =
+inline const std::string digit_model =
     std::string(VITRUVIAN_TEST_DATA) + "/../models/digits.safetensors";
 
 struct Ending {

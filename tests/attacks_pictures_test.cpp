@@ -123,14 +123,14 @@ std::vector<Attack> picture_attacks() {
 
 TEST_CASE("pictures") {
   for (const Attack& attack : picture_attacks()) {
-    check(attack, 3, {"predict", "--weights", digits}, {});
+    check(attack, 3, {"predict", "--weights", digit_model}, {});
   }
 }
 
 TEST_CASE("a good picture and good weights, for comparison") {
   const Folder folder;
   std::ofstream(folder.file("p"), std::ios::binary) << golden_picture("grey.pgm");
-  const Ending ending = run(folder, {"predict", "--weights", digits, folder.file("p")});
+  const Ending ending = run(folder, {"predict", "--weights", digit_model, folder.file("p")});
   CHECK(ending.exit == 0);
   CHECK(ending.error.empty());
   MESSAGE("a good prediction takes " << ending.megabytes << " MB");

@@ -17,7 +17,7 @@ std::string many(std::size_t n, const std::function<std::string(std::size_t)>& o
 }
 
 TEST_CASE("weights") {
-  const std::string good = content(digits);
+  const std::string good = content(digit_model);
   const auto at = good.find("\\\"D\\\":64");
   REQUIRE(at != std::string::npos);
   std::string promised = good;
@@ -116,7 +116,7 @@ TEST_CASE("weights") {
       {"an empty file", [=] { return std::string(""); }, "too few"},
   };
   for (const Attack& attack : attacks) {
-    check(attack, 4, {"predict", digits, "--weights"}, {});
+    check(attack, 4, {"predict", digit_model, "--weights"}, {});
   }
   check(attacks[10], 4, {"convert", "--to", "/dev/null/nowhere", "--scheme", "jax", "--from"}, {});
 }
@@ -169,7 +169,7 @@ TEST_CASE("weights in .npz") {
        "dtype '<i8'"},
   };
   for (const Attack& attack : attacks) {
-    check(attack, 4, {"predict", digits, "--weights"}, {});
+    check(attack, 4, {"predict", digit_model, "--weights"}, {});
   }
 }
 #endif
