@@ -53,6 +53,7 @@ expect 2 "threads" train --threads 100000
 expect 2 "threads" train --threads -2
 expect 2 "precision" train --precision half
 expect 2 "did you mean mnist" train --dataset mnits
+expect 2 "no data set 'mnits' to fetch; did you mean mnist\?$" data fetch mnits
 expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
 expect 2 "beyond reason" train --width 99999999999

@@ -189,7 +189,8 @@ TEST_CASE("from files, and what the flags refuse") {
   check_error(Exit::usage, {"no http"},
               [&] { download("curl", "file:///etc/passwd", folder.path / "x", {}); });
   check_error(Exit::usage, {"no http"}, [&] { download("curl", "-K", folder.path / "x", {}); });
-  check_error(Exit::usage, {"did you mean 'cifar10'"}, [] { public_dataset("cifar1"); });
+  check_error(Exit::usage, {"'cifar1' to fetch; did you mean cifar10?"},
+              [] { public_dataset("cifar1"); });
   CHECK(public_dataset("cifar100-coarse").name == "cifar100");
 }
 

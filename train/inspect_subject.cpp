@@ -55,7 +55,7 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
   const std::string name = options.dataset.empty() ? known : options.dataset;
   Subject subject;
   if (options.images.empty() && !name.empty()) {
-    static_cast<void>(default_options(name));  // says so where there is no such data set
+    check_dataset_name(name);
     check_data_given(name, options.data);
     std::string note;
     TrainedOn normalised_as = trained.data;
