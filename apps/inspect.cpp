@@ -2,6 +2,7 @@
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
 #include "core/parallel.hpp"
+#include "datasets/dataset.hpp"
 #include "media/canvas.hpp"
 #include "media/terminal.hpp"
 
@@ -58,7 +59,8 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
   command
       .add_option("--dataset", options.dataset,
-                  "Instead of pictures the test images of digits, mnist or cifar10")
+                  fmt::format("Instead of pictures the test images of one of {}",
+                              fmt::join(dataset_names(), ", ")))
       ->type_name("NAME");
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");

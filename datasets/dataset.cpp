@@ -6,6 +6,7 @@
 #include "datasets/digits.hpp"
 #include "datasets/idx.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -14,16 +15,6 @@ namespace {
 
 constexpr std::size_t digits_to_train = 40'000;
 constexpr std::size_t digits_to_test = 4'000;
-
-void check_name(const std::string& name) {
-  const std::vector<std::string> names = dataset_names();
-  for (const std::string& known : names) {
-    if (name == known) return;
-  }
-  const std::string guess = nearest(name, names);
-  fail(Exit::usage, "there is no data set '{}'{}; the data sets are {}", name,
-       guess.empty() ? "" : fmt::format(", did you mean '{}'?", guess), fmt::join(names, ", "));
-}
 
 bool is_mnist(const std::string& name) {
   return name == "mnist" || name == "fashion-mnist" || name == "kmnist";
@@ -78,6 +69,15 @@ std::vector<std::string> dataset_names() {
           "cifar10", "cifar100", "cifar100-coarse", "folder"};
 }
 
+void check_dataset_name(const std::string& name) {
+  const std::vector<std::string> names = dataset_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string near = nearest(name, names);
+  fail(Exit::usage, "there is no data set '{}'{}", name,
+       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
+                    : fmt::format("; did you mean {}?", near));
+}
+
 std::vector<std::string> class_names(const std::string& dataset) {
   if (dataset == "digits") return empty_digit_dataset("", 0, 0).class_names;
   if (is_mnist(dataset)) return empty_mnist(dataset).class_names;
@@ -88,7 +88,7 @@ std::vector<std::string> class_names(const std::string& dataset) {
 }
 
 Split load(const Source& source) {
-  check_name(source.name);
+  check_dataset_name(source.name);
   if (source.name == "digits") {
     const std::size_t train = source.train_size != 0 ? source.train_size : digits_to_train;
     return {digits(train, source.seed, "train"), load_test(source)};
@@ -108,7 +108,7 @@ Split load(const Source& source) {
 }
 
 Dataset load_test(const Source& source) {
-  check_name(source.name);
+  check_dataset_name(source.name);
   if (source.name == "digits") {
     return digits(source.test_size != 0 ? source.test_size : digits_to_test, source.seed, "test");
   }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -23,38 +24,21 @@ namespace {
 
 std::vector<std::string> arguments_of(const std::string& program, const std::string& url,
                                       const std::string& path, const DownloadOptions& options) {
-  const auto seconds = std::to_string(static_cast<long>(options.stall_seconds + 0.999));
   if (program == "wget") {
     return {"wget",
             "--no-verbose",
             "--tries=1",
-            "--timeout=" + seconds,
+            fmt::format("--timeout={}", options.stall_seconds),
             "--max-redirect=5",
             "--continue",
             "--output-document=" + path,
             url};
   }
-  std::vector<std::string> arguments = {"curl",
-                                        "--fail",
-                                        "--silent",
-                                        "--show-error",
-                                        "--location",
-                                        "--proto",
-                                        "=http,https",
-                                        "--max-redirs",
-                                        "5",
-                                        "--connect-timeout",
-                                        seconds,
-                                        "--speed-limit",
-                                        "1",
-                                        "--speed-time",
-                                        seconds,
-                                        "--url",
-                                        url,
-                                        "--output",
-                                        path,
-                                        "--continue-at",
-                                        "-"};
+  std::vector<std::string> arguments = {
+      "curl",       "--fail",      "--silent",      "--show-error",
+      "--location", "--proto",     "=http,https",   "--max-redirs",
+      "5",          "--no-buffer", "--url",         url,
+      "--output",   path,          "--continue-at", "-"};
   if (options.max_bytes > 0) {
     arguments.insert(arguments.end(), {"--max-filesize", std::to_string(options.max_bytes)});
   }
@@ -199,14 +183,25 @@ DownloadResult download(const std::string& program, const std::string& url,
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
     fail(Exit::usage, "'{}' is no http or https address", url);
   }
+  using Clock = std::chrono::steady_clock;
   Child child(arguments_of(program, url, path.string(), options));
   std::string said;
+  std::uint64_t before = size_of(path);
+  Clock::time_point grew = Clock::now();
   while (child.listen(said)) {
     const std::uint64_t bytes = size_of(path);
+    if (bytes != before) grew = Clock::now();
+    before = bytes;
     if (options.progress) options.progress(bytes);
     if (options.max_bytes > 0 && bytes > options.max_bytes) {
       return {DownloadEnd::refused,
               fmt::format("more than the {} bytes it should have came", options.max_bytes)};
+    }
+    // curl's own limit is the mean of five seconds. wget has one, and may pass over what is there.
+    const std::chrono::duration<double> still = Clock::now() - grew;
+    if (program == "curl" && still.count() > options.stall_seconds) {
+      return {DownloadEnd::interrupted,
+              fmt::format("nothing came for {} seconds", options.stall_seconds)};
     }
   }
   const int code = child.wait();

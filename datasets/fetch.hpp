@@ -14,7 +14,7 @@ struct FetchOptions {
   std::filesystem::path directory = "data";
   std::vector<std::string> mirrors{};  ///< instead of the data set's own
   std::filesystem::path from_file{};   ///< a file, or a folder of them, that is there already
-  double stall_seconds = 30;
+  double stall_seconds = 30;           ///< a mirror that sends nothing for so long is left
   /// Told what happens: a line for people.
   std::function<void(const std::string& line)> say{};
   /// Told how far a file is; `total` is 0 where it is not known.

@@ -225,13 +225,7 @@ void FolderImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
                 .width = options_.width,
                 .channels = options_.channels,
                 .part = choose};
-  const Image image = read_image(file(i).string(), fit, options_.max_pixels);
-  const std::size_t plane = image.height * image.width;
-  for (std::size_t k = 0; k < plane; ++k) {
-    for (std::size_t c = 0; c < image.channels; ++c) {
-      out[c * plane + k] = image.pixels[k * image.channels + c];
-    }
-  }
+  to_planes(read_image(file(i).string(), fit, options_.max_pixels), out);
 }
 
 std::vector<std::string> folder_class_names(const fs::path& directory) {

@@ -186,10 +186,11 @@ Labels Loader::load(std::span<const std::size_t> indices, std::uint64_t epoch, T
   return labels;
 }
 
-std::vector<std::uint8_t> Loader::picture(std::size_t i) const {
-  std::vector<std::uint8_t> pixels(images_->about().image_size());
+Image Loader::picture(std::size_t i) const {
+  const Dataset& about = images_->about();
+  std::vector<std::uint8_t> pixels(about.image_size());
   images_->read(number(i), {}, pixels.data());
-  return pixels;
+  return from_planes(pixels.data(), about.channels, about.height, about.width);
 }
 
 template <class T>

@@ -60,8 +60,8 @@ class Loader {
   /// The same without augmentation, for an evaluation.
   template <class T>
   std::vector<std::size_t> load_plain(std::span<const std::size_t> indices, T* out) const;
-  /// Picture i (below `size()`) as (C, H, W) bytes: to be looked at.
-  [[nodiscard]] std::vector<std::uint8_t> picture(std::size_t i) const;
+  /// Picture i (below `size()`): to be looked at.
+  [[nodiscard]] Image picture(std::size_t i) const;
 
  private:
   template <class T>

@@ -170,4 +170,21 @@ Image fitted(const Image& image, const Fit& fit) {
   return fitter.take();
 }
 
+Image from_planes(const std::uint8_t* planes, std::size_t channels, std::size_t height,
+                  std::size_t width) {
+  const std::size_t plane = height * width;
+  Image image{height, width, channels, std::vector<std::uint8_t>(channels * plane)};
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t i = 0; i < plane; ++i) image.pixels[i * channels + c] = *planes++;
+  }
+  return image;
+}
+
+void to_planes(const Image& image, std::uint8_t* planes) {
+  const std::size_t plane = image.height * image.width;
+  for (std::size_t c = 0; c < image.channels; ++c) {
+    for (std::size_t i = 0; i < plane; ++i) *planes++ = image.pixels[i * image.channels + c];
+  }
+}
+
 }  // namespace vitruvian

@@ -29,6 +29,12 @@ struct Box {
   std::size_t top = 0, left = 0, height = 0, width = 0;
 };
 
+/// A data set's picture, its channels one after the other (C, H, W), as an image.
+Image from_planes(const std::uint8_t* planes, std::size_t channels, std::size_t height,
+                  std::size_t width);
+/// The way back: writes (C, H, W) bytes.
+void to_planes(const Image& image, std::uint8_t* planes);
+
 /// Chooses a part of a picture of this size.
 using ChooseBox = std::function<Box(std::size_t height, std::size_t width)>;
 

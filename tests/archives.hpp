@@ -19,10 +19,11 @@ inline std::string little(std::uint64_t n, std::size_t bytes) {
   return text;
 }
 
-inline std::string deflated(const std::string& bytes) {
-  std::string out(bytes.size() + 100, '\0');
+// `window` as zlib takes it: -15 without a header, 15 + 16 with gzip's.
+inline std::string deflated(const std::string& bytes, int window = -15) {
   z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, window, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -32,6 +33,8 @@ inline std::string deflated(const std::string& bytes) {
   deflateEnd(&stream);
   return out;
 }
+
+inline std::string gzip(const std::string& bytes) { return deflated(bytes, 15 + 16); }
 
 struct Member {
   std::string name, content;

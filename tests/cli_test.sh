@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # The command line as a user meets it: every mistake ends in one line on standard error, the right
 # exit code, and nothing half-written. Usage: cli_test.sh PATH/TO/vitruvian
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 failures=0
 checks=0
 
@@ -56,6 +53,7 @@ expect 2 "threads" train --threads 100000
 expect 2 "threads" train --threads -2
 expect 2 "precision" train --precision half
 expect 2 "did you mean mnist" train --dataset mnits
+expect 2 "no data set 'mnits' to fetch; did you mean mnist\?$" data fetch mnits
 expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
 expect 2 "beyond reason" train --width 99999999999

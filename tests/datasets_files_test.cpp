@@ -2,10 +2,11 @@
 #include "datasets/cifar.hpp"
 #include "datasets/dataset.hpp"
 #include "datasets/idx.hpp"
-#include "datasets_testing.hpp"
+#include "tests/archives.hpp"
+#include "tests/datasets_testing.hpp"
+#include "tests/folder.hpp"
 
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -20,30 +21,11 @@ using namespace vitruvian;
 
 namespace {
 
-// A folder for one test's files, gone with it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "vitruvian-datasets-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::string path() const { return path_.string(); }
-  std::string write(const std::string& name, const Bytes& bytes) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream file(path_ / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
-};
+// Writes a file of this name, and returns where it is.
+std::string write(const Folder& folder, const std::string& name, const Bytes& bytes) {
+  vitruvian::write(folder.path / name, std::string(bytes.begin(), bytes.end()));
+  return folder.file(name);
+}
 
 Bytes big_endian(const std::vector<std::uint32_t>& words) {
   Bytes bytes;
@@ -59,18 +41,9 @@ Bytes idx(const std::vector<std::uint32_t>& header, const Bytes& data) {
   return bytes;
 }
 
-Bytes gzip(Bytes plain) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  Bytes packed(deflateBound(&stream, plain.size()) + 64);
-  stream.next_in = plain.data();
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = packed.data();
-  stream.avail_out = static_cast<uInt>(packed.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
+Bytes gzip(const Bytes& plain) {
+  const std::string packed = vitruvian::gzip(std::string(plain.begin(), plain.end()));
+  return {packed.begin(), packed.end()};
 }
 
 Bytes zeros(std::size_t n) { return Bytes(n, 0); }
@@ -79,7 +52,7 @@ const Bytes two_labels = idx({0x801, 2}, {7, 3});
 
 void check_bad_images(const Bytes& bytes, const std::vector<std::string>& parts) {
   const Folder folder;
-  const std::string path = folder.write("images", bytes);
+  const std::string path = write(folder, "images", bytes);
   std::vector<std::string> all = parts;
   all.push_back(path);
   check_error(Exit::data, all, [&] { read_idx_images(path); });
@@ -87,7 +60,7 @@ void check_bad_images(const Bytes& bytes, const std::vector<std::string>& parts)
 
 void check_bad_labels(const Bytes& bytes, const std::vector<std::string>& parts) {
   const Folder folder;
-  const std::string path = folder.write("labels", bytes);
+  const std::string path = write(folder, "labels", bytes);
   std::vector<std::string> all = parts;
   all.push_back(path);
   check_error(Exit::data, all, [&] { read_idx_labels(path, 10); });
@@ -100,14 +73,14 @@ void check_bad_labels(const Bytes& bytes, const std::vector<std::string>& parts)
 TEST_CASE("an IDX file reads the same plain and packed, whatever its name") {
   const Folder folder;
   for (const Bytes& bytes : {two_images, gzip(two_images)}) {
-    const IdxImages images = read_idx_images(folder.write("images.gz", bytes));
+    const IdxImages images = read_idx_images(write(folder, "images.gz", bytes));
     CHECK(images.count == 2);
     CHECK(images.height == 2);
     CHECK(images.width == 3);
     CHECK(images.pixels == Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   }
   for (const Bytes& bytes : {two_labels, gzip(two_labels)}) {
-    CHECK(read_idx_labels(folder.write("labels", bytes), 10) == Bytes{7, 3});
+    CHECK(read_idx_labels(write(folder, "labels", bytes), 10) == Bytes{7, 3});
   }
 }
 
@@ -116,7 +89,7 @@ TEST_CASE("a gzip file of several members is one stream") {
   Bytes packed = gzip(Bytes(two_images.begin(), two_images.begin() + 9));
   const Bytes rest = gzip(Bytes(two_images.begin() + 9, two_images.end()));
   packed.insert(packed.end(), rest.begin(), rest.end());
-  CHECK(read_idx_images(folder.write("images", packed)).pixels.back() == 12);
+  CHECK(read_idx_images(write(folder, "images", packed)).pixels.back() == 12);
 }
 
 TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
@@ -182,12 +155,12 @@ TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
 
 TEST_CASE("what is no readable file is refused") {
   const Folder folder;
-  const std::string missing = folder.path() + "/nothing";
+  const std::string missing = folder.file("nothing");
   check_error(Exit::data, {missing, "no such file"}, [&] { read_idx_images(missing); });
-  check_error(Exit::data, {folder.path(), "expected a file, found a directory"},
-              [&] { read_idx_images(folder.path()); });
+  check_error(Exit::data, {folder.path.string(), "expected a file, found a directory"},
+              [&] { read_idx_images(folder.path.string()); });
   check_error(Exit::data, {"/dev/zero", "regular file"}, [] { read_idx_images("/dev/zero"); });
-  const std::string secret = folder.write("secret", two_images);
+  const std::string secret = write(folder, "secret", two_images);
   fs::permissions(secret, fs::perms::none);
   if (std::ifstream(secret).is_open()) {
     MESSAGE("skipped: this user may read every file");
@@ -201,10 +174,10 @@ TEST_CASE("what is no readable file is refused") {
 namespace {
 
 void write_small_mnist(const Folder& folder, const std::string& prefix) {
-  folder.write(prefix + "train-images-idx3-ubyte", two_images);
-  folder.write(prefix + "train-labels-idx1-ubyte.gz", gzip(two_labels));
-  folder.write(prefix + "t10k-images-idx3-ubyte.gz", gzip(two_images));
-  folder.write(prefix + "t10k-labels-idx1-ubyte", two_labels);
+  write(folder, prefix + "train-images-idx3-ubyte", two_images);
+  write(folder, prefix + "train-labels-idx1-ubyte.gz", gzip(two_labels));
+  write(folder, prefix + "t10k-images-idx3-ubyte.gz", gzip(two_images));
+  write(folder, prefix + "t10k-labels-idx1-ubyte", two_labels);
 }
 
 }  // namespace
@@ -213,13 +186,16 @@ TEST_CASE("MNIST's files are found with and without .gz, in the folder or in its
   for (const std::string prefix : {"", "mnist/"}) {
     const Folder folder;
     write_small_mnist(folder, prefix);
-    const Split split = load({.name = "mnist", .directory = folder.path()});
+    const Split split = load({.name = "mnist", .directory = folder.path.string()});
     CHECK(split.train.size() == 2);
     CHECK(split.test.labels == Bytes{7, 3});
-    CHECK(load_test({.name = "mnist", .directory = folder.path()}).pixels == split.test.pixels);
-    CHECK(load({.name = "mnist", .directory = folder.path(), .test_size = 1}).test.size() == 1);
-    check_error(Exit::usage, {"mnist", "3 training images", "there are 2"},
-                [&] { load({.name = "mnist", .directory = folder.path(), .train_size = 3}); });
+    CHECK(load_test({.name = "mnist", .directory = folder.path.string()}).pixels ==
+          split.test.pixels);
+    CHECK(load({.name = "mnist", .directory = folder.path.string(), .test_size = 1}).test.size() ==
+          1);
+    check_error(Exit::usage, {"mnist", "3 training images", "there are 2"}, [&] {
+      load({.name = "mnist", .directory = folder.path.string(), .train_size = 3});
+    });
   }
 }
 
@@ -227,38 +203,37 @@ TEST_CASE("a missing directory or file says which files belong there") {
   check_error(Exit::usage, {"mnist", "t10k-labels-idx1-ubyte"}, [] { load({.name = "mnist"}); });
   const Folder folder;
   check_error(Exit::data, {"no such directory", "train-images-idx3-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.path() + "/nowhere"}); });
+              [&] { load({.name = "mnist", .directory = folder.file("nowhere")}); });
   check_error(Exit::data, {"no train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.path()}); });
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
   write_small_mnist(folder, "");
-  fs::remove(folder.path() + "/t10k-labels-idx1-ubyte");
+  fs::remove(folder.file("t10k-labels-idx1-ubyte"));
   check_error(Exit::data, {"no t10k-labels-idx1-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.path()}); });
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
   check_error(Exit::data, {"expected a directory", "found a file"}, [&] {
-    load({.name = "mnist", .directory = folder.path() + "/t10k-images-idx3-ubyte.gz"});
+    load({.name = "mnist", .directory = folder.file("t10k-images-idx3-ubyte.gz")});
   });
   check_error(Exit::data, {"no data_batch_1.bin", "test_batch.bin"},
-              [&] { load({.name = "cifar10", .directory = folder.path()}); });
+              [&] { load({.name = "cifar10", .directory = folder.path.string()}); });
 }
 
 TEST_CASE("images and labels must agree in number, train and test in size") {
   const Folder folder;
   write_small_mnist(folder, "");
-  folder.write("t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
+  write(folder, "t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
   check_error(Exit::data, {"t10k-images-idx3-ubyte.gz holds 2 images", "holds 3 labels"},
-              [&] { load({.name = "mnist", .directory = folder.path()}); });
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
   write_small_mnist(folder, "");
-  folder.write("t10k-images-idx3-ubyte.gz",
-               idx({0x803, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  write(folder, "t10k-images-idx3-ubyte.gz",
+        idx({0x803, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   check_error(Exit::data, {"2 x 3", "3 x 2"},
-              [&] { load({.name = "mnist", .directory = folder.path()}); });
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
 }
 
 TEST_CASE("an unknown data set is met with the nearest one") {
-  check_error(Exit::usage,
-              {"'minst'", "did you mean 'mnist'", "digits, mnist, fashion-mnist, kmnist, cifar10"},
+  check_error(Exit::usage, {"there is no data set 'minst'; did you mean mnist?"},
               [] { load({.name = "minst"}); });
-  check_error(Exit::usage, {"'cats'", "digits, mnist, fashion-mnist, kmnist, cifar10"},
+  check_error(Exit::usage, {"'cats'; there are digits, mnist, fashion-mnist, kmnist, cifar10"},
               [] { load({.name = "cats"}); });
 }
 
@@ -272,14 +247,14 @@ TEST_CASE("CIFAR-10 records: a label, then the planes; exactly as many as expect
   records[3073] = 9;
   records[2 * 3073 - 1] = 200;
   Dataset data;
-  append_cifar10(data, folder.write("batch.bin", records), 2);
+  append_cifar10(data, write(folder, "batch.bin", records), 2);
   CHECK(data.labels == Bytes{3, 9});
   CHECK(data.pixels.size() == 2 * 3072);
   CHECK(data.pixels.front() == 100);
   CHECK(data.pixels.back() == 200);
 
   records[3073] = 10;
-  const std::string path = folder.write("batch.bin", records);
+  const std::string path = write(folder, "batch.bin", records);
   check_error(Exit::data, {path, "offset 3073", "record 1", "0 to 9", "found 10"},
               [&] { append_cifar10(data, path, 2); });
   check_error(Exit::data, {path, "truncated", "9219 bytes of 3 records", "found 6146"},

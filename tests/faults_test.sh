@@ -2,29 +2,16 @@
 # A run is killed at system calls that touch its directory, or they fail: no checkpoint is lost, no
 # error swallowed, nothing half-done left. Usage: faults_test.sh PATH/TO/vitruvian [EVERY]: of the
 # calls, every so many are tried (1: all).
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 every=${2:-43}
-if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
-  echo "skipped: strace does not work here"
-  exit 0
-fi
-if [ "${2:-}" = 1 ] && [ -z "${VITRUVIAN_SLOW-}" ]; then
-  echo "skipped: VITRUVIAN_SLOW is not set"
-  exit 0
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+strace -o /dev/null true 2>/dev/null || skip "strace does not work here"
+[ "$every" -gt 1 ] || skip_unless_slow
 settings=(--train-size 40 --test-size 20 --epochs 2 --width 16 --depth 1 --heads 2 --batch-size 16
   --log-every 1 --checkpoint-every 2 --threads 1)
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # it cannot look under strace
 calls=openat,write,pwrite64,fsync,close,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,ftruncate,flock
 
-fail() {
-  printf 'FAIL %s\n' "$*"
-  exit 1
-}
 "$vitruvian" train "${settings[@]}" --out calm >out 2>&1 || fail "$(cat out)"
 
 # Which calls touch the directory: the name of each, and its number among those of that name.

@@ -1,45 +1,21 @@
-// Fetching data sets from a server on loopback that cuts, stalls, lies, redirects and damages; and
-// archives made to break out of their folder. Skipped where python3, or curl and wget, are missing.
+// Fetching data sets from a server on loopback that cuts, stalls, lies, redirects and damages.
+// Skipped where python3, or curl and wget, are missing.
 
 #include "datasets/fetch.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/download.hpp"
-#include "datasets/unpack.hpp"
-#include "tests/datasets_testing.hpp"
-#include "tests/folder.hpp"
+#include "tests/fetch_testing.hpp"
 
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <set>
 
 namespace vitruvian {
 namespace {
 
 namespace fs = std::filesystem;
-
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  fs::remove(path);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  REQUIRE(file);
-}
-
-std::string noise(std::size_t n) {
-  std::string text;
-  for (std::size_t i = 0; i < n; ++i) text += static_cast<char>((i * i * 31 + i / 7) >> 3U);
-  return text;
-}
-
-std::string sha256(const std::string& text) {
-  Checksum checksum;
-  checksum.update(text);
-  return checksum.hex();
-}
 
 // The server, gone with its standard input.
 class Server {
@@ -90,9 +66,9 @@ struct Case {
   [[nodiscard]] std::string log() const {
     return content((folder.path / "served" / "log").string());
   }
-  Failure fetch_from(const std::vector<std::string>& modes) {
+  Failure fetch_from(const std::vector<std::string>& modes, double stall_seconds = 5) {
     fs::remove(folder.path / "served" / "log");
-    FetchOptions options{.directory = folder.path / "data", .stall_seconds = 1};
+    FetchOptions options{.directory = folder.path / "data", .stall_seconds = stall_seconds};
     for (const std::string& mode : modes) options.mirrors.push_back(server->url(mode));
     return failure_of([&] { fetch(dataset, options); });
   }
@@ -117,6 +93,10 @@ void check_with(const std::string& program) {
     CHECK(test.is_right());
     CHECK(!fs::exists(test.part()));
   }
+  // One that comes slowly, but longer than it may come to a stand, does not stall.
+  fresh();
+  CHECK(test.fetch_from({"trickle"}, 0.4).message == "");
+  CHECK(test.is_right());
   // A partial file is continued from where it ends, or begun again where that cannot be.
   for (const std::string mode : {"good", "no_ranges"}) {
     CAPTURE(mode);
@@ -145,14 +125,15 @@ void check_with(const std::string& program) {
        {"damaged", "promises_less", "circle", "to_a_file", "endless", "missing", "stall"}) {
     CAPTURE(mode);
     fresh();
-    const Failure failure = test.fetch_from({mode});
+    const bool stalls = mode == "stall";
+    const Failure failure = test.fetch_from({mode}, stalls ? 0.2 : 5);
     CHECK(failure.exit == Exit::data);
     CAPTURE(failure.message);
     CHECK(failure.message.find("put f.bin into " + test.target().parent_path().string()) !=
           std::string::npos);
     CHECK(!fs::exists(test.target()));
     CHECK((!fs::exists(test.part()) || fs::file_size(test.part()) <= test.body.size()));
-    CHECK(test.fetch_from({mode, "good"}).message == "");
+    CHECK(test.fetch_from({mode, "good"}, stalls ? 0.5 : 5).message == "");
     CHECK(test.is_right());
   }
   // A header that promises more than comes: the bytes are right all the same, or the mirror is
@@ -208,166 +189,10 @@ TEST_CASE("from files, and what the flags refuse") {
   check_error(Exit::usage, {"no http"},
               [&] { download("curl", "file:///etc/passwd", folder.path / "x", {}); });
   check_error(Exit::usage, {"no http"}, [&] { download("curl", "-K", folder.path / "x", {}); });
-  check_error(Exit::usage, {"did you mean 'cifar10'"}, [] { public_dataset("cifar1"); });
+  check_error(Exit::usage, {"'cifar1' to fetch; did you mean cifar10?"},
+              [] { public_dataset("cifar1"); });
   CHECK(public_dataset("cifar100-coarse").name == "cifar100");
 }
-
-// --- archives ------------------------------------------------------------------------------------
-
-struct Entry {
-  std::string name;
-  std::string data{};
-  char type = '0';
-  std::string link{};
-};
-
-[[maybe_unused]] std::string tar(const std::vector<Entry>& entries) {
-  std::string all;
-  for (const Entry& entry : entries) {
-    std::string head(512, '\0');
-    const auto put = [&](std::size_t at, const std::string& text) {
-      head.replace(at, text.size(), text);
-    };
-    put(0, entry.name.substr(0, 100));
-    put(100, "0000644");
-    put(108, "0000000");
-    put(116, "0000000");
-    put(124, fmt::format("{:011o}", entry.data.size()));
-    put(136, "00000000000");
-    put(148, std::string(8, ' '));
-    head[156] = entry.type;
-    put(157, entry.link.substr(0, 100));
-    put(257, std::string("ustar\0", 6) + "00");
-    unsigned sum = 0;
-    for (const char c : head) sum += static_cast<unsigned char>(c);
-    put(148, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
-    all += head + entry.data + std::string((512 - entry.data.size() % 512) % 512, '\0');
-  }
-  return all + std::string(1024, '\0');
-}
-
-[[maybe_unused]] std::string gzip(std::string plain) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed(deflateBound(&stream, plain.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(plain.data());
-  stream.avail_in = static_cast<uInt>(plain.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
-#if VITRUVIAN_HAS_LIBARCHIVE
-TEST_CASE("archives stay in their folder, or are refused") {
-  const auto unpack = [](const Folder& folder, const std::string& bytes,
-                         std::uint64_t limit = 100'000) {
-    write(folder.path / "a.tar.gz", bytes);
-    fs::create_directories(folder.path / "in");
-    return failure_of([&] { unpack_tar(folder.path / "a.tar.gz", folder.path / "in", limit); });
-  };
-  {
-    const Folder folder;
-    const std::string bytes = gzip(tar({{"d/", "", '5'}, {"./d/x", "hello"}, {"y", noise(3000)}}));
-    CHECK(unpack(folder, bytes).message == "");
-    CHECK(content(folder.file("in/d/x")) == "hello");
-    CHECK(content(folder.file("in/y")) == noise(3000));
-    for (std::size_t n = 0; n < bytes.size(); n += 7) {
-      const Folder other;
-      CAPTURE(n);
-      const Failure failure = unpack(other, bytes.substr(0, n));
-      // Past the files only the archive's end and the gzip's sum are missing.
-      if (n < bytes.size() - 40) CHECK(failure.exit == Exit::data);
-    }
-  }
-  const std::vector<std::pair<Entry, const char*>> attacks = {
-      {{"../evil", "x"}, "'../evil' would leave the folder"},
-      {{"d/../../evil", "x"}, "would leave the folder"},
-      {{"/tmp/evil", "x"}, "would leave the folder"},
-      {{"l", "", '2', "/tmp"}, "'l' is a link"},
-      {{"l", "", '2', ".."}, "'l' is a link"},
-      {{"l", "", '1', "../a.tar.gz"}, "'l' is a link"},
-      {{"dev", "", '3'}, "'dev' is a link or a device"},
-      {{"pipe", "", '6'}, "'pipe' is a link or a device"},
-      {{"big", std::string(100'001, '\0')}, "more than 100000 bytes"},
-  };
-  for (const auto& attack : attacks) {
-    const Folder folder;
-    const std::string wanted = attack.second;
-    CAPTURE(wanted);
-    const Failure failure = unpack(folder, gzip(tar({{"first", "1"}, attack.first})));
-    CHECK(failure.exit == Exit::data);
-    CAPTURE(failure.message);
-    CHECK(failure.message.find(wanted) != std::string::npos);
-    CHECK(failure.message.find("a.tar.gz") != std::string::npos);
-    CHECK(!fs::exists("/tmp/evil"));
-    CHECK(folder.files() == std::vector<std::string>{"a.tar.gz", "in"});
-  }
-  const Folder folder;
-  CHECK(unpack(folder, gzip(tar({{"x", "1"}, {"./x", "2"}}))).message.find("comes twice") !=
-        std::string::npos);
-  CHECK(unpack(folder, "no archive").exit == Exit::data);
-  CHECK(unpack(folder, "").exit == Exit::data);
-  CHECK(unpack(folder, gzip(tar({{"d/", "", '5'}}))).message.find("no file in it") !=
-        std::string::npos);
-  std::vector<Entry> crowd;
-  for (int i = 0; i < 10'001; ++i) crowd.push_back({fmt::format("d{}/", i % 5), "", '5'});
-  CHECK(unpack(folder, gzip(tar(crowd))).message.find("more than 10000 entries") !=
-        std::string::npos);
-  // 50 MB of zeros in 50 KB stop at the limit.
-  const Folder bomb;
-  CHECK(unpack(bomb, gzip(tar({{"z", std::string(50'000'000, '\0')}}))).exit == Exit::data);
-  CHECK(fs::file_size(bomb.path / "in" / "z") <= 100'000);
-}
-
-TEST_CASE("an archive's data set is unpacked whole or not at all") {
-  if (!Checksum::available()) return;
-  const Folder folder;
-  const std::string good = gzip(tar({{"set/train.bin", noise(500)},
-                                     {"set/test.bin", noise(200)},
-                                     {"set/readme.html", "read me"}}));
-  const std::string lacking = gzip(tar({{"set/train.bin", noise(500)}}));
-  const auto dataset = [](const std::string& archive) {
-    return PublicDataset{"set",
-                         "",
-                         "set",
-                         {},
-                         {{"set.tar.gz", archive.size(), sha256(archive)}},
-                         {{"train.bin", 500}, {"test.bin", 200}}};
-  };
-  FetchOptions options{.directory = folder.path / "data", .from_file = folder.path};
-  write(folder.path / "set.tar.gz", lacking);
-  check_error(Exit::data, {"there is no set/test.bin"}, [&] { fetch(dataset(lacking), options); });
-  CHECK(!fs::exists(folder.path / "data" / "set"));
-  CHECK(!fs::exists(folder.path / "data" / "set.part"));
-  write(folder.path / "set.tar.gz", good);
-  write(folder.path / "data" / "set" / "mine.txt", "not theirs");
-  fetch(dataset(good), options);
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder.path / "data" / "set")) {
-    names.insert(entry.path().filename());
-  }
-  CHECK(names == std::set<std::string>{"SHA256SUMS", "mine.txt", "test.bin", "train.bin"});
-  CHECK(!fs::exists(folder.path / "data" / "set.part"));
-  const auto states = [&] {
-    std::vector<FileState> all;
-    for (const auto& report : verify(dataset(good), folder.path / "data"))
-      all.push_back(report.state);
-    return all;
-  };
-  CHECK(states() == std::vector<FileState>{FileState::good, FileState::good});
-  std::string damaged = noise(500);
-  damaged[100] ^= 1;
-  write(folder.path / "data" / "set" / "train.bin", damaged);
-  CHECK(states() == std::vector<FileState>{FileState::wrong, FileState::good});
-  fetch(dataset(good), options);  // puts it right
-  CHECK(states() == std::vector<FileState>{FileState::good, FileState::good});
-  fs::remove(folder.path / "data" / "set" / "SHA256SUMS");
-  CHECK(states() == std::vector<FileState>{FileState::unknown, FileState::unknown});
-}
-#endif
 
 }  // namespace
 }  // namespace vitruvian

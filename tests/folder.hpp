@@ -24,8 +24,10 @@ struct Folder {
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     path = name;
   }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
   ~Folder() { std::filesystem::remove_all(path); }
-  [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path))
@@ -34,6 +36,16 @@ struct Folder {
     return names;
   }
 };
+
+// Writes a file, and the folders that it is in. A new file each time: ext4 takes a file that is
+// written over to the disk at once.
+inline void write(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::create_directories(path.parent_path());
+  std::filesystem::remove(path);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  REQUIRE(file);
+}
 
 inline std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

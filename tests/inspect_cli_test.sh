@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # `vitruvian inspect` as a user meets it. Usage: inspect_cli_test.sh PATH/TO/vitruvian WEIGHTS PNG
 # where WEIGHTS is the digit model and PNG is 1 where the program reads PNG, else 0.
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 weights=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 png=$3
-folder=$(mktemp -d)
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
 failures=0
 checks=0
 
@@ -61,6 +58,14 @@ expect 3 "empty" --strip empty --out o
 expect 3 "nowhere" --strip nowhere --out o
 check "mistakes leave no folder behind" test ! -e o
 printf 'P5\n28 28\n255\n%0784d' 0 >grey.pgm
+# Images or classes that are not the model's, with the size that they have.
+mkdir -p cifar pictures/a pictures/b
+head -c 30730000 /dev/zero >cifar/test_batch.bin
+expect 3 "cifar10: images of 3 x 32 x 32 in 10 classes, but the model takes 1 x 28 x 28 in 10$" \
+  --checkpoint "$weights" --out o --dataset cifar10 --data cifar
+for i in 1 2 3 4 5 6; do cp grey.pgm pictures/a/$i.pgm && cp grey.pgm pictures/b/$i.pgm; done
+expect 3 "folder: images of 1 x 28 x 28 in 2 classes, but the model takes 1 x 28 x 28 in 10$" \
+  --checkpoint "$weights" --out o --dataset folder --data pictures
 : >file
 expect 1 "file" --checkpoint "$weights" --out file grey.pgm
 expect 1 "file/o" --checkpoint "$weights" --out file/o grey.pgm
@@ -115,6 +120,16 @@ names() { grep -o 'epoch-[0-9]*' "$1" | tr '\n' ' '; }
 check "epochs in their order" test "$(names strip/strip.json)" = "epoch-0001 epoch-0002 epoch-0003 "
 expect 0 "" --strip run --every 2 --out every
 check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
+
+# A model that was trained on a folder, and that folder's test images.
+"$vitruvian" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 \
+  --depth 1 --heads 2 --epochs 1 --batch-size 4 --out own >/dev/null 2>&1 || fail "the folder's run"
+expect 0 "" --checkpoint own --dataset folder --data pictures --images 2 --out of_own
+check "the folder's test images are drawn" grep -q "the first 2 test images of folder" of_own/index.html
+mkdir pictures/c && cp grey.pgm pictures/c
+expect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
+  --data pictures --out o
+expect 2 "dataset folder needs --data" --checkpoint own --dataset folder --out o
 
 printf '%d checks, %d failures\n' "$checks" "$failures"
 [ "$failures" -eq 0 ]

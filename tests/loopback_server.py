@@ -59,6 +59,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         time.sleep(20)
 
+    def trickle(self, name):
+        """The last 500 bytes take 0.7 seconds, too few for a buffer of the client's to fill."""
+        rest = self.head()
+        self.wfile.write(rest[:-500])
+        for begin in range(len(rest) - 500, len(rest), 50):
+            time.sleep(0.07)
+            self.wfile.write(rest[begin:begin + 50])
+
     def promises_more(self, name):
         self.wfile.write(self.head(length=len(self.body) - self.start + 10))
 

@@ -25,12 +25,6 @@ const nlohmann::json& golden() {
   return document;
 }
 
-void write(const std::string& path, const std::string& bytes) {
-  // A new file each time: ext4 takes a file that is written over to the disk at once.
-  std::filesystem::remove(path);
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
 bool readable(const std::string& name) {
   return !(name.ends_with(".png") && !VITRUVIAN_HAS_PNG) &&
          !(name.ends_with(".jpg") && !VITRUVIAN_HAS_JPEG);

@@ -1,16 +1,10 @@
 #!/usr/bin/env bash
 # A run that is killed, again and again, at any moment, and resumed with other threads, leaves the
 # same bytes as one that nobody disturbs. Usage: resume_test.sh PATH/TO/vitruvian [KILLS]
-set -u
-vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/program.sh" "$1"
 wanted=${2:-3}
-if [ "${2:-}" = 100 ] && [ -z "${VITRUVIAN_SLOW-}" ]; then
-  echo "skipped: VITRUVIAN_SLOW is not set"
-  exit 0
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+[ "$wanted" -lt 100 ] || skip_unless_slow
 RANDOM=${SEED:-1}
 settings=(--train-size 200 --test-size 40 --val-fraction 0.1 --epochs 3 --batch-size 16 --width 32
   --depth 2 --heads 2 --dropout 0.1 --stochastic-depth 0.1 --ema 0.9 --patience 3 --warmup 0.3
@@ -18,10 +12,6 @@ settings=(--train-size 200 --test-size 40 --val-fraction 0.1 --epochs 3 --batch-
 kept=(model.safetensors metrics.jsonl checkpoints/last.safetensors checkpoints/best.safetensors
   checkpoints/epoch-0002.safetensors)
 
-fail() {
-  printf 'FAIL %s\n' "$*"
-  exit 1
-}
 same_as_undisturbed() {
   for file in "${kept[@]}"; do
     cmp "$1/$file" "calm/$file" || fail "$1/$file is not that of the undisturbed run ($2)"

@@ -53,10 +53,6 @@ std::vector<Array> trained(const TrainOptions& o) {
   return weights(run.kept());
 }
 
-void write(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
 }  // namespace
 
 TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
@@ -214,8 +210,7 @@ TEST_CASE("a folder's pictures train, validate or test, each once") {
   for (const char* const name : {"ants", "bees"}) {
     std::filesystem::create_directories(folder.file(name));
     for (int i = 0; i < 20; ++i) {
-      write(folder.file(fmt::format("{}/{}.pgm", name, i).c_str()),
-            "P5 1 1 255\n" + std::string(1, 'a'));
+      write(folder.file(fmt::format("{}/{}.pgm", name, i)), "P5 1 1 255\n" + std::string(1, 'a'));
     }
   }
   TrainOptions o = settle(

@@ -21,14 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  fs::remove(path);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  REQUIRE(file);
-}
-
 // A grey picture of one value.
 std::string grey(std::size_t width, std::size_t height, char value) {
   return fmt::format("P5 {} {} 255\n", width, height) + std::string(width * height, value);

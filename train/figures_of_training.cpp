@@ -58,7 +58,7 @@ Figure norms(const Flow& flow, double loss) {
       "Norms through the model",
       fmt::format("What flows through each block, and the loss's derivative by it; the loss is "
                   "{:.4f}. Curves that fall or rise without end are vanishing or exploding. "
-                  "norms.json has every intermediate.",
+                  "The norms.json that `vitruvian inspect` writes has every intermediate.",
                   loss),
       tiled({drawn(values, 560, 400), drawn(gradients, 560, 400)}, 2, 20),
       {{"norms.json",

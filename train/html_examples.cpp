@@ -74,22 +74,15 @@ std::string accuracies(const Confusion& confusion, const std::vector<std::string
   return html + "</table>\n";
 }
 
-// (C, H, W) bytes of a data set as a picture, small enough for a page.
-Image picture(const Loader& images, std::size_t i) {
-  const std::vector<std::uint8_t> planes = images.picture(i);
-  const Dataset& about = images.images().about();
-  const std::size_t C = about.channels;
-  const std::size_t plane = about.height * about.width;
-  Image image{about.height, about.width, C, std::vector<std::uint8_t>(planes.size())};
-  for (std::size_t c = 0; c < C; ++c) {
-    for (std::size_t p = 0; p < plane; ++p) image.pixels[p * C + c] = planes[c * plane + p];
-  }
+// A picture small enough for a page.
+Image shrunk(Image image) {
   const std::size_t side = std::max(image.height, image.width);
   if (side <= longest_side) return image;
   const auto scaled = [side](std::size_t n) {
     return std::max<std::size_t>(1, n * longest_side / side);
   };
-  return fitted(image, {scaled(image.height), scaled(image.width), C, Filter::bilinear, false});
+  return fitted(
+      image, {scaled(image.height), scaled(image.width), image.channels, Filter::bilinear, false});
 }
 
 std::string article(const Predictions& predictions, const Loader& images, std::size_t i) {
@@ -100,7 +93,7 @@ std::string article(const Predictions& predictions, const Loader& images, std::s
   std::string html = fmt::format(
       "<article><img alt=\"test image {}\" title=\"test image {}\" "
       "src=\"{}\"/>\n<div><h3>{}</h3>\n",
-      i, i, data_uri("image/png", encode_png(picture(images, i))),
+      i, i, data_uri("image/png", encode_png(shrunk(images.picture(i)))),
       guess == truth
           ? name
           : fmt::format("{}, taken for {}", name, html_escaped(class_name(names, guess))));

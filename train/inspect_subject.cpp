@@ -29,17 +29,6 @@ void read_pictures(Subject& subject, const TrainedModel& trained, const InspectO
       fmt::format("{} picture{}", subject.inputs.size(), subject.inputs.size() == 1 ? "" : "s");
 }
 
-Image picture(const Loader& images, std::size_t i) {
-  const Dataset& about = images.images().about();
-  const std::vector<std::uint8_t> planes = images.picture(i);
-  const std::size_t plane = about.height * about.width;
-  Image image{about.height, about.width, about.channels, std::vector<std::uint8_t>(planes.size())};
-  for (std::size_t j = 0; j < planes.size(); ++j) {
-    image.pixels[j % plane * about.channels + j / plane] = planes[j];
-  }
-  return image;
-}
-
 }  // namespace
 
 Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& config) {
@@ -49,7 +38,7 @@ Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& con
   for (const auto& one : batches(order, 1)) {
     Array x = empty({1, config.C, config.H, config.W});
     subject.labels.push_back(images.load_plain(one, x.data()).at(0));
-    subject.pictures.push_back(picture(images, one[0]));
+    subject.pictures.push_back(images.picture(one[0]));
     subject.inputs.push_back(std::move(x));
   }
   if (about.class_names.size() == config.K) subject.class_names = about.class_names;
@@ -66,7 +55,7 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
   const std::string name = options.dataset.empty() ? known : options.dataset;
   Subject subject;
   if (options.images.empty() && !name.empty()) {
-    static_cast<void>(default_options(name));  // says so where there is no such data set
+    check_dataset_name(name);
     check_data_given(name, options.data);
     std::string note;
     TrainedOn normalised_as = trained.data;

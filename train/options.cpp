@@ -1,7 +1,6 @@
 #include "train/options.hpp"
 
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "datasets/dataset.hpp"
 #include "train/progress.hpp"
 #include "vit/variants.hpp"
@@ -58,15 +57,8 @@ TrainOptions default_options(const std::string& dataset) {
     options.epochs = 20;
     return options;
   }
-  const std::vector<std::string> classes = class_names(dataset);
-  if (classes.empty()) {
-    const std::vector<std::string> names = dataset_names();
-    const std::string near = nearest(dataset, names);
-    fail(Exit::usage, "there is no data set '{}'{}", dataset,
-         near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                      : fmt::format("; did you mean {}?", near));
-  }
-  options.model.K = classes.size();
+  check_dataset_name(dataset);
+  options.model.K = class_names(dataset).size();
   return options;
 }
 

@@ -3,7 +3,9 @@
 #include "train/options.hpp"
 
 #include <array>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 
 // Every setting of a run once: flags, config files, config.json and the comparison of a resumed run
 // with its own all follow this list. A flag is the name with '-' for '_'.
@@ -17,6 +19,13 @@ constexpr auto names_of(ScheduleKind) {
   return std::array<std::string_view, 3>{"cosine", "linear", "constant"};
 }
 constexpr auto names_of(Precision) { return std::array<std::string_view, 2>{"float", "double"}; }
+
+/// Whether a setting is a number that need not be whole.
+template <class T>
+constexpr bool is_rate = std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>;
+
+/// What config.json holds beside the settings.
+constexpr const char* made_by = "made_by";
 
 namespace setting_group {
 constexpr const char* data = "The data";

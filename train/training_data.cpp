@@ -5,7 +5,6 @@
 #include "media/image.hpp"
 #include "train/checkpoint_file.hpp"
 
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,8 +16,6 @@ std::string checksum(const Dataset& data) {
                                         crc32_of(data.pixels.data(), data.pixels.size())));
 }
 
-}  // namespace
-
 void check_shapes(const ViTConfig& model, const Dataset& data) {
   if (model.C != data.channels || model.H != data.height || model.W != data.width ||
       model.K != data.classes) {
@@ -29,34 +26,34 @@ void check_shapes(const ViTConfig& model, const Dataset& data) {
   }
 }
 
+// The images at another size, each stretched as Pillow does it (bilinear, with antialias).
 Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
   Dataset result{data.name, data.channels, height,           width,     data.classes,
                  {},        data.labels,   data.class_names, data.mean, data.std};
   result.pixels.resize(data.size() * result.image_size());
   const Fit fit{height, width, data.channels, Filter::bilinear, false};
-  const std::size_t C = data.channels;
   for (std::size_t n = 0; n < data.size(); ++n) {
-    const std::span<const std::uint8_t> planes = data.image(n);
-    Image image{data.height, data.width, C, std::vector<std::uint8_t>(planes.size())};
-    const std::size_t plane = data.height * data.width;
-    for (std::size_t i = 0; i < planes.size(); ++i) {
-      image.pixels[i % plane * C + i / plane] = planes[i];
-    }
-    image = fitted(image, fit);
-    std::uint8_t* const out = result.pixels.data() + n * result.image_size();
-    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-      out[i % C * height * width + i / C] = image.pixels[i];
-    }
+    const Image image = from_planes(data.image(n).data(), data.channels, data.height, data.width);
+    to_planes(fitted(image, fit), result.pixels.data() + n * result.image_size());
   }
   return result;
 }
+
+// The same at the model's size, unless nothing but the size would fit: an error then names the size
+// that the images have.
+Dataset at_size_of(const ViTConfig& model, Dataset data) {
+  const bool fits = data.channels == model.C && data.classes == model.K;
+  if (!fits || (data.height == model.H && data.width == model.W)) return data;
+  return resized(data, model.H, model.W);
+}
+
+}  // namespace
 
 Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
                  std::string& note) {
   const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
   if (source.name != "folder") {
-    Dataset data = load_test(source);
-    if (data.height != model.H || data.width != model.W) data = resized(data, model.H, model.W);
+    Dataset data = at_size_of(model, load_test(source));
     check_shapes(model, data);
     return Loader(std::move(data), normalisation);
   }
@@ -99,7 +96,7 @@ TrainingData training_data(const TrainOptions& options) {
     data.checksum = checksum(split.train) + "-" + checksum(split.test);
     if (options.image_size != 0) {
       for (Dataset* part : {&split.train, &split.test}) {
-        *part = resized(*part, options.image_size, options.image_size);
+        *part = at_size_of(model, std::move(*part));
       }
     }
     data.images.train = std::make_shared<MemoryImages>(std::move(split.train));

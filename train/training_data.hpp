@@ -26,17 +26,12 @@ TrainingData training_data(const TrainOptions& options);
 
 /// The test images as a trained model takes them: of its size and classes, and normalised as those
 /// were that it was trained on. What the user should know of them is added to `note`. Throws as
-/// `open_test_images` and check_shapes do.
+/// `open_test_images` does, and (Exit::data) when they have other channels or classes.
 Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
                  std::string& note);
 
 /// What weights say of the images of a run.
 TrainedOn trained_on(const TrainingData& data);
-
-void check_shapes(const ViTConfig& model, const Dataset& data);
-
-/// The images at another size, each stretched as Pillow does it (bilinear, with antialias).
-Dataset resized(const Dataset& data, std::size_t height, std::size_t width);
 
 /// The built-in digits are one data set, and so are the test pictures of a folder, whatever seed a
 /// run has: results can be compared.
