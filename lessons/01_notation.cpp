@@ -1,14 +1,9 @@
 // Lesson 1. Notation, shapes, broadcasting: the alphabet of everything that
 // follows.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region offset]
 // Where the element (b, t, d) of an array (B, T, D) lies in memory: the last
@@ -28,7 +23,6 @@ Array add_by_loops(const Array& z, const Array& b) {
   }
   return y;
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -64,8 +58,7 @@ void lesson(Narrator& say) {
 
   const Tensor images = zeros({2, 3, 224, 224});
   const Tensor patches = unfold(images, {16, 16, 16, 16});
-  shape(say, "images", "(B, C, H, W)", images);
-  shape(say, "patches", "(B, N, C P^2)", patches);
+  shapes(say, "images (B, C, H, W)", images, "patches (B, N, C P^2)", patches);
   say.text("A shape is written twice: in letters, and in numbers. Whenever a lesson prints such a "
            "line, it has compared the two, and a line that does not hold is a failed check.");
   say.sources_disagree(
@@ -129,8 +122,4 @@ void lesson(Narrator& say) {
       "places where it was used? Lesson 5 has the answer, and a name for it.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 1, .teaches = {"add"}, .rows = {"0-2", "2-3", "4-1"}}, argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(1, argc, argv, lesson); }

@@ -1,15 +1,8 @@
 // Lesson 2. A derivative by differences, and its V-shaped error.
 
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region function]
 double f(double x) { return 1 / (1 + x * x); }
@@ -70,7 +63,7 @@ void lesson(Narrator& say) {
   Curves::Series series[3] = {
       {"one-sided", {}, {}}, {"two points", {}, {}}, {"four points", {}, {}}};
   double (*const forms[3])(double, double) = {one_sided, two_points, four_points};
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (int k = 2; k <= 40; ++k) {
     const double h = std::ldexp(1.0, -k);  // a power of two, so that x + h is exact
     std::vector<std::string> row = {fmt::format("2^-{}", k), fmt::format("{:.0e}", h)};
@@ -121,16 +114,4 @@ void lesson(Narrator& say) {
                "backwards: lesson 4.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 2,
-               .teaches = {"square"},
-               .breaks = {{"tiny-step", "takes h = 1e-13, far to the left of the V",
-                           "at so small a step the rounding of f, divided by 2h, is larger than "
-                           "what we look for."},
-                          {"one-sided", "takes the one-sided difference at h = 6e-6",
-                           "its error is of order h, not h squared: at this step it has only five "
-                           "right digits."}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(2, argc, argv, lesson); }

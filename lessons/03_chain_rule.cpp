@@ -1,14 +1,8 @@
 // Lesson 3. The chain rule on a graph of numbers.
 
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region forward]
 // L = (y - t)^2,  y = tanh(w x + b) + x: one neuron, and a way around it.
@@ -51,7 +45,6 @@ double node_by_node(int n, long& visited) {
   for (int i = 0; i < n; ++i, ++visited) d = 1.0 * d + 0.5 * d;
   return d;
 }
-// [end]
 
 void lesson(Narrator& say) {
   const double x = 0.5, w = 3, b = -1, t = 1.5;
@@ -134,12 +127,4 @@ void lesson(Narrator& say) {
                "Lesson 13 measures it.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 3,
-               .teaches = {"mul", "tanh", "square"},
-               .breaks = {{"one-path", "forgets that x is used a second time, inside the neuron",
-                           "x moves L in two ways, and only one of them was counted."}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(3, argc, argv, lesson); }

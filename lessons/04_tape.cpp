@@ -1,14 +1,8 @@
 // Lesson 4. A tape in forty lines, then the library's: equal.
 
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region tape]
 class Tape {
@@ -72,7 +66,6 @@ Tensor in_the_library(const Tensor& x, const Tensor& w, const Tensor& b, const T
   const Tensor y = tanh(w * x + b) + v * x;
   return y * y;
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -153,17 +146,4 @@ void lesson(Narrator& say) {
                  "derivative, and how large is what the rule needs?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 4,
-               .teaches = {"mul", "tanh"},
-               .breaks = {{"no-accumulation", "a second cotangent of the same value is not added",
-                           "x is used by two products, and the share of one of them was lost.",
-                           "mul:skip_accumulation"},
-                          {"lost-cotangent", "a product sends nothing to its second factor",
-                           "the second factor of each product gets a gradient of zero, and "
-                           "differences say that L does depend on it.",
-                           "mul:drop_cotangent:1"}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(4, argc, argv, lesson); }

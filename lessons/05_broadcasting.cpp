@@ -1,13 +1,8 @@
 // Lesson 5. Broadcasting's adjoint is a sum, and the dot-product test.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region matrix]
 // Broadcasting (3) to (2, 3), as the matrix it is: y = A b.
@@ -36,7 +31,6 @@ void dot_product_test(Narrator& say, const char* what, const Function& f, const 
 // [region mistake]
 // What comes back to b (3) from g (2, 3): the mean over rows, not the sum.
 Array mean_over_rows(const Array& g) { return mean(Tensor(g), {0}).value(); }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -137,16 +131,4 @@ void lesson(Narrator& say) {
                "Broadcasting, divided by n: each of the n numbers moves the mean by 1/n.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 5,
-               .teaches = {"add", "mul", "sum", "broadcast_to", "unfold"},
-               .breaks = {{"forget-unbroadcast", "a sum sends its cotangent back unsummed",
-                           "the cotangent still has the stretched shape, and no array takes a "
-                           "gradient of a shape that is not its own.",
-                           "add:forget_unbroadcast"},
-                          {"mean", "takes the mean over rows where the sum belongs",
-                           "b moves both rows at once, so both shares count in full."}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(5, argc, argv, lesson); }

@@ -1,13 +1,8 @@
 // Lesson 6. The matrix product.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 2, h = 3, T = 4, S = 5, E = 6;
 
@@ -32,7 +27,6 @@ Tensor back_to_B(const Tensor& A, const Tensor& g) { return matmul(transpose(A),
 
 // [region mistake]
 Tensor without_transpose(const Tensor& g, const Tensor& B_) { return matmul(g, B_); }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -53,9 +47,7 @@ void lesson(Narrator& say) {
   const Tensor A(random_normal({T, E}, say.seed()), true);
   const Tensor W(random_normal({E, S}, say.seed() + 1), true);
   const Tensor C = matmul(A, W);
-  shape(say, "A", "(T, E)", A);
-  shape(say, "B", "(E, S)", W);
-  shape(say, "C", "(T, S)", C);
+  shapes(say, "A (T, E)", A, "B (E, S)", W, "C (T, S)", C);
   Array by_loops = empty({T, S});
   const std::size_t forward = product(A.value(), W.value(), by_loops);
   check_equal(say, "C", "library", C, "loops", by_loops);
@@ -96,9 +88,7 @@ void lesson(Narrator& say) {
   const Tensor k(random_normal({B, h, S, E}, say.seed() + 4), true);
   const Tensor shared(random_normal({E, S}, say.seed() + 5), true);
   const Tensor scores = matmul(q, transpose(k));
-  shape(say, "q", "(B, h, T, E)", q);
-  shape(say, "k", "(B, h, S, E)", k);
-  shape(say, "q k^T", "(B, h, T, S)", scores);
+  shapes(say, "q (B, h, T, E)", q, "k (B, h, S, E)", k, "q k^T (B, h, T, S)", scores);
   Array one = empty({T, S});
   product(select(select(q, 0, 1), 0, 2).value(), transpose(select(select(k, 0, 1), 0, 2)).value(),
           one);
@@ -126,16 +116,4 @@ void lesson(Narrator& say) {
                  "without writing a single index.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 6,
-               .teaches = {"matmul"},
-               .breaks = {{"forgotten-transpose", "goes back to A with B in place of its transpose",
-                           "row t of g must meet the rows of B, and it met the columns. The shapes "
-                           "are square, so nothing else complained."},
-                          {"lost-cotangent", "the product sends nothing to its second factor",
-                           "that factor is a weight: it would never learn anything.",
-                           "matmul:drop_cotangent:1"}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(6, argc, argv, lesson); }

@@ -1,17 +1,9 @@
 // Lesson 7. Checking gradients so that the check can fail.
 
 #include "core/fault.hpp"
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 using Compute = std::function<Tensor(const Tensor&)>;
 
@@ -84,7 +76,7 @@ void lesson(Narrator& say) {
            "cotangent dropped, a second one not added, a sum forgotten. Each must be seen.");
   const Array c3 = random_normal({3, 4}, say.seed() + 2);
   const Tensor vector(random_normal({4}, say.seed() + 3), true);
-  std::vector<std::vector<std::string>> table;
+  Rows table;
   double seen = 0;
   const auto attempt = [&](const char* op, Fault::Kind kind, const char* what, const Compute& f,
                            const Tensor& at) {
@@ -155,16 +147,4 @@ void lesson(Narrator& say) {
                "are equal, wrong shapes fit. Take lengths that differ.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 7,
-       .teaches = {"softmax"},
-       .breaks = {{"wide-tolerance", "calls an error caught only above 10",
-                   "a wrong sign gives a relative error of 2, a missing gradient one of 1: none is "
-                   "large."},
-                  {"ones", "weighs the output with ones",
-                   "a softmax's sum is constant: right and missing derivatives are both zero."}}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(7, argc, argv, lesson); }

@@ -1,14 +1,9 @@
 // Lesson 8. The linear layer.
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/layers.hpp"
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 5;
 
@@ -28,16 +23,14 @@ Array linear_by_loops(const Array& x, const Array& W, const Array& b) {
 }
 
 // [region by hand]
-struct Gradients {
-  Array dx, dW, db;
-};
+
 // From the cotangent g (B, T, M) of y: g, x and W are all that is needed.
-Gradients by_hand(const Tensor& g, const Tensor& x, const Tensor& W) {
+std::vector<Leaf> by_hand(const Tensor& g, const Tensor& x, const Tensor& W) {
   const Tensor rows_g = reshape(g, {B * T, M});
   const Tensor rows_x = reshape(x, {B * T, D});
-  return {matmul(g, W).value(),                       // (B, T, M) (M, D)
-          matmul(transpose(rows_g), rows_x).value(),  // (M, B T) (B T, D)
-          sum(rows_g, {0}).value()};                  // over the B T rows
+  return {{"dx", matmul(g, W)},                       // (B, T, M) (M, D)
+          {"dW", matmul(transpose(rows_g), rows_x)},  // (M, B T) (B T, D)
+          {"db", sum(rows_g, {0})}};                  // over the B T rows
 }
 
 // [region mistakes]
@@ -45,7 +38,6 @@ Gradients by_hand(const Tensor& g, const Tensor& x, const Tensor& W) {
 Tensor untransposed(const Tensor& x, const Tensor& W) { return matmul(x, W); }
 // The bias' gradient from the first token alone.
 Array first_row(const Tensor& g) { return select(select(g, 0, 0), 0, 0).value(); }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -76,10 +68,7 @@ void lesson(Narrator& say) {
   const Tensor& W = layer.weight;
   const Tensor& b = layer.bias;
   const Tensor y = composed::linear(x, W, b);
-  shape(say, "x", "(B, T, D)", x);
-  shape(say, "W", "(M, D)", W);
-  shape(say, "b", "(M)", b);
-  shape(say, "y", "(B, T, M)", y);
+  shapes(say, "x (B, T, D)", x, "W (M, D)", W, "b (M)", b, "y (B, T, M)", y);
   check_equal(say, "y", "composed", y, "loops", linear_by_loops(x.value(), W.value(), b.value()));
 
   say.heading("The derivative by hand");
@@ -94,9 +83,9 @@ void lesson(Narrator& say) {
   say.code("by hand");
   const Array g = random_normal({B, T, M}, say.seed() + 1);
   const std::vector<Array> tape = grad(y, {x, W, b}, g);
-  Gradients hand = by_hand(g, x.detach(), W.detach());
-  if (say.broken("forgotten-sum")) hand.db = first_row(g);
-  check_by_hand(say, {{"dx", hand.dx}, {"dW", hand.dW}, {"db", hand.db}}, tape);
+  std::vector<Leaf> hand = by_hand(g, x.detach(), W.detach());
+  if (say.broken("forgotten-sum")) hand[2].tensor = first_row(g);
+  check_by_hand(say, hand, tape);
 
   say.heading("Against numbers");
   const std::vector<Leaf> leaves = {{"x", x}, {"W", W}, {"b", b}};
@@ -137,20 +126,4 @@ void lesson(Narrator& say) {
                  "must be kept in memory until the backward pass, and which may be thrown away?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 8,
-       .teaches = {"linear", "matmul"},
-       .breaks = {{"forgotten-sum", "the bias' gradient is that of the first token alone",
-                   "b is added to every token, so its gradient is the sum over all of them."},
-                  {"forgotten-transpose", "multiplies by W (out, in) as it lies in memory",
-                   "y[m] takes row m of W, and x W takes column m: for a square W the shapes fit "
-                   "and the numbers do not."},
-                  {"flipped-sign", "the fused backward pass has a minus too many in dW",
-                   "differences know nothing of our formulas: they see the slope itself.",
-                   "linear:flip_sign:1"}},
-       .rows = {"0-4"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(8, argc, argv, lesson); }

@@ -1,15 +1,8 @@
 // Lesson 9. Softmax and cross-entropy.
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 3, K = 5;
 using Labels = std::vector<std::size_t>;
@@ -42,7 +35,6 @@ Tensor elementwise(const Tensor& g, const Tensor& p) {
 Tensor double_softmax(const Tensor& x, const Labels& labels) {
   return cross_entropy(softmax(x), labels);
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -59,8 +51,7 @@ void lesson(Narrator& say) {
   const Tensor x(random_normal({B, K}, say.seed()), true);
   const Labels labels = {1, 4, 0};
   const Tensor p = as_written(x);
-  shape(say, "x", "(B, K)", x);
-  shape(say, "p", "(B, K)", p);
+  shapes(say, "x (B, K)", x, "p (B, K)", p);
   check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));
   check_equal(say, "7 added to every logit", "p", as_written(x + 7), "p before", p);
   say.text("That last line saves us. In float64 exp(710) is infinity, and infinity over infinity "
@@ -143,18 +134,4 @@ void lesson(Narrator& say) {
                "ln 10 = 2.30. At 4 the model is sure and wrong: its last layer starts too large.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 9,
-       .teaches = {"softmax", "cross_entropy"},
-       .breaks = {{"elementwise", "softmax's derivative as if each p depended on its own x alone",
-                   "raising one logit lowers all other probabilities: the sum over j is theirs."},
-                  {"double-softmax", "hands probabilities to a loss that wants logits",
-                   "the second softmax flattens the first: a perfect model still pays 0.9."},
-                  {"flipped-sign", "the loss sends back y − p instead of p − y",
-                   "training would climb: it makes the right class less likely at every step.",
-                   "cross_entropy:flip_sign"}}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(9, argc, argv, lesson); }

@@ -1,16 +1,8 @@
 // Lesson 10. GELU.
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 
-#include <cmath>
-#include <numbers>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr double pi = std::numbers::pi;
 
@@ -129,16 +121,4 @@ void lesson(Narrator& say) {
       "relu sends no gradient back where x < 0: such a unit can die. Where does GELU send none?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 10,
-       .teaches = {"gelu"},
-       .breaks = {{"density", "takes the density φ in place of the distribution Φ",
-                   "φ is how dense the normal numbers lie at x, not how many lie below it."},
-                  {"half-a-rule", "the derivative Φ(x), as if Φ did not depend on x",
-                   "Φ moves as well; its share x φ(x) is largest around |x| = 1."}},
-       .rows = {"3-8", "4-11"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(10, argc, argv, lesson); }

@@ -1,16 +1,9 @@
 // Lesson 12. Dropout.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/layers.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region loops]
 // y = m x / (1 - p). The mask m is a function of the stream and the place.
@@ -30,7 +23,6 @@ Array mask_of(const Shape& shape, double p, const Rng& rng) {
 
 // [region mistakes]
 Array unscaled(const Array& x, const Array& mask) { return by_mask(x, mask, 0); }
-// [end]
 
 void lesson(Narrator& say) {
   const double p = 0.25;
@@ -69,34 +61,30 @@ void lesson(Narrator& say) {
             chance);
   say.check("their variance", {"measured", var(dropout(ones, p, stream)).item()},
             {"p / (1 - p)", p / (1 - p)}, 0.02);
-  say.text(
-      "So at inference there is nothing to correct: dropout is simply left out. Older texts scale "
-      "at inference instead; then a forgotten factor shows only when it is too late.");
+  say.text("So at inference there is nothing to correct: dropout is simply left out. Older texts "
+           "scale at inference instead; then a forgotten factor shows only when it is too late.");
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_i = \frac{m_i\, g_i}{1 - p})", "dxᵢ = mᵢ gᵢ / (1 − p)");
-  say.in_words(
-      "where a number was dropped, it had no influence, and nothing comes back; where it stayed, "
-      "its slope is 1/(1 − p). The mask is the same one: to go back is to drop the cotangent with "
-      "it.");
+  say.in_words("where a number was dropped, it had no influence, and nothing comes back; where it "
+               "stayed, its slope is 1/(1 − p). The mask is the same one: to go back is to drop "
+               "the cotangent with it.");
   const Array g = random_normal({3, 8}, say.seed() + 1);
   const Rng back = say.broken("new-mask") ? stream.fork("again") : stream;
   check_equal(say, "dx", "by hand", by_mask(g, mask_of({3, 8}, p, back), p), "tape",
               grad(y, {x}, g)[0]);
   check_gradients(say, [&] { return dropout(x, p, stream); }, {{"x, the stream held", x}});
-  say.text(
-      "Differences can only judge this because the mask holds still while x moves. Our random "
-      "numbers are a function of (key, place), with no hidden state that advances: the same stream "
-      "gives the same mask, in any order, on any number of threads. The backward pass draws it "
-      "again instead of keeping it.");
+  say.text("Differences can only judge this because the mask holds still while x moves. Our random "
+           "numbers are a function of (key, place), with no hidden state that advances: the same "
+           "stream gives the same mask, in any order, on any number of threads. The backward pass "
+           "draws it again instead of keeping it.");
   check_equal(say, "the same stream, a second time", "again", dropout(x, p, stream), "before", y,
               0);
   check_differs(say, "another stream", "other", dropout(x, p, stream.fork("other")), "before", y);
 
   say.heading("In a layer");
-  say.text(
-      "Whether a model trains is not written inside of it. A forward call is handed a source of "
-      "randomness, or none; without one, dropout is the identity.");
+  say.text("Whether a model trains is not written inside of it. A forward call is handed a source "
+           "of randomness, or none; without one, dropout is the identity.");
   const Dropout drop{p};
   check_equal(say, "no randomness in the pass", "dropout", drop(x), "x", x, 0);
   const Pass training{.rng = &stream};
@@ -112,9 +100,8 @@ void lesson(Narrator& say) {
                        "The original code has a rate of its own for those, and it is 0. Here they "
                        "are two settings, `dropout` and `attention_dropout`.");
   say.sources_disagree(
-      "B 7",
-      "Who shows attention maps must take the probabilities before dropout. After it, as one "
-      "source and PyTorch's own attention return them, a row no longer sums to 1:");
+      "B 7", "Who shows attention maps must take the probabilities before dropout. After it, as "
+             "one source and PyTorch's own attention return them, a row no longer sums to 1:");
   const Tensor probs = softmax(x);
   check_equal(say, "rows of probabilities, before", "sum", sum(probs, {1}), "1", full({3}, 1));
   check_differs(say, "rows of probabilities, after", "sum", sum(dropout(probs, p, stream), {1}),
@@ -126,16 +113,4 @@ void lesson(Narrator& say) {
                  "through all of them survives? Why does the model learn all the same?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 12,
-               .teaches = {"dropout"},
-               .breaks = {{"unscaled", "drops without enlarging what stays",
-                           "a quarter of the sum is gone: the next layer would see smaller numbers "
-                           "in training than at inference."},
-                          {"new-mask", "goes back with a mask that was drawn anew",
-                           "the cotangent must pass where the number passed, and nowhere else."}},
-               .rows = {"4-15"}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(12, argc, argv, lesson); }

@@ -1,17 +1,10 @@
 // Lesson 13. Residuals, pre-LN and post-LN: the gradient against depth.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/init.hpp"
 #include "nn/layers.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t T = 8, D = 16, M = 64;
 
@@ -62,7 +55,6 @@ double last_gradient(Form form, std::size_t L) {
   const Tensor y = form == Form::pre_ln ? net.LN(z) : z;
   return norm(grad(y, {net.fs.back().fc2.weight}, random_normal({T, D}, 2))[0]);
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -82,8 +74,7 @@ void lesson(Narrator& say) {
   say.code("forms");
   const Net two(2, say.seed());
   const Tensor z(random_normal({T, D}, say.seed()), true);
-  shape(say, "z", "(T, D)", z);
-  shape(say, "layer(z)", "(T, D)", two(Form::pre_ln, z));
+  shapes(say, "z (T, D)", z, "layer(z) (T, D)", two(Form::pre_ln, z));
 
   say.heading("The derivative by hand");
   say.equation(R"(y = f(z) + z \qquad\Rightarrow\qquad \bar z = J_f^\top g + g)",
@@ -114,7 +105,7 @@ void lesson(Narrator& say) {
   const char* const names[] = {"plain", "residual", "post-LN", "pre-LN"};
   const Form forms[] = {Form::plain, Form::residual, Form::post_ln, Form::pre_ln};
   std::vector<Curves::Series> series(4);
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const std::size_t L : {1, 2, 4, 8, 12, 16, 24, 32}) {
     rows.push_back({std::to_string(L)});
     for (std::size_t i = 0; i < 4; ++i) {
@@ -141,7 +132,7 @@ void lesson(Narrator& say) {
            "layers z has size √L, so one more norm stands at the end, the LN of Equation 4. It "
            "divides by √L, on the way back too.");
   say.code("last layer");
-  std::vector<std::vector<std::string>> last;
+  Rows last;
   for (const std::size_t L : {4, 16, 64}) {
     last.push_back({std::to_string(L), fmt::format("{:.1f}", last_gradient(Form::post_ln, L)),
                     fmt::format("{:.1f}", last_gradient(Form::pre_ln, L))});
@@ -165,16 +156,4 @@ void lesson(Narrator& say) {
                "missing; at first each adds little, and the net behaves as if it were shallow.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 13,
-               .teaches = {"add", "layer_norm"},
-               .breaks = {{"no-way-around", "forgets the identity in the derivative of f(z) + z",
-                           "z moves y twice: through f, and directly."},
-                          {"flipped-sign", "a sum sends its second cotangent back with a minus",
-                           "the way around would push against the layer instead of past it.",
-                           "add:flip_sign:1"}},
-               .rows = {"0-6", "1-10", "1-19", "4-8"}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(13, argc, argv, lesson); }

@@ -1,19 +1,12 @@
 // Lesson 15. The class token and the positions: Equation 1.
 
-#include "core/gradcheck.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
-#include "vit/model.hpp"
+#include "lessons/lesson.hpp"
+#include "lessons/paper.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
 
-namespace {
-
 constexpr std::size_t B = 3, N = 16, T = N + 1, D = 8;
-constexpr std::size_t chosen = 3;  // of the built-in digits
 
 // [region equation 1]
 // z_0 = [x_class; x_p E] + E_pos; class token and positions serve all images.
@@ -22,13 +15,10 @@ Tensor z_0_of(const Tensor& x_class, const Tensor& x_p_E, const Tensor& E) {
 }
 
 // [region by hand]
-struct Gradients {
-  Array x_class, patches, E_pos;
-};
-Gradients by_hand(const Tensor& g) {
-  return {sum(slice(g, 1, 0, 1), {0}, true).value(),  // row 0, of all images
-          slice(g, 1, 1, T).value(),                  // the other rows
-          sum(g, {0}, true).value()};                 // of all images
+std::vector<Leaf> by_hand(const Tensor& g) {
+  return {{"dx_class", sum(slice(g, 1, 0, 1), {0}, true)},  // row 0, of all images
+          {"dpatches", slice(g, 1, 1, T)},                  // the other rows
+          {"dE_pos", sum(g, {0}, true)}};                   // of all images
 }
 
 // [region sine-cosine]
@@ -36,23 +26,14 @@ Gradients by_hand(const Tensor& g) {
 // w_i = 10000^(-2 i / width).
 Array sine_cosine(std::size_t rows, std::size_t width) {
   Array E = empty({rows, width});
-  for (std::size_t p = 0; p < rows; ++p) {
-    for (std::size_t d = 0; d < width; ++d) {
-      const double angle = double(p) * std::pow(10000, -2 * double(d / 2) / double(width));
-      E(p, d) = d % 2 == 0 ? std::sin(angle) : std::cos(angle);
-    }
+  for (std::size_t i = 0; i < E.size(); ++i) {
+    const std::size_t p = i / width, d = i % width;
+    const double angle = double(p) * std::pow(10000, -2 * double(d / 2) / double(width));
+    E(p, d) = d % 2 == 0 ? std::sin(angle) : std::cos(angle);
   }
   return E;
 }
 // [end]
-
-// The cosine of the angle between each two rows, (n, n).
-Array cosines(const Tensor& rows) {
-  const Tensor unit = rows / sqrt(sum(square(rows), {1}, true));
-  return matmul(unit, transpose(unit)).value();
-}
-// Each row of (16, 16) as a grid of 4 x 4: what one place looks like to all others.
-Array as_grids(const Array& a) { return reshape(Tensor(a), {16, 4, 4}).value(); }
 
 const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 14, 3, 9, 5, 12};
 
@@ -67,17 +48,15 @@ void lesson(Narrator& say) {
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; x_p^2 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; xₚ² E; …; xₚᴺ E] + E_pos", "1");
   say.in_words(
-      "put one more token in front, which stands for no patch and is learned, as BERT did. Add to "
-      "every token a learned vector: its position. After the last layer only token 0 is read.");
+      "put one more token in front, which stands for no patch and is learned, as in BERT. Add to "
+      "every token a learned vector, its position. After the last layer only token 0 is read.");
   say.code("equation 1");
   const Tensor x_class(random_normal({1, 1, D}, say.seed()), true);
   const Tensor patches(random_normal({B, N, D}, say.seed() + 1), true);
   const Tensor E_pos(random_normal({1, T, D}, say.seed() + 2), true);
   const Tensor z_0 = z_0_of(x_class, patches, E_pos);
-  shape(say, "x_class", "(1, 1, D)", x_class);
-  shape(say, "x_p E", "(B, N, D)", patches);
-  shape(say, "E_pos", "(1, T, D)", E_pos);
-  shape(say, "z_0", "(B, N + 1, D)", z_0);
+  shapes(say, "x_class (1, 1, D)", x_class, "x_p E (B, N, D)", patches, "E_pos (1, T, D)", E_pos,
+         "z_0 (B, N + 1, D)", z_0);
   Array loops = empty({B, T, D});
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const std::size_t b = i / D / T, t = i / D % T, d = i % D;
@@ -92,103 +71,87 @@ void lesson(Narrator& say) {
   say.in_words("concatenation goes back by cutting; what all images share gathers from all.");
   say.code("by hand");
   const Tensor g(random_normal({B, T, D}, say.seed() + 3));
-  const Gradients hand = by_hand(g);
+
   const std::vector<Array> tape = grad(z_0, {x_class, patches, E_pos}, g.value());
-  say.sources_disagree(
-      "B 5", "One source makes the class token `ones(batch_size, 1, 768)`: one for each place in "
-             "the batch. It runs while every batch has that size, and learns; but token 3 learns "
-             "only from images that happen to come third: one share of the sum.");
-  const Array own = slice(slice(g, 0, 0, 1), 1, 0, 1).value();
+  say.sources_disagree("B 5", "One source makes the class token `ones(batch_size, 1, 768)`: one "
+                              "for each place in the batch. It learns; but token 3 only from "
+                              "images that happen to come third: one share of the sum.");
+  const Tensor own = slice(slice(g, 0, 0, 1), 1, 0, 1);
   check_mistake(say, "own-token", "dx_class", "the first image's share", own, "tape", tape[0], .1);
-  check_by_hand(
-      say, {{"dx_class", hand.x_class}, {"dpatches", hand.patches}, {"dE_pos", hand.E_pos}}, tape);
+  check_by_hand(say, by_hand(g), tape);
   check_gradients(say, [&] { return z_0_of(x_class, patches, E_pos); },
                   {{"x_class", x_class}, {"patches", patches}, {"E_pos", E_pos}});
 
   say.heading("Without positions an image is a bag of patches");
-  say.text(
-      "A ViT does not even know that an image has two dimensions. Take the model that comes with "
-      "this project, without its positions, and show it a digit and the same patches shuffled:");
+  say.text("A ViT does not even know that an image has two dimensions. Show the model that comes "
+           "with this project, without its positions, a digit and the same patches shuffled:");
   const VisionTransformer model = digits_model();
-  const Tensor digit = digit_image(chosen);
-  const Tensor cut = unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
-  const Tensor grid = reshape(index_select(cut, 1, shuffled), {4, 4, 7, 7});
+  const Tensor digit = digit_image(3);
+  const Tensor grid = reshape(index_select(patches_of(digit), 1, shuffled), {4, 4, 7, 7});
   const Tensor puzzle = reshape(permute(grid, {0, 2, 1, 3}), {1, 1, 28, 28});
-  say.figure(tiles("To a ViT without positions these are the same.",
-                   reshape(concat({digit, puzzle}, 0), {2, 28, 28}).value(), 2));
+  say.figure(picture_of("To a ViT without positions these are the same.", {digit, puzzle}));
   const Array E_learned = model.pos_embed.table.value();
   const auto logits = [&](const Tensor& image, const Array& positions) {
     model.pos_embed.table.tensor().mutable_value() = positions;
-    const NoGrad no_grad;
-    return model(image).value();
+    return model(image).detach();
   };
   const auto shuffling = [&](bool matters, const char* what, const Array& positions, double by) {
-    const Array whole = logits(digit, positions), mixed = logits(puzzle, positions);
-    if (matters) check_differs(say, what, "shuffled", mixed, "digit", whole, by);
-    if (!matters) check_equal(say, what, "shuffled", mixed, "digit", whole, by);
+    (matters ? check_differs : check_equal)(say, what, "shuffled", logits(puzzle, positions),
+                                            "digit", logits(digit, positions), by);
   };
   shuffling(false, "logits, no positions", zeros(E_learned.shape()), 1e-10);
   shuffling(true, "logits, learned positions", E_learned, .1);
-  say.text("Attention and MLP are equivariant to permutation: what goes in shuffled comes out "
-           "shuffled. The class token, which stays in place, notices nothing.");
+  say.text("Attention and MLP are equivariant to permutation: what goes in shuffled comes out so. "
+           "The class token, which stays in place, notices nothing.");
 
   say.heading("Three kinds of positions");
   say.text("Positions are sine and cosine \"or learnable\", says one source. The first Transformer "
-           "used waves, which need no learning; the ViT learns T D numbers.");
+           "used waves; the ViT learns T D numbers.");
   say.equation(R"(E_{p,\,2i} = \sin(p\,\omega_i), \quad E_{p,\,2i+1} = \cos(p\,\omega_i),)"
                R"( \quad \omega_i = 10000^{-2i/D})",
                "E[p, 2i] = sin(p ωᵢ),  E[p, 2i+1] = cos(p ωᵢ),  ωᵢ = 10000^(−2i/D)");
-  say.in_words("each pair of numbers is a clock hand, the first fast, the last hardly moving; "
-               "together they tell the time p. How alike two times are depends on their distance "
-               "alone, because sin a sin b + cos a cos b = cos(a − b).");
+  say.in_words(
+      "each pair of numbers is a clock hand, the first fast, the last hardly moving. How alike two "
+      "times p are depends on their distance alone: sin a sin b + cos a cos b = cos(a − b).");
   say.code("sine-cosine");
   const Tensor waves(sine_cosine(N, 64));
   double by_distance = 0;
   for (int i = 0; i < 32; ++i) by_distance += std::cos(3 * std::pow(10000, -2 * i / 64.0));
-  const Array products = matmul(waves, transpose(waves)).value();
-  say.check("row 2 times row 5", {"ours", products(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
-  say.check("row 9 times row 12", {"ours", products(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
-  say.figure(tiles("Sine-cosine: how alike each of the 16 places is to all 16. They know the order "
-                   "in which one reads, not what lies below.",
-                   as_grids(cosines(waves)), 4));
+  const Array times = matmul(waves, transpose(waves)).value();
+  say.check("row 2 times row 5", {"ours", times(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
+  say.check("row 9 times row 12", {"ours", times(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
+  say.figure(likeness_grids("Sine-cosine: how alike each of the 16 places is to all 16. They know "
+                            "the order in which one reads, not what lies below.",
+                            waves));
   const Tensor learned = reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64});
-  say.figure(tiles("The learned positions of our model: each place is most like itself. It has "
-                   "seen few digits; those of ViT-Base show rows and columns, which nobody told it "
-                   "(the paper's Figure 7; lesson 29).",
-                   as_grids(cosines(learned)), 4));
-  say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
-            {{"none", "0.614"},
-             {"learned, one for each place", "0.642"},
-             {"learned, one for each row and each column", "0.640"},
-             {"relative", "0.640"}});
+  say.figure(likeness_grids(
+      "The learned positions of our model: each place is most like itself. Those of ViT-Base show "
+      "rows and columns, which nobody told it (the paper's Figure 7; lesson 29).",
+      learned));
+  say.table(paper_positions());
   say.text("To have any matters; which, hardly. So the paper keeps the simplest. (Quoted; lesson "
-           "28 measures it in miniature.)");
+           "28 measures.)");
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 6",
-                       "One source starts all positions at 1. Then all places are the same, and a "
-                       "ViT begins as a bag of patches. The original draws from N(0, 0.02²).");
+  say.sources_disagree("B 6", "One source starts all positions at 1: all places are the same, a "
+                              "bag of patches. The original draws from N(0, 0.02²).");
   const Array ones = full(E_learned.shape(), 1);
   const VisionTransformer fresh(model.config, Rng(say.seed()));
   const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
   shuffling(false, "logits, all positions 1", ones, 1e-10);
   shuffling(true, "logits, positions N(0, .02²)", start, 1e-4);
   say.sources_disagree(
-      "B 26",
-      "Two sources draw positions and class token from N(0, 1); another from a \"truncated\" "
-      "normal of 0.02, cut by PyTorch at ±2, a hundred standard deviations: a plain normal.");
+      "B 26", "Two sources draw positions and class token from N(0, 1); another from a normal of "
+              "0.02 that PyTorch truncates at ±2, a hundred standard deviations: a plain one.");
   const auto size = [](const Tensor& t) { return std::sqrt(mean(square(t)).item()); };
   const double small = size(fresh.pos_embed.table);
-  const double patch = size(fresh.patch_embed(digit_image(chosen)));
-  say.table({"a new model, on average", "size of a number"},
-            {{"a patch of the digit, times E", fmt::format("{:.2f}", patch)},
-             {"its position, N(0, .02²)", fmt::format("{:.2f}", small)},
-             {"its position, N(0, 1)", "1.00"}});
+  const double patch = size(fresh.patch_embed(digit));
   say.check("standard deviation of the positions", {"measured", small}, {"0.02", .02}, .1);
-  say.text("With 1, a token says at first where it is as loudly as what it shows.");
-  say.sources_disagree("B 18",
-                       "One source counts tokens z¹ … zᴺ⁺¹, the others z⁰ … zᴺ. The class token is "
-                       "index 0, in code and in Equation 4; index 1 is the patch at the top left.");
+  say.text("In a new model a patch of the digit, times E, has numbers of size {:.2f}, its position "
+           "of {:.2f}. With 1.00, a token says at first where it is as loudly as what it shows.",
+           patch, small);
+  say.sources_disagree("B 18", "One source counts tokens z¹ … zᴺ⁺¹, the others z⁰ … zᴺ. The class "
+                               "token is index 0, in code and in Equation 4.");
   const Tensor read = slice(select(z_0, 1, say.broken("index-one") ? 1 : 0), 0, 0, 1);
   const Tensor expected = reshape(x_class, {1, D}) + select(E_pos, 1, 0);
   check_equal(say, "x_class + E_pos[0]", "what is read", read, "expected", expected, 0);
@@ -196,21 +159,7 @@ void lesson(Narrator& say) {
   say.pytorch("`nn.Parameter(torch.zeros(1, 1, D))`, `.expand(B, -1, -1)`, `torch.cat((cls, x), "
               "dim=1) + pos`. There is no module for it.");
   say.take_along("The class token starts as the same vector for every image; after the first block "
-                 "it differs from image to image. Where did the difference come in?");
+                 "it differs. Where did the difference come in?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 15,
-       .teaches = {"concat", "add", "broadcast_to"},
-       .breaks = {{"own-token", "takes the class token's gradient from the first image alone",
-                   "all images begin with the same token, so it gathers what comes back from all."},
-                  {"ones", "starts with all positions equal",
-                   "what is added to every patch alike tells none of them where it is."},
-                  {"index-one", "reads token 1 in place of the class token",
-                   "the class token was put in front: it is token 0."}},
-       .rows = {"0-5", "1-4", "1-7", "1-13", "1-14", "1-26", "1-27", "2-10", "3-4", "4-7"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(15, argc, argv, lesson); }

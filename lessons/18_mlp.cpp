@@ -1,17 +1,10 @@
 // Lesson 18. The MLP: the other half of an encoder block.
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/layers.hpp"
 #include "vit/config.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 16;
 
@@ -38,18 +31,18 @@ std::vector<double> one_token(const Mlp& mlp, const real* z) {
 }
 
 // [region by hand]
-struct Gradients {
-  Tensor z, W_1, b_1, W_2, b_2;
-};
 // From the last step to the first; rows are the B T tokens.
-Gradients by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
+std::vector<Leaf> by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
   const Tensor &W_1 = mlp.fc1.weight, &W_2 = mlp.fc2.weight;
   const Tensor u(linear(z, W_1, mlp.fc1.bias).value(), true);
   const Tensor hidden = gelu(u);
   const Tensor slope(grad(hidden, {u}, full(u.shape(), 1), true)[0]);
   const Tensor du = matmul(g, W_2) * slope;
-  return {matmul(du, W_1), matmul(transpose(du), z), sum(du, {0}), matmul(transpose(g), hidden),
-          sum(g, {0})};
+  return {{"dz", reshape(matmul(du, W_1), {B, T, D})},
+          {"dW_1", matmul(transpose(du), z)},
+          {"db_1", sum(du, {0})},
+          {"dW_2", matmul(transpose(g), hidden)},
+          {"db_2", sum(g, {0})}};
 }
 
 // [region mistakes]
@@ -57,42 +50,36 @@ using MLP = const Mlp&;
 Tensor without_gelu(MLP f, const Tensor& z) { return f.fc2(f.fc1(z)); }
 Tensor with_relu(MLP f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
 Tensor bent_at_the_end(MLP f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("\"The MLP is standard\", says one of our sources, and moves on. It holds two thirds of "
-           "a ViT's parameters and most of its work. What does it do that attention cannot?");
+  say.text("\"The MLP is standard\", says one source, and moves on. It holds two thirds of a ViT's "
+           "parameters. What does it do that attention cannot?");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"M", M, "hidden width: 4 D in the paper's models"}});
   say.equation(R"(\mathrm{MLP}(z) = \mathrm{GELU}(z W_1 + b_1)\, W_2 + b_2)",
                "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂", "3, in part");
-  say.in_words("make each token four times as wide, bend every number, and bring it back. The "
-               "paper has no equation for it: \"two layers with a GELU non-linearity\".");
+  say.in_words("make each token four times as wide, bend every number, bring it back: the paper's "
+               "\"two layers with a GELU non-linearity\".");
 
   say.heading("The equation as code");
   say.code("equation");
   const Mlp mlp(D, M, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor right = equation(mlp, z);
-  shape(say, "z", "(B, T, D)", z);
-  shape(say, "W_1, as stored", "(M, D)", mlp.fc1.weight);
+  shapes(say, "z (B, T, D)", z, "W_1, as stored (M, D)", mlp.fc1.weight);
   Trace trace;
   const Tensor layer = mlp(z, {.trace = &trace});
   shapes(say, trace);
-  shape(say, "W_2, as stored", "(D, M)", mlp.fc2.weight);
-  shape(say, "MLP(z)", "(B, T, D)", right);
+  shapes(say, "W_2, as stored (D, M)", mlp.fc2.weight, "MLP(z) (B, T, D)", right);
   say.text("And for one token, without a matrix:");
   say.code("loops");
-  Array loops = empty({B, T, D});
-  for (std::size_t row = 0; row < B * T; ++row) {
-    const std::vector<double> y = one_token(mlp, z.value().data() + row * D);
-    std::copy(y.begin(), y.end(), loops.data() + row * D);
-  }
-  check_equal(say, "MLP(z)", "equation", right, "loops", loops);
+  const real* const tokens = z.value().data();
+  const auto token_by_token = [&](std::size_t t) { return one_token(mlp, tokens + t * D); };
+  check_equal(say, "MLP(z)", "equation", right, "loops", row_by_row({B, T, D}, token_by_token));
   say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
-           "M questions, M vectors, all learned: a memory looked up by content.");
+           "M questions, M vectors: a memory looked up by content.");
 
   say.heading("Each token alone");
   say.text("Attention is where tokens meet. The MLP treats each alone, all with the same weights: "
@@ -111,39 +98,29 @@ void lesson(Narrator& say) {
       R"( \bar z = \bar u\, W_1^\top)",
       "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
   say.in_words("a linear layer, a slope for each number, a linear layer. A unit that is shut sends "
-               "hardly anything back, and learns as little from this token.");
+               "hardly anything back, and learns as little.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
-  const Gradients hand = by_hand(mlp, rows_g, rows_z);
-  const Tensor &W_1 = mlp.fc1.weight, &b_1 = mlp.fc1.bias, &W_2 = mlp.fc2.weight,
-               &b_2 = mlp.fc2.bias;
-  const std::vector<Array> tape = grad(right, {z, W_1, b_1, W_2, b_2}, g, true);
-  const std::vector<Leaf> by_us = {{"dz", reshape(hand.z, {B, T, D})},
-                                   {"dW_1", hand.W_1},
-                                   {"db_1", hand.b_1},
-                                   {"dW_2", hand.W_2},
-                                   {"db_2", hand.b_2}};
-  check_by_hand(say, by_us, tape);
+  const Tensor &W_1 = mlp.fc1.weight, &b_1 = mlp.fc1.bias;
+  const Tensor &W_2 = mlp.fc2.weight, &b_2 = mlp.fc2.bias;
+  check_by_hand(say, by_hand(mlp, rows_g, rows_z), grad(right, {z, W_1, b_1, W_2, b_2}, g, true));
   const std::vector<Leaf> leaves = {
       {"z", z}, {"W_1", W_1}, {"b_1", b_1}, {"W_2", W_2}, {"b_2", b_2}};
+  const auto by_equation = [&] { return equation(mlp, z); };
   const auto composed_form = [&] {
     return composed::linear(composed::gelu(composed::linear(z, W_1, b_1)), W_2, b_2);
   };
-  const auto library = [&] { return mlp(z); };
-  check_gradients(
-      say, [&] { return equation(mlp, z); }, leaves);
-  check_twins(say, library, composed_form, leaves);
+  check_gradients(say, by_equation, leaves);
+  check_twins(
+      say, [&] { return mlp(z); }, composed_form, leaves);
 
   say.heading("Where the parameters are");
-  ViTConfig base;
-  base.D = 768, base.M = 3072, base.L = 12;
-  const double D_ = 768, M_ = 3072;
-  const double attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
+  const ViTConfig base = {.D = 768, .L = 12, .M = 3072};
+  const double D_ = 768, M_ = 3072, attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
   say.table({"one block of ViT-Base", "parameters"},
-            {{"attention, 4 D² + 4 D", fmt::format("{}", attention)},
-             {"MLP, 2 D M + M + D", fmt::format("{}", both)},
-             {"two layer norms, 4 D", fmt::format("{}", 4 * D_)}});
+            {row("attention, 4 D² + 4 D", attention), row("MLP, 2 D M + M + D", both),
+             row("two layer norms, 4 D", 4 * D_)});
   ViTConfig deeper = base;
   deeper.L = 13;
   say.check("one block more", {"library", double(deeper.parameters() - base.parameters())},
@@ -160,18 +137,17 @@ void lesson(Narrator& say) {
   check_equal(say, "without GELU", "two layers", without_gelu(mlp, z), "one layer", flat);
   check_mistake(say, "no-gelu", "MLP(z)", "without GELU", flat, "with", right);
   say.sources_disagree(
-      "B 21",
-      "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless handed "
-      "`activation_layer=nn.GELU`, and ends, as it should, in dropout, not in a non-linearity: an "
-      "MLP that bends its answer as well could hardly take anything away from the token.");
+      "B 21", "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless "
+              "handed `activation_layer=nn.GELU`, and ends, as it should, in no non-linearity: an "
+              "MLP that bends its answer could hardly take anything away from the token.");
   const auto variant = say.broken("relu") ? with_relu : equation;
   check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
   check_differs(say, "MLP(z)", "relu", with_relu(mlp, z), "GELU", right);
   check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z), "GELU", right);
-  const double lowest = -amax(-bent_at_the_end(mlp, z * 10)).item();
-  say.holds("bent at the end, nothing is below -0.17", lowest >= -.17);
-  say.text("In training it drops twice, after GELU and after the second layer. Without randomness "
-           "in the pass both are the identity; with it, the stream alone decides:");
+  say.holds("bent at the end, nothing is below -0.17",
+            amax(-bent_at_the_end(mlp, z * 10)).item() <= .17);
+  say.text("In training it drops twice, after GELU and at the end. Without randomness in the pass "
+           "both are the identity; with it, the stream alone decides:");
   const Mlp dropping(D, M, Rng(say.seed()), .5);
   const Rng stream(say.seed());
   check_equal(say, "no randomness", "with dropout 0.5", dropping(z), "without", layer);
@@ -183,20 +159,4 @@ void lesson(Narrator& say) {
                  "could twelve attention layers without an MLP still compute, and what not?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 18,
-       .teaches = {"linear", "gelu"},
-       .breaks =
-           {{"no-gelu", "leaves the non-linearity out",
-             "a product of two matrices is a matrix: M more numbers in the middle add nothing."},
-            {"relu", "bends with relu, as torchvision's MLP does by default",
-             "the two agree far from zero, and most of a layer's inputs lie near it."},
-            {"lost-bias", "nothing comes back to the biases of the linear layers",
-             "a bias is added to every token, so its slope is the sum of g: not 0.",
-             "linear:drop_cotangent:2"}},
-       .rows = {"0-11", "1-18", "2-7", "3-7"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(18, argc, argv, lesson); }

@@ -1,18 +1,13 @@
 // Lesson 19. The encoder block: Equations 2 and 3.
 
-#include "core/gradcheck.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
 
-#include <cmath>
 #include <tuple>
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, M = 12;
 
@@ -86,7 +81,7 @@ void lesson(Narrator& say) {
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   Trace trace;
   const Tensor right = block(z, {.trace = &trace});
-  shape(say, "z_{l-1}", "(B, T, D)", z);
+  shapes(say, "z_{l-1} (B, T, D)", z);
   shapes(say, trace);
   check_equal(say, "z_l", "equations", equations(block, z), "library", block(z));
 
@@ -114,7 +109,7 @@ void lesson(Narrator& say) {
   check_equal(say, "after three blocks", "z_3", stream, "z_0 + all updates", (z + updates));
 
   say.heading("How large");
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const auto& [name, width, published] : {std::tuple{"Base", 768, 7087872.0},
                                                {"Large", 1024, 12596224.0},
                                                {"Huge", 1280, 19677440.0}}) {
@@ -160,21 +155,4 @@ void lesson(Narrator& say) {
   say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 19,
-       .teaches = {"add", "layer_norm", "self_attention", "linear"},
-       .breaks = {{"post-ln", "normalises after the sum, as the first Transformer did",
-                   "what leaves a post-LN block has mean 0 and size 1; what leaves ours is a sum."},
-                  {"around-from-norm", "adds to the normalised token instead of the token",
-                   "the token's own size and mean were lost on the way."},
-                  {"straight-through", "goes back around both updates and through neither",
-                   "z reaches the output in four ways: around both, through one, through both."},
-                  {"no-way-around", "nothing comes back along the ways around",
-                   "g must arrive at z untouched, beside what comes through the updates.",
-                   "add:drop_cotangent:1"}},
-       .rows = {"1-5", "1-29", "2-8", "3-7", "4-8"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(19, argc, argv, lesson); }

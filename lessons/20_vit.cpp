@@ -1,18 +1,12 @@
 // Lesson 20. The whole Vision Transformer: Equations 1 to 4.
 
-#include "core/gradcheck.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/init.hpp"
 #include "vit/tiny.hpp"
 #include "vit/variants.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 // [region equations]
 Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
@@ -29,14 +23,13 @@ Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
   const Tensor y = vit.norm(select(encoder(vit, images), 1, 0));  // Equation 4
   return vit.head(y);
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("An overview counts five steps, as the paper's Figure 1 does: cut the image into "
-           "patches and embed each; tell each where it is; put a class token in front; let all "
-           "tokens look at each other; read the class off the class token, with an \"MLP head\". "
-           "Do they make the model that everybody calls ViT, to the last number?");
+  say.text(
+      "An overview counts five steps, as the paper's Figure 1 does: cut the image into patches and "
+      "embed each; tell each where it is; put a class token in front; let all tokens look at each "
+      "other; read the class off the class token, with an \"MLP head\". Are they the ViT?");
 
   say.heading("The equations");
   const ViTConfig demo = variant("mini_vit").config;
@@ -49,8 +42,8 @@ void lesson(Narrator& say) {
   say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell)",
                "zₗ = MLP(LN(z′ₗ)) + z′ₗ", "3");
   say.equation(R"(y = \mathrm{LN}(z_L^0))", "y = LN(z_L⁰)", "4");
-  say.in_words("normalise the first token of what leaves the last block: that is what the model "
-               "thinks of the image. A linear layer, the head, turns it into K logits.");
+  say.in_words("normalise the first token of what leaves the last block: what the model thinks of "
+               "the image. A linear layer, the head, makes K logits of it.");
   say.table({"equation", "part", "lesson"},
             {{"1", "unfold and linear, class token, positions", "14, 15"},
              {"2", "layer norm, multi-head self-attention, way around", "11, 16, 17, 13"},
@@ -67,8 +60,8 @@ void lesson(Narrator& say) {
   check_equal(say, "a tiny ViT", "library", tiny(small), "equations", ours);
   check_equal(say, "watched by a trace", "library", watched, "equations", ours);
   say.text("Equation 4 reads one row of z_L. So where no trace is watching, the last block "
-           "computes the class token's row alone, from one query and all keys and values: exact, "
-           "and 10/12 of its products saved. The other rows hear nothing back:");
+           "computes that row alone, from one query and all keys and values: 10/12 of its products "
+           "saved. No other row hears anything back:");
   const Tensor z_L(encoder(tiny, small).value(), true), y = tiny.norm(select(z_L, 1, 0));
   const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);
   check_equal(say, "cotangent of z_L, rows 1 to N: 1 + g", "tape", (slice(back, 1, 1, 5) + 1), "1",
@@ -79,20 +72,20 @@ void lesson(Narrator& say) {
   init::normal(vit.head.weight, Rng(say.seed()).fork("head"), .1);
   const Tensor image(random_normal({1, 3, 224, 224}, say.seed()));
   const Tensor logits = vit(image, {.trace = &trace});
-  std::vector<std::vector<std::string>> lines;
+  Rows lines;
   double same = 0;
-  const auto line = [&](const char* name, const char* symbols, const Tensor& t,
+  const auto line = [&](const std::string& name, const Tensor& t, std::string_view symbols,
                         std::string_view size) {
-    shape(say, name, symbols, t);
+    shapes(say, fmt::format("{} {}", name, symbols), t);
     const std::string found = fmt::format("{}", fmt::join(t.shape(), ", "));
     lines.push_back({fmt::format("{}: torch.Size([{}])", name, found)});
     same += found == size ? 1 : 0;
   };
-  line("Eq.(1) z0", "(B, N + 1, D)", trace.at("z_0"), "1, 197, 192");
-  line("After layer 1", "(B, N + 1, D)", trace.at("blocks.0.z"), "1, 197, 192");
-  line("After layer 2", "(B, N + 1, D)", trace.at("blocks.1.z"), "1, 197, 192");
-  line("Eq.(4) y (pre-head)", "(B, D)", trace.at("y"), "1, 192");
-  line("Logits", "(B, K)", logits, "1, 10");
+  line("Eq.(1) z0", trace.at("z_0"), "(B, N + 1, D)", "1, 197, 192");
+  line("After layer 1", trace.at("blocks.0.z"), "(B, N + 1, D)", "1, 197, 192");
+  line("After layer 2", trace.at("blocks.1.z"), "(B, N + 1, D)", "1, 197, 192");
+  line("Eq.(4) y (pre-head)", trace.at("y"), "(B, D)", "1, 192");
+  line("Logits", logits, "(B, K)", "1, 10");
   say.table({"as the notebook prints it"}, lines);
   say.check("lines that are the notebook's", {"same", same}, {"all", 5}, 0);
   const std::uint64_t embed = 16 * 16 * 3 * 192 + 192 + 192 + 197 * 192;
@@ -102,71 +95,67 @@ void lesson(Narrator& say) {
                                      {"last norm, 2 D", with_commas(count_parameters(vit.norm))},
                                      {"head, D K + K", with_commas(count_parameters(vit.head))},
                                      {"all", with_commas(count_parameters(vit))}});
-  const auto counted = double(count_parameters(vit));
-  say.check("parameters", {"counted", counted}, {"PyTorch", 1077706}, 0);
+  say.check("parameters", {"counted", double(count_parameters(vit))}, {"PyTorch", 1077706}, 0);
   say.check("parameters", {"sum", double(embed + 2 * block + 384 + 1930)},
             {"formula", double(demo.parameters())}, 0);
 
   say.heading("Its derivative, sampled");
-  say.text(
-      "A million derivatives by differences take two million forward passes. Lesson 21 checks all "
-      "of a small ViT; here we try the largest entry of a few parameters, from first to last.");
-  std::vector<Leaf> sampled;
-  for (const Leaf& p : leaves_of(named_parameters(vit))) {
-    for (const char* name : {"cls_token", "pos_embed", "patch_embed.proj.weight",
-                             "blocks.0.attn.qkv.weight", "blocks.1.norm2.weight", "head.bias"})
-      if (p.name == name) sampled.push_back(p);
-  }
+  say.text("Lesson 21 checks every derivative of a small ViT; here the largest entry of a few "
+           "parameters.");
+  const std::vector<Leaf> sampled = {{"cls_token", vit.cls_token},
+                                     {"pos_embed", vit.pos_embed.table},
+                                     {"patch_embed.proj.weight", vit.patch_embed.weight},
+                                     {"blocks.0.attn.qkv.weight", vit.blocks[0].attn.qkv.weight},
+                                     {"blocks.1.norm2.weight", vit.blocks[1].norm2.weight},
+                                     {"head.bias", vit.head.bias}};
   const std::vector<std::size_t> label = {3};
-  check_largest(
-      say, [&] { return cross_entropy(vit(image), label); }, sampled);
+  const auto loss = [&] { return cross_entropy(vit(image), label); };
+  check_largest(say, loss, sampled);
 
   say.heading("The models of the paper");
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   const auto model = [&](const std::string& name, const char* builder, const char* paper,
                          double torchvision) {
     const ViTConfig& c = variant(builder).config;
-    rows.push_back({name, std::to_string(c.L), std::to_string(c.D), std::to_string(c.M),
-                    std::to_string(c.h), paper, with_commas(c.parameters()),
-                    fmt::format("{:.2f}", double(c.macs()) / 1e9)});
+    rows.push_back(row(name, c.L, c.D, c.M, c.h, paper, with_commas(c.parameters()),
+                       fmt::format("{:.2f}", double(c.macs()) / 1e9)));
     say.check("parameters of " + name, {"formula", double(c.parameters())},
               {"torchvision", torchvision}, 0);
   };
-  model("ViT-B/16", "vit_b_16", "86M", 86567656), model("ViT-B/32", "vit_b_32", "86M", 88224232);
-  model("ViT-L/16", "vit_l_16", "307M", 304326632),
-      model("ViT-L/32", "vit_l_32", "307M", 306535400);
+  model("ViT-B/16", "vit_b_16", "86M", 86567656);
+  model("ViT-B/32", "vit_b_32", "86M", 88224232);
+  model("ViT-L/16", "vit_l_16", "307M", 304326632);
+  model("ViT-L/32", "vit_l_32", "307M", 306535400);
   model("ViT-H/14", "vit_h_14", "632M", 632045800);
   say.table({"model", "L", "D", "M", "h", "Table 1", "exactly", "GMAC"}, rows);
-  say.sources_disagree("B 28",
-                       "Table 1 says 307M for Large: that is L/32. L/16 has 304.3 million: more "
-                       "tokens, yet fewer parameters, because its E is a quarter as large.");
+  say.sources_disagree("B 28", "Table 1 says 307M for Large: L/32. L/16 has 304.3 million: more "
+                               "tokens, but its E is a quarter as large.");
 
   say.heading("What goes wrong");
-  say.sources_disagree(
-      "B 12", "One source normalises the class token, others all tokens first. A norm looks at one "
-              "token only, so that is the same. Not so when the tokens are averaged:");
+  say.sources_disagree("B 12",
+                       "One source normalises the class token, others all tokens first. A norm "
+                       "looks at one token only: the same. Not so when the tokens are averaged:");
   const Tensor all = tiny.norm(z_L);
   const Tensor read = say.broken("mean-token") ? mean(z_L, {1}) : select(z_L, 1, 0);
   check_equal(say, "class token", "LN(z_L) row 0", select(all, 1, 0), "LN(z_L⁰)", tiny.norm(read));
   const Tensor mean_first = tiny.norm(mean(z_L, {1}));
   check_differs(say, "average", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))", mean_first);
-  say.sources_disagree("B 13", "Without Equation 4's norm (one source's code) the head sees a sum "
-                               "of 2 L updates, of whatever size.");
+  say.sources_disagree(
+      "B 13", "Without Equation 4's norm (one source's code) the head sees a sum of 2 L updates.");
   const Tensor bare = tiny.head(select(z_L, 1, 0));
   check_mistake(say, "no-final-norm", "logits", "no last norm", bare, "right", tiny(small));
-  say.sources_disagree("B 23",
-                       "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of "
-                       "tanh, and fine-tunes with one linear layer that starts at zero. Then the "
-                       "loss is ln K, and in the first step nothing below the head moves: what was "
-                       "learned is safe from a head that knows nothing.");
+  say.sources_disagree(
+      "B 23",
+      "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of tanh, and "
+      "fine-tunes with one linear layer that starts at zero. Then the loss is ln K, and in the "
+      "first step nothing below the head moves: it is safe from a head that knows nothing.");
   const VisionTransformer fresh(tiny_vit(), Rng(say.seed()));
   const Tensor first = cross_entropy(fresh(small), std::vector<std::size_t>{0, 2});
   say.check("first loss", {"fresh", first.item()}, {"ln K", std::log(3.0)}, 1e-12);
   first.backward();
   double below = 0;
-  for (const Leaf& p : leaves_of(named_parameters(fresh))) {
+  for (const Leaf& p : leaves_of(named_parameters(fresh)))
     if (!p.name.starts_with("head.")) below += sum(abs(Tensor(*p.tensor.grad()))).item();
-  }
   say.check("1 + gradients below the head", {"tape", 1 + below}, {"expected", 1}, 0);
   say.check("gradient of the head's bias", {"tape", fresh.head.bias.grad()->data()[1]},
             {"(1/3 + 1/3) / 2", 1.0 / 3}, 1e-12);
@@ -176,20 +165,4 @@ void lesson(Narrator& say) {
   say.take_along("How many parameters more has ViT-Base for 384 x 384? Where?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 20,
-       .teaches = {"concat", "layer_norm", "linear"},
-       .breaks = {{"mean-token", "reads the average of all tokens in place of the class token",
-                   "Equation 4 has the index 0: others speak only through attention."},
-                  {"no-final-norm", "hands the head a class token that is not normalised",
-                   "a pre-LN stream grows with every block; the head was made for size 1."},
-                  {"lost-token", "nothing comes back to the class token from the concatenation",
-                   "it is in front of every image, so it hears from each.",
-                   "concat:drop_cotangent:0"}},
-       .rows = {"0-1", "0-7", "1-3", "1-6", "1-8", "1-12", "2-1", "2-2", "2-3", "2-11", "2-12",
-                "4-12"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(20, argc, argv, lesson); }

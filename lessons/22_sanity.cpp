@@ -1,26 +1,16 @@
 // Lesson 22. Sanity before training.
 
-#include "core/ops.hpp"
 #include "datasets/digits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 20, D = 32, K = 10;
 
-ViTConfig config() {
-  ViTConfig c;
-  c.D = D, c.L = 2, c.M = 2 * D;
-  return c;
-}
+const ViTConfig config = {.D = D, .L = 2, .M = 2 * D};
 
 // [region first gradient]
 // dL/db_k = 1/K - n_k / B: what the model says of class k, minus how often
@@ -69,17 +59,17 @@ void lesson(Narrator& say) {
   say.text("A wrong model often trains, a little and slowly, and the loss curve looks like any "
            "other. So before the first long run, five questions whose answers we know beforehand.");
   say.symbols({{"B", B}, {"D", D}, {"K", K}});
-  const VisionTransformer model(config(), Rng(say.seed()).fork("weights"));
+  const VisionTransformer model(config, Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
   const Batch batch = all_of(twenty);
-  shape(say, "images", "(B, 1, 28, 28)", Tensor(batch.images));
+  shapes(say, "images (B, 1, 28, 28)", Tensor(batch.images));
 
   say.heading("1. What does knowing nothing cost?");
   say.equation(R"(L_0 = -\frac{1}{B} \sum_b \log \frac{1}{K} = \ln K)", "L₀ = −log(1/K) = ln K");
   say.in_words("a model that gives every class the same probability loses ln K on every image.");
   say.text("With a head of zeros (section 3.2 of the paper) the first loss is ln K exactly. A head "
            "that starts large is confident before it has seen anything, and wrong.");
-  const VisionTransformer loud(config(), Rng(say.seed()).fork("weights"));
+  const VisionTransformer loud(config, Rng(say.seed()).fork("weights"));
   init::normal(loud.head.weight, Rng(say.seed()).fork("loud"), 1);
   const bool is_loud = say.broken("loud-head");
   say.check("the first loss", {"measured", rounded(loss_of(is_loud ? loud : model, batch), 5)},
@@ -110,7 +100,7 @@ void lesson(Narrator& say) {
   const std::vector<double> losses = fit(learner(model), twenty, how);
   Dataset blank = twenty;
   std::fill(blank.pixels.begin(), blank.pixels.end(), std::uint8_t{0});
-  const VisionTransformer blind(config(), Rng(say.seed()).fork("weights"));
+  const VisionTransformer blind(config, Rng(say.seed()).fork("weights"));
   const std::vector<double> control = fit(learner(blind), blank, how);
   say.figure(Curves{"The loss of 200 steps on the same twenty images, and on blank ones.",
                     {curve_of("loss", losses), curve_of("blank images", control)},
@@ -127,7 +117,7 @@ void lesson(Narrator& say) {
   Dataset random = twenty;
   const auto shuffled = Rng(say.seed()).fork("labels").permutation(B);
   for (std::size_t i = 0; i < B; ++i) random.labels[i] = twenty.labels[shuffled[i]];
-  const VisionTransformer parrot(config(), Rng(say.seed()).fork("weights"));
+  const VisionTransformer parrot(config, Rng(say.seed()).fork("weights"));
   fit(learner(parrot), random, how);
   const Dataset unseen = digits(500, say.seed(), "test");
   say.text("A warning: with shuffled labels, which mean nothing, it learns the twenty just as "
@@ -167,14 +157,4 @@ void lesson(Narrator& say) {
   say.take_along("Which would have noticed that positions, or the class token, were never added?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 22,
-               .teaches = {},
-               .breaks = {{"loud-head", "the head starts from N(0, 1) in place of zero",
-                           "large logits are confident guesses; wrong ones cost more than ln K."},
-                          {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
-                           "token t then looks at token t of all images: their pixels count."}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(22, argc, argv, lesson); }

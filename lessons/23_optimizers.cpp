@@ -1,22 +1,14 @@
 // Lesson 23. SGD, momentum, Adam, AdamW by hand.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "nn/optim.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t D = 6;
 constexpr double mu = 0.9, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
 
-// What an optimizer keeps of one number between steps.
-struct Memory {
+struct Memory {  // what an optimizer keeps of one number between steps
   double m = 0, v = 0;
   int t = 0;
 };
@@ -50,8 +42,7 @@ double adamw(double w, double g, Memory& s, double lr, double decay) {
 // [region mistakes]
 // m and v as they are: both start at 0, so both are too small at first.
 double uncorrected(double w, double g, Memory& s, double lr, double decay) {
-  s.m = beta1 * s.m + (1 - beta1) * g;
-  s.v = beta2 * s.v + (1 - beta2) * g * g;
+  adam_step(g, s);
   return w - lr * decay * w - lr * s.m / (std::sqrt(s.v) + eps);
 }
 // [end]
@@ -65,11 +56,9 @@ void ten_steps(Narrator& say, const char* what, const Rule& rule, const Options&
   Optimizer optimizer({{"w", Role::weight, theirs}}, options);
   for (std::uint64_t step = 1; step <= 10; ++step) {
     const Array g = random_normal({D}, say.seed() + step);
-    for (std::size_t i = 0; i < D; ++i) {
+    for (std::size_t i = 0; i < D; ++i)
       ours(i) = rule(ours(i), g(i), memory[i], 0.1, options.weight_decay);
-    }
-    theirs.set_grad(g);
-    optimizer.step(0.1);
+    theirs.set_grad(g), optimizer.step(0.1);
   }
   check_equal(say, what, "by hand", ours, "library", theirs);
 }
@@ -86,7 +75,6 @@ Curves::Series walk(const char* name, const Rule& rule, double lr) {
   }
   return f;
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -94,20 +82,18 @@ void lesson(Narrator& say) {
   say.symbols({{"D", D, "numbers that are learned here"}});
 
   say.heading("SGD, and momentum");
-  say.equation(R"(\theta \leftarrow \theta - \eta\, g)", "θ ← θ − η g");
-  say.equation(R"(m \leftarrow \mu\, m + g, \qquad \theta \leftarrow \theta - \eta\, m)",
-               "m ← μ m + g,    θ ← θ − η m");
-  say.in_words(
-      "walk against the slope, η times as far as it is steep. With momentum, walk against a "
-      "running sum of slopes: what keeps its direction adds up, what changes sign cancels.");
+  say.equation(
+      R"(\theta \leftarrow \theta - \eta\, g; \qquad m \leftarrow \mu\, m + g, \ \theta \leftarrow \theta - \eta\, m)",
+      "θ ← θ − η g;    m ← μ m + g,  θ ← θ − η m");
+  say.in_words("walk against the slope, η times as far as it is steep; or against a running sum of "
+               "slopes: what keeps its direction adds up, what changes sign cancels.");
   say.code("sgd");
-  shape(say, "θ, g, m, v", "(D)", zeros({D}));
+  shapes(say, "θ, g, m, v (D)", zeros({D}));
   ten_steps<SGD>(say, "ten steps of SGD", sgd, SgdOptions{});
   ten_steps<SGD>(say, "ten steps with momentum", momentum, SgdOptions{.momentum = mu});
   Memory s;
-  double at = 0;
-  for (int i = 0; i < 400; ++i) at = momentum(0, 1, s, 1, 0);
-  say.check("slope 1, step 400", {"length", -at}, {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
+  for (int i = 0; i < 400; ++i) momentum(0, 1, s, 1, 0);
+  say.check("slope 1, step 400", {"length", s.m}, {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
   say.text("A momentum of 0.9 is, in the end, a rate ten times as large: change both together.");
 
   say.heading("Adam");
@@ -118,21 +104,18 @@ void lesson(Narrator& say) {
                R"(\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon})",
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
   say.in_words("divide a mean of the slopes by the root of a mean of their squares. Every number "
-               "then moves by about η, however steep its own slope is.");
+               "then moves by about η, however steep its slope.");
   say.code("adam");
   ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
-  const Rule wrong = say.broken("coupled") ? adam : uncorrected;
-  const Rule used = say.broken("coupled") || say.broken("uncorrected") ? wrong : adamw;
+  const Rule used = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
   ten_steps<AdamW>(say, "ten steps of AdamW, decay 0.1", used, AdamWOptions{.weight_decay = 0.1});
-  const auto first = [](const Rule& rule, double slope) {
-    Memory fresh;
+  const auto first = [](const Rule& rule, double slope, Memory fresh = {}) {
     return -rule(0, slope, fresh, 1, 0);
   };
   say.check("the first step, slope 0.001", {"Adam / η", first(adam, 0.001)}, {"1", 1}, 1e-4);
   say.check("the first step, slope -1000", {"Adam / -η", -first(adam, -1000)}, {"1", 1}, 1e-4);
-  say.text("Why the hats? m and v start at 0. After one step m is (1 − β₁) g, a tenth of the "
-           "slope, and v a thousandth of its square; dividing by 1 − βᵗ makes them g and g². "
-           "Without it the first step is too long by (1 − β₁)/√(1 − β₂):");
+  say.text("Why the hats? m and v start at 0: after one step they are (1 − β₁) g and (1 − β₂) g². "
+           "Without hats the first step is too long by (1 − β₁)/√(1 − β₂):");
   say.check("the first step without the hats", {"steps of η", first(uncorrected, 1)},
             {"0.1/√0.001", 0.1 / std::sqrt(0.001)}, 1e-6);
   say.code("mistakes");
@@ -140,62 +123,46 @@ void lesson(Narrator& say) {
   say.heading("What PyTorch computes");
   say.text("θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
            "(`tests/golden/lesson_numbers.py`):");
-  const auto three = [](const Rule& rule) {
+  const auto golden = [&](const char* name, const Rule& rule, double pytorch) {
     Memory memory;
     double x = 1;
     for (const double g : {0.5, -0.2, 0.1}) x = rule(x, g, memory, 0.1, 0.1);
-    return x;
-  };
-  const auto golden = [&](const char* name, const Rule& rule, double pytorch) {
-    say.check(name, {"by hand", three(rule)}, {"PyTorch", pytorch}, 1e-12);
+    say.check(name, {"by hand", x}, {"PyTorch", pytorch}, 1e-12);
   };
   golden("SGD", sgd, 0.931094), golden("SGD, momentum 0.9", momentum, 0.838574);
   golden("Adam", adam, 0.7901621834311943), golden("AdamW", adamw, 0.8001348466347304);
 
   say.heading("A narrow valley");
   say.code("valley");
-  const Curves::Series slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018),
-                       own = walk("Adam", adam, 0.05);
+  const auto slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018);
+  const auto own = walk("Adam", adam, 0.05);
   say.figure(Curves{"f against steps (upwards logarithmic).", {slow, fast, own}, true});
-  say.text("SGD may not go faster than 2/100, or the steep direction throws it out; the flat one "
-           "takes for ever. Momentum gains speed there. Adam gives both the same step.");
-  say.check("SGD's distance along the flat way after 100 steps: f", {"measured", slow.y.back()},
-            {"0.982^200 / 2", std::pow(0.982, 200) / 2}, 1e-6);
-  say.differs("f after 100 steps", {"momentum", fast.y.back()}, {"SGD", slow.y.back()}, 0.5);
+  say.text("Above 2/100 the steep direction throws SGD out; the flat one takes for ever. Momentum "
+           "gains speed there. Adam gives both the same step.");
+  const double f = slow.y.back(), flat = std::pow(0.982, 200) / 2;
+  say.check("SGD's f after 100 steps", {"measured", f}, {"0.982^200 / 2", flat}, 1e-6);
+  say.differs("f after 100 steps", {"momentum", fast.y.back()}, {"SGD", f}, 0.5);
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "B 25",
-      "\"Adam with a weight decay of 0.1\", say one source and the paper's Table 3. In "
-      "`torch.optim.Adam(weight_decay=0.1)` the decay becomes a part of the gradient, and Adam "
-      "divides it away with the rest: a weight with large slopes hardly decays. In practice AdamW "
-      "runs. A user of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
+      "B 25", "\"Adam with a weight decay of 0.1\", say one source and the paper's Table 3. In "
+              "`torch.optim.Adam(weight_decay=0.1)` the decay joins the gradient, and Adam divides "
+              "it away: a weight with large slopes hardly decays. In practice AdamW runs. A user "
+              "of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
   Memory with, without, apart;
   say.check("Adam's first step from θ = 1, slope 1: θ", {"decay 0.1", adam(1, 1, with, 0.1, 0.1)},
             {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
   say.check("AdamW's", {"decay 0.1", adamw(1, 1, apart, 0.1, 0.1)},
             {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
   say.text("What decays? In the paper's code all parameters; in most recipes since, and in our "
-           "trainer, weight matrices only: a bias or a norm's γ has no reason to be near 0.");
+           "trainer, weight matrices: a bias or a norm's γ need not be near 0.");
 
   say.pytorch("`torch.optim.SGD(params, lr, momentum=0.9)`, `torch.optim.Adam`, "
-              "`torch.optim.AdamW(params, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)`. "
-              "`optimizer.step()` after every `backward()`, and `zero_grad()` before it.");
-  say.question("Adam keeps two numbers for each that it learns. How many bytes does training "
-               "ViT-B/16 (86.6 million numbers, float32) take before the first image?",
-               "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB. SGD with momentum "
-               "takes three of the four.");
+              "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`. `optimizer.step()` "
+              "after, `zero_grad()` before every `backward()`.");
+  say.question("How many bytes does Adam take for ViT-B/16 (86.6 million numbers, float32) before "
+               "the first image?",
+               "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 23,
-       .teaches = {},
-       .breaks = {{"uncorrected", "AdamW without the division by 1 − βᵗ",
-                   "m and v start too small, v more than m: the first steps are too long."},
-                  {"coupled", "adds the decay to the gradient, as Adam with L2 does",
-                   "then the decay is divided by √v̂ as well, and is another for every weight."}}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(23, argc, argv, lesson); }

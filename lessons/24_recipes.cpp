@@ -1,19 +1,12 @@
 // Lesson 24. Warm-up, decay, clipping, smoothing, early stopping: the recipes of the paper.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
+#include "lessons/paper.hpp"
+#include "lessons/training.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t S = 200, U = 20, K = 10;
 
@@ -34,22 +27,17 @@ double cosine_rate(std::size_t t) {
 // All gradients are one long vector; if it is longer than c, shorten it to c.
 double length(const std::vector<NamedParameter>& all) {
   double squares = 0;
-  for (const NamedParameter& p : all) {
-    squares += double(sum(square(Tensor(*p.tensor.grad()))).item());
-  }
+  for (const auto& p : all) squares += double(sum(square(Tensor(*p.tensor.grad()))).item());
   return std::sqrt(squares);
 }
 void clip(const std::vector<NamedParameter>& all, double c) {
   const double factor = std::min(1.0, c / length(all));
-  for (const NamedParameter& p : all) {
-    p.tensor.set_grad((Tensor(*p.tensor.grad()) * real(factor)).value());
-  }
+  for (const auto& p : all) p.tensor.set_grad(mul(*p.tensor.grad(), real(factor)).value());
 }
 
-// [region clip each]
 // Every parameter by its own length: the direction of the step changes.
 void clip_each(const std::vector<NamedParameter>& all, double c) {
-  for (const NamedParameter& p : all) clip({p}, c);
+  for (const auto& p : all) clip({p}, c);
 }
 
 // [region smoothing]
@@ -61,13 +49,11 @@ Array smooth(std::size_t label, double e) {
 }
 
 // [region stopping]
-// The epoch whose weights are kept: the best so far, once `patience` epochs
-// have brought nothing better.
+// The epoch whose weights are kept: the best, once `patience` epochs were not better.
 std::size_t early_stop(const std::vector<double>& accuracy, std::size_t patience) {
   std::size_t best = 0;
-  for (std::size_t i = 1; i < accuracy.size() && i - best <= patience; ++i) {
+  for (std::size_t i = 1; i < accuracy.size() && i - best <= patience; ++i)
     if (accuracy[i] > accuracy[best]) best = i;
-  }
   return best;
 }
 // [end]
@@ -80,61 +66,52 @@ std::vector<NamedParameter> two_gradients() {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Two people train the same model on the same images, and one gets nowhere. What differs "
-           "is the recipe: small pieces, each one equation.");
+  say.text("Two people train one model on the same images; one gets nowhere. What differs is the "
+           "recipe.");
   say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
   say.equation(
       R"(\eta_t = \eta \cdot \begin{cases} (t+1)/U & t < U \\ 1 - p & \text{linear} \\ )"
       R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
-      "ηₜ = η (t + 1)/U            while t < U\nηₜ = η (1 − p)              linear,  p = (t − "
-      "U)/(S − U)\nηₜ = η (1 + cos πp)/2       cosine");
-  say.in_words("begin carefully, because Adam's mean of squares knows little after three steps; "
-               "then come down, because at a large rate one circles around the minimum. Linear "
-               "comes down evenly; cosine stays high at first and lands softly.");
+      "ηₜ = η (t + 1)/U  while t < U;  then, with p = (t − U)/(S − U),\nηₜ = η (1 − p)  linear,  "
+      "ηₜ = η (1 + cos πp)/2  cosine");
+  say.in_words("begin carefully, while Adam's mean of squares knows little; then come down, or one "
+               "circles around the minimum. Linear comes down evenly, cosine lands softly.");
   say.code("schedules");
-  Curves::Series straight{"linear", {}, {}}, round{"cosine", {}, {}};
-  double straight_sum = 0, round_sum = 0;
+  std::vector<double> line, wave;
   Array mine = empty({2, S}), theirs = empty({2, S});
   for (std::size_t t = 0; t < S; ++t) {
-    const double line = linear_rate(t), wave = cosine_rate(t);
-    mine(0, t) = real(line), mine(1, t) = real(wave);
+    line.push_back(linear_rate(t)), wave.push_back(cosine_rate(t));
+    mine(0, t) = real(line[t]), mine(1, t) = real(wave[t]);
     if (say.broken("from-zero") && t < U) mine(0, t) = mine(1, t) = real(double(t) / U);
     theirs(0, t) = real(linear_schedule(t, S, U)), theirs(1, t) = real(cosine_schedule(t, S, U));
-    straight.x.push_back(double(t)), straight.y.push_back(line);
-    round.x.push_back(double(t)), round.y.push_back(wave);
-    if (t >= U) straight_sum += line, round_sum += wave;
   }
-  say.figure(Curves{"The two schedules of the paper, with a warm-up.", {straight, round}, false});
+  const std::vector<Curves::Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
+  say.figure(Curves{"The two schedules of the paper, with a warm-up.", two, false});
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
-  say.check("linear against cosine, summed over the decay", {"linear", straight_sum},
-            {"cosine", round_sum}, 1e-9);
-  say.text("Both walk the same distance, half of what a constant rate would. And mind the t + 1: "
-           "with t/U the first step has rate 0, and is wasted.");
+  const auto decay = [](const auto& rates) { return std::reduce(rates.begin() + U, rates.end()); };
+  say.check("summed over the decay", {"linear", decay(line)}, {"cosine", decay(wave)}, 1e-9);
+  say.text("Half the way of a constant rate. Mind the t + 1: with t/U the first step is wasted.");
 
   say.heading("Clipping");
   say.equation(R"(g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right))",
                "g ← g · min(1, c / ‖g‖)");
-  say.in_words("a step may be short, but never longer than c allows. The norm is that of all "
-               "gradients together, so the direction stays as it is.");
+  say.in_words(
+      "no step is longer than c allows. The norm is that of all gradients: the direction stays.");
   say.code("clip");
   say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
-  const std::vector<NamedParameter> ours = two_gradients(), library = two_gradients(),
-                                    each = two_gradients();
+  const auto ours = two_gradients(), library = two_gradients(), each = two_gradients();
   say.check("the norm before", {"library", clip_grad_norm(library, 1)}, {"13", 13}, 1e-6);
   say.broken("clip-each") ? clip_each(ours, 1) : clip(ours, 1);
   clip_each(each, 1);
   const auto gradient = [](const auto& of, std::size_t i) { return *of[i].tensor.grad(); };
-  for (const std::size_t i : {0, 1}) {
-    check_equal(say, "gradient of " + ours[i].name, "by hand", gradient(ours, i), "library",
-                gradient(library, i), 1e-6);
-  }
+  const Array a = gradient(library, 0), b = gradient(library, 1);
+  check_equal(say, "gradient of a", "by hand", gradient(ours, 0), "library", a, 1e-6);
+  check_equal(say, "gradient of b", "by hand", gradient(ours, 1), "library", b, 1e-6);
   say.check("the norm after", {"library", length(library)}, {"1", 1}, 1e-6);
-  say.code("clip each");
-  say.text("Before, a and b had lengths in the ratio 5 to 12. Clipped each for itself, 1 to 1:");
-  check_differs(say, "gradient of a", "each", gradient(each, 0), "together", gradient(library, 0),
-                .1);
+  say.text("Before, the lengths of a and b were as 5 to 12. Clipped each for itself, as 1 to 1:");
+  check_differs(say, "gradient of a", "each", gradient(each, 0), "together", a, .1);
 
   say.heading("Label smoothing");
   say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + \frac{e}{K})",
@@ -145,17 +122,14 @@ void lesson(Narrator& say) {
   const std::vector<std::size_t> label = {3};
   const Tensor x(random_normal({1, K}, say.seed()), true);
   Array target = smooth(3, e);
-  if (say.broken("unshared")) {
-    target = full({1, K}, real(e));
-    target(0, 3) = real(1 - e);
-  }
-  shape(say, "y", "(1, K)", Tensor(target));
+  if (say.broken("unshared")) target = full({1, K}, real(e)), target(0, 3) = real(1 - e);
+  shapes(say, "y (1, K)", Tensor(target));
   say.check("L", {"against y", double(cross_entropy(x, target).item())},
             {"label_smoothing", double(cross_entropy(x, label, e).item())}, 1e-5);
   check_equal(say, "dL/dx", "p − y", (softmax(x) - Tensor(target)), "tape",
               grad(cross_entropy(x, label, e), {x})[0], 1e-5);
-  say.text("Now the best logits are finite. The loss is least where p = y, and there it is the "
-           "entropy of y; the label's logit leads by ln((1 − e + e/K)/(e/K)), and no further.");
+  say.text("Now the best logits are finite. The loss is least where p = y: there it is y's "
+           "entropy, and the label's logit leads by ln((1 − e + e/K)/(e/K)).");
   const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
   Array best = zeros({1, K});
   best(0, 3) = real(lead);
@@ -167,36 +141,23 @@ void lesson(Narrator& say) {
   say.code("stopping");
   const std::vector<double> epochs = {.61, .74, .80, .83, .85, .84, .86, .85, .84, .84, .85, .87};
   say.text("Validation accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
-  say.check("the epoch that is kept", {"counted from 1", 1.0 + double(early_stop(epochs, 3))},
-            {"expected", 7}, 0);
-  say.text("Epoch 12 would have been better, and nobody ever saw it: patience is a price. And the "
-           "images must not be the test images, else one tunes on those.");
+  const auto kept = double(early_stop(epochs, 3) + 1);
+  say.check("the epoch that is kept", {"counted from 1", kept}, {"expected", 7}, 0);
+  say.text("Epoch 12 would have been better, and nobody saw it: a price. And these must not be the "
+           "test images, else one tunes on those.");
 
   say.heading("The recipes of the paper");
-  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, at 224 px "
-           "(section 4.1 and Table 3).");
-  say.table(
-      {"pre-trained on", "models", "epochs", "peak rate", "decay of it", "weight decay", "dropout"},
-      {{"JFT-300M", "B/16, B/32", "7", "8e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "L/32", "7", "6e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "L/16", "7 or 14", "4e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "H/14", "14", "3e-4", "linear", "0.1", "0"},
-       {"ImageNet-21k", "B", "90", "1e-3", "linear", "0.03", "0.1"},
-       {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
-       {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}});
+  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, warm-up of 10,000 steps, 224 px "
+           "(Table 3).");
+  say.table(paper_table_3());
   say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 "
            "px, on a fresh head of zeros (section 3.2 and Table 4).");
-  say.table({"fine-tuned on", "steps", "rates that are tried"},
-            {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
-             {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
-             {"Pets, Flowers", "500", "0.001 0.003 0.01 0.03"},
-             {"VTAB, 19 tasks", "2,500", "0.01"}});
+  say.table(paper_table_4());
   say.sources_disagree(
-      "B 24",
-      "One source gives one pre-training recipe: linear, weight decay 0.1, label smoothing, early "
-      "stopping. That is JFT's row of Table 3, mixed with section 4.3's on small parts of it. On "
-      "ImageNet alone the paper decays three times as much, drops out, clips, and comes down a "
-      "cosine: the less data, the more must hold the model back.");
+      "B 24", "One source gives one pre-training recipe: linear, weight decay 0.1, label "
+              "smoothing, early stopping. That is JFT's row of Table 3, mixed with section 4.3's. "
+              "On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
+              "down a cosine: the less data, the more must hold the model back.");
 
   say.pytorch("`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by "
               "`SequentialLR`; `torch.nn.utils.clip_grad_norm_`; "
@@ -204,18 +165,4 @@ void lesson(Narrator& say) {
   say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 24,
-       .teaches = {},
-       .breaks = {{"from-zero", "a warm-up that begins at rate 0",
-                   "the first step changes nothing, and all of the warm-up is a step late."},
-                  {"clip-each", "clips every parameter by its own norm",
-                   "the step would point in another direction than the gradient."},
-                  {"unshared", "gives every wrong class e in place of e/K",
-                   "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
-       .rows = {"4-17", "4-18"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(24, argc, argv, lesson); }

@@ -1,22 +1,13 @@
 // Lesson 25. Training on digits, with the loss at step 100 foretold.
 
-#include "core/ops.hpp"
-#include "core/parallel.hpp"
 #include "datasets/batch.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
-#include "train/step.hpp"
-#include "train/trainer.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;
 // Foretold: what step 100 of `vitruvian train --seed 1 --train-size 6400 --epochs 1` says.
@@ -26,25 +17,6 @@ TrainOptions options(std::uint64_t seed) {
   TrainOptions o = default_options("digits");
   o.train_size = B * S, o.test_size = 1000, o.epochs = 1, o.seed = seed;
   return o;
-}
-
-// What the trainer tells.
-struct Diary {
-  std::vector<double> losses;
-  EpochReport epoch;
-};
-Diary trained(const TrainOptions& o, std::size_t with_threads) {
-  struct Listener : Observer {
-    Diary diary;
-    void stepped(const StepReport& step) override { diary.losses.push_back(step.loss); }
-    void finished_epoch(const EpochReport& report) override { diary.epoch = report; }
-  };
-  const std::size_t before = threads();
-  set_threads(with_threads);
-  Listener listener;
-  vitruvian::f32::train(o, listener);
-  set_threads(before);
-  return listener.diary;
 }
 
 // [region gradients]
@@ -88,9 +60,6 @@ std::vector<double> train_by_hand(const TrainOptions& o, const Dataset& data, co
 // [region equal shares]
 // A mean of the micro-batches' means: 30, 30 and 4 images count alike.
 double by_parts(std::size_t, std::size_t parts) { return 1.0 / double(parts); }
-// [end]
-
-Array as_array(const std::vector<double>& x) { return array({x.size()}, x); }
 
 void lesson(Narrator& say) {
   const TrainOptions o = options(say.seed());
@@ -136,8 +105,8 @@ void lesson(Narrator& say) {
     say.check("the loss at step 100", {"measured", std::round(100 * one.losses.back()) / 100},
               {"foretold", foretold}, 0.03);
   }
-  check_equal(say, "the first ten losses", "this loop", as_array(mine), "trainer",
-              as_array({one.losses.begin(), one.losses.begin() + 10}), 1e-3);
+  check_equal(say, "the first ten losses", "this loop", array({10}, mine), "trainer",
+              slice(Tensor(array({S}, one.losses)), 0, 0, 10), 1e-3);
   say.text("On 1000 digits that it never saw, it now reads {:.0f} in a hundred.",
            std::round(20 * one.epoch.test_accuracy) * 5);
 
@@ -183,12 +152,4 @@ void lesson(Narrator& say) {
       "At which step does the loss leave 2.3? Why not at once? (Lesson 22 has a reason.)");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 25,
-               .teaches = {},
-               .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
-                           "4 images of 64 then have a third of the gradient: another run."}}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(25, argc, argv, lesson); }

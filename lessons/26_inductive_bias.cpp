@@ -1,20 +1,11 @@
 // Lesson 26. Inductive bias: translation and locality, measured.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
 #include "datasets/digits.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/small_nets.hpp"
-#include "lessons/tensors.hpp"
 #include "lessons/training.hpp"
-#include "nn/init.hpp"
-#include "vit/model.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t H = 28, P = 7, D = 32, K = 10;
 
@@ -27,44 +18,6 @@ Tensor roll(const Tensor& x, int axis, std::size_t by) {
   return index_select(x, axis, from);
 }
 Tensor shifted(const Tensor& x, std::size_t by) { return roll(roll(x, 2, by), 3, by); }
-
-// [region maps]
-// Four ways from an image (1, 1, 28, 28) to a map (1, channels, h, w).
-struct Maps {
-  Array kernel, matrix;
-  VisionTransformer vit;
-
-  // 3 x 3, on an image that goes once around: two more rows and columns.
-  [[nodiscard]] Tensor convolution(const Tensor& x) const {
-    const Tensor tall = concat({x, slice(x, 2, 0, 2)}, 2);
-    return conv2d(concat({tall, slice(tall, 3, 0, 2)}, 3), kernel, {});
-  }
-  // One linear layer over all pixels.
-  [[nodiscard]] Tensor dense(const Tensor& x) const {
-    return reshape(linear(reshape(x, {1, -1}), matrix), {1, 1, 28, 28});
-  }
-  // Tokens (1, 16, D) as a map.
-  [[nodiscard]] static Tensor grid(const Tensor& tokens) {
-    return reshape(transpose(tokens, 1, 2), {1, D, 4, 4});
-  }
-  [[nodiscard]] Tensor patches(const Tensor& x) const { return grid(vit.patch_embed(x)); }
-  [[nodiscard]] Tensor encoder(const Tensor& x, bool positions) const {
-    Tensor z = vit.patch_embed(x);
-    if (positions) z = z + slice(vit.pos_embed.table, 1, 1, 17);
-    for (const Block& block : vit.blocks) z = block(z);
-    return grid(z);
-  }
-};
-// [end]
-
-Maps maps(std::uint64_t seed) {
-  ViTConfig c;
-  c.D = D, c.L = 2, c.M = 64;
-  Maps m{random_normal({1, 1, 3, 3}, seed), random_normal({H * H, H * H}, seed + 1),
-         VisionTransformer(c, Rng(seed).fork("weights"))};
-  init::normal(m.vit.pos_embed.table, Rng(seed).fork("positions"), 0.5);
-  return m;
-}
 
 // [region measures]
 // |f(shift x) - shift f(x)| against |f(x)|: 0 is equivariant. The map's own shift is `by_map`.
@@ -83,18 +36,6 @@ double sees(const Map& f, const Array& image) {
   for (const real d : dx) n += d == 0 ? 0 : 1;
   return n;
 }
-// [end]
-
-// Every image two pixels down and two to the right: the margin of a digit is four wide.
-Dataset moved(const Dataset& data) {
-  Dataset result = data;
-  const std::size_t n = data.image_size();
-  for (std::size_t i = 0; i < result.pixels.size(); ++i) {
-    const std::size_t y = i % n / H, x = i % H;
-    result.pixels[i] = y < 2 || x < 2 ? std::uint8_t{0} : data.pixels[i - 2 * H - 2];
-  }
-  return result;
-}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -109,11 +50,10 @@ void lesson(Narrator& say) {
   say.in_words("move the input, and the output moves along. Such an f is called translation "
                "equivariant. What it has learned in one place it knows in all.");
   say.code("shift");
-  say.code("maps");
+  say.code("maps", "lessons/small_nets.hpp");
   const Maps m = maps(say.seed());
   const Tensor x(random_normal({1, 1, H, H}, say.seed() + 2));
-  shape(say, "x", "(1, 1, H, H)", x);
-  shape(say, "encoder(x)", "(1, D, 4, 4)", m.encoder(x, true));
+  shapes(say, "x (1, 1, H, H)", x, "encoder(x) (1, D, 4, 4)", m.encoder(x, true));
   say.code("measures");
   const auto conv = [&](const Tensor& t) { return m.convolution(t); };
   const auto dense = [&](const Tensor& t) { return m.dense(t); };
@@ -165,7 +105,7 @@ void lesson(Narrator& say) {
     const char* name;
     Learner net;
   };
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   std::vector<double> centred, away;
   for (const Row& row :
        {Row{"MLP", learner(mlp)}, Row{"convolutions", learner(cnn)}, Row{"ViT", learner(m.vit)}}) {
@@ -174,8 +114,8 @@ void lesson(Narrator& say) {
     fit(row.net, train, how);
     centred.push_back(accuracy(row.net, test));
     away.push_back(accuracy(row.net, moved(test)));
-    const auto tens = [](double a) { return fmt::format("{:.0f} %", 5 * std::round(20 * a)); };
-    rows.push_back({row.name, std::to_string(size), tens(centred.back()), tens(away.back())});
+    rows.push_back(
+        {row.name, std::to_string(size), in_fives(centred.back()), in_fives(away.back())});
   }
   say.table({"model", "parameters", "as they were", "moved (both to the next 5 %)"}, rows);
   const auto lost = [&](std::size_t i) { return centred[i] - away[i]; };
@@ -193,14 +133,4 @@ void lesson(Narrator& say) {
       "Yes: show it the digits moved at random. Augmentation is inductive bias by example.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 26,
-       .teaches = {},
-       .breaks = {{"with-positions", "leaves the positions in the encoder without positions",
-                   "a patch that moves then meets another position, and is another token."}},
-       .rows = {"4-3", "4-4"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(26, argc, argv, lesson); }

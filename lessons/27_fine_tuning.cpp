@@ -1,23 +1,12 @@
 // Lesson 27. Fine-tuning at a higher resolution.
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "datasets/batch.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 #include "nn/init.hpp"
-#include "nn/optim.hpp"
-#include "nn/schedule.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t D = 64, P = 7, g = 4, G = 8, N = g * g, S = 40, B = 32;
 
@@ -67,78 +56,40 @@ Tensor as_a_sequence(const Tensor& E_pos) {
   const Tensor R = bilinear(G * G + 1, N + 1);
   return reshape(matmul(R, select(E_pos, 0, 0)), {1, G * G + 1, D});
 }
-// [end]
-
-// [region larger]
-// The trained model for images of 56 x 56: all parameters as they were, but
-// the positions, and a fresh head of zeros.
-VisionTransformer larger(const VisionTransformer& trained, const Array& positions) {
-  ViTConfig c = trained.config;
-  c.H = c.W = 56;
-  VisionTransformer model(c, Rng(1).fork("fresh"));
-  const auto from = named_parameters(trained), to = named_parameters(model);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    Array& value = to[i].tensor.mutable_value();
-    if (to[i].name == "pos_embed") value = positions;
-    if (value.shape() == from[i].tensor.shape()) value = from[i].tensor.value();
-  }
-  init::constant(model.head.weight, 0);
-  init::constant(model.head.bias, 0);
-  return model;
-}
-
-// [region fine-tune]
-// Table 4 of the paper: SGD with momentum, cosine, clip 1, no weight decay.
-std::vector<double> fine_tune(const Learner& net, const Dataset& data, const Rng& rng) {
-  SgdOptions momentum;
-  momentum.momentum = 0.9;
-  SGD optimizer(net.parameters, momentum);
-  const auto order = epoch_order(data.size(), rng, 1);
-  std::vector<double> losses;
-  for (const auto images : batches(order, B)) {
-    const double rate = 0.03 * cosine_schedule(losses.size(), S, 4);
-    losses.push_back(gradients(net, batch_of(data, images)));
-    clip_grad_norm(net.parameters, 1);
-    optimizer.step(rate);
-  }
-  return losses;
-}
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large, "
-           "so there are more of them. Every weight can go on with more tokens but one: the model "
-           "has learned N + 1 positions, and now needs more.");
+           "so there are more. All weights can go on with more tokens but one: the model has "
+           "learned N + 1 positions, and now needs more.");
   say.symbols(
       {{"D", D}, {"P", P}, {"g", g, "patches a side"}, {"G", G, "the same, after"}, {"N", N}});
   const VisionTransformer kept = digits_model();
   const Tensor E_pos = kept.pos_embed.table;
-  shape(say, "E_pos", "(1, N + 1, D)", E_pos);
+  shapes(say, "E_pos (1, N + 1, D)", E_pos);
 
   say.heading("The equation");
   say.equation(R"(E'_{pos}[i, j] = \sum_{a,b} R[i, a]\, R[j, b]\; E_{pos}[a, b])",
                "E′_pos[i, j] = Σ R[i, a] R[j, b] E_pos[a, b]");
   say.in_words("lay the position vectors out on their grid, put a finer grid over it, and let each "
-               "new place be the weighted mean of the four old ones around it. The gradient is the "
-               "transposed map.");
+               "new place be the weighted mean of the four old ones around it.");
   say.code("weights");
   const Tensor R = bilinear(G, g), two = bilinear(4, 2);
-  shape(say, "R", "(G, g)", R);
+  shapes(say, "R (G, g)", R);
   say.text("From 2 places to 4:\n\n{}", entries_text(two.value(), 2));
   check_equal(say, "R from 2 to 4", "here", two, "PyTorch's",
               array({4, 2}, {1, 0, .75, .25, .25, .75, 0, 1}), 1e-6);
   check_equal(say, "rows of R", "sum", sum(R, {1}), "1", full({G}, 1), 1e-6);
   say.code("resize");
   const Tensor E_new = say.broken("as-a-sequence") ? as_a_sequence(E_pos) : resized(E_pos, R);
-  shape(say, "E'_pos", "(1, G G + 1, D)", E_new);
+  shapes(say, "E'_pos (1, G G + 1, D)", E_new);
   const auto same = [&](const char* what, const Tensor& ours, const Tensor& before) {
     check_equal(say, what, "resized", ours, "before", before, 1e-6);
   };
-  const auto corner = [](const Tensor& e) { return select(e, 1, 1); };
+
   same("the same size again", resized(E_pos, bilinear(g, g)), E_pos);
   same("the class token's", select(E_new, 1, 0), select(E_pos, 1, 0));
-  same("the place in the corner", corner(E_new), corner(E_pos));
+  same("the place in the corner", select(E_new, 1, 1), select(E_pos, 1, 1));
   const Tensor leaf(random_normal({1, N + 1, D}, say.seed()), true);
   const Array cotangent = random_normal({1, G * G + 1, D}, say.seed() + 1);
   const double forward = double(sum(resized(leaf, R) * Tensor(cotangent)).item());
@@ -147,12 +98,12 @@ void lesson(Narrator& say) {
             {"<R^T g, x>", rounded(double(sum(Tensor(back) * leaf).item()), 4)}, 1e-3);
 
   say.heading("Does it help?");
-  say.text("The digits at 56 x 56: 64 patches in place of 16. Two models get all weights of the "
-           "trained one but the head, one the resized positions, one new ones. A third starts from "
+  say.text("The digits at 56 x 56: 64 patches in place of 16. Two models get the trained one's "
+           "weights but the head, one its positions resized, one new ones. A third starts from "
            "nothing. Each makes {} steps of {} images.",
            S, B);
-  say.code("larger");
-  say.code("fine-tune");
+  say.code("larger", "lessons/training.cpp");
+  say.code("fine-tune", "lessons/training.cpp");
   const Tensor R_56 = bilinear(56, 28);
   const Dataset train = enlarged(digits(S * B, 1, "train"), R_56),
                 test = enlarged(digits(400, 1, "test"), R_56);
@@ -160,16 +111,17 @@ void lesson(Narrator& say) {
   init::normal(drawn, Rng(say.seed()).fork("positions"), 0.02);
   ViTConfig c = kept.config;
   c.H = c.W = 56;
-  const VisionTransformer one = larger(kept, E_new.value()), other = larger(kept, drawn.value()),
+  const VisionTransformer one = larger(kept, 56, E_new.value()),
+                          other = larger(kept, 56, drawn.value()),
                           nothing(c, Rng(say.seed()).fork("weights"));
   std::vector<Curves::Series> series;
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   std::vector<double> reached;
   const auto compare = [&](const char* name, const Learner& net) {
     const Rng order = Rng(say.seed()).fork("order");
-    series.push_back(curve_of(name, fine_tune(net, train, order)));
+    series.push_back(curve_of(name, fine_tune(net, train, B, order)));
     reached.push_back(accuracy(net, test));
-    rows.push_back({name, fmt::format("{:.0f} %", 5 * std::round(20 * reached.back()))});
+    rows.push_back({name, in_fives(reached.back())});
   };
   compare("resized positions", learner(one)), compare("new positions", learner(other));
   compare("from nothing", learner(nothing));
@@ -204,13 +156,4 @@ void lesson(Narrator& say) {
       "resizing do to the length of position vectors? (DeiT went over to bicubic.)");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 27,
-               .teaches = {},
-               .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
-                           "the class token has no place between patches, nor do rows follow on."}},
-               .rows = {"4-13"}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(27, argc, argv, lesson); }

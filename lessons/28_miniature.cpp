@@ -1,19 +1,13 @@
 // Lesson 28. The paper in miniature: positions, depth, width, patches, pooling.
 
-#include "core/ops.hpp"
 #include "datasets/digits.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/miniature.hpp"
-#include "lessons/tensors.hpp"
 #include "nn/init.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <string_view>
 
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t D = 48;
 
@@ -32,7 +26,7 @@ void lesson(Narrator& say) {
       "tell every token where it is, by a vector of its own, by its row and column, or by waves of "
       "sine and cosine; or tell every pair of tokens how they lie to each other; or say nothing.");
   say.code("positions", "lessons/miniature.cpp");
-  shape(say, "2-D", "(T, D)", two_dimensional(zeros({4, D / 2}), zeros({4, D / 2}), 4));
+  shapes(say, "2-D (T, D)", two_dimensional(zeros({4, D / 2}), zeros({4, D / 2}), 4));
   say.text("All variants are one net with a switch, made of the library's own parts:");
   say.code("net", "lessons/miniature.cpp");
 
@@ -63,14 +57,14 @@ void lesson(Narrator& say) {
   say.heading("The table");
   say.text("Percent of 1,000 unseen digits, as `docs/results/miniature.md` keeps it. The spread is "
            "between three seeds: what is smaller than it means nothing.");
-  const std::vector<std::vector<std::string>> record = recorded();
-  std::vector<std::vector<std::string>> shown;
+  const Rows record = recorded();
+  Rows shown;
   for (const auto& row : record) shown.push_back({row[0], row[1], row[5], row[6]});
   say.table({"variant", "parameters", "mean", "spread"}, shown);
 
   say.heading("Three rows of it, now");
   std::vector<double> live;
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   for (const std::size_t i : {0, 1, 9}) {
     const Variant& v = variants()[i];
     live.push_back(percent(v, 1));
@@ -107,16 +101,7 @@ void lesson(Narrator& say) {
       "can it read most digits all the same? What is left of a digit in a bag of patches?");
 }
 
-}  // namespace
-
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--record") return record();
-  return tell(
-      {.number = 28,
-       .teaches = {},
-       .breaks = {{"positions-left", "leaves relative positions in the net without positions",
-                   "a score then depends on how two patches lie to each other, and that is what "
-                   "the exchange changes."}},
-       .rows = {"1-14"}},
-      argc, argv, lesson);
+  return tell(28, argc, argv, lesson);
 }

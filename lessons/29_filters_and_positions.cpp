@@ -1,18 +1,12 @@
 // Lesson 29. Filters, positions, attention distance.
 
-#include "core/ops.hpp"
 #include "datasets/digits.hpp"
+#include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;
 
@@ -20,22 +14,6 @@ constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;
 Tensor cosine(const Tensor& e) {  // (N, D) to (N, N)
   const Tensor unit = e / sqrt(sum(square(e), {1}, true));
   return matmul(unit, transpose(unit));
-}
-// [end]
-
-// The mean over pairs of the same row or column, and over all other pairs.
-struct Likeness {
-  double line = 0, rest = 0;
-};
-Likeness likeness(const Tensor& s) {
-  Likeness mean;
-  for (std::size_t k = 0; k < N * N; ++k) {
-    const std::size_t i = k / N, j = k % N;
-    const bool same = i / g == j / g || i % g == j % g;
-    const double value = double(s.value()(i, j));
-    if (i != j) (same ? mean.line : mean.rest) += value / double(N * (same ? 6 : 9));
-  }
-  return mean;
 }
 
 // [region distance]
@@ -53,8 +31,7 @@ double distance(const Tensor& A) {
     double weighted = 0, weights = 0;
     for (std::size_t j = 0; j < N; ++j) {
       const double a = double(A.value()(i + 1, j + 1));
-      weights += a;
-      weighted += a * apart(i, j);
+      weights += a, weighted += a * apart(i, j);
     }
     mean += weighted / weights / N;
   }
@@ -64,13 +41,11 @@ double distance(const Tensor& A) {
 // [region grid units]
 // In patches, not in pixels: two models with other P cannot be compared.
 double in_patches(const Tensor& A) { return distance(A) / P; }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("A trained model is a few hundred thousand numbers. The paper opens it at three places "
-           "(Figure 7): what does the first layer look for, does the model know where its patches "
-           "are, how far does attention reach?");
+  say.text("The paper opens a trained model at three places (Figure 7): what does the first layer "
+           "look for, does the model know where its patches are, how far does attention reach?");
   say.symbols({{"D", D}, {"P", P}, {"N", N}, {"T", T}, {"L", L}, {"h", h}});
   const VisionTransformer model = digits_model();
 
@@ -78,41 +53,33 @@ void lesson(Narrator& say) {
   say.text("A row of E, laid out as the patch it is multiplied with, is a filter. The principal "
            "components of the D filters are the few patterns that all are mixed from.");
   const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
-  shape(say, "E", "(D, P^2)", E);
+  shapes(say, "E (D, P^2)", E);
   say.code("components", "lessons/exhibits.cpp");
-  const std::vector<double> C = covariance(E.value());
-  const std::vector<Component> found = components(C, P * P, 4);
-  double trace = 0;
-  for (std::size_t i = 0; i < P * P; ++i) trace += C[i * P * P + i];
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double sign = found[k].v[P * P / 2] < 0 ? -1 : 1;
-    const double percent = 100 * found[k].variance / trace;
-    Picture p{
-        fmt::format("Component {}: {:.0f} % of the filters' variance.", k + 1, percent), P, P, {}};
-    for (const double x : found[k].v) p.values.push_back(sign * x);
+  const std::vector<Component> found = components(covariance(E.value()), P * P, 3);
+  const auto &first = found[0], &second = found[1], &third = found[2];
+  const double all_of_it = first.variance / share_of_variance(E.value(), 1);
+  for (const Component& c : found) {
+    const double sign = c.v[P * P / 2] < 0 ? -1 : 1, percent = 100 * c.variance / all_of_it;
+    Picture p{fmt::format("A component: {:.0f} % of the filters' variance.", percent), P, P, {}};
+    for (const double x : c.v) p.values.push_back(sign * x);
     say.figure(p);
   }
-  double right_angle = 0;
-  for (std::size_t i = 0; i < P * P; ++i) right_angle += found[0].v[i] * found[1].v[i];
-  say.check("1 + first times second component", {"measured", 1 + right_angle},
-            {"at right angles", 1}, 1e-6);
-  const double second = found[1].variance;
-  say.holds("they come in order", found[0].variance > second && second > found[2].variance);
+  const double product = std::inner_product(first.v.begin(), first.v.end(), second.v.begin(), 0.0);
+  say.check("1 + first times second component", {"measured", 1 + product}, {"at right angles", 1},
+            1e-6);
+  say.holds("they come in order",
+            first.variance > second.variance && second.variance > third.variance);
   const double known_first = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3)[0].variance;
   say.check("largest variance of diag(4, 9, 1)", {"measured", known_first}, {"known", 9}, 1e-9);
   const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
-  const auto shares = [&](const VisionTransformer& m) {
-    const std::vector<double> c = covariance(m.patch_embed.weight.value());
-    double all = 0, first = 0;
-    for (std::size_t i = 0; i < P * P; ++i) all += c[i * P * P + i];
-    for (const Component& one : components(c, P * P, 3)) first += one.variance;
-    return fmt::format("{:.0f} %", 100 * first / all);
+  const auto shares = [](const VisionTransformer& m) {
+    return fmt::format("{:.0f} %", 100 * share_of_variance(m.patch_embed.weight.value(), 3));
   };
   say.table({"filters", "variance in three components"},
             {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
   say.text("After millions of photos the paper finds colours, gratings and edges, as in a CNN, and "
            "a few components hold nearly everything. After a minute of digits ours have hardly "
-           "begun to agree: the measure shows how much training lies between.");
+           "begun to agree.");
 
   say.heading("Positions");
   say.equation(
@@ -122,17 +89,17 @@ void lesson(Narrator& say) {
   say.code("similarity");
   const Tensor positions = slice(select(model.pos_embed.table, 0, 0), 0, 1, T);
   const Tensor s = cosine(positions);
-  shape(say, "s", "(N, N)", s);
+  shapes(say, "s (N, N)", s);
   check_equal(say, "s against s transposed", "s", s, "transposed", transpose(s), 1e-5);
-  say.text("First a known case. Let a position be its row, one of four, beside its column, one of "
+  say.text("First a known case: let a position be its row, one of four, beside its column, one of "
            "four. Two places of one row or column share half of their vector, all others nothing:");
   Array known = zeros({N, 2 * g});
   for (std::size_t n = 0; n < N; ++n) known(n, n / g) = known(n, g + n % g) = 1;
   const Likeness of_known = likeness(cosine(known));
   say.check("same row or column", {"measured", of_known.line}, {"1/2", 0.5}, 1e-6);
   say.check("1 + all others", {"measured", 1 + of_known.rest}, {"1 + 0", 1}, 1e-6);
-  say.figure(tiles("Each of the 4 x 4 places: its likeness to all 4 x 4 places.",
-                   reshape(s, {N, g, g}).value(), g));
+  say.figure(
+      likeness_grids("Each of the 4 x 4 places: its likeness to all 4 x 4 places.", positions));
   const Likeness ours = likeness(s);
   const auto tenth = [](double x) { return fmt::format("{:.1f}", std::round(10 * x) / 10 + 0.0); };
   const double size = std::sqrt(double(mean(square(positions)).item()));
@@ -142,9 +109,8 @@ void lesson(Narrator& say) {
              {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
   say.holds("they have grown", size > 0.03);
   say.text("They are more than ten times as large as they were drawn, but show no rows or columns. "
-           "The paper's do, on a grid of 14 x 14, where one patch further is nearly the same "
-           "place. Here each of the 16 places means something of its own, and it is enough that "
-           "they differ (lesson 28).");
+           "The paper's do, on 14 x 14, where one patch further is nearly the same place. Here "
+           "each place means something of its own, and it is enough that they differ (lesson 28).");
 
   say.heading("How far attention reaches");
   say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
@@ -152,41 +118,31 @@ void lesson(Narrator& say) {
   say.in_words("the distance to what a patch looks at, in pixels, weighted by how much it looks.");
   say.code("distance");
   const Array even = full({T, T}, real(1.0 / T));
-  Array self = zeros({T, T});
-  for (std::size_t t = 0; t < T; ++t) self(t, t) = 1;
+
   double all = 0;
   for (std::size_t i = 0; i < N * N; ++i) all += apart(i / N, i % N) / (N * N);
-  const auto measure = [&](const Tensor& A) {
-    return say.broken("in-patches") ? in_patches(A) : distance(A);
-  };
-  say.check("attention to all alike", {"measured", rounded(measure(even), 5)},
-            {"mean of all pairs", all}, 1e-4);
-  say.check("attention to itself: 1 + d", {"measured", 1 + distance(self)}, {"1 + 0", 1}, 0);
+  const double reached = say.broken("in-patches") ? in_patches(even) : distance(even);
+  say.check("attention to all alike", {"measured", rounded(reached, 5)}, {"mean of all pairs", all},
+            1e-4);
+  say.check("attention to itself: 1 + d", {"measured", 1 + distance(identity(T))}, {"1 + 0", 1}, 0);
   say.check("from corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", 7 * std::sqrt(18.0)},
             1e-9);
   const Dataset data = digits(32, 1, "test");
-  Trace seen;
-  {
-    const NoGrad no_grad;
-    model(all_of(data).images, {.trace = &seen});
-  }
+  const std::vector<Tensor> A = attention_maps(model, all_of(data).images);
   Bars bars{"Mean distance of each head, in pixels.", {}, false};
   double nearest = 1e9, farthest = 0;
-  for (std::size_t l = 0; l < L; ++l) {
-    const Tensor& A = seen.at(fmt::format("blocks.{}.attn.probs", l));
-    for (std::size_t head = 0; head < h; ++head) {
-      double d = 0;
-      for (int b = 0; b < 32; ++b)
-        d += distance(select(select(A, 0, b), 0, std::ptrdiff_t(head))) / 32;
-      bars.rows.emplace_back(fmt::format("block {}, head {}", l, head), rounded(d, 2));
-      nearest = std::min(nearest, d), farthest = std::max(farthest, d);
-    }
+  for (std::size_t k = 0; k < L * h; ++k) {
+    const Tensor of_head = select(A[k / h], 1, std::ptrdiff_t(k % h));  // (32, T, T)
+    double d = 0;
+    for (int b = 0; b < 32; ++b) d += distance(select(of_head, 0, b)) / 32;
+    bars.rows.emplace_back(fmt::format("block {}, head {}", k / h, k % h), rounded(d, 2));
+    nearest = std::min(nearest, d), farthest = std::max(farthest, d);
   }
   say.figure(bars);
   say.text(
       "Evenly spread attention would reach {:.1f} pixels. Source S4 reads the paper's figure so: "
       "in low layers some heads look near and some far, in high layers all look far. A convolution "
-      "of 3 x 3 has no choice but near. With 16 patches there is little room for either.",
+      "of 3 x 3 can only look near. With 16 patches there is little room for either.",
       all);
   say.holds("heads differ, and the nearest looks nearer than even attention",
             nearest < all && farthest - nearest > 0.5);
@@ -198,7 +154,7 @@ void lesson(Narrator& say) {
   say.differs("attention to all alike", {"in patches", rounded(in_patches(even), 4)},
               {"in pixels", all}, 0.5);
   say.text("The class token is nowhere in the image. Its column must be left out and the rows "
-           "brought back to 1, else a head that looks at it seems to look near.");
+           "brought back to 1, else who looks at it seems to look near.");
 
   say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
               "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
@@ -206,13 +162,4 @@ void lesson(Narrator& say) {
       "What would the picture look like for sine and cosine (lesson 15), before any training?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 29,
-               .teaches = {},
-               .breaks = {{"in-patches", "measures in patches in place of pixels",
-                           "the centres of neighbouring patches are P pixels apart, not 1."}},
-               .rows = {"4-20", "4-21", "4-22"}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(29, argc, argv, lesson); }

@@ -1,29 +1,20 @@
 // Lesson 30. Attention maps and rollout.
 
-#include "core/ops.hpp"
 #include "datasets/digits.hpp"
+#include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17, P = 7;
 
 // [region rollout]
 // One layer: average the heads, add the way around, make rows sum to 1.
-Tensor identity() {
-  Array I = zeros({T, T});
-  for (std::size_t t = 0; t < T; ++t) I(t, t) = 1;
-  return I;
-}
+
 Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
-  const Tensor around = mean(A, {1}) + identity();
+  const Tensor around = mean(A, {1}) + Tensor(identity(T));
   return around / sum(around, {-1}, true);
 }
 // All layers: R_l = M_l R_{l-1}. The later layer stands on the left.
@@ -46,8 +37,8 @@ Tensor by_columns(const Tensor& M) { return M / reshape(sum(M, {-1}), {B, 1, T})
 Tensor by_everything(const Tensor& M) { return M / sum(M, {1, 2}, true); }
 using Normalise = std::function<Tensor(const Tensor&)>;
 Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& rows) {
-  Tensor R = identity();
-  for (const Tensor& a : A) R = matmul(rows((mean(a, {1}) + identity()) * real(0.5)), R);
+  Tensor R = identity(T);
+  for (const Tensor& a : A) R = matmul(rows((mean(a, {1}) + Tensor(identity(T))) * real(0.5)), R);
   return R;
 }
 // [end]
@@ -59,53 +50,24 @@ Tensor strong(const Tensor& A) {
   return kept;
 }
 
-std::vector<Tensor> maps_of(const VisionTransformer& model, const Array& image, Trace& trace) {
-  const NoGrad no_grad;
-  model(image, {.trace = &trace});
-  std::vector<Tensor> A;
-  for (std::size_t l = 0; l < L; ++l) A.push_back(trace.at(fmt::format("blocks.{}.attn.probs", l)));
-  return A;
-}
-
 Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
-
-// [region ink]
-// The class token's rollout on patches with ink, against the share of such patches.
-double on_ink(const Tensor& R, std::span<const std::uint8_t> pixels) {
-  double mass = 0, all = 0, patches = 0;
-  for (std::size_t n = 0; n < N; ++n) {
-    bool ink = false;
-    for (std::size_t i = 0; i < P * P; ++i) {
-      ink = ink || pixels[(n / 4 * P + i / P) * 28 + n % 4 * P + i % P] > 127;
-    }
-    const double share = double(class_row(R).value()(n + 1));
-    all += share;
-    mass += ink ? share : 0;
-    patches += ink ? 1.0 / N : 0;
-  }
-  return mass / all / patches;
-}
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "The model says \"seven\". Where did it look? Every head of every layer holds a matrix of "
-      "how much each token took from each other. We look at them, and at what they do together.");
+  say.text("The model says \"seven\". Where did it look? Each head of each layer holds a matrix of "
+           "how much each token took from each other. What do they do together?");
   say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
   const VisionTransformer kept = digits_model();
   const Dataset data = digits(40, 1, "test");
   const Array image = batch_of(data, std::vector<std::size_t>{7}).images;
-  say.figure(tiles("The image: a digit that the model has never seen.",
-                   reshape(Tensor(image), {1, 28, 28}).value(), 1));
-  Trace trace;
-  const std::vector<Tensor> A = maps_of(kept, image, trace);
+  say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
+  const std::vector<Tensor> A = attention_maps(kept, image);
 
   say.heading("One layer");
   say.equation(R"(A = \mathrm{softmax}\left(\frac{q k^\top}{\sqrt{D_h}}\right))",
                "A = softmax(q kᵀ / √Dₕ)", "6");
   say.in_words("row i of A says from which tokens token i takes its new value, and how much.");
-  shape(say, "A", "(B, h, T, T)", A[0]);
+  shapes(say, "A (B, h, T, T)", A[0]);
   say.check("a row of A", {"sum", rounded(double(sum(class_row(select(A[3], 1, 0))).item()), 5)},
             {"1", 1}, 1e-5);
   say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
@@ -122,7 +84,7 @@ void lesson(Narrator& say) {
                "paths from the output down to the patches, and add up what comes along each.");
   say.code("rollout");
   const Tensor R = rollout(A);
-  shape(say, "R", "(B, T, T)", R);
+  shapes(say, "R (B, T, T)", R);
   check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
   say.figure(tiles("Rollout: where the class token's value comes from.",
                    reshape(slice(class_row(R), 0, 1, T), {1, 4, 4}).value(), 1));
@@ -131,17 +93,16 @@ void lesson(Narrator& say) {
   say.equation(R"(R = 2^{-L}\, I + (1 - 2^{-L})\, U)", "R = 2⁻ᴸ I + (1 − 2⁻ᴸ) U");
   const std::vector<Tensor> even(L, Tensor(full({B, h, T, T}, real(1.0 / T))));
   const double keep = std::pow(0.5, L);
-  Array known = full({B, T, T}, real((1 - keep) / T));
-  for (std::size_t t = 0; t < T; ++t) known(0, t, t) += real(keep);
+  const Tensor known =
+      Tensor(identity(T)) * real(keep) + Tensor(full({B, T, T}, real((1 - keep) / T)));
   const Tensor mine = say.broken("no-identity") ? without_identity(even) : rollout(even);
   check_equal(say, "rollout of even attention", "rollout", mine, "closed form", known, 1e-5);
 
   say.heading("Does it lie on the strokes?");
-  say.code("ink");
+  say.code("ink", "lessons/attention.cpp");
   double gain = 0;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    Trace t;
-    const auto a = maps_of(kept, batch_of(data, std::vector{i}).images, t);
+    const auto a = attention_maps(kept, batch_of(data, std::vector{i}).images);
     gain += on_ink(rollout(a), data.image(i)) / double(data.size());
   }
   say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "
@@ -181,15 +142,4 @@ void lesson(Narrator& say) {
       "What would the picture show with the first layer on the left, and on which images?");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell({.number = 30,
-               .teaches = {},
-               .breaks = {{"no-identity", "forgets the way around",
-                           "a block adds to its input: half of each token's value is its own."},
-                          {"no-keepdim", "divides columns in place of rows",
-                           "rows that do not sum to 1 are no shares any more."}},
-               .rows = {"3-6", "4-25"}},
-              argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(30, argc, argv, lesson); }

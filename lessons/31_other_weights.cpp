@@ -1,36 +1,30 @@
 // Lesson 31. Weights from elsewhere give the same answer.
 
-#include "core/ops.hpp"
+#include "lessons/lesson.hpp"
 #include "lessons/source.hpp"
-#include "lessons/tensors.hpp"
 #include "lessons/training.hpp"
 #include "nn/safetensors_file.hpp"
 #include "vit/model.hpp"
 
-#include <map>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
-
-namespace {
 
 constexpr std::size_t B = 3, D = 8, h = 2, L = 2, M = 12, K = 3, P = 4, C = 3;
 
 // [region names]
 // torchvision's name of a tensor in timm's words, which are ours.
 std::string ours(std::string name) {
-  const std::pair<const char*, const char*> words[] = {{"encoder.layers.encoder_layer_", "blocks."},
-                                                       {"encoder.pos_embedding", "pos_embed"},
-                                                       {"encoder.ln.", "norm."},
-                                                       {"class_token", "cls_token"},
-                                                       {"conv_proj.", "patch_embed.proj."},
-                                                       {"self_attention.in_proj_", "attn.qkv."},
-                                                       {"self_attention.out_proj.", "attn.proj."},
-                                                       {"ln_1.", "norm1."},
-                                                       {"ln_2.", "norm2."},
-                                                       {"mlp.0.", "mlp.fc1."},
-                                                       {"mlp.3.", "mlp.fc2."},
-                                                       {"heads.head.", "head."}};
+  const char* const words[][2] = {{"encoder.layers.encoder_layer_", "blocks."},
+                                  {"encoder.pos_embedding", "pos_embed"},
+                                  {"encoder.ln.", "norm."},
+                                  {"class_token", "cls_token"},
+                                  {"conv_proj.", "patch_embed.proj."},
+                                  {"self_attention.in_proj_", "attn.qkv."},
+                                  {"self_attention.out_proj.", "attn.proj."},
+                                  {"ln_1.", "norm1."},
+                                  {"ln_2.", "norm2."},
+                                  {"mlp.0.", "mlp.fc1."},
+                                  {"mlp.3.", "mlp.fc2."},
+                                  {"heads.head.", "head."}};
   for (const auto& [from, to] : words) {
     const std::size_t at = name.find(from);
     if (at != std::string::npos) name.replace(at, std::string_view(from).size(), to);
@@ -46,23 +40,19 @@ Array array_of(const StoredTensor& t) {
 // [region load]
 // Every tensor of the file goes to the parameter of its name and shape.
 std::size_t load_torchvision(const VisionTransformer& model, const TensorFile& file) {
-  std::map<std::string, Array> arrays;
-  for (const StoredTensor& t : file.tensors) arrays.emplace(ours(t.name), array_of(t));
   std::size_t loaded = 0;
   for (const NamedParameter& p : named_parameters(model)) {
-    const auto found = arrays.find(p.name);
-    if (found == arrays.end() || found->second.shape() != p.tensor.shape()) continue;
-    p.tensor.mutable_value() = found->second;
-    ++loaded;
+    for (const StoredTensor& t : file.tensors) {
+      if (ours(t.name) != p.name || array_of(t).shape() != p.tensor.shape()) continue;
+      p.tensor.mutable_value() = array_of(t), ++loaded;
+    }
   }
   return loaded;
 }
 // [end]
 
 ViTConfig config(double eps) {
-  ViTConfig c;
-  c.C = C, c.H = c.W = 8, c.P = P, c.D = D, c.L = L, c.h = h, c.M = M, c.K = K, c.eps = eps;
-  return c;
+  return {.C = C, .H = 8, .W = 8, .P = P, .D = D, .L = L, .h = h, .M = M, .K = K, .eps = eps};
 }
 
 // [region three matrices]
@@ -79,53 +69,48 @@ Tensor from_jax(const Tensor& kernel) { return permute(kernel, {3, 2, 0, 1}); }
 Tensor reshaped(const Tensor& kernel) {
   return reshape(transpose(reshape(kernel, {P * P * C, D})), {D, C, P, P});
 }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Is this a ViT, or something that resembles one? Take the numbers of a model that "
-           "others wrote, put them into ours, show both the same images, and compare the logits.");
+  say.text("Is this a ViT, or something that resembles one? Put the numbers of a model that others "
+           "wrote into ours, show both the same images, and compare the logits.");
   say.symbols({{"B", B}, {"C", C}, {"P", P}, {"D", D}, {"h", h}, {"L", L}, {"M", M}, {"K", K}});
   say.text("The others are torchvision 0.14.1, in float64, as tiny as their class allows. "
            "`tests/golden/other_weights.py` drew the weights and wrote the file.");
   const TensorFile content =
       read_safetensors(project_path("tests/golden/other_weights.safetensors"));
   const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
-  shape(say, "images", "(B, C, 8, 8)", images);
-  shape(say, "logits", "(B, K)", logits);
+  shapes(say, "images (B, C, 8, 8)", images, "logits (B, K)", logits);
 
   say.heading("The same things by other names");
   say.code("names");
-  std::vector<std::vector<std::string>> names;
+  Rows names;
   for (const char* name :
-       {"class_token", "conv_proj.weight", "encoder.pos_embedding", "heads.head.weight"}) {
+       {"class_token", "conv_proj.weight", "encoder.pos_embedding", "heads.head.weight"})
     names.push_back({name, ours(name)});
-  }
-  for (const std::string name : {"self_attention.in_proj_weight", "mlp.3.bias"}) {
+  for (const std::string name : {"self_attention.in_proj_weight", "mlp.3.bias"})
     names.push_back({"...layer_1." + name, ours("encoder.layers.encoder_layer_1." + name)});
-  }
   say.table({"torchvision", "here, and in timm"}, names);
   say.code("load");
   const VisionTransformer model(config(say.broken("eps") ? 1e-5 : 1e-6), Rng(say.seed()));
-  const auto loaded = double(load_torchvision(model, content)),
-             all = double(content.tensors.size());
   const Narrator::Value expected = {"12 L + 8", 12 * L + 8};
+  const auto loaded = double(load_torchvision(model, content));
   say.check("tensors that found their place", {"loaded", loaded}, expected, 0);
-  say.check("tensors of the file, less images and logits", {"in the file", all - 2}, expected, 0);
-  say.text("For ViT-B/16, with L = 12, these are the 152 tensors that torchvision and timm list. "
-           "Hugging Face keeps q, k and v apart, four tensors more in every block: 200.");
+  const auto all = double(content.tensors.size() - 2);
+  say.check("tensors of the file, less images and logits", {"in the file", all}, expected, 0);
+  say.text("For ViT-B/16 these are the 152 tensors that torchvision and timm list. Hugging Face "
+           "keeps q, k and v apart, four more in every block: 200.");
 
   say.heading("The same answer");
   say.equation(
       R"(f_{\text{ours}}(x;\, \theta_{\text{theirs}}) = f_{\text{theirs}}(x;\, \theta_{\text{theirs}}))",
       "ours(x; their θ) = theirs(x; their θ)");
-  say.in_words(
-      "same numbers in, same images in, same logits out; to rounding, and no further off.");
+  say.in_words("same numbers in, same images in, same logits out, to rounding.");
   check_equal(say, "logits of three images", "here", model(images), "torchvision", logits, 1e-12);
-  std::vector<std::vector<std::string>> rows;
-  const auto row = [](const Tensor& t, int b) { return entries_text(select(t, 0, b).value(), 6); };
+  Rows rows;
+  const auto entries = [](const Tensor& t) { return entries_text(t.value(), 6); };
   for (const int b : {0, 1, 2})
-    rows.push_back({std::to_string(b), row(model(images), b), row(logits, b)});
+    rows.push_back(row(b, entries(select(model(images), 0, b)), entries(select(logits, 0, b))));
   say.table({"image", "here", "torchvision"}, rows);
 
   say.heading("Other ways to store it");
@@ -133,21 +118,20 @@ void lesson(Narrator& say) {
   say.code("three matrices");
   const Tensor qkv = model.blocks[0].attn.qkv.weight;
   const std::vector<Tensor> parts = split(qkv, {D, D, D}, 0);
-  shape(say, "qkv", "(3 D, D)", qkv);
-  shape(say, "q", "(D, D)", parts[0]);
-  const Tensor again = say.broken("another-order") ? in_another_order(parts[0], parts[1], parts[2])
-                                                   : fused(parts[0], parts[1], parts[2]);
-  check_equal(say, "q, k and v joined", "joined", again, "torchvision's", qkv, 0);
+  shapes(say, "qkv (3 D, D)", qkv, "q (D, D)", parts[0]);
+  const auto join = say.broken("another-order") ? in_another_order : fused;
+  check_equal(say, "q, k and v joined", "joined", join(parts[0], parts[1], parts[2]),
+              "torchvision's", qkv, 0);
   say.code("kernels");
   const Tensor weight = model.patch_embed.weight;
   const Tensor jax = permute(weight, {2, 3, 1, 0});
-  shape(say, "JAX's kernel", "(P, P, C, D)", jax);
+  shapes(say, "JAX's kernel (P, P, C, D)", jax);
   const Tensor back = say.broken("patch-order") ? reshaped(jax) : from_jax(jax);
   check_equal(say, "patch weights from JAX's", "permuted", back, "torchvision's", weight, 0);
 
   say.heading("What goes wrong");
   say.text("All of these load without a word, because every shape fits. Only the answer tells.");
-  const auto exchanged = in_another_order(parts[0], parts[1], parts[2]);
+
   const auto answer = [&](double eps, const char* name, const Tensor& value) {
     const VisionTransformer other(config(eps), Rng(say.seed()));
     load_torchvision(other, content);
@@ -156,41 +140,29 @@ void lesson(Narrator& say) {
     }
     return other(images).value();
   };
-  say.sources_disagree("B 10", "ε = 1e-5, PyTorch's default, for weights trained with 1e-6. It is "
-                               "small, and no rounding: kornia had to change it before published "
-                               "weights gave published results (pull request 2786).");
+  say.sources_disagree(
+      "B 10",
+      "ε = 1e-5, PyTorch's default, for weights trained with 1e-6. It is no rounding: kornia had "
+      "to change it before published weights gave published results (pull request 2786).");
   check_differs(say, "logits with ε = 1e-5", "1e-5", answer(1e-5, "", weight), "1e-6", logits,
                 1e-7);
-  say.sources_disagree("B 16", "Patches flattened as (P, P, C), as the paper and JAX do, with "
-                               "weights for (C, P, P), as every convolution in PyTorch has them.");
+  say.sources_disagree("B 16", "Patches flattened as (P, P, C), as in the paper and JAX, with "
+                               "weights for (C, P, P), as PyTorch's convolutions have them.");
   const Array scrambled = answer(1e-6, "patch_embed.proj.weight", reshaped(jax));
   check_differs(say, "logits", "kernel reshaped", scrambled, "permuted", logits, 1e-2);
-  say.sources_disagree("", "q, k and v in another order. torchvision and timm: q first, then k, "
-                           "then v, and inside each of them one head after the other.");
-  const Array crossed = answer(1e-6, "blocks.0.attn.qkv.weight", exchanged);
+  say.sources_disagree("", "q, k and v in another order. torchvision and timm: q, k, v, and inside "
+                           "each of them one head after the other.");
+  const Array crossed =
+      answer(1e-6, "blocks.0.attn.qkv.weight", in_another_order(parts[0], parts[1], parts[2]));
   check_differs(say, "logits", "k, q, v", crossed, "q, k, v", logits, 1e-3);
 
-  say.pytorch("`model.load_state_dict(state)` refuses names and shapes that do not fit; it cannot "
-              "refuse an order or an ε. The downloaded weights of `vit_b_16` take the same path; "
-              "we do not download them (row 1-22 of the requirements).");
+  say.pytorch("`model.load_state_dict(state)` refuses names and shapes that do not fit, not an "
+              "order or an ε. The published weights of `vit_b_16` take the same path; we do not "
+              "download them (row 1-22 of the requirements).");
   say.question(
       "Here k and q were exchanged in one block, and the logits changed. When would they not?",
-      "When the scores are symmetric: k qᵀ is q kᵀ transposed, and softmax runs along rows. Equal "
-      "scores both ways, as for a single token, would hide it.");
+      "When the scores are symmetric, as for a single token: k qᵀ is q kᵀ transposed, and softmax "
+      "runs along rows.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 31,
-       .teaches = {},
-       .breaks = {{"eps", "layer norms with ε = 1e-5",
-                   "the tokens here are of ordinary size, and still the seventh digit moves."},
-                  {"another-order", "joins k, q, v in place of q, k, v",
-                   "every shape fits, and who asks is taken for who answers."},
-                  {"patch-order", "reshapes JAX's kernel in place of permuting it",
-                   "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
-       .rows = {"1-22"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(31, argc, argv, lesson); }

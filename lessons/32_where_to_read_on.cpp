@@ -1,54 +1,21 @@
 // Lesson 32. What was simplified, and where to read on.
 
-#include "lessons/tensors.hpp"
+#include "lessons/lesson.hpp"
+#include "lessons/paper.hpp"
 #include "vit/config.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-using namespace vitruvian;
 using namespace vitruvian::lessons;
 
-namespace {
-
-// [region table 5]
-// Top-1 accuracy in %, fine-tuned at 384 px: the paper's Table 5.
-enum Data { imagenet, imagenet21k, jft };
-struct Row {
-  Data pretrained;
-  const char* task;
-  double b16, b32, l16, l32, h14;  // 0 where the paper has none
-};
-const std::vector<Row> table5 = {{imagenet, "CIFAR-10", 98.13, 97.77, 97.86, 97.94, 0},
-                                 {imagenet, "CIFAR-100", 87.13, 86.31, 86.35, 87.07, 0},
-                                 {imagenet, "ImageNet", 77.91, 73.38, 76.53, 71.16, 0},
-                                 {imagenet, "ImageNet ReaL", 83.57, 79.56, 82.19, 77.83, 0},
-                                 {imagenet, "Flowers-102", 89.49, 85.43, 89.66, 86.36, 0},
-                                 {imagenet, "Pets", 93.81, 92.04, 93.64, 91.35, 0},
-                                 {imagenet21k, "CIFAR-10", 98.95, 98.79, 99.16, 99.13, 99.27},
-                                 {imagenet21k, "CIFAR-100", 91.67, 91.97, 93.44, 93.04, 93.82},
-                                 {imagenet21k, "ImageNet", 83.97, 81.28, 85.15, 80.99, 85.13},
-                                 {imagenet21k, "ImageNet ReaL", 88.35, 86.63, 88.40, 85.65, 88.70},
-                                 {imagenet21k, "Flowers-102", 99.38, 99.11, 99.61, 99.19, 99.51},
-                                 {imagenet21k, "Pets", 94.43, 93.02, 94.73, 93.09, 94.82},
-                                 {jft, "CIFAR-10", 99.00, 98.61, 99.38, 99.19, 99.50},
-                                 {jft, "CIFAR-100", 91.87, 90.49, 94.04, 92.52, 94.55},
-                                 {jft, "ImageNet", 84.15, 80.73, 87.12, 84.37, 88.04},
-                                 {jft, "ImageNet ReaL", 88.85, 86.27, 89.99, 88.28, 90.33},
-                                 {jft, "Flowers-102", 99.56, 99.27, 99.56, 99.45, 99.68},
-                                 {jft, "Pets", 95.80, 93.40, 97.11, 95.83, 97.56}};
-// [end]
-
-double mean(Data data, double Row::*model) {
+// Of the six tasks, for a model that was pre-trained on these data.
+double mean(Accuracies::Data data, double Accuracies::*model) {
   double sum = 0;
-  for (const Row& row : table5) sum += row.pretrained == data ? row.*model : 0;
+  for (const Accuracies& row : paper_table_5()) sum += row.pretrained == data ? row.*model : 0;
   return sum / 6;
 }
 
 // [region gpt-3]
 // L blocks of 12 D^2 + 13 D numbers, 50,257 words, 2,048 positions, one norm.
 double gpt3(double L, double D) { return L * (12 * D * D + 13 * D) + (50257 + 2048) * D + 2 * D; }
-// [end]
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -93,24 +60,21 @@ void lesson(Narrator& say) {
            "fine-tuned on little: ImageNet (1.3 million images), ImageNet-21k (14 million) or JFT "
            "(303 million), then ImageNet, CIFAR-10 and -100, Pets, Flowers and VTAB. JFT was never "
            "published: we quote these rows. The code they need is that of lessons 27 and 31.");
-  std::vector<std::vector<std::string>> rows;
-  const auto cell = [](double x) { return x == 0 ? std::string("-") : fmt::format("{:.2f}", x); };
-  for (const Row& r : table5) {
-    const char* const names[] = {"ImageNet", "ImageNet-21k", "JFT-300M"};
-    rows.push_back({names[r.pretrained], r.task, cell(r.b16), cell(r.b32), cell(r.l16), cell(r.l32),
-                    cell(r.h14)});
-  }
-  say.table({"pre-trained on", "fine-tuned on", "B/16", "B/32", "L/16", "L/32", "H/14"}, rows);
+  say.table(paper_table_5_as_printed());
   say.text("/16 is the side of a patch: smaller patches, more tokens. As the paper reads it:");
+  const auto larger_by = [](Accuracies::Data data) {
+    return mean(data, &Accuracies::l16) - mean(data, &Accuracies::b16);
+  };
   say.holds("on ImageNet alone the larger L/16 is worse than B/16 on average",
-            mean(imagenet, &Row::l16) < mean(imagenet, &Row::b16));
-  say.holds("on JFT it is better", mean(jft, &Row::l16) > mean(jft, &Row::b16));
+            larger_by(Accuracies::imagenet) < 0);
+  say.holds("on JFT it is better", larger_by(Accuracies::jft) > 0);
+  const std::vector<Accuracies>& table5 = paper_table_5();
   bool always = true;
   for (std::size_t i = 0; i < 6; ++i) always = always && table5[i].l16 < table5[i + 6].l16;
   say.holds("for L/16, more data is better in every one of the six tasks", always);
-  say.holds(
-      "smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
-      std::all_of(table5.begin() + 12, table5.end(), [](const Row& r) { return r.b16 > r.b32; }));
+  say.holds("smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
+            std::all_of(table5.begin() + 12, table5.end(),
+                        [](const Accuracies& a) { return a.b16 > a.b32; }));
   say.text("The blog post S4 sums it up: medium data, below a ResNet of the size; large data, "
            "above. Of VTAB's tasks (natural, specialised, structured) H/14 leads in the first and "
            "the last. Table 2, at higher resolutions: H/14 88.55 % of ImageNet, L/16 87.76, BiT-L, "
@@ -162,15 +126,4 @@ void lesson(Narrator& say) {
                  "Equation 1, and see how little is left to do after it.");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return tell(
-      {.number = 32,
-       .teaches = {},
-       .breaks =
-           {{"as-quoted", "takes GPT-3's size from the slides",
-             "96 blocks of 12 D² numbers are 174 billion: quoted numbers can be recomputed."}},
-       .rows = {"1-1", "1-2", "1-23", "1-29", "4-2", "4-4", "4-16", "4-19"}},
-      argc, argv, lesson);
-}
+int main(int argc, char** argv) { return tell(32, argc, argv, lesson); }

@@ -12,6 +12,9 @@ struct Entry {
   std::string title;
   std::string equation;  ///< in Unicode, on one line
   int minutes;
+  /// Rows of docs/requirements.md, section A, that stand in the lesson: "2-3 4-1". Those of B come
+  /// with `sources_disagree`. The page says them, and a test lays the two side by side.
+  std::string rows = {};
 
   /// "09_softmax"
   [[nodiscard]] std::string id() const;

@@ -47,6 +47,14 @@ Picture tiles(std::string caption, const Array& numbers, std::size_t across, std
   return picture;
 }
 
+Picture picture_of(std::string caption, const std::vector<Tensor>& digits) {
+  return tiles(std::move(caption), reshape(concat(digits, 0), {-1, 28, 28}).value(), digits.size());
+}
+
+Tensor patches_of(const Tensor& digit) {
+  return unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
+}
+
 std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c) {
   return {{"B", B},
           {"C", c.C},
@@ -61,9 +69,21 @@ std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c) {
           {"K", c.K}};
 }
 
-Array class_token_looks(const Tensor& probs) {
-  const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
-  return reshape(row / amax(row, {1}, true), {-1, 4, 4}).value();
+Picture likeness_grids(std::string caption, const Tensor& rows) {
+  const Tensor unit = rows / sqrt(sum(square(rows), {1}, true));
+  return tiles(std::move(caption), reshape(matmul(unit, transpose(unit)), {16, 4, 4}).value(), 4);
+}
+
+Likeness likeness(const Tensor& s) {
+  constexpr std::size_t N = 16, g = 4;
+  Likeness mean;
+  for (std::size_t k = 0; k < N * N; ++k) {
+    const std::size_t i = k / N, j = k % N;
+    const bool same = i / g == j / g || i % g == j % g;
+    const double value = double(s.value()(i, j));
+    if (i != j) (same ? mean.line : mean.rest) += value / double(N * (same ? 6 : 9));
+  }
+  return mean;
 }
 
 Dataset enlarged(const Dataset& data, const Tensor& R) {
@@ -124,5 +144,14 @@ std::vector<Component> components(std::vector<double> C, std::size_t n, std::siz
   return all;
 }
 // [end]
+
+double share_of_variance(const Array& rows, std::size_t count) {
+  const std::size_t n = rows.size() / rows.shape()[0];
+  const std::vector<double> C = covariance(rows);
+  double all = 0, first = 0;
+  for (std::size_t i = 0; i < n; ++i) all += C[i * n + i];
+  for (const Component& one : components(C, n, count)) first += one.variance;
+  return first / all;
+}
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

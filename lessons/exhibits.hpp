@@ -25,13 +25,23 @@ VisionTransformer digits_model();
 /// column or row between two, each number `zoom` columns wide and rows high.
 Picture tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom = 1);
 
+/// A digit of 28 x 28, or several of (1, 1, 28, 28) beside each other.
+Picture picture_of(std::string caption, const std::vector<Tensor>& digits);
+/// Its 16 patches of 7 x 7 pixels: (1, 16, 49).
+Tensor patches_of(const Tensor& digit);
+
 /// The symbols of a model and their values here, for `Narrator::symbols`.
 std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c);
 
-/// How much of the class token's attention each of 16 patches gets: from the
-/// probabilities of one layer (1, h, 17, 17), (h, 4, 4), the most of each head
-/// as 1.
-Array class_token_looks(const Tensor& probs);
+/// Each row of (16, n) as a grid of 4 x 4 places: how alike (cosine) it is to all 16 rows.
+Picture likeness_grids(std::string caption, const Tensor& rows);
+
+/// The mean of s (16, 16) over pairs of places in one row or column of the 4 x 4 grid, and over all
+/// other pairs.
+struct Likeness {
+  double line = 0, rest = 0;
+};
+Likeness likeness(const Tensor& s);
 
 /// The same digits, their sides `factor` times as long: R (factor H, H) says
 /// how much a new place takes of each old one.
@@ -46,5 +56,7 @@ struct Component {
 std::vector<double> covariance(const Array& rows);
 /// The `count` eigenvectors of C (n, n) with the largest eigenvalues.
 std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count);
+/// The share of the variance of rows (D, n) that the first `count` components hold.
+double share_of_variance(const Array& rows, std::size_t count);
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 namespace vitruvian::lessons {
@@ -75,8 +76,10 @@ std::unique_ptr<Fault> fault_of(const std::string& text) {
 }  // namespace
 
 Narrator::Narrator(const Lesson& lesson, const Options& options)
-    : lesson_(lesson), options_(options), rows_(lesson.rows) {
+    : lesson_(lesson), options_(options) {
   const Entry& entry = entry_of(lesson.number);
+  std::istringstream rows(entry.rows);
+  for (std::string row; rows >> row;) rows_.push_back(row);
   stage_ = std::make_unique<Stage>(options, entry.source());
   tell(Opening{entry.number, entry.id(), entry.title, entry.equation, entry.minutes});
 }
@@ -118,13 +121,16 @@ void Narrator::shape(std::string_view name, std::string_view symbols,
   tell(ShapeLine{std::string(name), std::string(symbols), std::move(lengths), holds});
 }
 
-void Narrator::table(std::vector<std::string> columns, std::vector<std::vector<std::string>> rows) {
-  for (const auto& row : rows) {
-    if (row.size() != columns.size()) {
-      fail("a table of {} columns has a row of {}", columns.size(), row.size());
+void Narrator::table(std::vector<std::string> columns, Rows rows) {
+  table(Table{std::move(columns), std::move(rows)});
+}
+void Narrator::table(Table table) {
+  for (const auto& row : table.rows) {
+    if (row.size() != table.columns.size()) {
+      fail("a table of {} columns has a row of {}", table.columns.size(), row.size());
     }
   }
-  tell(Table{std::move(columns), std::move(rows)});
+  tell(std::move(table));
 }
 void Narrator::figure(Picture picture) { tell(std::move(picture)); }
 void Narrator::figure(Bars bars) { tell(std::move(bars)); }
@@ -236,10 +242,11 @@ void mark_done(const Options& options) {
 
 }  // namespace
 
-int tell(const Lesson& lesson, int argc, char** argv, const std::function<void(Narrator&)>& body) {
+int tell(int number, int argc, char** argv, const std::function<void(Narrator&)>& body) {
   std::string name = "lesson";
   try {
-    const Entry& entry = entry_of(lesson.number);
+    const Entry& entry = entry_of(number);
+    const Lesson& lesson = lesson_of(number);
     name += "_" + entry.id();
     const Options options = parse_options(argc, argv, lesson);
     if (options.help) {

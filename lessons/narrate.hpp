@@ -32,16 +32,21 @@ struct Break {
   std::string fault = {};
 };
 
-/// What a lesson is, beside its line in lessons/contents.cpp.
+/// How a lesson can be made to fail.
 struct Lesson {
   int number;
-  std::vector<std::string> teaches;  ///< ops whose sign, flipped, must make it fail
+  std::vector<std::string> teaches = {};  ///< ops whose sign, flipped, must make it fail
   std::vector<Break> breaks = {};
-  /// Rows of docs/requirements.md, section A, that stand here; those of B come
-  /// with `sources_disagree`. The page says them, and a test lays the two side
-  /// by side.
-  std::vector<std::string> rows = {};
 };
+/// The lesson of this number, from lessons/mistakes.cpp.
+const Lesson& lesson_of(int number);
+
+/// A table's rows, and one of them: texts as they are, numbers as `{}` prints them.
+using Rows = std::vector<std::vector<std::string>>;
+template <class... Cells>
+std::vector<std::string> row(const Cells&... cells) {
+  return {fmt::format("{}", cells)...};
+}
 
 struct Options;
 class Stage;
@@ -68,8 +73,8 @@ class Narrator {
   /// The symbols and their values; `shape` reads them. One of lesson 1's needs
   /// no meaning: it has the same one everywhere.
   void symbols(std::vector<Symbols::Row> rows);
-  /// The lines of the lesson's own source from `// [region NAME]` to `//
-  /// [end]` or the next region; or of another file, a path from the root.
+  /// The lines of the lesson's own source from `// [region NAME]` to `// [end]`, the next region or
+  /// `lesson` itself; or of another file, a path from the root.
   void code(std::string_view region, std::string_view file = {});
   /// A function of the library: from the comment above the line that starts
   /// with `first_line` to the brace that closes it. `file` is a path from the
@@ -79,7 +84,8 @@ class Narrator {
   /// these lengths. Symbols are like "(B, h, T, D_h)", "(B T, 3 D)", "(N + 1,
   /// P^2 C)".
   void shape(std::string_view name, std::string_view symbols, std::vector<std::size_t> lengths);
-  void table(std::vector<std::string> columns, std::vector<std::vector<std::string>> rows);
+  void table(std::vector<std::string> columns, Rows rows);
+  void table(Table table);
   void figure(Picture picture);
   void figure(Bars bars);
   void figure(Curves curves);
@@ -128,9 +134,9 @@ class Narrator {
   std::size_t failed_ = 0;
 };
 
-/// The whole program of a lesson: reads the flags (`--help` lists them),
+/// The whole program of lesson `number`: reads the flags (`--help` lists them),
 /// makes the mistake that is asked for, tells the lesson. Returns 0, or 1
 /// when a check failed, or 2 for a wrong flag.
-int tell(const Lesson& lesson, int argc, char** argv, const std::function<void(Narrator&)>& body);
+int tell(int number, int argc, char** argv, const std::function<void(Narrator&)>& body);
 
 }  // namespace vitruvian::lessons

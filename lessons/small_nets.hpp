@@ -1,12 +1,65 @@
 #pragma once
 
+#include "core/gradcheck.hpp"
 #include "core/ops.hpp"
+#include "datasets/dataset.hpp"
 #include "nn/init.hpp"
 #include "nn/layers.hpp"
+#include "vit/model.hpp"
 
-// What lesson 26 holds the ViT against, for digits (B, 1, 28, 28).
+// What lesson 26 measures, for digits (B, 1, 28, 28).
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+
+// [region maps]
+// Four ways from an image (1, 1, 28, 28) to a map (1, channels, h, w).
+struct Maps {
+  Array kernel, matrix;
+  VisionTransformer vit;
+
+  // 3 x 3, on an image that goes once around: two more rows and columns.
+  [[nodiscard]] Tensor convolution(const Tensor& x) const {
+    const Tensor tall = concat({x, slice(x, 2, 0, 2)}, 2);
+    return conv2d(concat({tall, slice(tall, 3, 0, 2)}, 3), kernel, {});
+  }
+  // One linear layer over all pixels.
+  [[nodiscard]] Tensor dense(const Tensor& x) const {
+    return reshape(linear(reshape(x, {1, -1}), matrix), {1, 1, 28, 28});
+  }
+  // Tokens (1, 16, D) as a map.
+  [[nodiscard]] Tensor grid(const Tensor& tokens) const {
+    return reshape(transpose(tokens, 1, 2), {1, std::ptrdiff_t(vit.config.D), 4, 4});
+  }
+  [[nodiscard]] Tensor patches(const Tensor& x) const { return grid(vit.patch_embed(x)); }
+  [[nodiscard]] Tensor encoder(const Tensor& x, bool positions) const {
+    Tensor z = vit.patch_embed(x);
+    if (positions) z = z + slice(vit.pos_embed.table, 1, 1, 17);
+    for (const Block& block : vit.blocks) z = block(z);
+    return grid(z);
+  }
+};
+// [end]
+
+/// All numbers drawn at random: the ViT with D = 32 and two blocks, its positions from N(0, 1/4).
+inline Maps maps(std::uint64_t seed) {
+  ViTConfig c;
+  c.D = 32, c.L = 2, c.M = 64;
+  Maps m{random_normal({1, 1, 3, 3}, seed), random_normal({28 * 28, 28 * 28}, seed + 1),
+         VisionTransformer(c, Rng(seed).fork("weights"))};
+  init::normal(m.vit.pos_embed.table, Rng(seed).fork("positions"), 0.5);
+  return m;
+}
+
+/// Every image two pixels down and two to the right: the margin of a digit is four wide.
+inline Dataset moved(const Dataset& data) {
+  Dataset result = data;
+  const std::size_t n = data.image_size(), W = data.width;
+  for (std::size_t i = 0; i < result.pixels.size(); ++i) {
+    const std::size_t y = i % n / W, x = i % W;
+    result.pixels[i] = y < 2 || x < 2 ? std::uint8_t{0} : data.pixels[i - 2 * W - 2];
+  }
+  return result;
+}
 
 // [region mlp and cnn]
 struct MlpNet {  // 784 numbers in a row: nobody says which are neighbours

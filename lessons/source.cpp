@@ -35,8 +35,7 @@ std::vector<std::string> source_lines(const std::string& file) {
   std::ifstream in(project_path(file));
   if (!in) {
     fail(Exit::data,
-         "a lesson shows its own source, but {}/{} cannot be read: is the "
-         "project still there?",
+         "a lesson shows its own source, but {}/{} cannot be read: is the project still there?",
          VITRUVIAN_SOURCE_DIR, file);
   }
   std::vector<std::string> lines;
@@ -51,7 +50,8 @@ Code region_of(const std::string& file, std::string_view name) {
   const std::vector<std::string> lines = source_lines(file);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto has = [&](const char* mark) { return lines[i].find(mark) != std::string::npos; };
-    if (inside && (has("// [end]") || has("// [region "))) return tidy(std::move(code));
+    const bool ends = has("// [end]") || has("// [region ") || has("void lesson(Narrator& say)");
+    if (inside && ends) return tidy(std::move(code));
     if (inside) code.lines.push_back(lines[i]);
     if (!inside && lines[i].find(begin) != std::string::npos) {
       inside = true;

@@ -13,8 +13,8 @@ std::string project_path(const std::string& file);
 /// Its lines. Throws when the source tree is no longer where the program was
 /// built.
 std::vector<std::string> source_lines(const std::string& file);
-/// The lines between `// [region NAME]` and the next `// [end]`, without
-/// their common indent.
+/// The lines between `// [region NAME]` and the next `// [end]`, region or
+/// `void lesson(Narrator& say)`, without their common indent.
 Code region_of(const std::string& file, std::string_view name);
 /// The function whose first line starts with `first_line`, with the comment
 /// above it.

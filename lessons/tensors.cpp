@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {
@@ -85,12 +86,14 @@ std::vector<Leaf> leaves_of(const std::vector<NamedParameter>& parameters) {
   return leaves;
 }
 
-void shape(Narrator& say, std::string_view name, std::string_view symbols, const Tensor& tensor) {
-  say.shape(name, symbols, {tensor.shape().begin(), tensor.shape().end()});
+void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tensor) {
+  const std::size_t at = name_and_symbols.rfind(" (");
+  say.shape(name_and_symbols.substr(0, at), name_and_symbols.substr(at + 1),
+            {tensor.shape().begin(), tensor.shape().end()});
 }
 
 void shapes(Narrator& say, const Trace& trace) {
-  for (const Trace::Entry& e : trace.entries()) shape(say, e.name, e.symbols, e.tensor);
+  for (const Trace::Entry& e : trace.entries()) shapes(say, e.name + " " + e.symbols, e.tensor);
 }
 
 bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
@@ -194,6 +197,44 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
   return passed;
 }
 
+Array row_by_row(const Shape& shape, const std::function<std::vector<double>(std::size_t)>& row) {
+  Array a = empty(shape);
+  const std::size_t length = shape.back();
+  for (std::size_t i = 0; i < a.size() / length; ++i) {
+    const std::vector<double> entries = row(i);
+    std::transform(entries.begin(), entries.end(), a.data() + i * length,
+                   [](double x) { return static_cast<real>(x); });
+  }
+  return a;
+}
+
+Array identity(std::size_t n) {
+  Array a = zeros({n, n});
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
+  return a;
+}
+
+double distance(const Array& a, const Array& b) { return compared("", "", a, "", b).error; }
+
+// [region walk]
+// What any backward pass from y must go through.
+std::vector<std::string> ops_of(const Tensor& y) {
+  std::set<std::string> ops;
+  std::set<const Node*> seen;
+  std::vector<const Node*> todo = {&y.node()};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (!node->inputs.empty()) ops.insert(node->op);
+    for (const Node::Input& input : node->inputs) {
+      if (input.node) todo.push_back(input.node.get());
+    }
+  }
+  return {ops.begin(), ops.end()};
+}
+// [end]
+
 std::string refusal(const std::function<void()>& attempt) {
   try {
     attempt();
@@ -201,6 +242,12 @@ std::string refusal(const std::function<void()>& attempt) {
     return error.what();
   }
   return {};
+}
+
+bool check_refused(Narrator& say, std::string_view what, const std::function<void()>& attempt) {
+  const std::string said = refusal(attempt);
+  say.text("`{}`", said);
+  return say.holds(what, !said.empty());
 }
 
 std::string entries_text(const Array& a, int digits) {
@@ -212,6 +259,17 @@ std::string entries_text(const Array& a, int digits) {
     text += std::isnan(x) ? "nan" : fmt::format("{:.{}f}", std::abs(x) < 1e-12 ? 0.0 : x, digits);
   }
   return text;
+}
+
+Rows rows_of(std::string_view name, const Array& matrix, int digits) {
+  Rows rows;
+  for (std::size_t i = 0; i < matrix.shape()[0]; ++i) {
+    rows.push_back({fmt::format("{} {}", name, i)});
+    for (std::size_t j = 0; j < matrix.shape()[1]; ++j) {
+      rows[i].push_back(fmt::format("{:.{}f}", matrix(i, j), digits));
+    }
+  }
+  return rows;
 }
 
 std::string with_commas(std::size_t n) {

@@ -24,9 +24,16 @@ struct Leaf {
 /// The leaves of a module, under their names.
 std::vector<Leaf> leaves_of(const std::vector<NamedParameter>& parameters);
 
-/// `Narrator::shape` of a tensor, or of all that a trace kept.
-void shape(Narrator& say, std::string_view name, std::string_view symbols, const Tensor& tensor);
+/// `Narrator::shape` of tensors: shapes(say, "q (B, T, D_h)", q, "A (B, T, T)", A); or of all that
+/// a trace kept.
+void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tensor);
 void shapes(Narrator& say, const Trace& trace);
+template <class... More>
+void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tensor,
+            const More&... more) {
+  shapes(say, name_and_symbols, tensor);
+  shapes(say, more...);
+}
 
 struct GradientOptions {
   /// The strict form of `gradcheck`: four points, relative error at most
@@ -71,12 +78,27 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
                  const std::function<Tensor()>& composed, const std::vector<Leaf>& leaves,
                  double tolerance = 1e-12);
 
+/// An array that is made row by row of its last axis: `row(i)` is the i-th of them.
+Array row_by_row(const Shape& shape, const std::function<std::vector<double>(std::size_t)>& row);
+/// The matrix (n, n) with ones on its diagonal.
+Array identity(std::size_t n);
+/// |a - b| relative to the largest |entry| of both, as `check_equal` measures it.
+double distance(const Array& a, const Array& b);
+
+/// The names of the ops on the tape of y, each once, in alphabetical order.
+std::vector<std::string> ops_of(const Tensor& y);
+
 /// What the library says when it refuses to do this; "" when it does it.
 std::string refusal(const std::function<void()>& attempt);
+
+/// The sentence with which the library refuses, and a check that it does.
+bool check_refused(Narrator& say, std::string_view what, const std::function<void()>& attempt);
 
 /// An array's entries for people: "1.20 -0.35 0.00", a row each line when it
 /// is a matrix.
 std::string entries_text(const Array& a, int digits = 3);
+/// A matrix as the rows of a table: "token 0", then its entries.
+Rows rows_of(std::string_view name, const Array& matrix, int digits = 2);
 /// 1077706 as "1,077,706".
 std::string with_commas(std::size_t n);
 

@@ -3,6 +3,7 @@
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
+#include "nn/init.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
 #include "train/step.hpp"
@@ -85,6 +86,58 @@ std::vector<double> fit(const Learner& learner, const Dataset& train, const FitO
   return losses;
 }
 
+// [region larger]
+// All parameters as they were, but the positions, and a fresh head of zeros.
+VisionTransformer larger(const VisionTransformer& trained, std::size_t side,
+                         const Array& positions) {
+  ViTConfig c = trained.config;
+  c.H = c.W = side;
+  VisionTransformer model(c, Rng(1).fork("fresh"));
+  const auto from = named_parameters(trained), to = named_parameters(model);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    Array& value = to[i].tensor.mutable_value();
+    if (to[i].name == "pos_embed") value = positions;
+    if (value.shape() == from[i].tensor.shape()) value = from[i].tensor.value();
+  }
+  init::constant(model.head.weight, 0);
+  init::constant(model.head.bias, 0);
+  return model;
+}
+
+// [region fine-tune]
+// Table 4 of the paper: SGD with momentum, cosine, clip 1, no weight decay.
+std::vector<double> fine_tune(const Learner& net, const Dataset& data, std::size_t batch_size,
+                              const Rng& rng) {
+  SgdOptions momentum;
+  momentum.momentum = 0.9;
+  SGD optimizer(net.parameters, momentum);
+  const auto order = epoch_order(data.size(), rng, 1);
+  const auto all = batches(order, batch_size);
+  std::vector<double> losses;
+  for (const auto images : all) {
+    const double rate = 0.03 * cosine_schedule(losses.size(), all.size(), 4);
+    losses.push_back(gradients(net, batch_of(data, images)));
+    clip_grad_norm(net.parameters, 1);
+    optimizer.step(rate);
+  }
+  return losses;
+}
+// [end]
+
+Diary trained(const TrainOptions& options, std::size_t with_threads) {
+  struct Listener : Observer {
+    Diary diary;
+    void stepped(const StepReport& step) override { diary.losses.push_back(step.loss); }
+    void finished_epoch(const EpochReport& report) override { diary.epoch = report; }
+  };
+  const std::size_t before = threads();
+  set_threads(with_threads);
+  Listener listener;
+  vitruvian::VITRUVIAN_PRECISION::train(options, listener);  // both are declared
+  set_threads(before);
+  return listener.diary;
+}
+
 double accuracy(const Learner& learner, const Dataset& test) {
   const std::vector<std::size_t> order = natural_order(test.size());
   const auto groups = batches(order, group);
@@ -99,6 +152,8 @@ double accuracy(const Learner& learner, const Dataset& test) {
   return static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) /
          static_cast<double>(test.size());
 }
+
+std::string in_fives(double share) { return fmt::format("{:.0f} %", 5 * std::round(20 * share)); }
 
 double rounded(double x, int digits) { return std::stod(fmt::format("{:.{}e}", x, digits - 1)); }
 

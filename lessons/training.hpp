@@ -4,6 +4,8 @@
 #include "datasets/dataset.hpp"
 #include "lessons/events.hpp"
 #include "nn/parameter.hpp"
+#include "train/trainer.hpp"
+#include "vit/model.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,9 +52,27 @@ struct FitOptions {
 /// So many steps of AdamW; returns the loss of each.
 std::vector<double> fit(const Learner& learner, const Dataset& train, const FitOptions& options);
 
+/// The trained model for images of side x side pixels: all parameters as they were, but the
+/// positions, and a fresh head of zeros.
+VisionTransformer larger(const VisionTransformer& trained, std::size_t side,
+                         const Array& positions);
+/// One epoch of Table 4 of the paper: SGD with momentum, cosine, clip 1, no weight decay. Returns
+/// the loss of each step.
+std::vector<double> fine_tune(const Learner& net, const Dataset& data, std::size_t batch_size,
+                              const Rng& rng);
+
+/// What the trainer, `vitruvian train`, tells of a run with so many threads.
+struct Diary {
+  std::vector<double> losses;  ///< of each step
+  EpochReport epoch;           ///< the last
+};
+Diary trained(const TrainOptions& options, std::size_t with_threads);
+
 /// The share of images whose largest logit is the label's.
 double accuracy(const Learner& learner, const Dataset& test);
 
+/// A share in percent, to the next five: "85 %".
+std::string in_fives(double share);
 /// x to so many significant digits: what a page may print of a float32 result, which another
 /// matrix product or processor changes behind them.
 double rounded(double x, int digits);

@@ -1,0 +1,69 @@
+#include "lessons/paper.hpp"
+
+#include <fmt/format.h>
+
+namespace vitruvian::lessons {
+
+Table paper_table_3() {
+  return {
+      {"pre-trained on", "models", "epochs", "peak rate", "decay of it", "weight decay", "dropout"},
+      {{"JFT-300M", "B/16, B/32", "7", "8e-4", "linear", "0.1", "0"},
+       {"JFT-300M", "L/32", "7", "6e-4", "linear", "0.1", "0"},
+       {"JFT-300M", "L/16", "7 or 14", "4e-4", "linear", "0.1", "0"},
+       {"JFT-300M", "H/14", "14", "3e-4", "linear", "0.1", "0"},
+       {"ImageNet-21k", "B", "90", "1e-3", "linear", "0.03", "0.1"},
+       {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
+       {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}}};
+}
+
+Table paper_table_4() {
+  return {{"fine-tuned on", "steps", "rates that are tried"},
+          {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
+           {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
+           {"Pets, Flowers", "500", "0.001 0.003 0.01 0.03"},
+           {"VTAB, 19 tasks", "2,500", "0.01"}}};
+}
+
+Table paper_positions() {
+  return {{"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
+          {{"none", "0.614"},
+           {"learned, one for each place", "0.642"},
+           {"learned, one for each row and each column", "0.640"},
+           {"relative", "0.640"}}};
+}
+
+const std::vector<Accuracies>& paper_table_5() {
+  static const std::vector<Accuracies> rows = {
+      {Accuracies::imagenet, "CIFAR-10", 98.13, 97.77, 97.86, 97.94, 0},
+      {Accuracies::imagenet, "CIFAR-100", 87.13, 86.31, 86.35, 87.07, 0},
+      {Accuracies::imagenet, "ImageNet", 77.91, 73.38, 76.53, 71.16, 0},
+      {Accuracies::imagenet, "ImageNet ReaL", 83.57, 79.56, 82.19, 77.83, 0},
+      {Accuracies::imagenet, "Flowers-102", 89.49, 85.43, 89.66, 86.36, 0},
+      {Accuracies::imagenet, "Pets", 93.81, 92.04, 93.64, 91.35, 0},
+      {Accuracies::imagenet21k, "CIFAR-10", 98.95, 98.79, 99.16, 99.13, 99.27},
+      {Accuracies::imagenet21k, "CIFAR-100", 91.67, 91.97, 93.44, 93.04, 93.82},
+      {Accuracies::imagenet21k, "ImageNet", 83.97, 81.28, 85.15, 80.99, 85.13},
+      {Accuracies::imagenet21k, "ImageNet ReaL", 88.35, 86.63, 88.40, 85.65, 88.70},
+      {Accuracies::imagenet21k, "Flowers-102", 99.38, 99.11, 99.61, 99.19, 99.51},
+      {Accuracies::imagenet21k, "Pets", 94.43, 93.02, 94.73, 93.09, 94.82},
+      {Accuracies::jft, "CIFAR-10", 99.00, 98.61, 99.38, 99.19, 99.50},
+      {Accuracies::jft, "CIFAR-100", 91.87, 90.49, 94.04, 92.52, 94.55},
+      {Accuracies::jft, "ImageNet", 84.15, 80.73, 87.12, 84.37, 88.04},
+      {Accuracies::jft, "ImageNet ReaL", 88.85, 86.27, 89.99, 88.28, 90.33},
+      {Accuracies::jft, "Flowers-102", 99.56, 99.27, 99.56, 99.45, 99.68},
+      {Accuracies::jft, "Pets", 95.80, 93.40, 97.11, 95.83, 97.56}};
+  return rows;
+}
+
+Table paper_table_5_as_printed() {
+  const auto cell = [](double x) { return x == 0 ? std::string("-") : fmt::format("{:.2f}", x); };
+  Table table{{"pre-trained on", "fine-tuned on", "B/16", "B/32", "L/16", "L/32", "H/14"}, {}};
+  for (const Accuracies& a : paper_table_5()) {
+    const char* const names[] = {"ImageNet", "ImageNet-21k", "JFT-300M"};
+    table.rows.push_back({names[a.pretrained], a.task, cell(a.b16), cell(a.b32), cell(a.l16),
+                          cell(a.l32), cell(a.h14)});
+  }
+  return table;
+}
+
+}  // namespace vitruvian::lessons

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "lessons/events.hpp"
+
+#include <vector>
+
+// Rows of tables that lessons quote from the ViT paper (arXiv 2010.11929) and do not measure.
+
+namespace vitruvian::lessons {
+
+/// Table 3: pre-training.
+Table paper_table_3();
+/// Table 4: fine-tuning.
+Table paper_table_4();
+/// Appendix D.4: what each kind of positions is worth.
+Table paper_positions();
+
+/// Table 5: top-1 accuracy in %, pre-trained on one set and fine-tuned on another, at 384 px.
+struct Accuracies {
+  enum Data { imagenet, imagenet21k, jft };
+  Data pretrained;
+  const char* task;
+  double b16, b32, l16, l32, h14;  ///< 0 where the paper has none
+};
+/// Six tasks for each of three sets, in this order.
+const std::vector<Accuracies>& paper_table_5();
+/// The same, for people.
+Table paper_table_5_as_printed();
+
+}  // namespace vitruvian::lessons
