@@ -65,7 +65,7 @@ expect 3 "cifar10: images of 3 x 32 x 32 in 10 classes, but the model takes 1 x 
   --checkpoint "$weights" --out o --dataset cifar10 --data cifar
 for i in 1 2 3 4 5 6; do cp grey.pgm pictures/a/$i.pgm && cp grey.pgm pictures/b/$i.pgm; done
 expect 3 "folder: images of 1 x 28 x 28 in 2 classes, but the model takes 1 x 28 x 28 in 10$" \
-  --checkpoint "$weights" --out o --dataset folder --data pictures
+  --checkpoint "$weights" --out o --dataset folder --data pictures --images 2
 : >file
 expect 1 "file" --checkpoint "$weights" --out file grey.pgm
 expect 1 "file/o" --checkpoint "$weights" --out file/o grey.pgm
