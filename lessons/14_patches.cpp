@@ -2,7 +2,6 @@
 
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -16,7 +15,7 @@ std::size_t place(std::size_t n, std::size_t i) {
   const std::size_t c = i / (P * P), dy = i / P % P, dx = i % P;
   return (c * H + n / columns * P + dy) * W + n % columns * P + dx;
 }
-// Of entry k of x_p (B, N, P^2 C): where it lies in x (B, C, H, W).
+// The same for entry k of x_p (B, N, P^2 C).
 std::size_t from(std::size_t k) {
   return k / length / N * C * H * W + place(k / length % N, k % length);
 }
@@ -27,7 +26,7 @@ Array cut(const Array& x) {
 }
 
 // [region shapes]
-// The image's axes, cut in two each; `order` is how they are laid out.
+// The image's axes, cut in two each and laid out in an order.
 Tensor cut_by_shapes(const Tensor& x, const Axes& order) {
   const Tensor grid = reshape(x, {B, C, H / P, P, W / P, P});  // y dy, x dx
   return reshape(permute(grid, order), {B, N, length});
@@ -91,12 +90,11 @@ void lesson(Narrator& say) {
   say.code_of("vit/model.cpp", "Tensor PatchEmbed::operator()(");
   const PatchEmbed layer({.C = C, .H = H, .W = W, .P = P, .D = D});
   const Tensor &E = layer.weight, &bias = layer.bias;
-  init::normal(E, Rng(say.seed()).fork("E"), 1),
-      init::normal(bias, Rng(say.seed()).fork("bias"), 1);
+  draw(named_parameters(layer), Rng(say.seed()));
   const Tensor x(random_normal({B, C, H, W}, say.seed()), true);
   const Tensor x_p = unfold(x, {.height = P, .width = P, .stride_y = P, .stride_x = P});
   const Tensor y = layer(x);
-  shapes(say, "x (B, C, H, W)", x, "x_p (B, N, P^2 C)", x_p, "E, as it is stored (D, C, P, P)", E,
+  shapes(say, "x (B, C, H, W)", x, "x_p (B, N, P^2 C)", x_p, "E, as stored (D, C, P, P)", E,
          "x_p E (B, N, D)", y);
   const Array by_loops = cut(x.value());
   const Axes& order = say.broken("columns-first") ? columns_first : raster;
@@ -104,14 +102,12 @@ void lesson(Narrator& say) {
   check_equal(say, "x_p", "unfold", x_p, "loops", by_loops, 0);
 
   say.heading("It is a convolution");
-  say.text("E is D filters as large as a patch, and most code writes a convolution whose stride is "
-           "its kernel, here and for the gradients:");
+  say.text("E is D filters as large as a patch. Most code has a convolution with that stride:");
   say.code("convolution");
   const auto by_kernel = [&] { return by_convolution(x, E, bias); };
   check_equal(say, "x_p E + bias", "convolution", by_kernel(), "unfold and linear", y);
-  say.text("Two habits of a CNN, and only here: local, a token sees its patch; and equivariant to "
-           "translation by patches, one matrix serves all places, so when the image moves, the "
-           "tokens move along.");
+  say.text("Two habits of a CNN, and only here: a token sees its patch alone (locality), and when "
+           "the image moves by patches, the tokens move along (equivariance).");
   const Tensor next = reshape(moved(reshape(y, {B, 1, H / P, columns, D}), 1), {B, N, D});
   check_equal(say, "moved by a patch", "its tokens", layer(moved(x, P)), "tokens, moved", next);
   check_differs(say, "moved by one pixel", "its tokens", layer(moved(x, 1)), "before", y, .1);
@@ -119,8 +115,8 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\bar x_p = g E^\top, \qquad \bar E = \sum_{b,n} x_{p,b,n}^\top g_{b,n})",
                "dxₚ = g Eᵀ,    dE = Σ over all patches of xₚᵀ g");
-  say.in_words("cutting loses and doubles nothing, so going back is gluing. What all patches share "
-               "gathers from all of them.");
+  say.in_words(
+      "cutting loses and doubles nothing: going back is gluing. What all share gathers from all.");
   say.code("by hand");
   const Tensor g(random_normal({B, N, D}, say.seed() + 1));
   check_by_hand(say, by_hand(g, x_p.detach(), E.detach()), grad(y, {x, E, bias}, g.value()));
@@ -155,16 +151,15 @@ void lesson(Narrator& say) {
   const auto times = [&](const Tensor& e) { return linear(last, reshape(e, {D, length}), bias); };
   check_mistake(say, "channels-last", "x_p (P, P, C), E (C, P, P)", "mixed", times(E), "right", y);
   check_equal(say, "x_p and E (P, P, C)", "both", times(E_last), "right", y);
-  say.sources_disagree(
-      "B 17", "Slides flatten (14, 14, 768) to (196, 768). The convolution returns (768, 14, 14): "
-              "reshaped without exchanging axes it has the right shape and scrambled tokens.");
+  say.sources_disagree("B 17",
+                       "Slides flatten (14, 14, 768) to (196, 768). The convolution returns (768, "
+                       "14, 14): reshaped as it lies it has the right shape and scrambled tokens.");
   const Tensor scrambled = reshape(conv2d(x, E, bias, P), {B, N, D});
   check_mistake(say, "scrambled", "reshaped, not transposed", "tokens", scrambled, "right", y);
   say.pytorch("`nn.Conv2d(C, D, kernel_size=P, stride=P)`, then `.flatten(2).transpose(1, 2)`; or "
               "`nn.Unfold(P, stride=P)`, then `.transpose(1, 2)` and `nn.Linear(P * P * C, D)`.");
   say.question("Had we counted the patches column by column, would a model be any worse?",
-               "No. Nothing that follows knows who is whose neighbour: each place learns its "
-               "position (lesson 15). Only weights trained with the other order fail.");
+               "No: each place learns its position (lesson 15). Weights of the other order fail.");
 }
 
 int main(int argc, char** argv) { return tell(14, argc, argv, lesson); }

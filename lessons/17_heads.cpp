@@ -57,26 +57,22 @@ void lesson(Narrator& say) {
   say.equation(R"(\mathrm{MSA}(z) = [\mathrm{SA}_1(z); \mathrm{SA}_2(z); \dots;)"
                R"( \mathrm{SA}_h(z)]\, U_{msa}, \qquad U_{msa} \in \mathbb{R}^{h D_h \times D})",
                "MSA(z) = [SA₁(z); SA₂(z); …; SAₕ(z)] U_msa,    U_msa (h Dₕ, D)", "8");
-  say.in_words("each head attends with queries, keys and values of its own; lay the answers side "
-               "by side, mix them with one more matrix.");
+  say.in_words(
+      "each head attends by itself; answers lie side by side; one more matrix mixes them.");
 
   say.heading("Four ways to write it");
   say.text("One head after the other, as one source has it:");
   say.code("heads");
-
   const MultiHeadSelfAttention msa(D, h, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor &U_qkv = msa.qkv.weight, &b = msa.qkv.bias, &U_msa = msa.proj.weight;
   const auto SA = [&] { return heads(z, U_qkv, b); };
   const Tensor right = concatenated(SA(), msa.proj);
-  shapes(say, "U_qkv, of all heads, as stored (3 D, D)", U_qkv, "SA of each head (B, T, D_h)",
-         SA()[0], "MSA (B, T, D)", right);
-  say.text("Another source multiplies (T, h, D_h) with (h, D_h, D) and sums over both, an einsum. "
-           "That is a sum over heads:");
+  shapes(say, "U_qkv (3 D, D)", U_qkv, "each SA (B, T, D_h)", SA()[0], "MSA (B, T, D)", right);
+  say.text("Another source: (T, h, D_h) times (h, D_h, D), an einsum. That is a sum over heads:");
   say.code("summed");
   check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
-  say.text("The others take one product for everything. D columns are h times D_h columns, so "
-           "splitting them is a change of shape:");
+  say.text("The others take one product. D is h times D_h: splitting is a change of shape:");
   say.code_of("core/composed.cpp", "Attention self_attention(");
   Trace trace;
   const Tensor fused = msa(z, {.trace = &trace});
@@ -88,8 +84,7 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.equation(R"(\bar{\mathrm{SA}}_i = g\, U_{msa,i}^\top, \qquad \bar z = \sum_i \bar z_i)",
                "dSAᵢ = g U_msa,ᵢᵀ,    dz = Σᵢ dzᵢ");
-  say.in_words("concatenation goes back by cutting: each head hears, through its rows of U_msa, "
-               "what its answer did. The token adds up what all heads send.");
+  say.in_words("each head hears through its own rows of U_msa; z adds up what comes from all.");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
   const Answers parts = SA();
   const std::vector<Array> tape = grad(concatenated(parts, msa.proj), parts, g, true);
@@ -138,9 +133,8 @@ void lesson(Narrator& say) {
                        "are head-major, (k, D_h): all of head 1, then all of head 2.");
   say.code("mistakes");
   check_differs(say, "MSA", "in turns", interleaved(parts, msa.proj), "head-major", right);
-  say.sources_disagree("B 3",
-                       "That source permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and writes `q @ "
-                       "k`. No slip: its k is transposed already, (B, h, D_h, T).");
+  say.sources_disagree("B 3", "That source permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
+                              "writes `q @ k`. No slip: its k is transposed already.");
   const Tensor grid = reshape(linear(z, of_head(U_qkv, 2), of_head(b, 2)), {B, T, 1, D_h});
   const Tensor theirs = permute(grid, {0, 2, 3, 1}), k = permute(grid, {0, 2, 1, 3});
   check_equal(say, "keys", "permuted (0, 2, 3, 1)", theirs, "k^T", transpose(k), 0);
@@ -155,15 +149,13 @@ void lesson(Narrator& say) {
   check_equal(say, "image 0, when image 1 changes", "after", first(ours), "before", first(right));
   check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
   say.sources_disagree(
-      "B 31",
-      "Two sources compute D_h = int(D / h): with D = 8 and three heads, two numbers of a token "
-      "are left over. Another keeps √D_h as a tensor on a GPU. Here such heads are refused:");
+      "B 31", "Two sources compute D_h = int(D / h): of D = 8, three heads leave two numbers over. "
+              "Another keeps √D_h as a tensor on a GPU. Here such heads are refused:");
   const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
   check_refused(say, "refused with a sentence", three_heads);
-
   say.pytorch(
-      "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv as (3 D, D), "
-      "`out_proj` is U_msa. It also returns the heads' mean map, unless `need_weights=False`.");
+      "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv, `out_proj` "
+      "U_msa. It also returns the heads' mean map, unless `need_weights=False`.");
   say.take_along(
       "Nothing bends between v and U_msa. Why can one head do without U_msa, and h heads not?");
 }

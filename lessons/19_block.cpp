@@ -1,7 +1,7 @@
 // Lesson 19. The encoder block: Equations 2 and 3.
 
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
+
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
 
@@ -74,10 +74,7 @@ void lesson(Narrator& say) {
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);
-  for (const auto& [name, role, tensor] : parameters) {
-    const bool scale = role == Role::norm && name.ends_with("weight");
-    init::normal(tensor, Rng(say.seed()).fork(name), .5, scale ? 1 : 0);
-  }
+  draw(parameters, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   Trace trace;
   const Tensor right = block(z, {.trace = &trace});

@@ -26,10 +26,9 @@ Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "An overview counts five steps, as the paper's Figure 1 does: cut the image into patches and "
-      "embed each; tell each where it is; put a class token in front; let all tokens look at each "
-      "other; read the class off the class token, with an \"MLP head\". Are they the ViT?");
+  say.text("An overview counts five steps, as Figure 1 does: cut the image into patches and embed "
+           "each; tell each where it is; put a class token in front; let all look at each other; "
+           "read the class off that, with an \"MLP head\". Is that the ViT?");
 
   say.heading("The equations");
   const ViTConfig demo = variant("mini_vit").config;
@@ -59,13 +58,13 @@ void lesson(Narrator& say) {
   const Tensor ours = logits_of(tiny, small), watched = tiny(small, {.trace = &seen});
   check_equal(say, "a tiny ViT", "library", tiny(small), "equations", ours);
   check_equal(say, "watched by a trace", "library", watched, "equations", ours);
-  say.text("Equation 4 reads one row of z_L. So where no trace is watching, the last block "
-           "computes that row alone, from one query and all keys and values: 10/12 of its products "
-           "saved. No other row hears anything back:");
+  say.text(
+      "Equation 4 reads one row of z_L. So where no trace is watching, the last block computes "
+      "that row alone, from one query: 10/12 of its products saved. Other rows hear nothing back:");
   const Tensor z_L(encoder(tiny, small).value(), true), y = tiny.norm(select(z_L, 1, 0));
   const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);
-  check_equal(say, "cotangent of z_L, rows 1 to N: 1 + g", "tape", (slice(back, 1, 1, 5) + 1), "1",
-              full({2, 4, 8}, 1), 0);
+  const Tensor others = slice(back, 1, 1, 5) + 1, ones(full({2, 4, 8}, 1));
+  check_equal(say, "cotangent of z_L, rows 1 to N: 1 + g", "tape", others, "1", ones, 0);
 
   say.heading("The demonstration of the sources, line for line");
   VisionTransformer vit(demo, Rng(say.seed()));
@@ -74,8 +73,8 @@ void lesson(Narrator& say) {
   const Tensor logits = vit(image, {.trace = &trace});
   Rows lines;
   double same = 0;
-  const auto line = [&](const std::string& name, const Tensor& t, std::string_view symbols,
-                        std::string_view size) {
+  using View = std::string_view;
+  const auto line = [&](View name, const Tensor& t, View symbols, View size) {
     shapes(say, fmt::format("{} {}", name, symbols), t);
     const std::string found = fmt::format("{}", fmt::join(t.shape(), ", "));
     lines.push_back({fmt::format("{}: torch.Size([{}])", name, found)});
@@ -100,8 +99,7 @@ void lesson(Narrator& say) {
             {"formula", double(demo.parameters())}, 0);
 
   say.heading("Its derivative, sampled");
-  say.text("Lesson 21 checks every derivative of a small ViT; here the largest entry of a few "
-           "parameters.");
+  say.text("Lesson 21 checks all of a small ViT; here the largest entry of a few parameters.");
   const std::vector<Leaf> sampled = {{"cls_token", vit.cls_token},
                                      {"pos_embed", vit.pos_embed.table},
                                      {"patch_embed.proj.weight", vit.patch_embed.weight},
@@ -117,10 +115,10 @@ void lesson(Narrator& say) {
   const auto model = [&](const std::string& name, const char* builder, const char* paper,
                          double torchvision) {
     const ViTConfig& c = variant(builder).config;
-    rows.push_back(row(name, c.L, c.D, c.M, c.h, paper, with_commas(c.parameters()),
-                       fmt::format("{:.2f}", double(c.macs()) / 1e9)));
-    say.check("parameters of " + name, {"formula", double(c.parameters())},
-              {"torchvision", torchvision}, 0);
+    const std::string gmac = fmt::format("{:.2f}", double(c.macs()) / 1e9);
+    rows.push_back(row(name, c.L, c.D, c.M, c.h, paper, with_commas(c.parameters()), gmac));
+    const auto formula = double(c.parameters());
+    say.check("parameters of " + name, {"formula", formula}, {"torchvision", torchvision}, 0);
   };
   model("ViT-B/16", "vit_b_16", "86M", 86567656);
   model("ViT-B/32", "vit_b_32", "86M", 88224232);
@@ -128,8 +126,8 @@ void lesson(Narrator& say) {
   model("ViT-L/32", "vit_l_32", "307M", 306535400);
   model("ViT-H/14", "vit_h_14", "632M", 632045800);
   say.table({"model", "L", "D", "M", "h", "Table 1", "exactly", "GMAC"}, rows);
-  say.sources_disagree("B 28", "Table 1 says 307M for Large: L/32. L/16 has 304.3 million: more "
-                               "tokens, but its E is a quarter as large.");
+  say.sources_disagree(
+      "B 28", "Table 1 says 307M for Large: L/32. L/16 has 304.3: more tokens, a smaller E.");
 
   say.heading("What goes wrong");
   say.sources_disagree("B 12",
@@ -145,10 +143,9 @@ void lesson(Narrator& say) {
   const Tensor bare = tiny.head(select(z_L, 1, 0));
   check_mistake(say, "no-final-norm", "logits", "no last norm", bare, "right", tiny(small));
   say.sources_disagree(
-      "B 23",
-      "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of tanh, and "
-      "fine-tunes with one linear layer that starts at zero. Then the loss is ln K, and in the "
-      "first step nothing below the head moves: it is safe from a head that knows nothing.");
+      "B 23", "\"MLP head\" or linear? Both: the paper pre-trains with a hidden layer of tanh, and "
+              "fine-tunes with one linear layer that starts at zero. Then the loss is ln K, and "
+              "the first step moves nothing below a head that knows nothing.");
   const VisionTransformer fresh(tiny_vit(), Rng(say.seed()));
   const Tensor first = cross_entropy(fresh(small), std::vector<std::size_t>{0, 2});
   say.check("first loss", {"fresh", first.item()}, {"ln K", std::log(3.0)}, 1e-12);
@@ -157,9 +154,8 @@ void lesson(Narrator& say) {
   for (const Leaf& p : leaves_of(named_parameters(fresh)))
     if (!p.name.starts_with("head.")) below += sum(abs(Tensor(*p.tensor.grad()))).item();
   say.check("1 + gradients below the head", {"tape", 1 + below}, {"expected", 1}, 0);
-  say.check("gradient of the head's bias", {"tape", fresh.head.bias.grad()->data()[1]},
-            {"(1/3 + 1/3) / 2", 1.0 / 3}, 1e-12);
-
+  const double bias = fresh.head.bias.grad()->data()[1];
+  say.check("gradient of the head's bias", {"tape", bias}, {"(1/3 + 1/3) / 2", 1.0 / 3}, 1e-12);
   say.pytorch("`torchvision.models.vit_b_16()`, `timm.create_model(\"vit_base_patch16_224\")`: the "
               "numbers of the table; timm's parameters have our names.");
   say.take_along("How many parameters more has ViT-Base for 384 x 384? Where?");

@@ -103,8 +103,7 @@ void lesson(Narrator& say) {
   say.equation(R"(\hat m = \frac{m}{1-\beta_1^t}, \quad \hat v = \frac{v}{1-\beta_2^t}, \qquad )"
                R"(\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon})",
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
-  say.in_words("divide a mean of the slopes by the root of a mean of their squares. Every number "
-               "then moves by about η, however steep its slope.");
+  say.in_words("a mean of the slopes, divided by the root of a mean of their squares: about 1.");
   say.code("adam");
   ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
   const Rule used = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
@@ -116,13 +115,12 @@ void lesson(Narrator& say) {
   say.check("the first step, slope -1000", {"Adam / -η", -first(adam, -1000)}, {"1", 1}, 1e-4);
   say.text("Why the hats? m and v start at 0: after one step they are (1 − β₁) g and (1 − β₂) g². "
            "Without hats the first step is too long by (1 − β₁)/√(1 − β₂):");
-  say.check("the first step without the hats", {"steps of η", first(uncorrected, 1)},
-            {"0.1/√0.001", 0.1 / std::sqrt(0.001)}, 1e-6);
+  const double bare = first(uncorrected, 1), too_long = 0.1 / std::sqrt(0.001);
+  say.check("the same without hats", {"steps of η", bare}, {"0.1/√0.001", too_long}, 1e-6);
   say.code("mistakes");
 
   say.heading("What PyTorch computes");
-  say.text("θ = 1 and the slopes 0.5, −0.2, 0.1, three steps with η = 0.1 and a decay of 0.1 "
-           "(`tests/golden/lesson_numbers.py`):");
+  say.text("θ = 1, slopes 0.5, −0.2, 0.1, η = 0.1, decay 0.1 (`tests/golden/lesson_numbers.py`):");
   const auto golden = [&](const char* name, const Rule& rule, double pytorch) {
     Memory memory;
     double x = 1;
@@ -135,8 +133,8 @@ void lesson(Narrator& say) {
   say.heading("A narrow valley");
   say.code("valley");
   const auto slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018);
-  const auto own = walk("Adam", adam, 0.05);
-  say.figure(Curves{"f against steps (upwards logarithmic).", {slow, fast, own}, true});
+  const std::vector<Curves::Series> all = {slow, fast, walk("Adam", adam, 0.05)};
+  say.figure(Curves{"f against steps (upwards logarithmic).", all, true});
   say.text("Above 2/100 the steep direction throws SGD out; the flat one takes for ever. Momentum "
            "gains speed there. Adam gives both the same step.");
   const double f = slow.y.back(), flat = std::pow(0.982, 200) / 2;
@@ -156,12 +154,10 @@ void lesson(Narrator& say) {
             {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
   say.text("What decays? In the paper's code all parameters; in most recipes since, and in our "
            "trainer, weight matrices: a bias or a norm's γ need not be near 0.");
-
-  say.pytorch("`torch.optim.SGD(params, lr, momentum=0.9)`, `torch.optim.Adam`, "
+  say.pytorch("`torch.optim.SGD(params, lr, momentum)`, `torch.optim.Adam`, "
               "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`. `optimizer.step()` "
               "after, `zero_grad()` before every `backward()`.");
-  say.question("How many bytes does Adam take for ViT-B/16 (86.6 million numbers, float32) before "
-               "the first image?",
+  say.question("How many bytes does Adam take for ViT-B/16 (86.6 million numbers, float32)?",
                "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB.");
 }
 

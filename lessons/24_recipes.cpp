@@ -66,16 +66,16 @@ std::vector<NamedParameter> two_gradients() {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Two people train one model on the same images; one gets nowhere. What differs is the "
-           "recipe.");
+  say.text(
+      "Two people train one model on one data set; one gets nowhere. What differs is the recipe.");
   say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
   say.equation(
       R"(\eta_t = \eta \cdot \begin{cases} (t+1)/U & t < U \\ 1 - p & \text{linear} \\ )"
       R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
-      "ηₜ = η (t + 1)/U  while t < U;  then, with p = (t − U)/(S − U),\nηₜ = η (1 − p)  linear,  "
-      "ηₜ = η (1 + cos πp)/2  cosine");
+      "ηₜ = η (t + 1)/U  (t < U),  then with p = (t − U)/(S − U)\nηₜ = η (1 − p)  or  η (1 + cos "
+      "πp)/2");
   say.in_words("begin carefully, while Adam's mean of squares knows little; then come down, or one "
                "circles around the minimum. Linear comes down evenly, cosine lands softly.");
   say.code("schedules");
@@ -95,8 +95,7 @@ void lesson(Narrator& say) {
   say.text("Half the way of a constant rate. Mind the t + 1: with t/U the first step is wasted.");
 
   say.heading("Clipping");
-  say.equation(R"(g \leftarrow g \cdot \min\left(1, \frac{c}{\lVert g \rVert}\right))",
-               "g ← g · min(1, c / ‖g‖)");
+  say.equation(R"(g \leftarrow g \cdot \min(1,\, c / \lVert g \rVert))", "g ← g · min(1, c / ‖g‖)");
   say.in_words(
       "no step is longer than c allows. The norm is that of all gradients: the direction stays.");
   say.code("clip");
@@ -114,8 +113,7 @@ void lesson(Narrator& say) {
   check_differs(say, "gradient of a", "each", gradient(each, 0), "together", a, .1);
 
   say.heading("Label smoothing");
-  say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + \frac{e}{K})",
-               "yₖ = (1 − e) [k = label] + e/K");
+  say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + e/K)", "yₖ = (1 − e) [k = label] + e/K");
   say.in_words("do not ask for certainty: a share e of the target is spread over all classes.");
   say.code("smoothing");
   const double e = 0.1;
@@ -126,16 +124,16 @@ void lesson(Narrator& say) {
   shapes(say, "y (1, K)", Tensor(target));
   say.check("L", {"against y", double(cross_entropy(x, target).item())},
             {"label_smoothing", double(cross_entropy(x, label, e).item())}, 1e-5);
-  check_equal(say, "dL/dx", "p − y", (softmax(x) - Tensor(target)), "tape",
-              grad(cross_entropy(x, label, e), {x})[0], 1e-5);
-  say.text("Now the best logits are finite. The loss is least where p = y: there it is y's "
-           "entropy, and the label's logit leads by ln((1 − e + e/K)/(e/K)).");
+  const Array dx = grad(cross_entropy(x, label, e), {x})[0];
+  check_equal(say, "dL/dx", "p − y", softmax(x) - Tensor(target), "tape", dx, 1e-5);
+  say.text("The loss is least where p = y: there it is y's entropy, and the label's logit leads by "
+           "ln((1 − e + e/K)/(e/K)).");
   const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
   Array best = zeros({1, K});
   best(0, 3) = real(lead);
-  say.check("L at a lead of ln 91",
-            {"library", double(cross_entropy(Tensor(best), label, e).item())},
-            {"entropy of y", -high * std::log(high) - (K - 1) * low * std::log(low)}, 1e-5);
+  const auto reached = double(cross_entropy(Tensor(best), label, e).item());
+  const double entropy = -high * std::log(high) - (K - 1) * low * std::log(low);
+  say.check("L at a lead of ln 91", {"library", reached}, {"entropy of y", entropy}, 1e-5);
 
   say.heading("Early stopping");
   say.code("stopping");
@@ -143,14 +141,12 @@ void lesson(Narrator& say) {
   say.text("Validation accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
   const auto kept = double(early_stop(epochs, 3) + 1);
   say.check("the epoch that is kept", {"counted from 1", kept}, {"expected", 7}, 0);
-  say.text("Epoch 12 would have been better, and nobody saw it: a price. And these must not be the "
-           "test images, else one tunes on those.");
+  say.text("Epoch 12 would have been better: a price. And never use the test images for this.");
 
   say.heading("The recipes of the paper");
-  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, warm-up of 10,000 steps, 224 px "
-           "(Table 3).");
+  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, 224 px:");
   say.table(paper_table_3());
-  say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, at 384 "
+  say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, 384 "
            "px, on a fresh head of zeros (section 3.2 and Table 4).");
   say.table(paper_table_4());
   say.sources_disagree(
@@ -159,9 +155,9 @@ void lesson(Narrator& say) {
               "On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
               "down a cosine: the less data, the more must hold the model back.");
 
-  say.pytorch("`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by "
-              "`SequentialLR`; `torch.nn.utils.clip_grad_norm_`; "
-              "`CrossEntropyLoss(label_smoothing=0.1)`. Early stopping is your own loop.");
+  say.pytorch(
+      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
+      "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`.");
   say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
 }
 

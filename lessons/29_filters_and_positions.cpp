@@ -57,16 +57,15 @@ void lesson(Narrator& say) {
   say.code("components", "lessons/exhibits.cpp");
   const std::vector<Component> found = components(covariance(E.value()), P * P, 3);
   const auto &first = found[0], &second = found[1], &third = found[2];
-  const double all_of_it = first.variance / share_of_variance(E.value(), 1);
   for (const Component& c : found) {
-    const double sign = c.v[P * P / 2] < 0 ? -1 : 1, percent = 100 * c.variance / all_of_it;
-    Picture p{fmt::format("A component: {:.0f} % of the filters' variance.", percent), P, P, {}};
+    const double sign = c.v[P * P / 2] < 0 ? -1 : 1, share = c.variance / total_variance(E.value());
+    Picture p{
+        fmt::format("A component: {:.0f} % of the filters' variance.", 100 * share), P, P, {}};
     for (const double x : c.v) p.values.push_back(sign * x);
     say.figure(p);
   }
   const double product = std::inner_product(first.v.begin(), first.v.end(), second.v.begin(), 0.0);
-  say.check("1 + first times second component", {"measured", 1 + product}, {"at right angles", 1},
-            1e-6);
+  say.check("1 + first times second", {"measured", 1 + product}, {"at right angles", 1}, 1e-6);
   say.holds("they come in order",
             first.variance > second.variance && second.variance > third.variance);
   const double known_first = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3)[0].variance;
@@ -118,15 +117,13 @@ void lesson(Narrator& say) {
   say.in_words("the distance to what a patch looks at, in pixels, weighted by how much it looks.");
   say.code("distance");
   const Array even = full({T, T}, real(1.0 / T));
-
   double all = 0;
   for (std::size_t i = 0; i < N * N; ++i) all += apart(i / N, i % N) / (N * N);
   const double reached = say.broken("in-patches") ? in_patches(even) : distance(even);
-  say.check("attention to all alike", {"measured", rounded(reached, 5)}, {"mean of all pairs", all},
-            1e-4);
+  say.check("attention to all alike", {"measured", rounded(reached, 5)}, {"all pairs", all}, 1e-4);
   say.check("attention to itself: 1 + d", {"measured", 1 + distance(identity(T))}, {"1 + 0", 1}, 0);
-  say.check("from corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", 7 * std::sqrt(18.0)},
-            1e-9);
+  const double corners = 7 * std::sqrt(18.0);
+  say.check("corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", corners}, 1e-9);
   const Dataset data = digits(32, 1, "test");
   const std::vector<Tensor> A = attention_maps(model, all_of(data).images);
   Bars bars{"Mean distance of each head, in pixels.", {}, false};
@@ -151,10 +148,10 @@ void lesson(Narrator& say) {
   say.sources_disagree("", "Distances in patches, where the paper's are in pixels: for one model "
                            "only another unit; between a /14 and a /16 it changes the order.");
   say.code("grid units");
-  say.differs("attention to all alike", {"in patches", rounded(in_patches(even), 4)},
-              {"in pixels", all}, 0.5);
+  const double patches = rounded(in_patches(even), 4);
+  say.differs("attention to all alike", {"in patches", patches}, {"in pixels", all}, 0.5);
   say.text("The class token is nowhere in the image. Its column must be left out and the rows "
-           "brought back to 1, else who looks at it seems to look near.");
+           "brought back to 1, else who looks at it looks near.");
 
   say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
               "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");

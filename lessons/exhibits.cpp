@@ -145,13 +145,19 @@ std::vector<Component> components(std::vector<double> C, std::size_t n, std::siz
 }
 // [end]
 
-double share_of_variance(const Array& rows, std::size_t count) {
+double total_variance(const Array& rows) {
   const std::size_t n = rows.size() / rows.shape()[0];
   const std::vector<double> C = covariance(rows);
-  double all = 0, first = 0;
-  for (std::size_t i = 0; i < n; ++i) all += C[i * n + i];
-  for (const Component& one : components(C, n, count)) first += one.variance;
-  return first / all;
+  double trace = 0;
+  for (std::size_t i = 0; i < n; ++i) trace += C[i * n + i];
+  return trace;
+}
+
+double share_of_variance(const Array& rows, std::size_t count) {
+  const std::size_t n = rows.size() / rows.shape()[0];
+  double first = 0;
+  for (const Component& one : components(covariance(rows), n, count)) first += one.variance;
+  return first / total_variance(rows);
 }
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

@@ -56,7 +56,9 @@ struct Component {
 std::vector<double> covariance(const Array& rows);
 /// The `count` eigenvectors of C (n, n) with the largest eigenvalues.
 std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count);
-/// The share of the variance of rows (D, n) that the first `count` components hold.
+/// The variance of rows (D, n) in all directions together.
+double total_variance(const Array& rows);
+/// The share of it that the first `count` components hold.
 double share_of_variance(const Array& rows, std::size_t count);
 
 }  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION

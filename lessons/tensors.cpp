@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "core/rng.hpp"
+#include "nn/init.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -84,6 +85,13 @@ std::vector<Leaf> leaves_of(const std::vector<NamedParameter>& parameters) {
   std::vector<Leaf> leaves;
   for (const NamedParameter& p : parameters) leaves.push_back({p.name, p.tensor});
   return leaves;
+}
+
+void draw(const std::vector<NamedParameter>& parameters, const Rng& rng) {
+  for (const auto& [name, role, tensor] : parameters) {
+    const bool scale = role == Role::norm && name.ends_with("weight");
+    init::normal(tensor, rng.fork(name), .5, scale ? 1 : 0);
+  }
 }
 
 void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tensor) {

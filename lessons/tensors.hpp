@@ -24,6 +24,10 @@ struct Leaf {
 /// The leaves of a module, under their names.
 std::vector<Leaf> leaves_of(const std::vector<NamedParameter>& parameters);
 
+/// Draws all of them from N(0, 1/4), a norm's scales around 1: no derivative is so small that a
+/// wrong one could hide.
+void draw(const std::vector<NamedParameter>& parameters, const Rng& rng);
+
 /// `Narrator::shape` of tensors: shapes(say, "q (B, T, D_h)", q, "A (B, T, T)", A); or of all that
 /// a trace kept.
 void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tensor);
