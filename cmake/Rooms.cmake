@@ -24,6 +24,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread -Wno-restrict
     -Wno-maybe-uninitialized -Wno-free-nonheap-object)
 endif()
+# Some ninety programs are linked: by gold, where it is, in a third of the time.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold VITRUVIAN_GOLD)
+if(VITRUVIAN_GOLD AND NOT VITRUVIAN_SANITIZE)
+  target_link_options(vitruvian_flags INTERFACE -fuse-ld=gold)
+endif()
 if(VITRUVIAN_SANITIZE)
   target_compile_options(vitruvian_flags INTERFACE
     -fsanitize=${VITRUVIAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
