@@ -85,13 +85,13 @@ const Json* Json::find(const std::string& key) const {
   return found == members_.end() ? nullptr : &found->second;
 }
 
-const Json& Json::operator[](const std::string& key) const {
+const Json& Json::at(const std::string& key) const {
   const Json* const found = find(key);
   if (found == nullptr) refuse("there is no '" + key + "'");
   return *found;
 }
 
-const Json& Json::operator[](std::size_t i) const {
+const Json& Json::at(std::size_t i) const {
   if (i >= list_.size()) refuse("there is no element " + std::to_string(i));
   return list_[i];
 }

@@ -22,13 +22,14 @@ class Json {
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] bool contains(const std::string& key) const { return find(key) != nullptr; }
 
-  const Json& operator[](const std::string& key) const;
-  const Json& operator[](const char* key) const { return (*this)[std::string(key)]; }
-  const Json& operator[](std::size_t i) const;
-  template <class Key>
-  [[nodiscard]] const Json& at(const Key& key) const {
-    return (*this)[key];
+  [[nodiscard]] const Json& at(const std::string& key) const;
+  [[nodiscard]] const Json& at(std::size_t i) const;
+  const Json& operator[](const std::string& key) const { return at(key); }
+  template <std::size_t N>
+  const Json& operator[](const char (&key)[N]) const {  // no pointer: 0 would be one
+    return at(std::string(key));
   }
+  const Json& operator[](std::size_t i) const { return at(i); }
 
   /// A number of type T (true and false are 1 and 0), a std::string, or a vector of such.
   template <class T>
