@@ -64,7 +64,9 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
       ->type_name("NAME");
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");
-  add_count(command, "--images", options.count, "The first so many of them")->capture_default_str();
+  add_count(command, "--images", options.count,
+            "The first so many of them, or as many as there are")
+      ->capture_default_str();
   command.add_option("--out", options.out, "The folder for figures, numbers and index.html")
       ->required()
       ->type_name("DIR");

@@ -3,10 +3,7 @@
 #include "tests/archives.hpp"
 #include "tests/attacks.hpp"
 #include "tests/base64.hpp"
-
-#include <nlohmann/json.hpp>
-
-#include <fstream>
+#include "tests/json.hpp"
 
 namespace vitruvian {
 namespace {
@@ -48,8 +45,7 @@ std::string chunk(const std::string& kind, const std::string& data) {
 }
 
 std::string golden_picture(const std::string& name) {
-  std::ifstream file(std::string(VITRUVIAN_TEST_DATA) + "/golden/pictures.json");
-  const auto golden = nlohmann::json::parse(file);
+  const Json golden = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
   if (name == "cmyk") return from_base64(golden["cmyk"]);
   for (const auto& picture : golden["files"]) {
     if (picture["name"] == name) return from_base64(picture["bytes"]);

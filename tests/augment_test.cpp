@@ -4,26 +4,21 @@
 #include "core/exact.hpp"
 #include "tests/base64.hpp"
 #include "tests/datasets_testing.hpp"
+#include "tests/json.hpp"
 
-#include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
 #include <set>
 
 namespace vitruvian {
 namespace {
 
-const nlohmann::json& golden() {
-  static const nlohmann::json document = [] {
-    std::ifstream file(std::string(VITRUVIAN_TEST_DATA) + "/golden/augment.json");
-    REQUIRE(file);
-    return nlohmann::json::parse(file);
-  }();
+const Json& golden() {
+  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/augment.json");
   return document;
 }
 
-Bytes bytes(const nlohmann::json& base64) {
+Bytes bytes(const Json& base64) {
   const std::string text = from_base64(base64);
   return {text.begin(), text.end()};
 }

@@ -46,8 +46,7 @@ TEST_CASE("torchvision's vit_b_16: logits, loss and all 152 gradients in float32
   const auto parameters = under_torchvisions_names(named_parameters(model));
   CHECK(parameters.size() == 152);
   load(parameters, read_safetensors(folder() + "/vit_b_16.safetensors"));
-  std::ifstream stream(folder() + "/vit_b_16.json");
-  const golden::Json truth = golden::Json::parse(stream);
+  const Json truth = Json::read(folder() + "/vit_b_16.json");
   const auto labels = truth.at("labels").get<std::vector<std::size_t>>();
 
   const Tensor logits = model(torchvision::images(labels.size(), config.H));

@@ -1,15 +1,12 @@
 #pragma once
 
 #include "core/array.hpp"
-#include "core/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "tests/base64.hpp"
+#include "tests/json.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -19,13 +16,10 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace golden {
 
-using Json = nlohmann::json;
+using vitruvian::Json;
 
 inline Json read(const std::string& file) {
-  const std::string path = std::string(VITRUVIAN_TEST_DATA) + "/golden/" + file;
-  std::ifstream stream(path);
-  if (!stream) fail("{} cannot be read", path);
-  return Json::parse(stream);
+  return Json::read(std::string(VITRUVIAN_TEST_DATA) + "/golden/" + file);
 }
 
 inline double number(const Json& x) {
@@ -35,26 +29,10 @@ inline double number(const Json& x) {
                     : -std::numeric_limits<double>::infinity();
 }
 
-/// The bytes of a base64 text.
-inline std::string decoded(const std::string& text) {
-  static const std::string digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int pending = 0;
-  for (const char c : text) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<std::uint32_t>(digits.find(c));
-    pending += 6;
-    if (pending >= 8) bytes.push_back(static_cast<char>(bits >> (pending -= 8) & 0xff));
-  }
-  return bytes;
-}
-
 /// Little-endian numbers of type T in base64.
 template <class T>
 std::vector<double> unpacked(const std::string& text) {
-  const std::string bytes = decoded(text);
+  const std::string bytes = from_base64(text);
   std::vector<T> numbers(bytes.size() / sizeof(T));
   std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(T));
   return {numbers.begin(), numbers.end()};

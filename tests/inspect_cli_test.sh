@@ -124,7 +124,7 @@ check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
 # A model that was trained on a folder, and that folder's test images.
 "$vitruvian" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 \
   --depth 1 --heads 2 --epochs 1 --batch-size 4 --out own >/dev/null 2>&1 || fail "the folder's run"
-expect 0 "" --checkpoint own --dataset folder --data pictures --images 2 --out of_own
+expect 0 "" --checkpoint own --dataset folder --data pictures --out of_own
 check "the folder's test images are drawn" grep -q "the first 2 test images of folder" of_own/index.html
 mkdir pictures/c && cp grey.pgm pictures/c
 expect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \

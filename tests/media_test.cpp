@@ -5,9 +5,9 @@
 #include "media/image.hpp"
 #include "tests/base64.hpp"
 #include "tests/folder.hpp"
+#include "tests/json.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,12 +16,8 @@
 namespace vitruvian {
 namespace {
 
-const nlohmann::json& golden() {
-  static const nlohmann::json document = [] {
-    std::ifstream file(std::string(VITRUVIAN_TEST_DATA) + "/golden/pictures.json");
-    REQUIRE(file);
-    return nlohmann::json::parse(file);
-  }();
+const Json& golden() {
+  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
   return document;
 }
 
@@ -30,7 +26,7 @@ bool readable(const std::string& name) {
          !(name.ends_with(".jpg") && !VITRUVIAN_HAS_JPEG);
 }
 
-Image picture(const nlohmann::json& file) {
+Image picture(const Json& file) {
   const std::string pixels = from_base64(file["pixels"]);
   return {file["height"], file["width"], file["channels"], {pixels.begin(), pixels.end()}};
 }

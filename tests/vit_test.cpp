@@ -55,8 +55,8 @@ TEST_CASE("logits, loss, intermediates and every gradient are PyTorch's") {
   Trace trace;
   model(images, {.trace = &trace});
   for (const auto& item : json.at("trace").items()) {
-    INFO(item.key());
-    CHECK(golden::difference(trace.at(item.key()).value(), golden::tensor(item.value())) <
+    INFO(item.first);
+    CHECK(golden::difference(trace.at(item.first).value(), golden::tensor(item.second)) <
           tolerance);
   }
 }

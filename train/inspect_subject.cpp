@@ -61,9 +61,12 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
     TrainedOn normalised_as = trained.data;
     normalised_as.mean = data.mean;
     normalised_as.std = data.std;
-    const Loader images = test_data(
-        {.name = name, .directory = options.data, .seed = data_seed, .test_size = options.count},
-        trained.model.config, normalised_as, note);
+    const Loader images = test_data({.name = name,
+                                     .directory = options.data,
+                                     .seed = data_seed,
+                                     .test_size = options.count,
+                                     .or_fewer = true},
+                                    trained.model.config, normalised_as, note);
     if (!note.empty()) observer.note(note);
     subject = subject_of(images, options.count, trained.model.config);
   }
