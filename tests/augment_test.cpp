@@ -6,7 +6,6 @@
 #include "tests/datasets_testing.hpp"
 #include "tests/json.hpp"
 
-
 #include <cmath>
 #include <set>
 
