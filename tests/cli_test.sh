@@ -295,7 +295,7 @@ expect 1 "/proc" convert --from run --to /proc/x --scheme timm
 check "nothing was written" test ! -e x
 
 # Data sets.
-expect 2 "did you mean 'mnist'" data fetch minst --data data
+expect 2 "did you mean mnist" data fetch minst --data data
 expect 2 "drawn by the program" data fetch digits
 expect 2 "out" data preview digits
 if "$vitruvian" data fetch mnist --data data --mirror ftp://127.0.0.1 2>&1 | grep -q "without OpenSSL"; then

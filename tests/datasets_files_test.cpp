@@ -193,7 +193,7 @@ TEST_CASE("MNIST's files are found with and without .gz, in the folder or in its
           split.test.pixels);
     CHECK(load({.name = "mnist", .directory = folder.path.string(), .test_size = 1}).test.size() ==
           1);
-    check_error(Exit::usage, {"mnist", "3 training images", "there are 2"}, [&] {
+    check_error(Exit::usage, {"mnist", "3 training images", "it has 2"}, [&] {
       load({.name = "mnist", .directory = folder.path.string(), .train_size = 3});
     });
   }

@@ -16,7 +16,7 @@ namespace {
 
 }  // namespace
 
-using Parsed = nlohmann::ordered_json;
+using Parsed = nlohmann::json;
 
 struct JsonReader {
   static Json of(const Parsed& parsed) {
