@@ -16,7 +16,7 @@ struct TrainingData {
   ImageSplit images;
   Parts indices;  ///< which images of `images.train` train and which validate
   /// Of all pixels and labels, of the training set and the test set: CRC-32; of a folder's files
-  /// SHA-256.
+  /// SHA-256 (without OpenSSL: their number, mean and std).
   std::string checksum;
 };
 
