@@ -16,6 +16,7 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#include <csignal>
 #endif
 
 namespace vitruvian {
@@ -51,12 +52,33 @@ struct InsideLoop {
   ~InsideLoop() { inside_loop = false; }
 };
 
+// A thread takes no signals that is made while one of these lives. oneDNN's products use the stack
+// pointer as one more register (2.6): a signal's frame would be written into their matrices.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t most;
+    ::sigfillset(&most);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
+      ::sigdelset(&most, fault);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &most, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // One loop at a time. Workers wait for the next loop, take chunks from a shared counter until
 // there are none, and report. A short spin before sleeping saves the wake-up between the many small
 // loops of a training step.
 class Pool {
  public:
   explicit Pool(std::size_t threads) {
+    const NoSignals inherited;
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   }

@@ -46,29 +46,20 @@ for signal in INT TERM; do
   rm -rf asked
 done
 
-# Asked twice, within a step that takes long: it leaves at once.
-"$vitruvian" train --train-size 512 --test-size 10 --batch-size 256 --width 256 --depth 6 --epochs 100 \
-  --log-every 1 --out asked >out 2>err &
-pid=$!
-until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-kill -INT $pid && sleep 0.05 && kill -TERM $pid
-wait $pid
-code=$?
-[ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
-! grep -q resume err || fail "the second signal was waited for: $(cat err)"
-rm -rf asked
-
-# Asked twice, within a step that takes long: it leaves at once.
-"$vitruvian" train --train-size 512 --test-size 10 --batch-size 256 --width 256 --depth 6 --epochs 100 \
-  --log-every 1 --out asked >out 2>err &
-pid=$!
-until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-kill -INT $pid && sleep 0.05 && kill -TERM $pid
-wait $pid
-code=$?
-[ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
-! grep -q resume err || fail "the second signal was waited for: $(cat err)"
-rm -rf asked
+# Asked twice, within a step that takes long: it leaves at once. Not once only: a signal that comes
+# in the middle of a product may do harm.
+for time in 1 2 3; do
+  "$vitruvian" train --train-size 1024 --test-size 10 --batch-size 512 --width 128 --depth 4 \
+    --epochs 100 --log-every 1 --out asked >out 2>err &
+  pid=$!
+  until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+  kill -INT $pid && sleep 0.05 && kill -TERM $pid
+  wait $pid
+  code=$?
+  [ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
+  ! grep -q resume err || fail "the second signal was waited for: $(cat err)"
+  rm -rf asked
+done
 
 # Killed.
 kills=0 within=0 fresh=0 runs=0
@@ -122,18 +113,22 @@ if command -v strace >/dev/null && strace -o trace -e trace=write true 2>/dev/nu
   done
   files=(--dataset folder --data pictures --image-size 28 --patch-size 7 --width 16 --depth 1 --heads 2
     --epochs 4 --batch-size 4 --crop-padding 2 --flip 0.5 --log-every 1)
-  "$vitruvian" train "${files[@]}" --out files >out 2>&1 || fail "$(cat out)"
-  for line in 2 6 11; do
-    killed_at "$line" "${files[@]}"
-    "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
-    for file in model.safetensors metrics.jsonl; do
-      cmp "run/$file" "files/$file" || fail "$file of a run on pictures, killed at line $line"
+  if ! "$vitruvian" train "${files[@]}" --out files >out 2>&1; then
+    grep -q 'without libpng' out || fail "$(cat out)"
+    echo "pictures: skipped: this build reads no PNG"
+  else
+    for line in 2 6 11; do
+      killed_at "$line" "${files[@]}"
+      "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
+      for file in model.safetensors metrics.jsonl; do
+        cmp "run/$file" "files/$file" || fail "$file of a run on pictures, killed at line $line"
+      done
     done
-  done
-  killed_at 6 "${files[@]}"
-  cp pictures/pale/1.png pictures/dark/1.png
-  "$vitruvian" train --resume run >out 2>err
-  { [ $? -eq 4 ] && grep -q 'the data are not those of the run' err; } || fail "changed pictures: $(cat err)"
+    killed_at 6 "${files[@]}"
+    cp pictures/pale/1.png pictures/dark/1.png
+    "$vitruvian" train --resume run >out 2>err
+    { [ $? -eq 4 ] && grep -q 'the data are not those of the run' err; } || fail "changed pictures: $(cat err)"
+  fi
 fi
 
 # Damaged: the one before is used, and both are named.

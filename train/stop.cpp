@@ -14,10 +14,13 @@ extern "C" void remember_signal(int signal) {
   stop_signal = signal;
 }
 
+constexpr std::size_t stack_bytes = 65536;
+
+// On a stack of its own: within a product of oneDNN the thread's stack pointer is none.
 void handle(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
@@ -25,11 +28,20 @@ void handle(void (*handler)(int)) {
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals() : stack_(std::make_unique<std::byte[]>(stack_bytes)) {
   stop_signal = 0;
+  stack_t stack{};
+  stack.ss_sp = stack_.get();
+  stack.ss_size = stack_bytes;
+  ::sigaltstack(&stack, nullptr);
   handle(remember_signal);
 }
-StopSignals::~StopSignals() { handle(SIG_DFL); }
+StopSignals::~StopSignals() {
+  handle(SIG_DFL);
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  ::sigaltstack(&none, nullptr);
+}
 
 int StopSignals::received() { return stop_signal; }
 

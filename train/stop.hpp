@@ -1,9 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
+
 namespace vitruvian {
 
 /// While it lives, SIGINT and SIGTERM do not end the program but are remembered, so that a run can
-/// finish its step and save; a second one ends it at once, with exit code 128 + signal.
+/// finish its step and save; a second one ends it at once, with exit code 128 + signal. Signals go
+/// to the thread that makes it: the pool's take none (core/parallel.cpp says why).
 class StopSignals {
  public:
   StopSignals();
@@ -13,6 +17,9 @@ class StopSignals {
 
   /// The signal that came, or 0.
   static int received();
+
+ private:
+  std::unique_ptr<std::byte[]> stack_;
 };
 
 }  // namespace vitruvian
