@@ -15,6 +15,7 @@ extern "C" void remember_signal(int signal) {
 }
 
 constexpr std::size_t stack_bytes = 65536;
+stack_t stack_before;  // a sanitizer's, say
 
 // On a stack of its own: within a product of oneDNN the thread's stack pointer is none.
 void handle(void (*handler)(int)) {
@@ -33,14 +34,12 @@ StopSignals::StopSignals() : stack_(std::make_unique<std::byte[]>(stack_bytes)) 
   stack_t stack{};
   stack.ss_sp = stack_.get();
   stack.ss_size = stack_bytes;
-  ::sigaltstack(&stack, nullptr);
+  ::sigaltstack(&stack, &stack_before);
   handle(remember_signal);
 }
 StopSignals::~StopSignals() {
   handle(SIG_DFL);
-  stack_t none{};
-  none.ss_flags = SS_DISABLE;
-  ::sigaltstack(&none, nullptr);
+  ::sigaltstack(&stack_before, nullptr);
 }
 
 int StopSignals::received() { return stop_signal; }
