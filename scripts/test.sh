@@ -59,7 +59,7 @@ run_backends() {
     if env $settings "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; then
       say "--- $settings"
       # shellcheck disable=SC2163
-      (export $settings && run_tests default -LE 'project|lessons|exercises')
+      (export $settings && run_tests default -LE 'project|lessons|exercises|files')
     else
       say "--- $settings: not in this build, or not on this machine"
     fi
@@ -79,7 +79,8 @@ run_fuzzers() (
 )
 
 # The course runs on what the other tests hold, so it is run once, as users have it.
-# Tests labelled `project` look at the sources and the packages, not at numbers: once is enough.
+# Tests labelled `project` look at the sources and the packages, `files` at readers and system calls,
+# not at numbers: once is enough.
 run_suite() {
   case $1 in
     default)
