@@ -40,7 +40,7 @@ class Json {
       return text();
     } else {
       T all;
-      for (const Json& x : *this) all.push_back(x.get<typename T::value_type>());
+      for (const Json& x : list_) all.push_back(x.get<typename T::value_type>());
       return all;
     }
   }

@@ -102,7 +102,9 @@ Json parse_object(const std::string& text, const std::string& source) {
 
 // One layer of settings over another.
 void lay_over(TrainOptions& options, const Json& json, const std::string& source) {
-  for (const auto& [key, value] : json.items()) {
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();  // no structured binding: clang 14 cannot capture one
+    const Json& value = item.value();
     if (key == made_by) continue;
     bool known = false;
     for_each_setting(options, [&](const char* name, auto& field, auto...) {
