@@ -8,7 +8,7 @@
 
 using namespace vitruvian::lessons;
 
-constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17, P = 7;
+constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;
 
 // [region rollout]
 // One layer: average the heads, add the way around, make rows sum to 1.

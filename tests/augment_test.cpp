@@ -63,7 +63,9 @@ TEST_CASE("every operation computes torchvision's bytes") {
 
 TEST_CASE("the magnitudes are torchvision's") {
   for (const auto& row : golden()["magnitudes"]) {
-    for (const auto& [name, value] : row["values"].items()) {
+    for (const auto& magnitude : row["values"].items()) {
+      const std::string& name = magnitude.first;  // clang 14 cannot capture a structured binding
+      const Json& value = magnitude.second;
       CAPTURE(name);
       const double bin = row["bin"];
       CAPTURE(bin);
