@@ -1,4 +1,5 @@
 #include "train/settings.hpp"
+#include "vit/fields.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
