@@ -40,14 +40,11 @@ std::string unexpected(const CLI::App& app) {
   std::string word = extra.empty() ? "" : extra.front();
   if (const auto equals = word.find('='); equals != std::string::npos) word.resize(equals);
   const bool flag = word.starts_with('-');
-  const std::string near = nearest(word, flags_of(command));
-  return fmt::format(
-      "there is no {} '{}'{}{}", flag ? "flag" : "command or argument", word,
-      near.empty() ? "" : fmt::format("; did you mean {}?", near),
-      near.empty() ? fmt::format("; see {} --help", command.get_parent() == nullptr
-                                                        ? command.get_name()
-                                                        : app.get_name() + " " + command.get_name())
-                   : "");
+  const std::string whole = command.get_parent() == nullptr
+                                ? command.get_name()
+                                : app.get_name() + " " + command.get_name();
+  return fmt::format("there is no {} '{}'; {}", flag ? "flag" : "command or argument", word,
+                     did_you_mean(word, flags_of(command), fmt::format("see {} --help", whole)));
 }
 
 // A flag that is given twice means its last value, so that a script's flags can be overridden.

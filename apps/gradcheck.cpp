@@ -86,9 +86,7 @@ std::vector<Row> chosen(const std::string& op) {
   if (!rows.empty()) return rows;
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::string near = nearest(op, names);
-  if (!near.empty()) fail(Exit::usage, "--op: there is no op '{}'; did you mean {}?", op, near);
-  fail(Exit::usage, "--op: there is no op '{}'; there are {}", op, fmt::join(names, ", "));
+  fail(Exit::usage, "--op: there is no op '{}'; {}", op, did_you_mean(op, names));
 }
 
 bool in_colour() {

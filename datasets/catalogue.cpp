@@ -91,10 +91,7 @@ const PublicDataset& public_dataset(const std::string& name) {
   if (name == "folder") {
     fail(Exit::usage, "folder is a directory of yours: there is nothing to fetch");
   }
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "there is no data set '{}' to fetch{}", name,
-       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                    : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no data set '{}' to fetch; {}", name, did_you_mean(name, names));
 }
 
 }  // namespace vitruvian

@@ -72,10 +72,7 @@ std::vector<std::string> dataset_names() {
 void check_dataset_name(const std::string& name) {
   const std::vector<std::string> names = dataset_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "there is no data set '{}'{}", name,
-       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                    : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no data set '{}'; {}", name, did_you_mean(name, names));
 }
 
 std::vector<std::string> class_names(const std::string& dataset) {

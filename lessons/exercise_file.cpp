@@ -134,9 +134,8 @@ Exercise find_exercise(const std::string& word) {
     fail(Exit::usage, "there is no exercise {}: they go from 1 to {}; see lesson exercises", word,
          all.back().number);
   }
-  const std::string near = nearest(word, names);
   fail(Exit::usage, "there is no exercise '{}'; {}", word,
-       near.empty() ? "see lesson exercises" : fmt::format("did you mean {}?", near));
+       did_you_mean(word, names, "see lesson exercises"));
 }
 
 }  // namespace vitruvian::lessons

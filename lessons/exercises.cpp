@@ -66,9 +66,8 @@ Request parse(const std::string& command, const std::vector<std::string>& words)
     } else {
       std::vector<std::string> names;
       for (const std::string& name : known) names.push_back(name.substr(0, name.find('=')));
-      const std::string near = nearest(flag, names);
       fail(Exit::usage, "lesson {} has no flag {}; {}", command, word,
-           near.empty() ? "see lesson --help" : fmt::format("did you mean {}?", near));
+           did_you_mean(flag, names, "see lesson --help"));
     }
   }
   if (request.exercise.empty() && command != "exercises") {

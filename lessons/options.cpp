@@ -27,10 +27,8 @@ void check_break(const std::string& name, const Lesson& lesson) {
     names.push_back(b.name);
   }
   if (names.empty()) fail(Exit::usage, "lesson {} has no mistakes to make", lesson.number);
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "lesson {} has no mistake '{}'; {}{}", lesson.number, name,
-       near.empty() ? "it has " : "did you mean ",
-       near.empty() ? fmt::format("{}", fmt::join(names, ", ")) : near + "?");
+  fail(Exit::usage, "lesson {} has no mistake '{}'; {}", lesson.number, name,
+       did_you_mean(name, names));
 }
 
 }  // namespace
@@ -77,9 +75,7 @@ Options parse_options(int argc, char** argv, const Lesson& lesson) {
       *target = joined ? value : std::string_view(argv[i]);
     }
     if (known) continue;
-    const std::string near = nearest(flag, names);
-    fail(Exit::usage, "there is no flag '{}'; {}", flag,
-         near.empty() ? "see --help" : fmt::format("did you mean {}?", near));
+    fail(Exit::usage, "there is no flag '{}'; {}", flag, did_you_mean(flag, names, "see --help"));
   }
   if (!width.empty()) {
     options.width = number("--width", width);

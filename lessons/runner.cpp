@@ -58,9 +58,8 @@ const Entry& named(const std::string& word) {
     if (word == entry.name || word == entry.id()) return entry;
     names.push_back(entry.name);
   }
-  const std::string near = nearest(word, names);
   fail(Exit::usage, "there is no lesson '{}'; {}", word,
-       near.empty() ? "see lesson list" : fmt::format("did you mean {}?", near));
+       did_you_mean(word, names, "see lesson list"));
 }
 
 const Entry& find(const std::string& word) {

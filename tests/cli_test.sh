@@ -147,7 +147,7 @@ check "a run's config.json makes the run again" cmp run/model.safetensors config
 echo '{"epochs": 1, "lr": 0.1, "lr": 0.2}' >doubled.json
 expect 2 "doubled.json: 'lr' is said twice" train --config doubled.json
 echo '{"epoch": 1}' >unknown.json
-expect 2 "unknown.json: there is no setting 'epoch'; did you mean 'epochs'" train --config unknown.json
+expect 2 "unknown.json: there is no setting 'epoch'; did you mean epochs" train --config unknown.json
 echo '{"epochs": "ten"}' >mistyped.json
 expect 2 "mistyped.json: 'epochs' is \"ten\": not a whole number" train --config mistyped.json
 echo '{"epochs": 1' >cut.json

@@ -95,9 +95,8 @@ const Recipe& recipe_named(const std::string& name) {
     if (recipe.name == name) return recipe;
     names.push_back(recipe.name);
   }
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "there is no recipe '{}'{}", name,
-       near.empty() ? "; --recipe list names them" : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no recipe '{}'; {}", name,
+       did_you_mean(name, names, "--recipe list names them"));
 }
 
 }  // namespace vitruvian

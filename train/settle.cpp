@@ -116,9 +116,8 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
       }
     });
     if (known) continue;
-    const std::string near = nearest(key, setting_names());
-    fail(Exit::usage, "{}: there is no setting '{}'{}", source, key,
-         near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+    fail(Exit::usage, "{}: there is no setting '{}'; {}", source, key,
+         did_you_mean(key, setting_names(), "--print-recipe prints them all"));
   }
   if (json.contains("width") && !json.contains("mlp_width")) {
     options.model.M = 4 * options.model.D;  // the paper's proportion

@@ -47,8 +47,8 @@ Dataset resized(const Dataset& data, std::size_t height, std::size_t width) {
   return result;
 }
 
-// The same at the model's size, unless nothing but the size would fit: an error then names the size
-// that the images have.
+// At the model's size where nothing else is wrong with them; or as they are, so that an error names
+// the size that they have.
 Dataset at_size_of(const ViTConfig& model, Dataset data) {
   const bool fits = data.channels == model.C && data.classes == model.K;
   if (!fits || (data.height == model.H && data.width == model.W)) return data;

@@ -206,10 +206,7 @@ Scheme scheme_of(const std::string& name) {
   for (const Scheme scheme : schemes) {
     if (name_of(scheme) == name) return scheme;
   }
-  const std::string near = nearest(name, scheme_names());
-  fail(Exit::usage, "there is no naming scheme '{}'{}", name,
-       near.empty() ? "; there are torchvision, timm, hf and jax"
-                    : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no naming scheme '{}'; {}", name, did_you_mean(name, scheme_names()));
 }
 
 std::string name_of(Scheme scheme) { return scheme_names().at(static_cast<std::size_t>(scheme)); }

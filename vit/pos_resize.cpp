@@ -52,10 +52,8 @@ PosResize pos_resize_of(const std::string& name) {
   const auto& names = pos_resize_names();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<PosResize>(found - names.begin());
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "there is no way '{}' to resize position embeddings{}", name,
-       near.empty() ? "; there are jax, torchvision, timm and hf"
-                    : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no way '{}' to resize position embeddings; {}", name,
+       did_you_mean(name, names));
 }
 
 std::vector<double> resize_grid(const std::vector<double>& values, Grid from, Grid to,

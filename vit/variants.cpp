@@ -68,10 +68,7 @@ const Variant& variant(const std::string& name) {
   if (found != variants().end()) return *found;
   std::vector<std::string> names;
   for (const Variant& v : variants()) names.push_back(v.name);
-  const std::string near = nearest(name, names);
-  fail(Exit::usage, "there is no model '{}'{}", name,
-       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", "))
-                    : fmt::format("; did you mean {}?", near));
+  fail(Exit::usage, "there is no model '{}'; {}", name, did_you_mean(name, names));
 }
 
 ViTConfig with_image_size(ViTConfig config, std::size_t side) {
