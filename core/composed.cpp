@@ -148,6 +148,21 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
   return {scores, probs, matmul(kept, v)};
 }
 
+Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
+                               const AttentionOptions& options) {
+  const auto length = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+  const auto by_head = [&](const Tensor& x) {  // (B, T, h E) -> (B, h, T, E)
+    return transpose(reshape(x, {length(x.size(0)), length(x.size(1)), length(heads),
+                                 length(x.size(2) / heads)}),
+                     1, 2);
+  };
+  Attention a = composed::attention(by_head(q), by_head(k), by_head(v), options);
+  // Heads side by side again: (B, h, T, F) -> (B, T, h F)
+  a.output =
+      reshape(transpose(a.output, 1, 2), {length(q.size(0)), length(q.size(1)), length(v.size(2))});
+  return a;
+}
+
 Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
   const auto B = static_cast<std::ptrdiff_t>(qkv.size(0));
   const auto T = static_cast<std::ptrdiff_t>(qkv.size(1));

@@ -45,6 +45,10 @@ struct Attention {
 };
 Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
                     const AttentionOptions& options = {});
+/// q (B, T, h E), k (B, S, h E), v (B, S, h F) to output (B, T, h F); scores and probs are
+/// (B, h, T, S).
+Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
+                               const AttentionOptions& options = {});
 /// qkv (B, T, 3 D) to output (B, T, D); scores and probs (B, h, T, T).
 Attention self_attention(const Tensor& qkv, std::size_t heads,
                          const AttentionOptions& options = {});

@@ -80,6 +80,33 @@ void self_attention_rows(Cases& cases) {
   add_twice(cases, "self_attention", {{2, 3, 12}, {3, 3}}, attending(1, false, 0, 2));
 }
 
+void multi_head_attention_rows(Cases& cases) {
+  struct Row {
+    std::vector<Shape> shapes;
+    std::size_t heads;
+  };
+  const auto function = [](std::size_t heads) -> Function {
+    return [heads](const Inputs& x) {
+      AttentionOptions options;
+      options.bias = optional(x, x.size() > 3, 3);
+      return multi_head_attention(x[0], x[1], x[2], heads, options);
+    };
+  };
+  for (const Row& row : std::vector<Row>{{{{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, 2},
+                                         {{{2, 1, 4}, {2, 5, 4}, {2, 5, 6}}, 2},
+                                         {{{1, 2, 3}, {1, 4, 3}, {1, 4, 1}}, 1},
+                                         {{{2, 1, 6}, {2, 3, 6}, {2, 3, 6}, {3, 1, 3}}, 3},
+                                         {{{2, 3, 4}, {2, 5, 4}, {2, 5, 2}, {2, 2, 3, 5}}, 2},
+                                         {{{1, 9, 6}, {1, 9, 6}, {1, 9, 6}}, 3},
+                                         {{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 1},
+                                         {{{2, 0, 4}, {2, 3, 4}, {2, 3, 4}}, 2},
+                                         {{{0, 1, 4}, {0, 3, 4}, {0, 3, 4}}, 2}}) {
+    add_row(cases, "multi_head_attention", row.shapes, fmt::format("h {}", row.heads),
+            function(row.heads));
+  }
+  add_twice(cases, "multi_head_attention", {{2, 1, 4}, {2, 3, 4}, {2, 3, 4}, {1, 3}}, function(2));
+}
+
 std::vector<std::size_t> labels_for(std::size_t B, std::size_t K) {
   std::vector<std::size_t> labels(B);
   for (std::size_t b = 0; b < B; ++b) labels[b] = (3 * b + 1) % K;
@@ -96,6 +123,7 @@ Array soft_targets(std::size_t B, std::size_t K) {
 
 void attention_rows(Cases& cases) {
   cross_attention_rows(cases);
+  multi_head_attention_rows(cases);
   self_attention_rows(cases);
 }
 

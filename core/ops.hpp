@@ -165,9 +165,14 @@ struct AttentionOptions {
 /// 1 / sqrt(E).
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
-/// The same for heads that still lie side by side, as Linear(D, 3D) leaves them: qkv (B, T, 3 D),
-/// columns in the order (3, h, D_h), to (B, T, D), heads concatenated. Bias and mask broadcast to
-/// (B, h, T, T).
+/// The same for heads that lie side by side, as projections leave them: q (B, T, h E), k (B, S, h
+/// E) and v (B, S, h F) to (B, T, h F), heads concatenated. Bias and mask broadcast to (B, h, T,
+/// S).
+Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
+                            const AttentionOptions& options = {});
+/// The same of one token sequence, q, k and v in one array as Linear(D, 3D) leaves them: qkv (B, T,
+/// 3 D), columns in the order (3, h, D_h), to (B, T, D), heads concatenated. Bias and mask
+/// broadcast to (B, h, T, T).
 Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {});
 
 // --- losses (ops/loss.cpp) -----------------------------------------------------------------------

@@ -24,13 +24,30 @@ namespace {
 
 using Body = std::function<void(std::size_t, std::size_t)>;
 
+// Whether this thread is in a loop of several chunks: so it is, or is not, whoever runs them.
+thread_local bool inside_loop = false;
+
+class InsideLoop {
+ public:
+  explicit InsideLoop(bool several = true) { inside_loop = inside_loop || several; }
+  ~InsideLoop() { inside_loop = before_; }
+  InsideLoop(const InsideLoop&) = delete;
+  InsideLoop& operator=(const InsideLoop&) = delete;
+
+ private:
+  bool before_ = inside_loop;
+};
+
 void run_serially(std::size_t count, std::size_t chunk, const Body& body) {
+  const InsideLoop inside(count > chunk);
   for (std::size_t begin = 0; begin < count; begin += chunk) {
     body(begin, std::min(count, begin + chunk));
   }
 }
 
 }  // namespace
+
+bool inside_parallel_for() { return inside_loop; }
 
 #if VITRUVIAN_THREADS
 namespace {
@@ -44,13 +61,6 @@ std::size_t granted_processors() {
 #endif
   return std::max(1U, std::thread::hardware_concurrency());
 }
-
-thread_local bool inside_loop = false;
-
-struct InsideLoop {
-  InsideLoop() { inside_loop = true; }
-  ~InsideLoop() { inside_loop = false; }
-};
 
 // A thread takes no signals that is made while one of these lives. oneDNN's products use the stack
 // pointer as one more register (2.6): a signal's frame would be written into their matrices.

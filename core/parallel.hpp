@@ -33,4 +33,8 @@ class OneThread {
 void parallel_for(std::size_t count, std::size_t chunk,
                   const std::function<void(std::size_t begin, std::size_t end)>& body);
 
+/// Whether the calling thread is in a `parallel_for` of more than one chunk, and so has what it
+/// does to itself. The answer does not depend on the number of threads.
+bool inside_parallel_for();
+
 }  // namespace vitruvian

@@ -144,20 +144,13 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass,
 }
 
 Tensor MultiHeadSelfAttention::first_token(const Tensor& x) const {
-  const auto B = static_cast<std::ptrdiff_t>(x.size(0));
-  const auto D = static_cast<std::ptrdiff_t>(proj.in());
-  const auto h = static_cast<std::ptrdiff_t>(heads);
   const std::vector<std::size_t> thirds(3, proj.in());  // of q, k and v
   const std::vector<Tensor> U = split(qkv.weight, thirds, 0);
   const std::vector<Tensor> b = qkv.bias ? split(qkv.bias, thirds, 0) : std::vector<Tensor>(3);
-  const auto by_head = [&](const Tensor& y) {  // (B, T, D) -> (B, h, T, D_h)
-    return transpose(reshape(y, {B, static_cast<std::ptrdiff_t>(y.size(1)), h, D / h}), 1, 2);
-  };
-  const Tensor q = by_head(linear(slice(x, 1, 0, 1), U[0], b[0]));
-  const Tensor k = by_head(linear(x, U[1], b[1]));
-  const Tensor v = by_head(linear(x, U[2], b[2]));
-  const Tensor o = transpose(attention(q, k, v), 1, 2);  // (B, 1, h, D_h)
-  return under("proj", proj, reshape(o, {B, 1, D}));
+  const Tensor q = linear(slice(x, 1, 0, 1), U[0], b[0]);  // (B, 1, D)
+  const Tensor k = linear(x, U[1], b[1]);
+  const Tensor v = linear(x, U[2], b[2]);
+  return under("proj", proj, multi_head_attention(q, k, v, heads));
 }
 
 void MultiHeadSelfAttention::visit(Visitor& visitor) const {

@@ -10,8 +10,6 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-std::ptrdiff_t length(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
-
 // (B, S, D) with one row more for each image: `row` (1, 1, D), the same for all.
 Tensor with_row(const Tensor& x, const Tensor& row) {
   return concat({x, broadcast_to(row, {x.size(0), 1, x.size(2)})}, 1);
@@ -79,11 +77,6 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     const Tensor zero(zeros({1, 1, D}));
     k = with_row(k, zero), v = with_row(v, zero);
   }
-  const auto by_head = [&](const Tensor& x) {  // (B, T, D) -> (B, h, T, D_h)
-    return transpose(reshape(x, {length(x.size(0)), length(x.size(1)), length(num_heads),
-                                 length(D / num_heads)}),
-                     1, 2);
-  };
   AttentionOptions options;
   const Rng stream = pass.rng == nullptr ? Rng(0) : pass.rng->fork(Scope::path() + ".attn_drop");
   if (pass.rng != nullptr && dropout > 0) {
@@ -91,16 +84,14 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     options.rng = &stream;
   }
   Result result;
-  Tensor heads;  // (B, h, T, D_h)
+  Tensor concatenated;  // heads, (B, T, D)
   if (need_weights) {
-    const auto a = composed::attention(by_head(q), by_head(k), by_head(v), options);
+    const auto a = composed::multi_head_attention(q, k, v, num_heads, options);
     result.weights = a.probs;
-    heads = a.output;
+    concatenated = a.output;
   } else {
-    heads = attention(by_head(q), by_head(k), by_head(v), options);
+    concatenated = multi_head_attention(q, k, v, num_heads, options);
   }
-  const Tensor concatenated =
-      reshape(transpose(heads, 1, 2), {length(q.size(0)), length(q.size(1)), length(D)});
   result.output = images_first(under("out_proj", out_proj, concatenated));
   return result;
 }

@@ -94,7 +94,7 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
   const std::size_t area = s.T * s.S;
   Profile::count_flops(2 * flops(s));
   parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
-    T* const scratch = workspace<T, ForAttention>(2 * area + bodies.product_workspace);
+    T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
     for (std::size_t head = begin; head < end; ++head) {
       const std::size_t b = head / s.h;
       const std::size_t i = head % s.h;

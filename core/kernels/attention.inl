@@ -96,25 +96,10 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
                    T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld, T* dscores, T* workspace) {
   const std::size_t area = h.T_q * h.S;
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
-  T* const packing = workspace + 2 * area;
   T* const scratch = workspace;
-  T* const ds = dscores ? dscores : workspace + area;
-  const T* used = probs;
-  if (rule.active) {
-    dropout(probs, scratch, first, area, rule);
-    used = scratch;
-  }
-  product<T>({.m = h.S,
-              .n = h.F,
-              .k = h.T_q,
-              .a = used,
-              .lda = h.S,
-              .trans_a = true,
-              .b = go,
-              .ldb = go_ld,
-              .c = dv,
-              .ldc = dv_ld},
-             packing);
+  T* const packing = workspace + area;
+  T* const ds = dscores ? dscores : scratch;
+  // The saved probabilities come from far away: first row by row, which the processor foresees.
   product<T>({.m = h.T_q,
               .n = h.S,
               .k = h.F,
@@ -150,5 +135,21 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
               .c = dk,
               .ldc = dk_ld,
               .alpha = scale},
+             packing);
+  const T* used = probs;
+  if (rule.active) {
+    dropout(probs, scratch, first, area, rule);
+    used = scratch;
+  }
+  product<T>({.m = h.S,
+              .n = h.F,
+              .k = h.T_q,
+              .a = used,
+              .lda = h.S,
+              .trans_a = true,
+              .b = go,
+              .ldb = go_ld,
+              .c = dv,
+              .ldc = dv_ld},
              packing);
 }

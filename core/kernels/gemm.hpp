@@ -26,8 +26,8 @@ struct Gemm {
 };
 
 /// Computes the product, cut into blocks whose size depends on m, n and k alone; each block is one
-/// single-threaded call of the back end. The same bits for any number of threads. Sizes of 0 are
-/// fine (k = 0 gives beta C). Callable inside `parallel_for`, where it runs on the calling thread.
+/// single-threaded call of the back end. Inside `parallel_for` it runs whole, on the calling
+/// thread. The same bits for any number of threads. Sizes of 0 are fine (k = 0 gives beta C).
 template <class T>
 void gemm(const Gemm<T>& product);
 

@@ -5,7 +5,7 @@
 
 #if defined(__AVX512F__)
 #define VITRUVIAN_VECTOR_BYTES 64
-#define VITRUVIAN_TILE_ROWS 12
+#define VITRUVIAN_TILE_ROWS 13
 #elif defined(__AVX__)
 #define VITRUVIAN_VECTOR_BYTES 32
 #define VITRUVIAN_TILE_ROWS 6
@@ -30,6 +30,7 @@ constexpr Table<T> bodies = {
     .name = VITRUVIAN_ISA_NAME,
     .product = product<T>,
     .product_workspace = product_workspace<T>,
+    .transpose = transpose<T>,
     .exp = map<T, exponential<T>>,
     .log = map<T, logarithm<T>>,
     .erf = map<T, error_function<T>>,

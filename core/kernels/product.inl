@@ -39,26 +39,29 @@ VITRUVIAN_INLINE void transpose_4x4(const T* from, std::size_t from_step, T* to,
   for (std::size_t j = 0; j < 4; ++j) __builtin_memcpy(to + j * to_step, &r[j], sizeof(Four));
 }
 
-// A panel whose lanes are `ld` apart: the first `lanes` of its `width`; the others become 0.
-template <class T, std::size_t width>
-VITRUVIAN_INLINE void pack_transposed(const T* from, std::size_t ld, std::size_t lanes,
-                                      std::size_t k, T* panel) {
-  std::size_t p = 0;
-  for (; p + 4 <= k; p += 4, panel += 4 * width) {
-    std::size_t i = 0;
-    for (; i + 4 <= lanes; i += 4) transpose_4x4(from + i * ld + p, ld, panel + i, width);
-    for (std::size_t j = 0; j < 4; ++j) {
-      for (std::size_t l = i; l < lanes; ++l) panel[j * width + l] = from[l * ld + p + j];
-      for (std::size_t l = lanes; l < width; ++l) panel[j * width + l] = T{0};
+// to[p][i] = from[i][p] for i < rows, p < columns, a few lines of the cache at a time.
+template <class T>
+void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
+               std::size_t to_step) {
+  constexpr std::size_t block = 16;
+  const std::size_t fours = rows / 4 * 4;
+  for (std::size_t first = 0; first < fours; first += block) {
+    const std::size_t last = smaller(first + block, fours);
+    for (std::size_t p = 0; p + 4 <= columns; p += 4) {
+      for (std::size_t i = first; i < last; i += 4) {
+        transpose_4x4(from + i * from_step + p, from_step, to + p * to_step + i, to_step);
+      }
     }
   }
-  for (; p < k; ++p, panel += width) {
-    for (std::size_t i = 0; i < lanes; ++i) panel[i] = from[i * ld + p];
-    for (std::size_t i = lanes; i < width; ++i) panel[i] = T{0};
+  for (std::size_t p = columns / 4 * 4; p < columns; ++p) {
+    for (std::size_t i = 0; i < fours; ++i) to[p * to_step + i] = from[i * from_step + p];
+  }
+  for (std::size_t i = fours; i < rows; ++i) {
+    for (std::size_t p = 0; p < columns; ++p) to[p * to_step + i] = from[i * from_step + p];
   }
 }
 
-// Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes become 0. Either the
+// Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes are 0. Either the
 // lanes are adjacent and steps are `ld` apart, or the other way round.
 template <class T, std::size_t width>
 void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
@@ -66,8 +69,9 @@ void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lane
   for (std::size_t first = 0; first < lanes; first += width, panel += width * k) {
     const T* from = source + first * (lanes_adjacent ? 1 : ld);
     const std::size_t n = smaller(width, lanes - first);
+    if (n < width) __builtin_memset(panel, 0, width * k * sizeof(T));
     if (!lanes_adjacent) {
-      pack_transposed<T, width>(from, ld, n, k, panel);
+      transpose(from, ld, n, k, panel, width);
     } else if (n == width) {
       for (std::size_t p = 0; p < k; ++p) {
         __builtin_memcpy(panel + p * width, from + p * ld, width * sizeof(T));
@@ -75,7 +79,6 @@ void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lane
     } else {
       for (std::size_t p = 0; p < k; ++p) {
         for (std::size_t i = 0; i < n; ++i) panel[p * width + i] = from[p * ld + i];
-        for (std::size_t i = n; i < width; ++i) panel[p * width + i] = T{0};
       }
     }
   }
@@ -93,10 +96,10 @@ struct Factors {
 };
 
 // c = alpha (the sums over k) + beta c, for the m x n of rows x vectors that exist. The sums stay
-// in registers.
+// in registers, all of which a function of its own has.
 template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
-void multiply_tile(const Factors<T>& f, T alpha, T beta, T* c, std::size_t ldc, std::size_t m,
-                   std::size_t n) {
+[[gnu::noinline]] void multiply_tile(const Factors<T>& f, T alpha, T beta, T* c, std::size_t ldc,
+                                     std::size_t m, std::size_t n) {
   using S = Tile<T>;
   using Vector = typename S::Vector;
   Vector sum[rows][vectors] = {};
@@ -115,31 +118,42 @@ void multiply_tile(const Factors<T>& f, T alpha, T beta, T* c, std::size_t ldc, 
       for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += a[i * lane] * row[j];
     }
   }
-  const auto store = [&](std::size_t i, std::size_t j) {
-    T* out = c + i * ldc + j * S::lanes;
-    Vector value = alpha * sum[i][j];
-    if (beta != T{0}) {
-      Vector old;
-      __builtin_memcpy(&old, out, sizeof old);
-      value += beta * old;
-    }
-    __builtin_memcpy(out, &value, sizeof value);
-  };
   if (m == rows && n == vectors * S::lanes) {
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < vectors; ++j) store(i, j);
+      for (std::size_t j = 0; j < vectors; ++j) {
+        T* const out = c + i * ldc + j * S::lanes;
+        Vector value = alpha * sum[i][j];
+        if (beta != T{0}) {
+          Vector old;
+          __builtin_memcpy(&old, out, sizeof old);
+          value += beta * old;
+        }
+        __builtin_memcpy(out, &value, sizeof value);
+      }
     }
     return;
   }
-  for (std::size_t i = 0; i < m; ++i) {
-    std::size_t j = 0;
-    for (; (j + 1) * S::lanes <= n; ++j) store(i, j);
-    for (std::size_t l = j * S::lanes; l < n; ++l) {
-      T& out = c[i * ldc + l];
-      out = alpha * sum[i][j][l - j * S::lanes] + (beta == T{0} ? T{0} : beta * out);
+  // An array that is indexed by what is known at run time lives in memory: not the sums themselves.
+  T whole[rows * vectors * S::lanes];
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < vectors; ++j) {
+      __builtin_memcpy(whole + (i * vectors + j) * S::lanes, &sum[i][j], sizeof(Vector));
     }
+  }
+  const auto store = [&](std::size_t i, std::size_t l) {
+    T& out = c[i * ldc + l];
+    out = alpha * whole[i * vectors * S::lanes + l] + (beta == T{0} ? T{0} : beta * out);
+  };
+  const std::size_t even = n / S::lanes * S::lanes;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t l = 0; l < even; ++l) store(i, l);
+  }
+  for (std::size_t l = even; l < n; ++l) {
+    for (std::size_t i = 0; i < m; ++i) store(i, l);
   }
 }
 

@@ -58,19 +58,24 @@ void map_vjp(const T* x, const T* g, T* dx, std::size_t n) {
 // The largest number of a row, NaN aside; -Inf when there is none.
 template <class T>
 VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
-  constexpr std::size_t lanes = VITRUVIAN_VECTOR_BYTES / sizeof(T);
-  T most[lanes];
-  for (std::size_t l = 0; l < lanes; ++l) most[l] = -Format<T>::infinity;
+  constexpr std::size_t lanes = Tile<T>::lanes;
+  typename Tile<T>::Vector most = {};
+  most -= Format<T>::infinity;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    for (std::size_t l = 0; l < lanes; ++l) most[l] = x[i + l] > most[l] ? x[i + l] : most[l];
+    typename Tile<T>::Vector next;
+    __builtin_memcpy(&next, x + i, sizeof next);
+    most = next > most ? next : most;
   }
-  for (; i < n; ++i) most[0] = x[i] > most[0] ? x[i] : most[0];
+  T lane[lanes];
+  __builtin_memcpy(lane, &most, sizeof lane);
+  T rest = -Format<T>::infinity;
+  for (; i < n; ++i) rest = x[i] > rest ? x[i] : rest;
   for (std::size_t half = lanes / 2; half > 0; half /= 2) {
     for (std::size_t l = 0; l < half; ++l)
-      most[l] = most[l + half] > most[l] ? most[l + half] : most[l];
+      lane[l] = lane[l + half] > lane[l] ? lane[l + half] : lane[l];
   }
-  return most[0];
+  return rest > lane[0] ? rest : lane[0];
 }
 
 // A row of -Inf gives Inf - Inf, so NaN; so does one with +Inf or NaN. Rows go in groups that stay
@@ -140,36 +145,52 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 }
 
 // Two passes. What rounding the mean to T left over (half a unit of 1e6 is 0.03 in float) the
-// second one measures and takes off again; a constant row is then 0 exactly.
+// second one measures and takes off again; a constant row is then 0 exactly. Short rows go in
+// groups: none then waits for the sums of the one before.
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
                 std::size_t rows, std::size_t n) {
   const T count = static_cast<T>(n);
-  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    T sum = 0;
+  constexpr std::size_t most = 16;
+  T rests[most];
+  const std::size_t group = n < 2048 / most ? most : 1;
+  for (std::size_t first = 0; first < rows; first += group) {
+    const std::size_t end = smaller(rows, first + group);
+    for (std::size_t r = first; r < end; ++r) {
+      T sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) sum += x[i];
-    const T mu = sum / count;
-    T rest = 0;
-    T squares = 0;
-#pragma omp simd reduction(+ : rest, squares)
-    for (std::size_t i = 0; i < n; ++i) {
-      const T d = x[i] - mu;
-      rest += d;
-      squares += d * d;
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) sum += x[i];
+      mean[r] = sum / count;
     }
-    rest /= count;
-    const double variance = double{squares / count} - double{rest} * double{rest};
-    const double positive = variance < 0 ? 0 : variance;  // NaN stays
-    const T scale = static_cast<T>(1 / __builtin_sqrt(positive + eps));
-    mean[r] = mu;
-    rstd[r] = scale;
-    if (w && b) {
+    for (std::size_t r = first; r < end; ++r) {
+      const T mu = mean[r];
+      T rest = 0;
+      T squares = 0;
+#pragma omp simd reduction(+ : rest, squares)
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) {
+        const T d = x[i] - mu;
+        rest += d;
+        squares += d * d;
+      }
+      rest /= count;
+      const double variance = double{squares / count} - double{rest} * double{rest};
+      const double positive = variance < 0 ? 0 : variance;  // NaN stays
+      rstd[r] = static_cast<T>(1 / __builtin_sqrt(positive + eps));
+      rests[r - first] = rest;
+    }
+    for (std::size_t r = first; r < end; ++r) {
+      const T mu = mean[r];
+      const T rest = rests[r - first];
+      const T scale = rstd[r];
+      const T* const from = x + r * n;
+      T* const to = y + r * n;
+      if (w && b) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) y[i] = (x[i] - mu - rest) * scale * w[i] + b[i];
-    } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        y[i] = (x[i] - mu - rest) * scale * (w ? w[i] : T{1}) + (b ? b[i] : T{0});
+        for (std::size_t i = 0; i < n; ++i) to[i] = (from[i] - mu - rest) * scale * w[i] + b[i];
+      } else {
+        for (std::size_t i = 0; i < n; ++i) {
+          to[i] = (from[i] - mu - rest) * scale * (w ? w[i] : T{1}) + (b ? b[i] : T{0});
+        }
       }
     }
   }

@@ -42,6 +42,9 @@ struct Table {
   /// One product on this thread; `workspace` holds `product_workspace` elements.
   void (*product)(const Gemm<T>&, T* workspace);
   std::size_t product_workspace;
+  /// to[p][i] = from[i][p] for i < rows, p < columns; rows lie `*_step` elements apart.
+  void (*transpose)(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns,
+                    T* to, std::size_t to_step);
 
   using Map = void (*)(const T* x, T* y, std::size_t n);
   Map exp, log, erf, tanh, gelu, gelu_tanh;
@@ -68,7 +71,8 @@ struct Table {
   /// `workspace`: T_q S (probabilities after dropout) and product_workspace elements.
   void (*attention)(const HeadMatrices<T>&, const T* bias, const DropoutRule<T>&,
                     std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace);
-  /// `workspace`: 2 T_q S and product_workspace elements.
+  /// `workspace`: T_q S (gradients of probabilities, then of scores) and product_workspace
+  /// elements.
   void (*attention_vjp)(const HeadMatrices<T>&, const T* probs, const DropoutRule<T>&,
                         std::uint64_t first, const T* go, std::size_t go_ld, T* dq,
                         std::size_t dq_ld, T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld,

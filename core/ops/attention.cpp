@@ -18,23 +18,26 @@ namespace {
 
 using kernels::AttentionShape;
 
-// A (..., rows, width) array as B images and h heads: the last leading axis counts as the heads.
-template <class T>
-kernels::Heads<T> as_heads(T* data, const AttentionShape& s, std::size_t rows, std::size_t width) {
-  return {data, s.h * rows * width, rows * width, width};
-}
+// How the heads of an array lie: on an axis of their own, (..., h, rows, width); or side by side,
+// as they are concatenated, (B, rows, h width).
+struct OwnAxis {
+  template <class T>
+  kernels::Heads<T> operator()(T* data, std::size_t h, std::size_t rows, std::size_t width) const {
+    return {data, h * rows * width, rows * width, width};
+  }
+};
+struct SideBySide {
+  template <class T>
+  kernels::Heads<T> operator()(T* data, std::size_t h, std::size_t rows, std::size_t width) const {
+    return {data, rows * h * width, width, h * width};
+  }
+};
 
 // The thirds of a (B, T, 3 D) array of queries, keys and values, each (h, D_h) wide.
 template <class T>
 kernels::Heads<T> third(T* qkv, std::size_t which, const AttentionShape& s) {
   const std::size_t D = s.h * s.E;
   return {qkv + which * D, s.T * 3 * D, s.E, 3 * D};
-}
-
-// Heads side by side, as they are concatenated: (B, T, h D_h).
-template <class T>
-kernels::Heads<T> side_by_side(T* data, const AttentionShape& s) {
-  return {data, s.T * s.h * s.E, s.E, s.h * s.E};
 }
 
 bool broadcasts(const Shape& shape, const Shape& to) {
@@ -123,6 +126,52 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   }
 }
 
+template <class Layout>
+Tensor attend(const char* op, const Layout& heads, const AttentionShape& s, const Shape& scores,
+              const Shape& shape, const Tensor& q, const Tensor& k, const Tensor& v,
+              const AttentionOptions& options) {
+  const Added added(options, s, scores);
+  const Drop drop(options);
+  Array o = empty(shape);
+  Array probs = empty(scores);
+  kernels::attention<real>(s, heads(data_of(q), s.h, s.T, s.E), heads(data_of(k), s.h, s.S, s.E),
+                           heads(data_of(v), s.h, s.S, s.F), added.bias, drop.p, drop.key,
+                           heads(o.data(), s.h, s.T, s.F), probs.data());
+
+  auto vjp = [s, heads, drop, probs = std::move(probs)](const Node& n, const Array& g) {
+    Array dq = empty(n.in_shape(0));
+    Array dk = empty(n.in_shape(1));
+    Array dv = empty(n.in_shape(2));
+    std::optional<Array> dbias;
+    if (n.needs(3)) dbias = empty(probs.shape());
+    kernels::attention_vjp<real>(
+        s, heads(data_of(n, 0), s.h, s.T, s.E), heads(data_of(n, 1), s.h, s.S, s.E),
+        heads(data_of(n, 2), s.h, s.S, s.F), probs.data(), drop.p, drop.key,
+        heads(g.data(), s.h, s.T, s.F), heads(dq.data(), s.h, s.T, s.E),
+        heads(dk.data(), s.h, s.S, s.E), heads(dv.data(), s.h, s.S, s.F), data_of(dbias));
+    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(3));
+    return cotangents(std::move(dq), std::move(dk), std::move(dv), std::move(dbias));
+  };
+  return record(op, std::move(o), {q, k, v, options.bias}, std::move(vjp));
+}
+
+void check_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads) {
+  for (const auto& [name, x] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+    if (x->rank() != 3) {
+      fail("multi_head_attention: {} {} is not (B, tokens, width)", name, to_string(x->shape()));
+    }
+    if (heads == 0 || x->size(2) % heads != 0) {
+      fail("multi_head_attention: width {} of {} {} is not a multiple of {} heads", x->size(2),
+           name, to_string(x->shape()), heads);
+    }
+  }
+  if (q.size(0) != k.size(0) || k.size(0) != v.size(0) || k.size(1) != v.size(1) ||
+      q.size(2) != k.size(2)) {
+    fail("multi_head_attention: q {}, k {} and v {} do not fit: (B, T, D), (B, S, D), (B, S, D_v)",
+         to_string(q.shape()), to_string(k.shape()), to_string(v.shape()));
+  }
+}
+
 }  // namespace
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -139,31 +188,25 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   scores.back() = s.S;
   check_options("attention", options, scores);
   if (Composed::active()) return composed::attention(q, k, v, options).output;
-  const Added added(options, s, scores);
-  const Drop drop(options);
   Shape shape = q.shape();
   shape.back() = s.F;
-  Array o = empty(shape);
-  Array probs = empty(scores);
-  kernels::attention<real>(s, as_heads(data_of(q), s, s.T, s.E), as_heads(data_of(k), s, s.S, s.E),
-                           as_heads(data_of(v), s, s.S, s.F), added.bias, drop.p, drop.key,
-                           as_heads(o.data(), s, s.T, s.F), probs.data());
+  return attend("attention", OwnAxis{}, s, scores, shape, q, k, v, options);
+}
 
-  auto vjp = [s, drop, probs = std::move(probs)](const Node& n, const Array& g) {
-    Array dq = empty(n.in_shape(0));
-    Array dk = empty(n.in_shape(1));
-    Array dv = empty(n.in_shape(2));
-    std::optional<Array> dbias;
-    if (n.needs(3)) dbias = empty(probs.shape());
-    kernels::attention_vjp<real>(
-        s, as_heads(data_of(n, 0), s, s.T, s.E), as_heads(data_of(n, 1), s, s.S, s.E),
-        as_heads(data_of(n, 2), s, s.S, s.F), probs.data(), drop.p, drop.key,
-        as_heads(g.data(), s, s.T, s.F), as_heads(dq.data(), s, s.T, s.E),
-        as_heads(dk.data(), s, s.S, s.E), as_heads(dv.data(), s, s.S, s.F), data_of(dbias));
-    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(3));
-    return cotangents(std::move(dq), std::move(dk), std::move(dv), std::move(dbias));
-  };
-  return record("attention", std::move(o), {q, k, v, options.bias}, std::move(vjp));
+Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
+                            const AttentionOptions& options) {
+  check_side_by_side(q, k, v, heads);
+  const AttentionShape s{.B = q.size(0),
+                         .h = heads,
+                         .T = q.size(1),
+                         .S = k.size(1),
+                         .E = q.size(2) / heads,
+                         .F = v.size(2) / heads};
+  const Shape scores{s.B, s.h, s.T, s.S};
+  check_options("multi_head_attention", options, scores);
+  if (Composed::active()) return composed::multi_head_attention(q, k, v, heads, options).output;
+  return attend("multi_head_attention", SideBySide{}, s, scores, {s.B, s.T, v.size(2)}, q, k, v,
+                options);
 }
 
 Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
@@ -184,7 +227,7 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
   Array probs = empty(scores);
   kernels::attention<real>(s, third(data_of(qkv), 0, s), third(data_of(qkv), 1, s),
                            third(data_of(qkv), 2, s), added.bias, drop.p, drop.key,
-                           side_by_side(o.data(), s), probs.data());
+                           SideBySide{}(o.data(), s.h, s.T, s.E), probs.data());
 
   auto vjp = [s, drop, probs = std::move(probs)](const Node& n, const Array& g) {
     Array dqkv = empty(n.in_shape(0));
@@ -193,8 +236,8 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
     const real* const x = data_of(n, 0);
     real* const dx = dqkv.data();
     kernels::attention_vjp<real>(s, third(x, 0, s), third(x, 1, s), third(x, 2, s), probs.data(),
-                                 drop.p, drop.key, side_by_side(g.data(), s), third(dx, 0, s),
-                                 third(dx, 1, s), third(dx, 2, s), data_of(dbias));
+                                 drop.p, drop.key, SideBySide{}(g.data(), s.h, s.T, s.E),
+                                 third(dx, 0, s), third(dx, 1, s), third(dx, 2, s), data_of(dbias));
     if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(1));
     return cotangents(std::move(dqkv), std::move(dbias));
   };
