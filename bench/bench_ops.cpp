@@ -1,10 +1,11 @@
-// Fused ops beside their twins. FLOP are those of matrix products.
+// Fused ops beside their twins, and what a node costs. FLOP are those of matrix products.
 #include "bench/bench_ops.hpp"
 
 #include "core/composed.hpp"
 #include "core/gradcheck.hpp"
 #include "core/parallel.hpp"
 #include "core/profile.hpp"
+#include "train/profiled.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -80,6 +81,10 @@ std::vector<Op> ops(const Sizes& s) {
        {heads, heads, heads},
        [](In x) { return attention(x[0], x[1], x[2]); },
        [](In x) { return composed::attention(x[0], x[1], x[2]).output; }},
+      {"multi_head_attention",
+       {tokens, tokens, tokens},
+       [=](In x) { return multi_head_attention(x[0], x[1], x[2], h); },
+       [=](In x) { return composed::multi_head_attention(x[0], x[1], x[2], h).output; }},
       {"self_attention",
        {{s.B, s.T, 3 * s.D}},
        [=](In x) { return self_attention(x[0], h); },
@@ -134,6 +139,13 @@ void add(const Sizes& sizes, const Op& op, bool fused) {
 }
 
 const bool registered = [] {
+  benchmark::RegisterBenchmark(fmt::format("{}/node", precision).c_str(),
+                               [](State& state) {
+                                 for ([[maybe_unused]] auto iteration : state)
+                                   state.SetIterationTime(seconds_a_node());
+                               })
+      ->UseManualTime()
+      ->Iterations(50);  // each is the best of many
   for (const Sizes& sizes : all_sizes) {
     for (const Op& op : ops(sizes)) {
       add(sizes, op, true);

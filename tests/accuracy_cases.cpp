@@ -101,6 +101,12 @@ std::vector<Case> cases() {
                       {{B, T, 3 * D}},
                       [=](const Inputs& x) { return self_attention(x[0], n); },
                       [=](const Inputs& x) { return composed::self_attention(x[0], n).output; }});
+    result.push_back({"multi_head_attention",
+                      {tokens, tokens, tokens},
+                      [=](const Inputs& x) { return multi_head_attention(x[0], x[1], x[2], n); },
+                      [=](const Inputs& x) {
+                        return composed::multi_head_attention(x[0], x[1], x[2], n).output;
+                      }});
     std::vector<std::size_t> labels(B * T);
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % 10;
     result.push_back(

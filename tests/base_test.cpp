@@ -143,6 +143,27 @@ TEST_CASE("a loop inside a loop runs on the calling thread") {
   CHECK(sum == 100 * 136);
 }
 
+TEST_CASE("being inside a loop of several chunks does not depend on the threads") {
+  for (const std::size_t n : {1U, 3U}) {
+    const Threads scoped(n);
+    std::atomic<std::size_t> inside{0};
+    const auto count = [&] { inside += inside_parallel_for() ? 1 : 0; };
+    count();
+    CHECK(inside == 0);
+    parallel_for(5, 5, [&](std::size_t, std::size_t) { count(); });
+    CHECK(inside == 0);
+    parallel_for(6, 2, [&](std::size_t, std::size_t) {
+      count();
+      parallel_for(1, 1, [&](std::size_t, std::size_t) { count(); });
+      parallel_for(2, 1, [&](std::size_t, std::size_t) {});
+      count();
+    });
+    CHECK(inside == 9);
+    count();
+    CHECK(inside == 9);
+  }
+}
+
 TEST_CASE("the exception of the lowest failing chunk arrives, and the loop works again") {
   for (const std::size_t n : {1U, 2U, 4U}) {
     const Threads scoped(n);

@@ -146,6 +146,28 @@ TEST_CASE("errors name the op, the shapes and the module") {
        [&] {
          attention(z({3, 4}), z({3, 4}), z({3, 4}), {.bias = z({2, 3, 3})});
        }},
+      {"multi_head_attention: k (3, 4) is not (B, tokens, width)",
+       [&] {
+         multi_head_attention(z({2, 3, 4}), z({3, 4}), z({2, 3, 4}), 2);
+       }},
+      {"multi_head_attention: width 4 of q (2, 3, 4) is not a multiple of 3 heads",
+       [&] {
+         multi_head_attention(z({2, 3, 4}), z({2, 3, 4}), z({2, 3, 4}), 3);
+       }},
+      {"multi_head_attention: width 4 of q (2, 3, 4) is not a multiple of 0 heads",
+       [&] {
+         multi_head_attention(z({2, 3, 4}), z({2, 3, 4}), z({2, 3, 4}), 0);
+       }},
+      {"multi_head_attention: q (2, 1, 4), k (2, 3, 4) and v (2, 4, 4) do not fit: (B, T, D), "
+       "(B, S, D), (B, S, D_v)",
+       [&] {
+         multi_head_attention(z({2, 1, 4}), z({2, 3, 4}), z({2, 4, 4}), 2);
+       }},
+      {"multi_head_attention: mask (2,) does not broadcast to the scores (2, 2, 1, 3)",
+       [&] {
+         const Array mask = zeros({2});
+         multi_head_attention(z({2, 1, 4}), z({2, 3, 4}), z({2, 3, 4}), 2, {.mask = &mask});
+       }},
       {"self_attention: dropout probability 2 is not in [0, 1]",
        [&] {
          self_attention(z({2, 3, 12}), 2, {.dropout = 2});

@@ -35,6 +35,22 @@ Array random_mask(const Shape& shape) {
   return mask;
 }
 
+// The options that a row of attention asks for: a mask unless its shape is empty, and dropout.
+class Asked {
+ public:
+  Asked(const Shape& mask, double p)
+      : masked_(!mask.empty()), mask_(random_mask(masked_ ? mask : Shape{1})), p_(p) {}
+  AttentionOptions operator()(const Tensor& bias) const {
+    return {.mask = masked_ ? &mask_ : nullptr, .bias = bias, .dropout = p_, .rng = &rng_};
+  }
+
+ private:
+  bool masked_;
+  Array mask_;
+  double p_;
+  Rng rng_{22};
+};
+
 }  // namespace
 
 TEST_CASE("linear and linear_gelu") {
@@ -212,7 +228,6 @@ TEST_CASE("attention, with and without mask, bias and dropout") {
     Shape mask;     // empty: none
     double p;
   };
-  const Rng rng(21);
   for (const Row& row :
        {Row{{{3, 4}, {3, 4}, {3, 4}}, {}, 0},
         {{{2, 3, 4}, {2, 5, 4}, {2, 5, 3}}, {}, 0},
@@ -234,13 +249,8 @@ TEST_CASE("attention, with and without mask, bias and dropout") {
         {{{2, 0, 4}, {2, 3, 4}, {2, 3, 4}}, {}, 0},
         {{{2, 4, 65, 32}, {2, 4, 65, 32}, {2, 4, 65, 32}}, {}, 0},
         {{{3, 2, 50, 17}, {3, 2, 33, 17}, {3, 2, 33, 9}, {50, 33}}, {50, 33}, 0.1}}) {
-    const Array mask = random_mask(row.mask.empty() ? Shape{1} : row.mask);
-    const auto options = [&](const Inputs& x) {
-      return AttentionOptions{.mask = row.mask.empty() ? nullptr : &mask,
-                              .bias = at(x, 3),
-                              .dropout = row.p,
-                              .rng = &rng};
-    };
+    const Asked asked(row.mask, row.p);
+    const auto options = [&](const Inputs& x) { return asked(at(x, 3)); };
     CAPTURE(to_string(row.mask));
     check_twins(
         row.shapes, [&](const Inputs& x) { return attention(x[0], x[1], x[2], options(x)); },
@@ -255,7 +265,6 @@ TEST_CASE("self_attention reads heads where a linear layer left them") {
     Shape mask;
     double p;
   };
-  const Rng rng(22);
   for (const Row& row : {Row{{{2, 3, 12}}, 2, {}, 0},
                          {{{2, 3, 12}}, 1, {}, 0},
                          {{{2, 3, 12}}, 4, {3, 3}, 0},
@@ -267,17 +276,40 @@ TEST_CASE("self_attention reads heads where a linear layer left them") {
                          {{{0, 4, 12}}, 2, {}, 0},
                          {{{3, 65, 96}}, 4, {}, 0.1},
                          {{{2, 17, 192}, {17, 17}}, 4, {}, 0}}) {
-    const Array mask = random_mask(row.mask.empty() ? Shape{1} : row.mask);
-    const auto options = [&](const Inputs& x) {
-      return AttentionOptions{.mask = row.mask.empty() ? nullptr : &mask,
-                              .bias = at(x, 1),
-                              .dropout = row.p,
-                              .rng = &rng};
-    };
+    const Asked asked(row.mask, row.p);
+    const auto options = [&](const Inputs& x) { return asked(at(x, 1)); };
     check_twins(
         row.shapes, [&](const Inputs& x) { return self_attention(x[0], row.heads, options(x)); },
         [&](const Inputs& x) {
           return composed::self_attention(x[0], row.heads, options(x)).output;
+        });
+  }
+}
+
+TEST_CASE("multi_head_attention reads heads that lie side by side") {
+  struct Row {
+    Shapes shapes;  // q, k, v, perhaps a bias
+    std::size_t heads;
+    Shape mask;
+    double p;
+  };
+  for (const Row& row : {Row{{{2, 3, 12}, {2, 3, 12}, {2, 3, 12}}, 2, {}, 0},
+                         {{{2, 1, 12}, {2, 5, 12}, {2, 5, 8}}, 4, {}, 0},
+                         {{{2, 4, 6}, {2, 3, 6}, {2, 3, 3}}, 3, {4, 3}, 0.3},
+                         {{{2, 4, 6}, {2, 5, 6}, {2, 5, 6}, {2, 1, 5}}, 2, {2, 1, 1, 5}, 0.2},
+                         {{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 1, {}, 0},
+                         {{{0, 1, 4}, {0, 3, 4}, {0, 3, 4}}, 2, {}, 0},
+                         {{{3, 1, 128}, {3, 65, 128}, {3, 65, 128}}, 4, {}, 0},
+                         {{{2, 17, 64}, {2, 17, 64}, {2, 17, 64}}, 4, {}, 0.1}}) {
+    const Asked asked(row.mask, row.p);
+    const auto options = [&](const Inputs& x) { return asked(at(x, 3)); };
+    check_twins(
+        row.shapes,
+        [&](const Inputs& x) {
+          return multi_head_attention(x[0], x[1], x[2], row.heads, options(x));
+        },
+        [&](const Inputs& x) {
+          return composed::multi_head_attention(x[0], x[1], x[2], row.heads, options(x)).output;
         });
   }
 }

@@ -251,15 +251,31 @@ TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) 
   });
 }
 
-TEST_CASE("inside a parallel loop a product runs on the calling thread, with the same bits") {
+TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs it", T, float,
+                   double) {
   const Threads restore;
-  set_threads(4);
-  Case<float> alone(600, 128, 64, false, true, 1, 0, 0);
-  kernels::gemm(alone.product());
-  std::vector<Case<float>> cases(8, Case<float>(600, 128, 64, false, true, 1, 0, 0));
-  parallel_for(8, 1,
-               [&](std::size_t begin, std::size_t) { kernels::gemm(cases[begin].product()); });
-  for (const auto& c : cases) CHECK(c.c == alone.c);
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const auto& [m, n, k, gap] : {std::array<std::size_t, 4>{600, 128, 64, 0},
+                                       {272, 64, 100, 3},
+                                       {257, 66, 61, 5},
+                                       {300, 40, 300, 0}}) {
+      for (int variant = 0; variant < 4; ++variant) {
+        CAPTURE(variant);
+        const Case<T> before(m, n, k, variant & 1, variant & 2, T(2), T(0.5), gap);
+        std::vector<Case<T>> cases(4, before);
+        for (const std::size_t threads : {1, 4}) {
+          set_threads(threads);
+          parallel_for(2, 1, [&](std::size_t begin, std::size_t) {
+            kernels::gemm(cases[begin + (threads == 1 ? 0 : 2)].product());
+          });
+        }
+        CAPTURE(before.m);
+        CHECK(cases[0].error(before.c) <= 8);
+        for (const Case<T>& other : cases) CHECK(other.c == cases[0].c);
+      }
+    }
+  });
 }
 
 TEST_CASE("back ends have names") {
