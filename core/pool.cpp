@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
 namespace vitruvian {
 namespace {
@@ -41,26 +42,81 @@ SizeClass size_class(std::size_t bytes) {
   return {octave * 4 + steps - 1, (std::size_t{1} << octave) + steps * quarter};
 }
 
-struct FreeBlock {
-  FreeBlock* next;
+struct Home;
+
+// In front of every block, which keeps the alignment: whose it is.
+struct alignas(alignment) Block {
+  Home* home;
+  Block* next;
 };
 
-struct State {
+// The blocks that one thread took from the system; back they come, whoever releases them. Another
+// core would have to fetch their lines from this one's cache before it could write to them.
+struct Home {
   std::mutex mutex;
-  std::array<FreeBlock*, 64 * 4> free{};
+  std::array<Block*, 64 * 4> free{};
   std::size_t in_use = 0;
   std::size_t peak = 0;
 };
 
-// Never destroyed: arrays in static storage may outlive it otherwise.
-State& state() {
-  static State& s = *new State;
-  return s;
+// Never destroyed: arrays in static storage may outlive them otherwise.
+struct Homes {
+  std::mutex mutex;
+  std::vector<Home*> all;
+  std::vector<Home*> left;  // by threads that have ended, for the next
+};
+Homes& homes() {
+  static Homes& h = *new Homes;
+  return h;
+}
+
+class Resident {
+ public:
+  Resident() {
+    Homes& h = homes();
+    const std::scoped_lock lock(h.mutex);
+    if (h.left.empty()) {
+      h.left.reserve(h.all.size() + 1);  // so that leaving cannot fail
+      h.all.reserve(h.all.size() + 1);
+      h.left.push_back(h.all.emplace_back(new Home));
+    }
+    home_ = h.left.back();
+    h.left.pop_back();
+  }
+  ~Resident() {
+    const std::scoped_lock lock(homes().mutex);
+    homes().left.push_back(home_);
+  }
+  Resident(const Resident&) = delete;
+  Resident& operator=(const Resident&) = delete;
+
+  Home& home() { return *home_; }
+
+ private:
+  Home* home_;
+};
+
+// A thread that ends may still allocate after its Resident is gone: the home stays valid, with a
+// lock of its own, even where the next thread is in it already.
+Home& home_of_this_thread() {
+  thread_local Resident resident;
+  return resident.home();
 }
 
 thread_local constinit std::size_t released_here = 0;
 
 void* from_system(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{alignment}); }
+
+template <class Change>
+std::size_t sum_over_homes(const Change& change) {
+  const std::scoped_lock lock(homes().mutex);
+  std::size_t sum = 0;
+  for (Home* const home : homes().all) {
+    const std::scoped_lock inside(home->mutex);
+    sum += change(*home);
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -69,35 +125,37 @@ void* pool_allocate(std::size_t bytes) {
   if (bytes < smallest_pooled) return ::operator new(bytes);
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
   const SizeClass c = size_class(bytes);
-  State& s = state();
+  Home& home = home_of_this_thread();
   {
-    const std::scoped_lock lock(s.mutex);
-    s.in_use += c.bytes;
-    s.peak = std::max(s.peak, s.in_use);
-    if (FreeBlock* block = s.free[c.index]) {
-      s.free[c.index] = block->next;
-      return block;
+    const std::scoped_lock lock(home.mutex);
+    home.in_use += c.bytes;
+    home.peak = std::max(home.peak, home.in_use);
+    if (Block* const block = home.free[c.index]) {
+      home.free[c.index] = block->next;
+      return block + 1;
     }
   }
   try {
-    return from_system(c.bytes);
+    return ::new (from_system(sizeof(Block) + c.bytes)) Block{&home, nullptr} + 1;
   } catch (...) {
-    const std::scoped_lock lock(s.mutex);
-    s.in_use -= c.bytes;
+    const std::scoped_lock lock(home.mutex);
+    home.in_use -= c.bytes;
     throw;
   }
 }
 
-void pool_release(void* block, std::size_t bytes) noexcept {
-  if (block == nullptr) return;
+void pool_release(void* memory, std::size_t bytes) noexcept {
+  if (memory == nullptr) return;
   released_here += bytes;
-  if (bytes < smallest_pooled) return ::operator delete(block);
+  if (bytes < smallest_pooled) return ::operator delete(memory);
   const SizeClass c = size_class(bytes);
-  State& s = state();
-  const std::scoped_lock lock(s.mutex);
-  s.in_use -= c.bytes;
+  Block* const block = static_cast<Block*>(memory) - 1;
+  Home& home = *block->home;
+  const std::scoped_lock lock(home.mutex);
+  home.in_use -= c.bytes;
   if constexpr (pooled) {
-    s.free[c.index] = ::new (block) FreeBlock{s.free[c.index]};
+    block->next = home.free[c.index];
+    home.free[c.index] = block;
   } else {
     ::operator delete (block, std::align_val_t{alignment});
   }
@@ -106,30 +164,28 @@ void pool_release(void* block, std::size_t bytes) noexcept {
 std::size_t pool_released() { return released_here; }
 
 std::size_t pool_bytes() {
-  const std::scoped_lock lock(state().mutex);
-  return state().in_use;
+  return sum_over_homes([](const Home& home) { return home.in_use; });
 }
 
 std::size_t pool_peak_bytes() {
-  const std::scoped_lock lock(state().mutex);
-  return state().peak;
+  return sum_over_homes([](const Home& home) { return home.peak; });
 }
 
 void reset_pool_peak() {
-  const std::scoped_lock lock(state().mutex);
-  state().peak = state().in_use;
+  sum_over_homes([](Home& home) { return home.peak = home.in_use; });
 }
 
 void trim_pool() noexcept {
-  State& s = state();
-  const std::scoped_lock lock(s.mutex);
-  for (FreeBlock*& head : s.free) {
-    while (head != nullptr) {
-      FreeBlock* const block = head;
-      head = block->next;
-      ::operator delete (block, std::align_val_t{alignment});
+  sum_over_homes([](Home& home) {
+    for (Block*& head : home.free) {
+      while (head != nullptr) {
+        Block* const block = head;
+        head = block->next;
+        ::operator delete (block, std::align_val_t{alignment});
+      }
     }
-  }
+    return std::size_t{0};
+  });
 }
 
 }  // namespace vitruvian

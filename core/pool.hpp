@@ -8,7 +8,8 @@ namespace vitruvian {
 
 /// Storage for arrays: 64-byte aligned blocks that come back to a free list of their size class, so
 /// that a steady training step takes nothing from the system (a fresh page costs more than the
-/// arithmetic on it). Thread-safe. Throws std::bad_alloc.
+/// arithmetic on it). Each thread has lists of its own, to which its blocks return whoever releases
+/// them. Thread-safe. Throws std::bad_alloc.
 void* pool_allocate(std::size_t bytes);
 void pool_release(void* block, std::size_t bytes) noexcept;
 
@@ -16,7 +17,8 @@ void pool_release(void* block, std::size_t bytes) noexcept;
 /// between two moments.
 std::size_t pool_released();
 
-/// Bytes of array storage in use now, and the most since the last `reset_pool_peak`.
+/// Bytes of array storage in use now, and the most since the last `reset_pool_peak`: of several
+/// threads the sum of what each had at most.
 std::size_t pool_bytes();
 std::size_t pool_peak_bytes();
 void reset_pool_peak();

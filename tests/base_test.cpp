@@ -251,6 +251,24 @@ TEST_CASE("a released block is used again" * doctest::skip(sanitized)) {
   pool_release(c, 5100);
 }
 
+TEST_CASE("a block goes back to the thread that took it" * doctest::skip(sanitized)) {
+  void* const mine = pool_allocate(5000);
+  void* theirs = nullptr;
+  std::thread([&] {
+    pool_release(mine, 5000);
+    theirs = pool_allocate(5000);
+    CHECK(theirs != mine);
+  }).join();
+  CHECK(pool_allocate(5000) == mine);
+  pool_release(mine, 5000);
+  pool_release(theirs, 5000);
+  // The thread is gone: the next one finds what it took.
+  std::thread([&] {
+    CHECK(pool_allocate(5000) == theirs);
+    pool_release(theirs, 5000);
+  }).join();
+}
+
 TEST_CASE("more storage than there is throws, and is not counted") {
   const std::size_t start = pool_bytes();
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
