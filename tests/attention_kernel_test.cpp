@@ -28,14 +28,26 @@ struct Arrays {
   std::vector<T> q, k, v, go, bias, o, probs, dq, dk, dv, ds;
 };
 
+// P (B, h, T, S) of its transpose, as the kernel saves it.
+template <class T>
+std::vector<T> rows_of(const AttentionShape& s, const std::vector<T>& saved) {
+  const std::size_t row = kernels::attention_row<T>(s);
+  std::vector<T> probs(s.B * s.h * s.T * s.S);
+  for (std::size_t i = 0; i < probs.size(); ++i) {
+    const std::size_t head = i / (s.T * s.S), t = i / s.S % s.T, c = i % s.S;
+    probs[i] = saved[(head * s.S + c) * row + t];
+  }
+  return probs;
+}
+
 // Everything from the definition, one (image, head) and one element at a time.
 template <class T>
 Arrays<Wide> reference(const AttentionShape& s, Arrays<T>& x, bool with_bias,
                        const std::vector<T>& mask) {
   Arrays<Wide> y;
   y.o.resize(x.o.size());
-  y.probs.resize(x.probs.size());
-  y.ds.resize(x.probs.size());
+  y.probs.resize(x.ds.size());
+  y.ds.resize(x.ds.size());
   y.dq.resize(x.q.size());
   y.dk.resize(x.k.size());
   y.dv.resize(x.v.size());
@@ -91,7 +103,7 @@ Arrays<T> random_arrays(const AttentionShape& s) {
   x.go = random<T>(heads * s.T * s.F, 4);
   x.bias = random<T>(s.h * s.T * s.S, 5);
   x.o.resize(heads * s.T * s.F);
-  x.probs.resize(heads * s.T * s.S);
+  x.probs.resize(heads * s.S * kernels::attention_row<T>(s));
   x.ds.resize(heads * s.T * s.S);
   x.dq.resize(x.q.size());
   x.dk.resize(x.k.size());
@@ -131,11 +143,11 @@ TEST_CASE_TEMPLATE("attention and its backward", T, float, double) {
           CAPTURE(with_bias);
           CAPTURE(p);
           Arrays<T> x = random_arrays<T>(s);
-          std::vector<T> mask(x.probs.size(), T(1));
+          std::vector<T> mask(x.ds.size(), T(1));
           kernels::dropout(mask.data(), mask.data(), mask.size(), p, key);
           run(s, x, with_bias, p, true);
           const Arrays<Wide> want = reference(s, x, with_bias, mask);
-          CHECK(worst(x.probs, 0, want.probs) <= 8);
+          CHECK(worst(rows_of(s, x.probs), 0, want.probs) <= 8);
           CHECK(worst(x.o, 0, want.o) <= 16);
           CHECK(worst(x.ds, 0, want.ds) <= 32);
           CHECK(worst(x.dq, 0, want.dq) <= 64);
@@ -171,9 +183,10 @@ TEST_CASE_TEMPLATE("a masked key has no weight, a query without keys is undefine
     x.bias[s.S + c] = -std::numeric_limits<T>::infinity();
   }
   run(s, x, true, 0, false);
+  const std::vector<T> probs = rows_of(s, x.probs);
   for (std::size_t c = 0; c < s.S; ++c) {
-    CHECK(x.probs[c] == (c == 3 ? T(1) : T(0)));
-    CHECK(std::isnan(x.probs[s.S + c]));
+    CHECK(probs[c] == (c == 3 ? T(1) : T(0)));
+    CHECK(std::isnan(probs[s.S + c]));
   }
   for (std::size_t f = 0; f < s.F; ++f) CHECK(x.o[f] == x.v[3 * s.F + f]);
 }

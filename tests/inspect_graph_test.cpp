@@ -3,6 +3,7 @@
 #include "vit/inspect_graph.hpp"
 #include "core/composed.hpp"
 #include "core/error.hpp"
+#include "core/kernels/kernels.hpp"
 #include "tests/expect.hpp"
 #include "tests/inspect_testing.hpp"
 
@@ -51,7 +52,11 @@ TEST_CASE("the graph of a block holds its equations, their sizes and their produ
   CHECK(find(graph, "self_attention", "attn").forward_flops == 2 * 2 * B * T * T * D);
   CHECK(find(graph, "linear_gelu", "mlp.fc1").forward_flops == 2 * B * T * D * M);
   CHECK(find(graph, "layer_norm", "norm1").saved == sizeof(real) * B * T * 2);  // mean, deviation
-  CHECK(find(graph, "self_attention", "attn").saved == sizeof(real) * B * 2 * T * T);  // probs
+  // P, a key's weights in whole vectors
+  const std::size_t row = kernels::attention_row<real>({.T = T});
+  CHECK(row >= T);
+  CHECK(row < T + 64 / sizeof(real));
+  CHECK(find(graph, "self_attention", "attn").saved == sizeof(real) * B * 2 * T * row);
   CHECK(find(graph, "linear_gelu", "mlp.fc1").saved == sizeof(real) * B * T * M);  // GELU's slope
   CHECK(find(graph, "add", "").saved == 0);
 }

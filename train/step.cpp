@@ -13,19 +13,33 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-Reducer::Reducer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {}
+Reducer::Reducer(std::vector<Tensor> parameters)
+    : parameters_(std::move(parameters)), ahead_(2 * threads()) {}
 
 void Reducer::add(std::size_t turn, std::vector<Array> gradients) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return next_ == turn || turn > failed_; });
+  changed_.wait(lock, [&] { return turn < next_ + ahead_ || turn > failed_; });
   if (turn > failed_) fail("reducer: micro-batch {} failed before {}", failed_, turn);
-  if (turn == 0) {
+  waiting_.emplace(turn, std::move(gradients));
+  if (adding_) return;  // whoever adds will find them
+  adding_ = true;
+  while (!waiting_.empty() && waiting_.begin()->first == next_) {
+    std::vector<Array> next = std::move(waiting_.extract(next_).mapped());
+    lock.unlock();
+    sum(std::move(next));
+    lock.lock();
+    ++next_;
+    changed_.notify_all();
+  }
+  adding_ = false;
+}
+
+void Reducer::sum(std::vector<Array> gradients) {
+  if (sums_.empty()) {
     sums_ = std::move(gradients);
   } else {
     for (std::size_t i = 0; i < sums_.size(); ++i) add_in_place(sums_[i], gradients[i]);
   }
-  ++next_;
-  changed_.notify_all();
 }
 
 void Reducer::abandon(std::size_t turn) {

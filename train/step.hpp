@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -35,7 +36,8 @@ class Reducer {
  public:
   explicit Reducer(std::vector<Tensor> parameters);
   /// Adds the gradients of micro-batch `turn` (from 0), one for each parameter, after those of all
-  /// earlier turns: it waits for them. Throws when one of those was abandoned.
+  /// earlier turns. Where those are still to come it leaves them for the thread that brings those,
+  /// and waits only when it is two turns a thread ahead. Throws when one of those was abandoned.
   void add(std::size_t turn, std::vector<Array> gradients);
   /// Micro-batch `turn` failed: those after it must not wait for it.
   void abandon(std::size_t turn);
@@ -43,8 +45,13 @@ class Reducer {
   void finish();
 
  private:
+  void sum(std::vector<Array> gradients);
+
   std::vector<Tensor> parameters_;
-  std::vector<Array> sums_;
+  std::vector<Array> sums_;  // of the turns before next_, touched by the thread that is adding_
+  std::map<std::size_t, std::vector<Array>> waiting_;
+  std::size_t ahead_;
+  bool adding_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t next_ = 0;

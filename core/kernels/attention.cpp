@@ -66,21 +66,28 @@ void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key) {
 }
 
 template <class T>
+std::size_t attention_row(const AttentionShape& s) {
+  return table<T>().attention_row(s.T);
+}
+
+template <class T>
 void attention(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Heads<const T> v,
                AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs) {
   const Table<T>& bodies = table<T>();
   const DropoutRule<T> rule = dropout_rule<T>(p, key);
-  const std::size_t area = s.T * s.S;
+  const std::size_t area = s.S * attention_row<T>(s);
+  const std::size_t needed =
+      bodies.attention_workspace(head_matrices(s, q, k, v, 0, 0), rule) + bodies.product_workspace;
   Profile::count_flops(flops(s));
   parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
-    T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
+    T* const scratch = workspace<T, ForAttention>(needed + (probs == nullptr ? area : 0));
     for (std::size_t head = begin; head < end; ++head) {
       const std::size_t b = head / s.h;
       const std::size_t i = head % s.h;
       bodies.attention(head_matrices(s, q, k, v, b, i),
                        bias.data ? bias.data + b * bias.batch + i * bias.head : nullptr, rule,
-                       std::uint64_t{head} * area, o.data + b * o.batch + i * o.head, o.token,
-                       probs + head * area, scratch);
+                       std::uint64_t{head} * s.T * s.S, o.data + b * o.batch + i * o.head, o.token,
+                       probs == nullptr ? scratch + needed : probs + head * area, scratch);
     }
   });
 }
@@ -91,10 +98,12 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
                    Heads<T> dk, Heads<T> dv, T* dscores) {
   const Table<T>& bodies = table<T>();
   const DropoutRule<T> rule = dropout_rule<T>(p, key);
-  const std::size_t area = s.T * s.S;
+  const std::size_t area = s.S * attention_row<T>(s);
+  const std::size_t needed =
+      bodies.attention_workspace(head_matrices(s, q, k, v, 0, 0), rule) + bodies.product_workspace;
   Profile::count_flops(2 * flops(s));
   parallel_for(s.B * s.h, chunk_heads(s), [&](std::size_t begin, std::size_t end) {
-    T* const scratch = workspace<T, ForAttention>(area + bodies.product_workspace);
+    T* const scratch = workspace<T, ForAttention>(needed);
     for (std::size_t head = begin; head < end; ++head) {
       const std::size_t b = head / s.h;
       const std::size_t i = head % s.h;
@@ -102,15 +111,16 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
         return heads.data + b * heads.batch + i * heads.head;
       };
       bodies.attention_vjp(head_matrices(s, q, k, v, b, i), probs + head * area, rule,
-                           std::uint64_t{head} * area, at(go), go.token, at(dq), dq.token, at(dk),
-                           dk.token, at(dv), dv.token, dscores ? dscores + head * area : nullptr,
-                           scratch);
+                           std::uint64_t{head} * s.T * s.S, at(go), go.token, at(dq), dq.token,
+                           at(dk), dk.token, at(dv), dv.token,
+                           dscores ? dscores + head * s.T * s.S : nullptr, scratch);
     }
   });
 }
 
 #define VITRUVIAN_INSTANTIATE(T)                                                                 \
   template void dropout(const T*, T*, std::size_t, double, std::uint64_t);                       \
+  template std::size_t attention_row<T>(const AttentionShape&);                                  \
   template void attention(const AttentionShape&, Heads<const T>, Heads<const T>, Heads<const T>, \
                           AttentionBias<T>, double, std::uint64_t, Heads<T>, T*);                \
   template void attention_vjp(const AttentionShape&, Heads<const T>, Heads<const T>,             \

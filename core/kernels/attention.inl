@@ -50,74 +50,140 @@ void dropout(const T* x, T* y, std::uint64_t first, std::size_t n, const Dropout
   }
 }
 
+// The scores lie transposed, a key's in a row of whole vectors: S^T = k q^T (S, row). A softmax
+// over keys then is arithmetic of vectors, one query a lane, and no product ends in the middle of
+// one. The columns beyond the last query belong to queries of zeros; nobody reads them.
+template <class T>
+std::size_t attention_row(std::size_t T_q) {
+  constexpr std::size_t lanes = Tile<T>::lanes;
+  const std::size_t row = (T_q + lanes - 1) / lanes * lanes;
+  // Rows a page apart would fight for the same lines of the cache.
+  return row > 0 && row * sizeof(T) % 4096 == 0 ? row + lanes : row;
+}
+
+// Elements of scratch that both ways need: dS^T, and beside it q^T, go^T or P after dropout.
+template <class T>
+std::size_t attention_workspace(const HeadMatrices<T>& h, const DropoutRule<T>& rule) {
+  const std::size_t row = attention_row<T>(h.T_q);
+  const std::size_t beside = h.E > h.F ? h.E : h.F;
+  return row * (h.S + (rule.active && h.S > beside ? h.S : beside));
+}
+
+// x^T of x (T_q, width): width rows of `row` elements, 0 beyond the last query.
+template <class T>
+void columns_of(const T* x, std::size_t ld, std::size_t T_q, std::size_t width, T* to,
+                std::size_t row) {
+  if (T_q < row) __builtin_memset(to, 0, width * row * sizeof(T));
+  transpose(x, ld, T_q, width, to, row);
+}
+
+template <class T>
+void softmax_columns(T* x, std::size_t rows, std::size_t row) {
+  constexpr std::size_t lanes = Tile<T>::lanes;
+  for (std::size_t j = 0; j < row; j += lanes) {
+    auto most = Vector<T>{} - Format<T>::infinity;
+    for (std::size_t i = j; i < rows * row; i += row) most = larger(load(x + i), most);
+    for (std::size_t i = j; i < rows * row; i += row) {
+      T* const y = x + i;
+      store(y, load(y) - most);
+#pragma omp simd
+      for (std::size_t l = 0; l < lanes; ++l) y[l] = exp_or_zero(y[l]);
+    }
+    Vector<T> sum = {};
+    for (std::size_t i = j; i < rows * row; i += row) sum += load(x + i);
+    const Vector<T> scale = T{1} / sum;
+    for (std::size_t i = j; i < rows * row; i += row) store(x + i, load(x + i) * scale);
+  }
+}
+
+// g becomes y (g - sum(y g)), the sum of a column.
+template <class T>
+void softmax_columns_vjp(const T* y, T* g, std::size_t rows, std::size_t row) {
+  for (std::size_t j = 0; j < row; j += Tile<T>::lanes) {
+    Vector<T> dot = {};
+    for (std::size_t i = j; i < rows * row; i += row) dot += load(y + i) * load(g + i);
+    for (std::size_t i = j; i < rows * row; i += row) {
+      store(g + i, load(y + i) * (load(g + i) - dot));
+    }
+  }
+}
+
 template <class T>
 void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& rule,
                std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace) {
-  const std::size_t area = h.T_q * h.S;
+  const std::size_t row = attention_row<T>(h.T_q);
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
-  T* const packing = workspace + area;
-  product<T>({.m = h.T_q,
-              .n = h.S,
+  T* const scratch = workspace;
+  T* const packing = workspace + attention_workspace<T>(h, rule);
+  columns_of(h.q, h.q_ld, h.T_q, h.E, scratch, row);
+  product<T>({.m = h.S,
+              .n = row,
               .k = h.E,
-              .a = h.q,
-              .lda = h.q_ld,
-              .b = h.k,
-              .ldb = h.k_ld,
-              .trans_b = true,
+              .a = h.k,
+              .lda = h.k_ld,
+              .b = scratch,
+              .ldb = row,
               .c = probs,
-              .ldc = h.S,
+              .ldc = row,
               .alpha = scale},
              packing);
   if (bias) {
-#pragma omp simd
-    for (std::size_t i = 0; i < area; ++i) probs[i] += bias[i];
+    for (std::size_t s = 0; s < h.S; ++s) {
+      for (std::size_t t = 0; t < h.T_q; ++t) probs[s * row + t] += bias[t * h.S + s];
+    }
   }
-  softmax(probs, probs, h.T_q, h.S);
-  const T* used = probs;
+  softmax_columns(probs, h.S, row);
+  Gemm<T> output{.m = h.T_q,
+                 .n = h.F,
+                 .k = h.S,
+                 .a = probs,
+                 .lda = row,
+                 .trans_a = true,
+                 .b = h.v,
+                 .ldb = h.v_ld,
+                 .c = o,
+                 .ldc = o_ld};
   if (rule.active) {
-    dropout(probs, workspace, first, area, rule);
-    used = workspace;
+    transpose(probs, row, h.S, h.T_q, scratch, h.S);
+    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    output.a = scratch, output.lda = h.S, output.trans_a = false;
   }
-  product<T>({.m = h.T_q,
-              .n = h.F,
-              .k = h.S,
-              .a = used,
-              .lda = h.S,
-              .b = h.v,
-              .ldb = h.v_ld,
-              .c = o,
-              .ldc = o_ld},
-             packing);
+  product(output, packing);
 }
 
 template <class T>
 void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T>& rule,
                    std::uint64_t first, const T* go, std::size_t go_ld, T* dq, std::size_t dq_ld,
                    T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld, T* dscores, T* workspace) {
-  const std::size_t area = h.T_q * h.S;
+  const std::size_t row = attention_row<T>(h.T_q);
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
-  T* const scratch = workspace;
-  T* const packing = workspace + area;
-  T* const ds = dscores ? dscores : scratch;
-  // The saved probabilities come from far away: first row by row, which the processor foresees.
-  product<T>({.m = h.T_q,
-              .n = h.S,
+  T* const ds = workspace;  // first dP^T, then dS^T
+  T* const scratch = ds + h.S * row;
+  T* const packing = workspace + attention_workspace<T>(h, rule);
+  columns_of(go, go_ld, h.T_q, h.F, scratch, row);
+  product<T>({.m = h.S,
+              .n = row,
               .k = h.F,
-              .a = go,
-              .lda = go_ld,
-              .b = h.v,
-              .ldb = h.v_ld,
-              .trans_b = true,
-              .c = scratch,
-              .ldc = h.S},
+              .a = h.v,
+              .lda = h.v_ld,
+              .b = scratch,
+              .ldb = row,
+              .c = ds,
+              .ldc = row},
              packing);
-  if (rule.active) dropout(scratch, scratch, first, area, rule);
-  softmax_vjp(probs, scratch, ds, h.T_q, h.S);
+  if (rule.active) {
+    transpose(ds, row, h.S, h.T_q, scratch, h.S);
+    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    transpose(scratch, h.S, h.T_q, h.S, ds, row);
+  }
+  softmax_columns_vjp(probs, ds, h.S, row);
+  if (dscores) transpose(ds, row, h.S, h.T_q, dscores, h.S);
   product<T>({.m = h.T_q,
               .n = h.E,
               .k = h.S,
               .a = ds,
-              .lda = h.S,
+              .lda = row,
+              .trans_a = true,
               .b = h.k,
               .ldb = h.k_ld,
               .c = dq,
@@ -128,28 +194,26 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
               .n = h.E,
               .k = h.T_q,
               .a = ds,
-              .lda = h.S,
-              .trans_a = true,
+              .lda = row,
               .b = h.q,
               .ldb = h.q_ld,
               .c = dk,
               .ldc = dk_ld,
               .alpha = scale},
              packing);
-  const T* used = probs;
+  Gemm<T> values{.m = h.S,
+                 .n = h.F,
+                 .k = h.T_q,
+                 .a = probs,
+                 .lda = row,
+                 .b = go,
+                 .ldb = go_ld,
+                 .c = dv,
+                 .ldc = dv_ld};
   if (rule.active) {
-    dropout(probs, scratch, first, area, rule);
-    used = scratch;
+    transpose(probs, row, h.S, h.T_q, scratch, h.S);
+    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    values.a = scratch, values.lda = h.S, values.trans_a = true;
   }
-  product<T>({.m = h.S,
-              .n = h.F,
-              .k = h.T_q,
-              .a = used,
-              .lda = h.S,
-              .trans_a = true,
-              .b = go,
-              .ldb = go_ld,
-              .c = dv,
-              .ldc = dv_ld},
-             packing);
+  product(values, packing);
 }

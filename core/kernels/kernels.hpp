@@ -109,9 +109,14 @@ struct AttentionBias {
   std::size_t batch = 0, head = 0;
 };
 
+/// Elements of a row of P^T below: T, rounded up to what this machine's vectors like.
+template <class T>
+std::size_t attention_row(const AttentionShape& shape);
+
 // S = q k^T / sqrt(E) + bias,  P = softmax(S),  P' = dropout(P),  o = P' v, an image and head at a
-// time, so that the scores stay in cache. Writes P (B, h, T, S), before dropout. Dropout's mask is
-// that of `dropout` at the index into P; p = 0 means none.
+// time, so that the scores stay in cache. Writes P^T (B, h, S, attention_row), before dropout, for
+// the backward: of a row its first T elements count. `probs` may be null. Dropout's mask is that of
+// `dropout` at the index into P (B, h, T, S); p = 0 means none.
 template <class T>
 void attention(const AttentionShape& shape, Heads<const T> q, Heads<const T> k, Heads<const T> v,
                AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs);

@@ -106,27 +106,43 @@ struct Exp {
   T shifted_k, m;
 };
 template <class T>
+VITRUVIAN_INLINE Exp<T> exp_of(T shifted_k, T f) {
+  return {shifted_k, f + f * f * exp_tail(f)};
+}
+template <class T>
+VITRUVIAN_INLINE Exp<T> reduced_exp(T x) {
+  using F = Format<T>;
+  const T shifted = x * T(1.44269504088896340736) + F::rounder;
+  const T k = shifted - F::rounder;
+  return exp_of(shifted, (x - k * F::ln2_high) - k * F::ln2_low);
+}
+template <class T>
 VITRUVIAN_INLINE Exp<T> reduced_exp(T x, T low) {
   using F = Format<T>;
   const T shifted = (x + low) * T(1.44269504088896340736) + F::rounder;
   const T k = shifted - F::rounder;
-  const T f = (x - k * F::ln2_high) + (low - k * F::ln2_low);
-  return {shifted, f + f * f * exp_tail(f)};
+  return exp_of(shifted, (x - k * F::ln2_high) + (low - k * F::ln2_low));
 }
 
-// e^(x + low) where it is a normal number (or NaN), and 0 below: what a softmax needs, without the
-// slow arithmetic of denormals. x must not exceed log(max).
+// e^x and e^(x + low) where it is a normal number (or NaN), and 0 below: what a softmax needs,
+// without the slow arithmetic of denormals. x must not exceed log(max).
 template <class T>
-VITRUVIAN_INLINE T exp_or_zero(T x, T low = 0) {
+VITRUVIAN_INLINE T exp_or_zero(T x) {
+  const Exp<T> e = reduced_exp(x);
+  const T scale = power_of_two(e.shifted_k);
+  return x < Format<T>::exp_normal ? T{0} : scale + scale * e.m;
+}
+template <class T>
+VITRUVIAN_INLINE T exp_or_zero(T x, T low) {
   const Exp<T> e = reduced_exp(x, low);
-  const T y = power_of_two(e.shifted_k) * (T{1} + e.m);
-  return x + low < Format<T>::exp_normal ? T{0} : y;
+  const T scale = power_of_two(e.shifted_k);
+  return x + low < Format<T>::exp_normal ? T{0} : scale + scale * e.m;
 }
 
 template <class T>
 VITRUVIAN_INLINE T exponential(T x) {
   using F = Format<T>;
-  const Exp<T> e = reduced_exp(at_least(at_most(x, F::exp_high), F::exp_low), T{0});
+  const Exp<T> e = reduced_exp(at_least(at_most(x, F::exp_high), F::exp_low));
   // 2^k in two factors: k may be that of a denormal, or one more than the largest.
   const T half = (e.shifted_k - F::rounder) * T{0.5} + F::rounder;
   const T rest = e.shifted_k - (half - F::rounder);
@@ -182,11 +198,12 @@ VITRUVIAN_INLINE double scaled_tail(double a) {
                     0.000016541268717529199257, 5.2591672351493340627e-7);
 }
 
-// Phi(x) and e^(-x^2 / 2), which share all the work. The square is taken in two parts, so that the
+// Phi(x) and e^(-x^2 / 2), which share all the work, and `near`: x, held to where Phi is neither 0
+// nor 1, so that it may be multiplied by a bell of 0. The square is taken in two parts, so that the
 // tail keeps its digits down to the smallest normal number (below it: 0).
 template <class T>
 struct Normal {
-  T Phi, bell;
+  T Phi, bell, near;
 };
 template <class T>
 VITRUVIAN_INLINE Normal<T> normal(T x) {
@@ -194,7 +211,7 @@ VITRUVIAN_INLINE Normal<T> normal(T x) {
   const T high = from_bits<T>(bits_of(a) & Format<T>::high_half);
   const T bell = exp_or_zero(T{-0.5} * high * high, T{-0.5} * (a - high) * (a + high));
   const T tail = bell * scaled_tail(a);
-  return {x > T{0} ? T{1} - tail : tail, bell};
+  return {x > T{0} ? T{1} - tail : tail, bell, with_sign_of(a, x)};
 }
 
 // erf(z) / z as a polynomial in z^2 <= 1/4
@@ -221,7 +238,7 @@ VITRUVIAN_INLINE T error_function(T x) {
 template <class T>
 VITRUVIAN_INLINE T hyperbolic_tangent(T x) {
   const T a = at_most(magnitude(x), T{20});  // tanh(20) rounds to 1
-  const Exp<T> e = reduced_exp(a + a, T{0});
+  const Exp<T> e = reduced_exp(a + a);
   const T scale = power_of_two(e.shifted_k);
   const T m = scale * e.m + (scale - T{1});
   return with_sign_of(m / (m + T{2}), x);

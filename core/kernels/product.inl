@@ -17,6 +17,24 @@ struct Tile {
 };
 
 template <class T>
+using Vector = typename Tile<T>::Vector;
+template <class T>
+VITRUVIAN_INLINE Vector<T> load(const T* from) {
+  Vector<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class V, class T>
+VITRUVIAN_INLINE void store(T* to, V v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+// Of each lane: a, where it is larger than b; b where either is NaN.
+template <class V>
+VITRUVIAN_INLINE V larger(V a, V b) {
+  return a > b ? a : b;
+}
+
+template <class T>
 constexpr std::size_t product_workspace = (Tile<T>::block_m + Tile<T>::block_n) * Tile<T>::block_k;
 
 VITRUVIAN_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }

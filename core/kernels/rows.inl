@@ -13,14 +13,13 @@ VITRUVIAN_INLINE T gelu_of(T x) {
   return x * normal(x).Phi;
 }
 template <class T>
-VITRUVIAN_INLINE T gelu_slope(T x, T Phi, T bell) {
-  const T inside = at_least(at_most(x, T{Format<T>::Phi_far}), -T{Format<T>::Phi_far});
-  return Phi + inside * bell * T(0.39894228040143267794);
+VITRUVIAN_INLINE T gelu_slope(T near, T Phi, T bell) {
+  return Phi + near * bell * T(0.39894228040143267794);
 }
 template <class T>
 VITRUVIAN_INLINE T gelu_slope(T x) {
-  const Normal<T> n = normal(x);
-  return gelu_slope(x, n.Phi, n.bell);
+  const Normal<T> at = normal(x);
+  return gelu_slope(at.near, at.Phi, at.bell);
 }
 
 // y = x s with s = (1 + tanh u) / 2 and u = sqrt(2 / pi) (x + 0.044715 x^3): with e = e^(-2|u|), s
@@ -59,14 +58,9 @@ void map_vjp(const T* x, const T* g, T* dx, std::size_t n) {
 template <class T>
 VITRUVIAN_INLINE T largest(const T* x, std::size_t n) {
   constexpr std::size_t lanes = Tile<T>::lanes;
-  typename Tile<T>::Vector most = {};
-  most -= Format<T>::infinity;
+  auto most = Vector<T>{} - Format<T>::infinity;
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    typename Tile<T>::Vector next;
-    __builtin_memcpy(&next, x + i, sizeof next);
-    most = next > most ? next : most;
-  }
+  for (; i + lanes <= n; i += lanes) most = larger(load(x + i), most);
   T lane[lanes];
   __builtin_memcpy(lane, &most, sizeof lane);
   T rest = -Format<T>::infinity;
@@ -200,39 +194,54 @@ template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
                     T* db, std::size_t rows, std::size_t n) {
   const T count = static_cast<T>(n);
-  for (std::size_t r = 0; r < rows; ++r, x += n, g += n) {
-    const T mu = mean[r];
-    const T scale = rstd[r];
-    T rest = 0;
-    T sum_g = 0;
-    T sum_gd = 0;
+  constexpr std::size_t most = 16;
+  T rests[most], means_g[most], means_gxh[most];
+  const std::size_t group = n < 2048 / most ? most : 1;
+  for (std::size_t first = 0; first < rows; first += group) {
+    const std::size_t end = smaller(rows, first + group);
+    for (std::size_t r = first; r < end; ++r) {
+      const T mu = mean[r];
+      T rest = 0;
+      T sum_g = 0;
+      T sum_gd = 0;
 #pragma omp simd reduction(+ : rest, sum_g, sum_gd)
-    for (std::size_t i = 0; i < n; ++i) {
-      const T d = x[i] - mu;
-      const T gw = w ? g[i] * w[i] : g[i];
-      rest += d;
-      sum_g += gw;
-      sum_gd += gw * d;
-    }
-    rest /= count;
-    const T mean_g = sum_g / count;
-    const T mean_gxh = (sum_gd / count - rest * mean_g) * scale;
-    if (dx) {
-#pragma omp simd
       for (std::size_t i = 0; i < n; ++i) {
-        const T gw = w ? g[i] * w[i] : g[i];
-        const T xh = (x[i] - mu - rest) * scale;
-        dx[i] = scale * (gw - mean_g - xh * mean_gxh);
+        const T d = x[r * n + i] - mu;
+        const T gw = w ? g[r * n + i] * w[i] : g[r * n + i];
+        rest += d;
+        sum_g += gw;
+        sum_gd += gw * d;
       }
-      dx += n;
+      rest /= count;
+      rests[r - first] = rest;
+      means_g[r - first] = sum_g / count;
+      means_gxh[r - first] = (sum_gd / count - rest * (sum_g / count)) * rstd[r];
     }
-    if (dw) {
+    for (std::size_t r = first; r < end; ++r) {
+      const T* const xs = x + r * n;
+      const T* const gs = g + r * n;
+      const T mu = mean[r];
+      const T rest = rests[r - first];
+      const T mean_g = means_g[r - first];
+      const T mean_gxh = means_gxh[r - first];
+      const T scale = rstd[r];
+      if (dx) {
+        T* const to = dx + r * n;
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) dw[i] += g[i] * ((x[i] - mu - rest) * scale);
-    }
-    if (db) {
+        for (std::size_t i = 0; i < n; ++i) {
+          const T gw = w ? gs[i] * w[i] : gs[i];
+          const T xh = (xs[i] - mu - rest) * scale;
+          to[i] = scale * (gw - mean_g - xh * mean_gxh);
+        }
+      }
+      if (dw) {
 #pragma omp simd
-      for (std::size_t i = 0; i < n; ++i) db[i] += g[i];
+        for (std::size_t i = 0; i < n; ++i) dw[i] += gs[i] * ((xs[i] - mu - rest) * scale);
+      }
+      if (db) {
+#pragma omp simd
+        for (std::size_t i = 0; i < n; ++i) db[i] += gs[i];
+      }
     }
   }
 }
@@ -255,7 +264,7 @@ void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
       for (std::size_t i = 0; i < n; ++i) {
         const T x = y[i];
         const Normal<T> at = normal(x);
-        slope[i] = gelu_slope(x, at.Phi, at.bell);
+        slope[i] = gelu_slope(at.near, at.Phi, at.bell);
         y[i] = x * at.Phi;
       }
       slope += n;

@@ -68,11 +68,12 @@ struct Table {
   void (*sum_rows)(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width);
 
   void (*dropout)(const T* x, T* y, std::uint64_t first, std::size_t n, const DropoutRule<T>&);
-  /// `workspace`: T_q S (probabilities after dropout) and product_workspace elements.
+  /// Elements of a row of `probs`, at least one for each query.
+  std::size_t (*attention_row)(std::size_t T_q);
+  /// Elements of `workspace` below, to which product_workspace come.
+  std::size_t (*attention_workspace)(const HeadMatrices<T>&, const DropoutRule<T>&);
   void (*attention)(const HeadMatrices<T>&, const T* bias, const DropoutRule<T>&,
                     std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace);
-  /// `workspace`: T_q S (gradients of probabilities, then of scores) and product_workspace
-  /// elements.
   void (*attention_vjp)(const HeadMatrices<T>&, const T* probs, const DropoutRule<T>&,
                         std::uint64_t first, const T* go, std::size_t go_ld, T* dq,
                         std::size_t dq_ld, T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld,

@@ -126,6 +126,12 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   }
 }
 
+// P^T, which the way back needs: (B, h, S, a row).
+Array saved_probs(const AttentionShape& s) {
+  return NoGrad::active() ? Array() : empty({s.B, s.h, s.S, kernels::attention_row<real>(s)});
+}
+real* data_of_saved(Array& probs) { return NoGrad::active() ? nullptr : probs.data(); }
+
 template <class Layout>
 Tensor attend(const char* op, const Layout& heads, const AttentionShape& s, const Shape& scores,
               const Shape& shape, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -133,17 +139,17 @@ Tensor attend(const char* op, const Layout& heads, const AttentionShape& s, cons
   const Added added(options, s, scores);
   const Drop drop(options);
   Array o = empty(shape);
-  Array probs = empty(scores);
+  Array probs = saved_probs(s);
   kernels::attention<real>(s, heads(data_of(q), s.h, s.T, s.E), heads(data_of(k), s.h, s.S, s.E),
                            heads(data_of(v), s.h, s.S, s.F), added.bias, drop.p, drop.key,
-                           heads(o.data(), s.h, s.T, s.F), probs.data());
+                           heads(o.data(), s.h, s.T, s.F), data_of_saved(probs));
 
-  auto vjp = [s, heads, drop, probs = std::move(probs)](const Node& n, const Array& g) {
+  auto vjp = [s, heads, scores, drop, probs = std::move(probs)](const Node& n, const Array& g) {
     Array dq = empty(n.in_shape(0));
     Array dk = empty(n.in_shape(1));
     Array dv = empty(n.in_shape(2));
     std::optional<Array> dbias;
-    if (n.needs(3)) dbias = empty(probs.shape());
+    if (n.needs(3)) dbias = empty(scores);
     kernels::attention_vjp<real>(
         s, heads(data_of(n, 0), s.h, s.T, s.E), heads(data_of(n, 1), s.h, s.S, s.E),
         heads(data_of(n, 2), s.h, s.S, s.F), probs.data(), drop.p, drop.key,
@@ -224,15 +230,15 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
   const Added added(options, s, scores);
   const Drop drop(options);
   Array o = empty({s.B, s.T, s.h * s.E});
-  Array probs = empty(scores);
+  Array probs = saved_probs(s);
   kernels::attention<real>(s, third(data_of(qkv), 0, s), third(data_of(qkv), 1, s),
                            third(data_of(qkv), 2, s), added.bias, drop.p, drop.key,
-                           SideBySide{}(o.data(), s.h, s.T, s.E), probs.data());
+                           SideBySide{}(o.data(), s.h, s.T, s.E), data_of_saved(probs));
 
-  auto vjp = [s, drop, probs = std::move(probs)](const Node& n, const Array& g) {
+  auto vjp = [s, scores, drop, probs = std::move(probs)](const Node& n, const Array& g) {
     Array dqkv = empty(n.in_shape(0));
     std::optional<Array> dbias;
-    if (n.needs(1)) dbias = empty(probs.shape());
+    if (n.needs(1)) dbias = empty(scores);
     const real* const x = data_of(n, 0);
     real* const dx = dqkv.data();
     kernels::attention_vjp<real>(s, third(x, 0, s), third(x, 1, s), third(x, 2, s), probs.data(),
