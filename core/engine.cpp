@@ -112,24 +112,30 @@ Cotangents apply_rule(const Node& node, Array& g) {
   return gs;
 }
 
-using Consumers = std::unordered_map<const Node*, std::size_t>;
+// What is known of a node on the way back.
+struct Pending {
+  std::size_t consumers = 0;  // uses between it and the root that have not spoken yet
+  std::optional<Array> sum;   // of the cotangents of those that have
+};
+using Walk = std::unordered_map<const Node*, Pending>;
 
-// For every node that `root` depends on: how many of its uses lie between it and the root.
-// A node is visited once, however many paths lead to it.
-Consumers count_consumers(Node& root) {
-  Consumers consumers{{&root, 0}};
+// Every node that `root` depends on, with its consumers. A node is visited once, however many paths
+// lead to it.
+Walk count_consumers(Node& root) {
+  Walk walk;
+  walk[&root];
   std::vector<Node*> stack{&root};
   while (!stack.empty()) {
     Node& node = *stack.back();
     stack.pop_back();
     check_usable(node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.needs(i) && consumers[node.inputs[i].node.get()]++ == 0) {
+      if (node.needs(i) && walk[node.inputs[i].node.get()].consumers++ == 0) {
         stack.push_back(node.inputs[i].node.get());
       }
     }
   }
-  return consumers;
+  return walk;
 }
 
 // Reverse mode: a node is ready when all its consumers have spoken; then its cotangent is complete,
@@ -150,26 +156,28 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
   }
   // "Only the first cotangent" is meant pass by pass.
   if (const Fault* const fault = Fault::active()) fault->seen()->clear();
-  Consumers consumers = count_consumers(y.node());
-  std::unordered_map<const Node*, Array> partial;  // cotangents that are still being summed
-  partial.emplace(&y.node(), seed ? *seed : full(y.shape(), real{1}));
+  Walk pending = count_consumers(y.node());
+  pending[&y.node()].sum = seed ? *seed : full(y.shape(), real{1});
   std::vector<std::shared_ptr<Node>> ready{y.node_ptr()};
   while (!ready.empty()) {
     const std::shared_ptr<Node> node = std::move(ready.back());
     ready.pop_back();
-    auto entry = partial.extract(node.get());
-    Array g = entry ? std::move(entry.mapped()) : zeros(node->value.shape());
+    std::optional<Array>& sum = pending[node.get()].sum;
+    Array g = sum ? std::move(*sum) : zeros(node->value.shape());
+    sum.reset();
     visit(*node, g);
     if (!node->vjp) continue;
     Cotangents gs = apply_rule(*node, g);
     for (std::size_t i = 0; i < gs.size(); ++i) {
       if (!node->needs(i)) continue;
       const std::shared_ptr<Node>& input = node->inputs[i].node;
-      if (gs[i]) {
-        const auto [sum, first] = partial.try_emplace(input.get(), std::move(*gs[i]));
-        if (!first) add_in_place(sum->second, *gs[i]);
+      Pending& before = pending[input.get()];
+      if (gs[i] && before.sum) {
+        add_in_place(*before.sum, *gs[i]);
+      } else if (gs[i]) {
+        before.sum = std::move(gs[i]);
       }
-      if (--consumers[input.get()] == 0) ready.push_back(input);
+      if (--before.consumers == 0) ready.push_back(input);
     }
     if (!retain_graph) {
       node->vjp = nullptr;

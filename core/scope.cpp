@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <map>
 #include <mutex>
 #include <unordered_set>
 
@@ -19,26 +21,34 @@ const std::string* intern(std::string path) {
   return &*paths.insert(std::move(path)).first;
 }
 
-const std::string*& current() {
-  static const std::string* const top = intern("");
-  thread_local const std::string* path = top;
-  return path;
-}
-
-const std::string* enter(std::string_view name) {
-  const std::string* outer = current();
-  current() = intern(outer->empty() ? std::string(name) : fmt::format("{}.{}", *outer, name));
-  return outer;
-}
-
 }  // namespace
 
-Scope::Scope(std::string_view name) : previous_(enter(name)) {}
-Scope::Scope(std::string_view name, std::size_t index)
-    : previous_(enter(fmt::format("{}.{}", name, index))) {}
-Scope::~Scope() { current() = previous_; }
+// A module of this thread's paths. Each thread has a tree of its own: a path that was entered once
+// is found again without a lock, and without being put together.
+struct Scope::Module {
+  const std::string* path;
+  std::map<std::string, Module, std::less<>> inner = {};
+};
 
-const std::string& Scope::path() { return *current(); }
+Scope::Module*& Scope::current() {
+  thread_local Module top{intern("")};
+  thread_local Module* here = &top;
+  return here;
+}
+
+Scope::Scope(std::string_view name) : outer_(current()) {
+  auto found = outer_->inner.find(name);
+  if (found == outer_->inner.end()) {
+    const std::string& path = *outer_->path;
+    std::string whole = path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
+    found = outer_->inner.emplace(name, Module{intern(std::move(whole))}).first;
+  }
+  current() = &found->second;
+}
+Scope::Scope(std::string_view name, std::size_t index) : Scope(fmt::format("{}.{}", name, index)) {}
+Scope::~Scope() { current() = outer_; }
+
+const std::string& Scope::path() { return *current()->path; }
 
 std::string in_scope() { return Scope::path().empty() ? std::string() : " - in " + Scope::path(); }
 

@@ -21,7 +21,10 @@ class Scope {
   static const std::string& path();
 
  private:
-  const std::string* previous_;
+  struct Module;
+  static Module*& current();
+
+  Module* outer_;
 };
 
 }  // namespace vitruvian

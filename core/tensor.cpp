@@ -3,23 +3,38 @@
 #include "core/error.hpp"
 #include "core/scope.hpp"
 
+#include <array>
 #include <atomic>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
-std::atomic<std::size_t> node_count{0};
+
+// Threads count apart: one number for all would go to and fro between their cores. A node may die
+// on another thread than its own: only the sum means something.
+struct alignas(64) Count {
+  std::atomic<std::size_t> nodes{0};
+};
+std::array<Count, 16> counts;
+
+std::atomic<std::size_t>& node_count() {
+  static std::atomic<std::size_t> threads{0};
+  thread_local std::atomic<std::size_t>& here = counts[threads++ % counts.size()].nodes;
+  return here;
+}
+
 thread_local bool no_grad = false;
+
 }  // namespace
 
 Node::Node(Array v) : value(std::move(v)), path(&Scope::path()) {
-  node_count.fetch_add(1, std::memory_order_relaxed);
+  node_count().fetch_add(1, std::memory_order_relaxed);
 }
 
 // A chain of a million nodes must not be a million nested destructors: whoever is about to die with
 // us hands over its inputs first.
 Node::~Node() {
-  node_count.fetch_sub(1, std::memory_order_relaxed);
+  node_count().fetch_sub(1, std::memory_order_relaxed);
   std::vector<Input> dying = std::move(inputs);
   while (!dying.empty()) {
     const std::shared_ptr<Node> node = std::move(dying.back().node);
@@ -74,6 +89,10 @@ NoGrad::NoGrad() : previous_(std::exchange(no_grad, true)) {}
 NoGrad::~NoGrad() { no_grad = previous_; }
 bool NoGrad::active() { return no_grad; }
 
-std::size_t live_nodes() { return node_count.load(std::memory_order_relaxed); }
+std::size_t live_nodes() {
+  std::size_t sum = 0;
+  for (const Count& count : counts) sum += count.nodes.load(std::memory_order_relaxed);
+  return sum;
+}
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION
