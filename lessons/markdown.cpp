@@ -135,7 +135,8 @@ class Markdown final : public Renderer {
     if (e.passed && e.tolerance != 0) {
       error = fmt::format("{} {:.0e}", e.must_differ ? "at least" : "below", e.tolerance);
     }
-    row({what, number_text(e.left), number_text(e.right), error, verdict(e)});
+    row({what, number_text(e.left, e.tolerance), number_text(e.right, e.tolerance), error,
+         verdict(e)});
     if (!e.reason.empty()) row({e.reason, "", "", "", ""});
   }
   void show(const Picture& e) { figure(e.caption, draw(e, 76)); }

@@ -39,8 +39,9 @@ std::vector<std::string> draw(const Curves& curves, std::size_t width);
 std::string verdict(const Check& check);
 /// "(2, 4, 17, 16)"
 std::string lengths_text(const std::vector<std::size_t>& lengths);
-/// Six significant digits.
-std::string number_text(double x);
+/// With the digits that a check of this relative tolerance vouches for, at most six: the others
+/// differ from machine to machine.
+std::string number_text(double x, double tolerance = 1e-6);
 /// Two digits and the power of ten: "3.1e-11".
 std::string error_text(double x);
 /// "3 checks, all passed", or what went wrong and why.

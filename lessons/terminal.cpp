@@ -170,9 +170,9 @@ class Terminal final : public Renderer {
            "  " + in_colour(e.passed ? green : red, padded(word, 9)) + " ");
       for (std::size_t i = 1; i < lines.size(); ++i) line(lines[i], "            ");
     }
-    const std::string values =
-        fmt::format("{} {}, {} {}, relative error {}", e.left_name, number_text(e.left),
-                    e.right_name, number_text(e.right), error_text(e.error));
+    const std::string values = fmt::format("{} {}, {} {}, relative error {}", e.left_name,
+                                           number_text(e.left, e.tolerance), e.right_name,
+                                           number_text(e.right, e.tolerance), error_text(e.error));
     if (std::isfinite(e.error)) prose(values, "            ");
     if (!e.reason.empty()) prose(e.reason, "            ");
   }

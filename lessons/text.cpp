@@ -150,11 +150,12 @@ std::string lengths_text(const std::vector<std::size_t>& lengths) {
 
 // Rounding noise around zero is zero: its digits differ from machine to
 // machine.
-std::string number_text(double x) {
+std::string number_text(double x, double tolerance) {
   if (std::isnan(x)) return "nan";  // its sign means nothing
   if (std::abs(x) < 1e-12) return "0";
   if (x == std::round(x) && std::abs(x) < 1e12) return fmt::format("{:.0f}", x);  // a count
-  return fmt::format("{:.6g}", x);
+  const double digits = std::clamp(std::round(-std::log10(tolerance)), 3.0, 6.0);
+  return fmt::format("{:.{}g}", x, static_cast<int>(digits));
 }
 
 std::string error_text(double x) { return x == 0 ? "0" : fmt::format("{:.1e}", x); }

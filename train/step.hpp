@@ -17,7 +17,7 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// A part of a step's images that is in memory at once.
 struct MicroBatch {
-  Array images;                       // (n, C, H, W), normalised
+  Tensor images;                      // (n, C, H, W), normalised
   std::vector<std::size_t> labels;    // n
   Rng rng;                            // dropout's, and only this micro-batch's
   std::optional<Array> targets = {};  // (n, K), where images are mixed: shares of the classes
