@@ -137,6 +137,14 @@ void list_markdown() {
       });
 }
 
+void check_list_flags(const std::vector<std::string>& words) {
+  const std::vector<std::string> flags = {"--ascii", "--markdown"};
+  for (const std::string& word : words) {
+    if (std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
+    fail(Exit::usage, "list: there is no flag '{}'; {}", word, did_you_mean(word, flags));
+  }
+}
+
 // --- building and becoming -------------------------------------------------------------------
 
 void build_if_needed(const Entry& entry, const fs::path& program) {
@@ -175,6 +183,7 @@ int run(std::vector<std::string> words) {
   } else if (is_exercise_command(command)) {
     return exercise_command(command, flags);
   } else if (command == "list") {
+    check_list_flags(flags);
     has("--markdown") ? list_markdown() : list(has("--ascii"));
   } else if (command == "next") {
     const Entry* const entry = first_unread();

@@ -38,6 +38,10 @@ lesson 0 list --markdown
 pages=$(cd "$root/docs/lessons" && printf '%s\n' ./*.md | sed 's/\.md$//')
 sources=$(cd "$root/lessons" && printf '%s\n' ./[0-9][0-9]_*.cpp | sed 's/\.cpp$//')
 [ "$pages" = "$sources"$'\n./README' ] || fail "a page for every lesson, and no other: $pages"
+lesson 2 list --asci
+says "did you mean --ascii?"
+lesson 2 list 3
+says "there are --ascii, --markdown"
 lesson 0 --help
 says "usage: lesson list"
 
