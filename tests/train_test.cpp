@@ -16,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <thread>
 
 using namespace vitruvian;
 
@@ -76,6 +77,37 @@ TEST_CASE("any number of threads gives the same bits") {
     const std::vector<Array> found = gradients(model);
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == expected[i]);
   }
+  set_threads(before);
+}
+
+TEST_CASE("gradients are added in their order, not in that of their arrival") {
+  const std::size_t before = threads();
+  set_threads(2);
+  if (threads() == 1) return;  // a build without threads, where turns come in order
+  const Tensor x(zeros({1}), true);
+  const real huge = in_double ? real(1e17) : real(1e9);  // huge + 1 is huge
+  const std::vector<real> turns = {huge, 1, -huge, 1};
+  const auto gradient = [&](std::size_t turn) {
+    return std::vector<Array>{full({1}, turns[turn])};
+  };
+  {
+    Reducer reducer({x});
+    for (const std::size_t turn : {3, 1, 2, 0}) reducer.add(turn, gradient(turn));
+    reducer.finish();
+    CHECK((*x.grad())(0) == 1);
+  }
+  // Two turns a thread ahead is as far as it goes: the fifth waits for the first.
+  Reducer reducer({x});
+  std::thread ahead([&] { reducer.add(4, gradient(1)); });
+  for (const std::size_t turn : {1, 2, 3, 0}) reducer.add(turn, gradient(turn));
+  ahead.join();
+  reducer.finish();
+  CHECK((*x.grad())(0) == 2);
+
+  Reducer failed({x});
+  failed.abandon(1);
+  failed.add(0, gradient(0));
+  CHECK_FAILS_WITH(failed.add(2, gradient(2)), "reducer: micro-batch 1 failed before 2");
   set_threads(before);
 }
 
