@@ -90,17 +90,22 @@ class Resident {
   Resident(const Resident&) = delete;
   Resident& operator=(const Resident&) = delete;
 
-  Home& home() { return *home_; }
+  [[nodiscard]] Home& home() const { return *home_; }
 
  private:
   Home* home_;
 };
 
-// A thread that ends may still allocate after its Resident is gone: the home stays valid, with a
+// A thread that ends may still allocate when its Resident is gone: the home stays valid, with a
 // lock of its own, even where the next thread is in it already.
+thread_local constinit Home* home_here = nullptr;
+
 Home& home_of_this_thread() {
-  thread_local Resident resident;
-  return resident.home();
+  if (home_here == nullptr) {
+    thread_local const Resident resident;
+    home_here = &resident.home();
+  }
+  return *home_here;
 }
 
 thread_local constinit std::size_t released_here = 0;

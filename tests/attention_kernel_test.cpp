@@ -136,7 +136,8 @@ TEST_CASE_TEMPLATE("attention and its backward", T, float, double) {
                                     {1, 2, 7, 3, 5, 2},
                                     {3, 1, 1, 17, 8, 16},
                                     {1, 2, 65, 65, 32, 32},
-                                    {2, 2, 33, 20, 1, 3}}) {
+                                    {2, 2, 33, 20, 1, 3},
+                                    {1, 1, 1024, 3, 2, 2}}) {  // rows of a page, but for their pad
       for (const bool with_bias : {false, true}) {
         for (const double p : {0.0, 0.3}) {
           CAPTURE(s.T);
@@ -172,6 +173,24 @@ TEST_CASE_TEMPLATE("attention without images, heads, queries or keys", T, float,
     run(s, x, true, 0.5, true);
     for (const T v : x.o) CHECK(v == 0);
   }
+}
+
+// Equal numbers round the same way again and again: the sum of 5000 of them, one by one, is off by
+// hundreds of units in its last place.
+TEST_CASE_TEMPLATE("the weights of thousands of keys sum to 1", T, float, double) {
+  for_each_isa([](const std::string& isa) {
+    CAPTURE(isa);
+    const AttentionShape s{1, 1, 1, 5000, 1, 1};
+    Arrays<T> x = random_arrays<T>(s);
+    for (std::size_t c = 0; c < s.S; ++c) x.bias[c] = c == 0 ? T(1) : T(0);
+    for (T& q : x.q) q = 0;
+    for (T& v : x.v) v = T(1.1);  // so that dP is the same for each key, and dS 0
+    run(s, x, true, 0, true);
+    const std::vector<T> mask(s.S, T(1));
+    const Arrays<Wide> want = reference(s, x, true, mask);
+    CHECK(worst(rows_of(s, x.probs), 0, want.probs, 1 / static_cast<Wide>(s.S)) <= 32);
+    CHECK(worst(x.ds, 0, want.ds, 1 / static_cast<Wide>(s.S)) <= 32);
+  });
 }
 
 TEST_CASE_TEMPLATE("a masked key has no weight, a query without keys is undefined", T, float,

@@ -77,6 +77,21 @@ void columns_of(const T* x, std::size_t ld, std::size_t T_q, std::size_t width, 
   transpose(x, ld, T_q, width, to, row);
 }
 
+// The sum of term(i) over one vector of columns, i = j, j + row, ... In groups of rows, so that the
+// error grows with their number and not with that of the keys.
+template <class T, class Term>
+VITRUVIAN_INLINE Vector<T> sum_of_columns(std::size_t j, std::size_t rows, std::size_t row,
+                                          const Term& term) {
+  constexpr std::size_t group = 64;
+  Vector<T> sum = {};
+  for (std::size_t first = 0; first < rows; first += group) {
+    Vector<T> part = {};
+    for (std::size_t r = first; r < smaller(rows, first + group); ++r) part += term(r * row + j);
+    sum += part;
+  }
+  return sum;
+}
+
 template <class T>
 void softmax_columns(T* x, std::size_t rows, std::size_t row) {
   constexpr std::size_t lanes = Tile<T>::lanes;
@@ -89,8 +104,8 @@ void softmax_columns(T* x, std::size_t rows, std::size_t row) {
 #pragma omp simd
       for (std::size_t l = 0; l < lanes; ++l) y[l] = exp_or_zero(y[l]);
     }
-    Vector<T> sum = {};
-    for (std::size_t i = j; i < rows * row; i += row) sum += load(x + i);
+    const Vector<T> sum =
+        sum_of_columns<T>(j, rows, row, [&](std::size_t i) { return load(x + i); });
     const Vector<T> scale = T{1} / sum;
     for (std::size_t i = j; i < rows * row; i += row) store(x + i, load(x + i) * scale);
   }
@@ -100,8 +115,8 @@ void softmax_columns(T* x, std::size_t rows, std::size_t row) {
 template <class T>
 void softmax_columns_vjp(const T* y, T* g, std::size_t rows, std::size_t row) {
   for (std::size_t j = 0; j < row; j += Tile<T>::lanes) {
-    Vector<T> dot = {};
-    for (std::size_t i = j; i < rows * row; i += row) dot += load(y + i) * load(g + i);
+    const Vector<T> dot =
+        sum_of_columns<T>(j, rows, row, [&](std::size_t i) { return load(y + i) * load(g + i); });
     for (std::size_t i = j; i < rows * row; i += row) {
       store(g + i, load(y + i) * (load(g + i) - dot));
     }
