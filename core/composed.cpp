@@ -84,6 +84,12 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
   return bias ? y + bias : y;
 }
 
+AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
+                            const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensor sum = a + b;
+  return {sum, composed::layer_norm(sum, normalized_shape, weight, bias, eps)};
+}
+
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   Axes axes{0};  // all but the channels
   for (int axis = 2; axis < static_cast<int>(x.rank()); ++axis) axes.push_back(axis);

@@ -30,6 +30,8 @@ Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps);
+AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
+                            const Tensor& weight, const Tensor& bias, double eps);
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 Tensor gelu(const Tensor& x);
 Tensor gelu_tanh(const Tensor& x);

@@ -99,9 +99,9 @@ void check_recorded(const Node& node, std::span<const Tensor> inputs) {
 }
 
 // What the node's rule makes of g, and the time that it takes where somebody wants to know.
-Cotangents apply_rule(const Node& node, Array& g) {
+Cotangents apply_rule(const Node& node, Array& g, Array* arrived) {
   Profile::mark("tape");
-  Cotangents gs = node.vjp(node, g);
+  Cotangents gs = node.vjp(node, g, arrived);
   if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   check_returned(node, gs);
   if (Anomaly::active()) {
@@ -118,6 +118,13 @@ struct Pending {
   std::optional<Array> sum;   // of the cotangents of those that have
 };
 using Walk = std::unordered_map<const Node*, Pending>;
+
+// What a rule that adds may add to. Anomaly wants to see its part alone.
+Array* arrived_at_first(Walk& walk, const Node& node) {
+  if (!node.vjp.adds() || !node.needs(0) || Anomaly::active()) return nullptr;
+  std::optional<Array>& sum = walk[node.inputs[0].node.get()].sum;
+  return sum ? &*sum : nullptr;
+}
 
 // Every node that `root` depends on, with its consumers. A node is visited once, however many paths
 // lead to it.
@@ -167,7 +174,7 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
     sum.reset();
     visit(*node, g);
     if (!node->vjp) continue;
-    Cotangents gs = apply_rule(*node, g);
+    Cotangents gs = apply_rule(*node, g, arrived_at_first(pending, *node));
     for (std::size_t i = 0; i < gs.size(); ++i) {
       if (!node->needs(i)) continue;
       const std::shared_ptr<Node>& input = node->inputs[i].node;

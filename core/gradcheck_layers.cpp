@@ -78,6 +78,50 @@ void layer_norm_rows(Cases& cases) {
             [](const Inputs& x) { return layer_norm(x[0], {5}, x[1], x[2], 1e-2); });
 }
 
+// Both results in one number each, so that each alone and both together count.
+void add_layer_norm_rows(Cases& cases) {
+  struct Row {
+    Shape x, normalized_shape;
+    bool weight, bias;
+  };
+  for (const Row& row : std::vector<Row>{{{2, 5}, {5}, true, true},
+                                         {{2, 5}, {5}, false, false},
+                                         {{2, 5}, {5}, true, false},
+                                         {{2, 5}, {5}, false, true},
+                                         {{7}, {7}, true, true},
+                                         {{2, 3, 5}, {3, 5}, true, true},
+                                         {{3, 1}, {1}, true, true},
+                                         {{0, 4}, {4}, true, true},
+                                         {{3, 2, 33}, {33}, true, true},
+                                         {{20, 6}, {6}, true, true}}) {
+    std::vector<Shape> shapes{row.x, row.x};
+    if (row.weight) shapes.push_back(row.normalized_shape);
+    if (row.bias) shapes.push_back(row.normalized_shape);
+    const auto both = [row](const Inputs& x) {
+      return add_layer_norm(x[0], x[1], row.normalized_shape, optional(x, row.weight, 2),
+                            optional(x, row.bias, row.weight ? 3 : 2), 1e-2);
+    };
+    std::string attributes = "over " + to_string(row.normalized_shape);
+    if (row.bias && !row.weight) attributes += ", bias only";
+    add_row(cases, "add_layer_norm", shapes, attributes, [both](const Inputs& x) {
+      const AddLayerNorm y = both(x);
+      return y.sum * y.norm;
+    });
+    add_row(cases, "add_layer_norm", shapes, attributes + ", the sum",
+            [both](const Inputs& x) { return both(x).sum; });
+    add_row(cases, "add_layer_norm", shapes, attributes + ", the norm",
+            [both](const Inputs& x) { return both(x).norm; });
+  }
+  add_row(cases, "add_layer_norm", {{2, 5}, {5}, {5}}, "to itself", [](const Inputs& x) {
+    const AddLayerNorm y = add_layer_norm(x[0], x[0], {5}, x[1], x[2], 1e-2);
+    return y.sum * y.norm;
+  });
+  add_twice(cases, "add_layer_norm", {{2, 5}, {2, 5}, {5}, {5}}, [](const Inputs& x) {
+    const AddLayerNorm y = add_layer_norm(x[0], x[1], {5}, x[2], x[3], 1e-2);
+    return y.sum + y.norm;
+  });
+}
+
 void batch_norm_rows(Cases& cases) {
   const Function both = [](const Inputs& x) { return batch_norm(x[0], x[1], x[2], 1e-2); };
   for (const Shape& shape : std::vector<Shape>{
@@ -180,6 +224,7 @@ std::vector<GradcheckCase> layer_cases() {
   linear_rows(cases);
   softmax_rows(cases);
   layer_norm_rows(cases);
+  add_layer_norm_rows(cases);
   batch_norm_rows(cases);
   gelu_rows(cases);
   dropout_rows(cases);

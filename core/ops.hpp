@@ -116,6 +116,14 @@ Tensor log_softmax(const Tensor& x, int axis = -1);
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps);
 
+/// a + b, and the layer norm of it, in one walk over the rows: where an update joins the residual
+/// stream, and the next one reads it. a and b have the same shape.
+struct AddLayerNorm {
+  Tensor sum, norm;
+};
+AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
+                            const Tensor& weight, const Tensor& bias, double eps);
+
 /// Batch norm with the batch's own statistics: x (B, C, ...), mean and biased variance of each
 /// channel over all other axes; weight and bias (C) or absent (Ioffe and Szegedy 2015).
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);

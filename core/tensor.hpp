@@ -41,7 +41,34 @@ Cotangents cotangents(Xs&&... xs) {
 /// output to the cotangents of its inputs. A function of nothing else; it captures attributes and
 /// saved statistics, never a `Tensor` (no cycles, no hidden copies). Nobody reads `g` afterwards: a
 /// rule that hands it on unchanged may move it; most take it as `const Array&`.
-using Vjp = std::function<Cotangents(const Node& node, Array& g)>;
+///
+/// A rule may take a third argument, `Array* arrived`: the cotangent that other consumers of input
+/// 0 have left there, or null. It may add its own to that one, in place, instead of returning it.
+class Vjp {
+ public:
+  Vjp() = default;
+  Vjp(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
+  template <class Rule>
+  requires std::is_invocable_r_v<Cotangents, Rule&, const Node&, Array&> Vjp(
+      Rule rule)  // NOLINT(google-explicit-constructor)
+      : rule_([rule = std::move(rule)](const Node& node, Array& g, Array*) {
+          return rule(node, g);
+        }) {}
+  template <class Rule>
+  requires std::is_invocable_r_v<Cotangents, Rule&, const Node&, Array&, Array*> Vjp(
+      Rule rule)  // NOLINT(google-explicit-constructor)
+      : rule_(std::move(rule)), adds_(true) {}
+
+  explicit operator bool() const { return static_cast<bool>(rule_); }
+  [[nodiscard]] bool adds() const { return adds_; }
+  Cotangents operator()(const Node& node, Array& g, Array* arrived = nullptr) const {
+    return rule_(node, g, arrived);
+  }
+
+ private:
+  std::function<Cotangents(const Node& node, Array& g, Array* arrived)> rule_;
+  bool adds_ = false;
+};
 
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
 /// default-made one is absent (a layer without bias).

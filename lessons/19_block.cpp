@@ -70,7 +70,8 @@ void lesson(Narrator& say) {
 
   say.heading("The equations as code");
   say.code("equations");
-  say.text("The library's, with names for errors and traces, and updates that `branch` may drop:");
+  say.text("The library's, with names for errors and traces, and updates that `branch` may drop. "
+           "`norm2` of two arguments gives their sum and its norm, in one walk over the numbers:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);

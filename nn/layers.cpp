@@ -41,6 +41,10 @@ Tensor LayerNorm::operator()(const Tensor& x) const {
   return layer_norm(x, normalized_shape, weight, bias, eps);
 }
 
+AddLayerNorm LayerNorm::operator()(const Tensor& a, const Tensor& b) const {
+  return add_layer_norm(a, b, normalized_shape, weight, bias, eps);
+}
+
 void LayerNorm::visit(Visitor& visitor) const {
   visitor.parameter("weight", Role::norm, weight);
   visitor.parameter("bias", Role::norm, bias);

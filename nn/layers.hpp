@@ -42,6 +42,8 @@ struct LayerNorm {
   explicit LayerNorm(const Shape& shape, double epsilon = 1e-6, bool affine = true,
                      bool with_bias = true);
   Tensor operator()(const Tensor& x) const;
+  /// a + b, and the norm of it.
+  AddLayerNorm operator()(const Tensor& a, const Tensor& b) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] LayerNorm fresh() const;
 };

@@ -51,7 +51,7 @@ struct Pass {
 /// Calls a module inside the `Scope` of its name: `under("fc1", fc1, x)` is `fc1(x)`, and errors,
 /// traces and random streams know it as "...fc1".
 template <class Module, class... Args>
-Tensor under(std::string_view name, const Module& module, Args&&... args) {
+auto under(std::string_view name, const Module& module, Args&&... args) {
   const Scope scope(name);
   return module(std::forward<Args>(args)...);
 }

@@ -1,6 +1,8 @@
 // The tape: what is recorded, how cotangents meet, what is refused, and what it costs.
 
+#include "core/anomaly.hpp"
 #include "core/error.hpp"
+#include "core/fault.hpp"
 #include "core/ops.hpp"
 #include "core/pool.hpp"
 #include "core/scope.hpp"
@@ -81,6 +83,48 @@ TEST_CASE("a node waits for all its consumers, however long their detours") {
   (b + detour + b).backward();
   CHECK(calls == 1);
   CHECK(only(x.grad()) == 6);
+}
+
+TEST_CASE("a rule may add to what has arrived at its first input") {
+  // y = 3 x + f(x) with f'(x) = 10, whatever the order in which the two come back
+  for (const bool first : {true, false}) {
+    CAPTURE(first);
+    const Tensor x = leaf(1);
+    const Tensor a = x * real{1};
+    bool had = false;
+    const auto rule = [&had](const Node&, const Array& g, Array* arrived) {
+      had = arrived != nullptr;
+      if (!had) return cotangents(scalar(10 * *g.data()));
+      *arrived->data() += 10 * *g.data();
+      return cotangents(std::nullopt);
+    };
+    const Tensor f = record("adds", a.value(), {a}, rule);
+    const Tensor past = a * real{3};
+    const Tensor y = first ? f + past : past + f;
+    y.backward(true);
+    CHECK(only(x.grad()) == 13);
+    y.backward();  // nothing is left of the first one
+    CHECK(only(x.grad()) == 26);
+    CHECK(had == first);
+  }
+}
+
+TEST_CASE("a rule that adds sees nothing of others under a fault or where anomalies are sought") {
+  const auto gradient = [](const Tensor& x) {
+    const Tensor a = x * real{1};
+    const auto rule = [](const Node&, const Array& g, const Array* arrived) {
+      CHECK(arrived == nullptr);
+      return cotangents(scalar(10 * *g.data()));
+    };
+    const Array dx = grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0];
+    return *dx.data();
+  };
+  {
+    const Fault fault("adds", Fault::Kind::flip_sign);
+    CHECK(gradient(leaf(1)) == -7);
+  }
+  const Anomaly anomaly;
+  CHECK(gradient(leaf(1)) == 13);
 }
 
 TEST_CASE("2^20 paths through 20 nodes cost 20 nodes") {

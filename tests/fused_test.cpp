@@ -1,5 +1,5 @@
-// Each fused op against its readable twin. Hard cases are in fused_cases_test.cpp, errors in
-// fused_errors_test.cpp.
+// Each fused op against its readable twin; attention in fused_attention_test.cpp, hard cases in
+// fused_cases_test.cpp, errors in fused_errors_test.cpp.
 
 #include "core/composed.hpp"
 #include "tests/twins.hpp"
@@ -28,28 +28,6 @@ Array dropout_mask(const Shape& shape, double p, const Rng& rng) {
   }
   return mask;
 }
-
-Array random_mask(const Shape& shape) {
-  Array mask = dropout_mask(shape, 0.4, Rng(3));
-  for (std::size_t row = 0; row < mask.size(); row += shape.back()) mask.data()[row] = 1;
-  return mask;
-}
-
-// The options that a row of attention asks for: a mask unless its shape is empty, and dropout.
-class Asked {
- public:
-  Asked(const Shape& mask, double p)
-      : masked_(!mask.empty()), mask_(random_mask(masked_ ? mask : Shape{1})), p_(p) {}
-  AttentionOptions operator()(const Tensor& bias) const {
-    return {.mask = masked_ ? &mask_ : nullptr, .bias = bias, .dropout = p_, .rng = &rng_};
-  }
-
- private:
-  bool masked_;
-  Array mask_;
-  double p_;
-  Rng rng_{22};
-};
 
 }  // namespace
 
@@ -121,6 +99,37 @@ TEST_CASE("layer_norm") {
     check_twins(
         Shapes{shape, n}, [=](const Inputs& x) { return layer_norm(x[0], n, {}, x[1], eps); },
         [=](const Inputs& x) { return composed::layer_norm(x[0], n, {}, x[1], eps); });
+  }
+}
+
+TEST_CASE("add_layer_norm: the sum, the norm, and both") {
+  const auto sum = [](const AddLayerNorm& y) { return y.sum; };
+  const auto norm = [](const AddLayerNorm& y) { return y.norm; };
+  const auto both = [](const AddLayerNorm& y) { return y.norm * y.sum; };
+  for (const auto& [shape, over] : {std::pair{Shape{2, 5}, Shape{5}},
+                                    {{6}, {6}},
+                                    {{2, 3, 5}, {3, 5}},
+                                    {{0, 5}, {5}},
+                                    {{3, 65}, {65}},
+                                    {{300, 33}, {33}},
+                                    {{2, 2500}, {2500}}}) {
+    const Shape n = over;
+    CAPTURE(to_string(n));
+    for (const std::function<Tensor(const AddLayerNorm&)>& part :
+         {std::function<Tensor(const AddLayerNorm&)>(sum), {norm}, {both}}) {
+      check_twins(
+          Shapes{shape, shape, n, n},
+          [&](const Inputs& x) { return part(add_layer_norm(x[0], x[1], n, x[2], x[3], 1e-5)); },
+          [&](const Inputs& x) {
+            return part(composed::add_layer_norm(x[0], x[1], n, x[2], x[3], 1e-5));
+          });
+      check_twins(
+          Shapes{shape, shape},
+          [&](const Inputs& x) { return part(add_layer_norm(x[0], x[1], n, {}, {}, 1e-5)); },
+          [&](const Inputs& x) {
+            return part(composed::add_layer_norm(x[0], x[1], n, {}, {}, 1e-5));
+          });
+    }
   }
 }
 
@@ -220,98 +229,6 @@ TEST_CASE("unfold lays out patches in raster order, each as (C, kh, kw)") {
   CHECK(to_string(padded.shape()) == "(1, 4, 12)");
   const std::vector<double> first{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 100, 101};
   for (std::size_t i = 0; i < first.size(); ++i) CHECK(padded(0, 0, i) == first[i]);
-}
-
-TEST_CASE("attention, with and without mask, bias and dropout") {
-  struct Row {
-    Shapes shapes;  // q, k, v, perhaps a bias
-    Shape mask;     // empty: none
-    double p;
-  };
-  for (const Row& row :
-       {Row{{{3, 4}, {3, 4}, {3, 4}}, {}, 0},
-        {{{2, 3, 4}, {2, 5, 4}, {2, 5, 3}}, {}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}}, {4, 5}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}}, {2, 1, 1, 5}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}}, {1, 3, 4, 5}, 0.3},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}, {4, 5}}, {}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}, {3, 4, 5}}, {}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}, {2, 1, 4, 5}}, {3, 1, 5}, 0},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}, {2, 3, 4, 5}}, {2, 3, 4, 5}, 0.5},
-        {{{2, 3, 4, 2}, {2, 3, 5, 2}, {2, 3, 5, 6}, {3, 1, 5}}, {}, 0.1},
-        {{{2, 2, 3, 4, 2}, {2, 2, 3, 4, 2}, {2, 2, 3, 4, 2}, {2, 1, 4, 4}}, {}, 0},
-        {{{2, 2, 3, 4, 2}, {2, 2, 3, 4, 2}, {2, 2, 3, 4, 2}, {2, 1, 1, 4, 4}},
-         {1, 2, 3, 1, 4},
-         0.2},
-        {{{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {}, 0},
-        {{{1, 2, 1, 3}, {1, 2, 1, 3}, {1, 2, 1, 3}}, {1}, 0},
-        {{{0, 2, 3, 4}, {0, 2, 3, 4}, {0, 2, 3, 4}}, {}, 0},
-        {{{2, 0, 4}, {2, 3, 4}, {2, 3, 4}}, {}, 0},
-        {{{2, 4, 65, 32}, {2, 4, 65, 32}, {2, 4, 65, 32}}, {}, 0},
-        {{{3, 2, 50, 17}, {3, 2, 33, 17}, {3, 2, 33, 9}, {50, 33}}, {50, 33}, 0.1}}) {
-    const Asked asked(row.mask, row.p);
-    const auto options = [&](const Inputs& x) { return asked(at(x, 3)); };
-    CAPTURE(to_string(row.mask));
-    check_twins(
-        row.shapes, [&](const Inputs& x) { return attention(x[0], x[1], x[2], options(x)); },
-        [&](const Inputs& x) { return composed::attention(x[0], x[1], x[2], options(x)).output; });
-  }
-}
-
-TEST_CASE("self_attention reads heads where a linear layer left them") {
-  struct Row {
-    Shapes shapes;  // qkv, perhaps a bias
-    std::size_t heads;
-    Shape mask;
-    double p;
-  };
-  for (const Row& row : {Row{{{2, 3, 12}}, 2, {}, 0},
-                         {{{2, 3, 12}}, 1, {}, 0},
-                         {{{2, 3, 12}}, 4, {3, 3}, 0},
-                         {{{2, 5, 12}}, 2, {2, 1, 1, 5}, 0.3},
-                         {{{2, 5, 12}, {2, 5, 5}}, 2, {}, 0},
-                         {{{2, 5, 12}, {2, 1, 5, 5}}, 2, {5, 5}, 0.2},
-                         {{{2, 1, 12}}, 2, {}, 0},
-                         {{{1, 1, 3}}, 1, {}, 0},
-                         {{{0, 4, 12}}, 2, {}, 0},
-                         {{{3, 65, 96}}, 4, {}, 0.1},
-                         {{{2, 17, 192}, {17, 17}}, 4, {}, 0}}) {
-    const Asked asked(row.mask, row.p);
-    const auto options = [&](const Inputs& x) { return asked(at(x, 1)); };
-    check_twins(
-        row.shapes, [&](const Inputs& x) { return self_attention(x[0], row.heads, options(x)); },
-        [&](const Inputs& x) {
-          return composed::self_attention(x[0], row.heads, options(x)).output;
-        });
-  }
-}
-
-TEST_CASE("multi_head_attention reads heads that lie side by side") {
-  struct Row {
-    Shapes shapes;  // q, k, v, perhaps a bias
-    std::size_t heads;
-    Shape mask;
-    double p;
-  };
-  for (const Row& row : {Row{{{2, 3, 12}, {2, 3, 12}, {2, 3, 12}}, 2, {}, 0},
-                         {{{2, 1, 12}, {2, 5, 12}, {2, 5, 8}}, 4, {}, 0},
-                         {{{2, 4, 6}, {2, 3, 6}, {2, 3, 3}}, 3, {4, 3}, 0.3},
-                         {{{2, 4, 6}, {2, 5, 6}, {2, 5, 6}, {2, 1, 5}}, 2, {2, 1, 1, 5}, 0.2},
-                         {{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, 1, {}, 0},
-                         {{{0, 1, 4}, {0, 3, 4}, {0, 3, 4}}, 2, {}, 0},
-                         {{{3, 1, 128}, {3, 65, 128}, {3, 65, 128}}, 4, {}, 0},
-                         {{{2, 17, 64}, {2, 17, 64}, {2, 17, 64}}, 4, {}, 0.1}}) {
-    const Asked asked(row.mask, row.p);
-    const auto options = [&](const Inputs& x) { return asked(at(x, 3)); };
-    check_twins(
-        row.shapes,
-        [&](const Inputs& x) {
-          return multi_head_attention(x[0], x[1], x[2], row.heads, options(x));
-        },
-        [&](const Inputs& x) {
-          return composed::multi_head_attention(x[0], x[1], x[2], row.heads, options(x)).output;
-        });
-  }
 }
 
 TEST_CASE("losses") {

@@ -80,21 +80,21 @@ Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) c
 Tensor Block::operator()(const Tensor& z, const Pass& pass) const {
   if (post_norm) return with_post_norm(z, pass);
   // z'_l = MSA(LN(z_{l-1})) + z_{l-1}                                                       (Eq. 2)
-  const Tensor z_prime = branch("msa", msa(under("norm1", norm1, z), pass), pass) + z;
+  const Tensor update = branch("msa", msa(under("norm1", norm1, z), pass), pass);
+  const auto [z_prime, norm_z_prime] = under("norm2", norm2, update, z);  // the sum and its norm
   pass.note("z_prime", "(B, T, D)", z_prime);
   // z_l = MLP(LN(z'_l)) + z'_l                                                              (Eq. 3)
-  const Tensor hidden = under("mlp", mlp, under("norm2", norm2, z_prime), pass);
-  const Tensor z_next = branch("mlp", hidden, pass) + z_prime;
+  const Tensor z_next = branch("mlp", under("mlp", mlp, norm_z_prime, pass), pass) + z_prime;
   pass.note("z", "(B, T, D)", z_next);
   return z_next;
 }
 
 // z'_l = LN(MSA(z_{l-1}) + z_{l-1})    z_l = LN(MLP(z'_l) + z'_l)
 Tensor Block::with_post_norm(const Tensor& z, const Pass& pass) const {
-  const Tensor z_prime = under("norm1", norm1, branch("msa", msa(z, pass), pass) + z);
+  const Tensor z_prime = under("norm1", norm1, branch("msa", msa(z, pass), pass), z).norm;
   pass.note("z_prime", "(B, T, D)", z_prime);
   const Tensor hidden = branch("mlp", under("mlp", mlp, z_prime, pass), pass);
-  const Tensor z_next = under("norm2", norm2, hidden + z_prime);
+  const Tensor z_next = under("norm2", norm2, hidden, z_prime).norm;
   pass.note("z", "(B, T, D)", z_next);
   return z_next;
 }
@@ -102,8 +102,9 @@ Tensor Block::with_post_norm(const Tensor& z, const Pass& pass) const {
 Tensor Block::class_token(const Tensor& z, const Pass& pass) const {
   const Tensor attended = under(
       "attn", [&](const Tensor& x) { return attn.first_token(x); }, under("norm1", norm1, z));
-  const Tensor z_prime = branch("msa", attended, pass) + slice(z, 1, 0, 1);
-  return branch("mlp", under("mlp", mlp, under("norm2", norm2, z_prime)), pass) + z_prime;
+  const Tensor z_0 = slice(z, 1, 0, 1);
+  const auto [z_prime, norm_z_prime] = under("norm2", norm2, branch("msa", attended, pass), z_0);
+  return branch("mlp", under("mlp", mlp, norm_z_prime), pass) + z_prime;
 }
 
 void Block::visit(Visitor& visitor) const {

@@ -47,12 +47,17 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
                 std::size_t rows, std::size_t n);
+// The same of sum = x + z, which it writes on its way.
+template <class T>
+void add_layer_norm(const T* x, const T* z, const T* w, const T* b, double eps, T* sum, T* y,
+                    T* mean, T* rstd, std::size_t rows, std::size_t n);
 // With xh = (x - mean) rstd and gw = g w:
 //   dx = rstd (gw - mean(gw) - xh mean(gw xh))   dw = sum_rows(g xh)   db = sum_rows(g)
-// Any of dx, dw, db may be null. Allocates one partial sum of dw and db for each chunk of rows.
+// Any of dx, dw, db may be null. With `add`, it adds to what dx holds. Allocates one partial sum of
+// dw and db for each chunk of rows.
 template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
-                    T* db, std::size_t rows, std::size_t n);
+                    T* db, std::size_t rows, std::size_t n, bool add = false);
 
 // y = x Phi(x)                                          dx = g (Phi(x) + x phi(x))
 // Within 12 units in the last place far out on the left, 6 for |x| <= 2. As IEEE, y(-Inf) is NaN.

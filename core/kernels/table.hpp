@@ -55,11 +55,12 @@ struct Table {
   Rows softmax, log_softmax;
   using RowsVjp = void (*)(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
   RowsVjp softmax_vjp, log_softmax_vjp;
-  void (*layer_norm)(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
-                     std::size_t rows, std::size_t n);
-  /// Adds to dw and db, each null or of n elements.
+  /// Of x, or where z is not null of sum = x + z.
+  void (*layer_norm)(const T* x, const T* z, T* sum, const T* w, const T* b, double eps, T* y,
+                     T* mean, T* rstd, std::size_t rows, std::size_t n);
+  /// Adds to dw and db, each null or of n elements, and to dx where `add` says so.
   void (*layer_norm_vjp)(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx,
-                         T* dw, T* db, std::size_t rows, std::size_t n);
+                         T* dw, T* db, std::size_t rows, std::size_t n, bool add);
   void (*bias_gelu)(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
   void (*multiply)(T* y, const T* x, std::size_t n);
   void (*accumulate)(T* y, const T* x, std::size_t n);

@@ -10,22 +10,49 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-void check_layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
-                      const Tensor& bias) {
-  if (normalized_shape.empty()) fail("layer_norm: the normalized shape needs at least one axis");
+void check(const char* op, const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
+           const Tensor& bias) {
+  if (normalized_shape.empty()) fail("{}: the normalized shape needs at least one axis", op);
   if (x.rank() < normalized_shape.size() ||
       !std::equal(normalized_shape.rbegin(), normalized_shape.rend(), x.shape().rbegin())) {
-    fail("layer_norm: input {} does not end in the normalized shape {}", to_string(x.shape()),
+    fail("{}: input {} does not end in the normalized shape {}", op, to_string(x.shape()),
          to_string(normalized_shape));
   }
   if (weight && weight.shape() != normalized_shape) {
-    fail("layer_norm: weight {} but the normalized shape is {}", to_string(weight.shape()),
+    fail("{}: weight {} but the normalized shape is {}", op, to_string(weight.shape()),
          to_string(normalized_shape));
   }
   if (bias && bias.shape() != normalized_shape) {
-    fail("layer_norm: bias {} but the normalized shape is {}", to_string(bias.shape()),
+    fail("{}: bias {} but the normalized shape is {}", op, to_string(bias.shape()),
          to_string(normalized_shape));
   }
+}
+
+// x as a matrix, and room for what the norm makes of its rows.
+struct Room {
+  Room(const Tensor& x, const Shape& normalized_shape)
+      : rows(flattened(x.shape(), 0, x.rank() - normalized_shape.size())),
+        n(flattened(x.shape(), x.rank() - normalized_shape.size(), x.rank())),
+        y(empty(x.shape())),
+        mean(empty({rows})),
+        rstd(empty({rows})) {}
+  std::size_t rows, n;
+  Array y, mean, rstd;
+};
+
+Tensor record_norm(Room room, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  auto vjp = [rows = room.rows, n = room.n, mean = std::move(room.mean),
+              rstd = std::move(room.rstd)](const Node& node, const Array& g, Array* arrived) {
+    // The residual stream has a cotangent already: that of what went past the norm.
+    std::optional<Array> dx = arrived != nullptr ? std::nullopt : cotangent_for(node, 0);
+    std::optional<Array> dw = cotangent_for(node, 1);
+    std::optional<Array> db = cotangent_for(node, 2);
+    kernels::layer_norm_vjp(data_of(node, 0), data_of(node, 1), mean.data(), rstd.data(), g.data(),
+                            arrived != nullptr ? arrived->data() : data_of(dx), data_of(dw),
+                            data_of(db), rows, n, arrived != nullptr);
+    return cotangents(std::move(dx), std::move(dw), std::move(db));
+  };
+  return record("layer_norm", std::move(room.y), {x, weight, bias}, std::move(vjp));
 }
 
 }  // namespace
@@ -36,29 +63,33 @@ void check_layer_norm(const Tensor& x, const Shape& normalized_shape, const Tens
 //                       dw = sum over rows of g xh    db = sum over rows of g
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  check_layer_norm(x, normalized_shape, weight, bias);
-  if (Composed::active()) {
-    return composed::layer_norm(x, normalized_shape, weight, bias, eps);
-  }
-  const std::size_t leading = x.rank() - normalized_shape.size();
-  const std::size_t rows = flattened(x.shape(), 0, leading);
-  const std::size_t n = flattened(x.shape(), leading, x.rank());
-  Array y = empty(x.shape());
-  Array mean = empty({rows});
-  Array rstd = empty({rows});
-  kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, y.data(), mean.data(),
-                      rstd.data(), rows, n);
+  check("layer_norm", x, normalized_shape, weight, bias);
+  if (Composed::active()) return composed::layer_norm(x, normalized_shape, weight, bias, eps);
+  Room to(x, normalized_shape);
+  kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, to.y.data(), to.mean.data(),
+                      to.rstd.data(), to.rows, to.n);
+  return record_norm(std::move(to), x, weight, bias);
+}
 
-  auto vjp = [rows, n, mean = std::move(mean), rstd = std::move(rstd)](const Node& node,
-                                                                       const Array& g) {
-    std::optional<Array> dx = cotangent_for(node, 0);
-    std::optional<Array> dw = cotangent_for(node, 1);
-    std::optional<Array> db = cotangent_for(node, 2);
-    kernels::layer_norm_vjp(data_of(node, 0), data_of(node, 1), mean.data(), rstd.data(), g.data(),
-                            data_of(dx), data_of(dw), data_of(db), rows, n);
-    return cotangents(std::move(dx), std::move(dw), std::move(db));
-  };
-  return record("layer_norm", std::move(y), {x, weight, bias}, std::move(vjp));
+// s = a + b,  y = layer_norm(s)         da = db = ds, to which y's rule has added its part
+AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
+                            const Tensor& weight, const Tensor& bias, double eps) {
+  check("add_layer_norm", a, normalized_shape, weight, bias);
+  if (a.shape() != b.shape()) {
+    fail("add_layer_norm: a {} and b {} differ", to_string(a.shape()), to_string(b.shape()));
+  }
+  if (Composed::active()) {
+    return composed::add_layer_norm(a, b, normalized_shape, weight, bias, eps);
+  }
+  Array s = empty(a.shape());
+  Room to(a, normalized_shape);
+  kernels::add_layer_norm(data_of(a), data_of(b), data_of(weight), data_of(bias), eps, s.data(),
+                          to.y.data(), to.mean.data(), to.rstd.data(), to.rows, to.n);
+  const Tensor sum = record("add_layer_norm", std::move(s), {a, b}, [](const Node&, Array& g) {
+    Array da = g;
+    return cotangents(std::move(da), std::move(g));
+  });
+  return {sum, record_norm(std::move(to), sum, weight, bias)};
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION
