@@ -2,6 +2,7 @@
 
 #include "core/array.hpp"
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -48,15 +49,13 @@ class Vjp {
  public:
   Vjp() = default;
   Vjp(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
-  template <class Rule>
-  requires std::is_invocable_r_v<Cotangents, Rule&, const Node&, Array&> Vjp(
-      Rule rule)  // NOLINT(google-explicit-constructor)
+  template <std::invocable<const Node&, Array&> Rule>
+  Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
       : rule_([rule = std::move(rule)](const Node& node, Array& g, Array*) {
           return rule(node, g);
         }) {}
-  template <class Rule>
-  requires std::is_invocable_r_v<Cotangents, Rule&, const Node&, Array&, Array*> Vjp(
-      Rule rule)  // NOLINT(google-explicit-constructor)
+  template <std::invocable<const Node&, Array&, Array*> Rule>
+  Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
       : rule_(std::move(rule)), adds_(true) {}
 
   explicit operator bool() const { return static_cast<bool>(rule_); }

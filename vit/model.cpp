@@ -102,8 +102,8 @@ Tensor Block::with_post_norm(const Tensor& z, const Pass& pass) const {
 Tensor Block::class_token(const Tensor& z, const Pass& pass) const {
   const Tensor attended = under(
       "attn", [&](const Tensor& x) { return attn.first_token(x); }, under("norm1", norm1, z));
-  const Tensor z_0 = slice(z, 1, 0, 1);
-  const auto [z_prime, norm_z_prime] = under("norm2", norm2, branch("msa", attended, pass), z_0);
+  const Tensor update = branch("msa", attended, pass);
+  const auto [z_prime, norm_z_prime] = under("norm2", norm2, update, slice(z, 1, 0, 1));
   return branch("mlp", under("mlp", mlp, norm_z_prime), pass) + z_prime;
 }
 
