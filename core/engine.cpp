@@ -119,9 +119,9 @@ struct Pending {
 };
 using Walk = std::unordered_map<const Node*, Pending>;
 
-// What a rule that adds may add to. Anomaly wants to see its part alone.
+// What a rule may add to. Anomaly wants to see each part alone.
 Array* arrived_at_first(Walk& walk, const Node& node) {
-  if (!node.vjp.adds() || !node.needs(0) || Anomaly::active()) return nullptr;
+  if (node.inputs.empty() || !node.needs(0) || Anomaly::active()) return nullptr;
   std::optional<Array>& sum = walk[node.inputs[0].node.get()].sum;
   return sum ? &*sum : nullptr;
 }

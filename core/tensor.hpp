@@ -56,17 +56,15 @@ class Vjp {
         }) {}
   template <std::invocable<const Node&, Array&, Array*> Rule>
   Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
-      : rule_(std::move(rule)), adds_(true) {}
+      : rule_(std::move(rule)) {}
 
   explicit operator bool() const { return static_cast<bool>(rule_); }
-  [[nodiscard]] bool adds() const { return adds_; }
   Cotangents operator()(const Node& node, Array& g, Array* arrived = nullptr) const {
     return rule_(node, g, arrived);
   }
 
  private:
   std::function<Cotangents(const Node& node, Array& g, Array* arrived)> rule_;
-  bool adds_ = false;
 };
 
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
