@@ -47,70 +47,60 @@ void softmax_rows(Cases& cases) {
   add_twice(cases, "log_softmax", {{3, 4}}, [](const Inputs& x) { return log_softmax(x[0]); });
 }
 
+// Layer norm of a tensor, or of a sum, at one shape.
+struct NormRow {
+  Shape x, over;
+  bool weight, bias;
+
+  // Of so many tensors like x, and the parameters that there are.
+  [[nodiscard]] std::vector<Shape> shapes(std::size_t like_x) const {
+    std::vector<Shape> result(like_x, x);
+    if (weight) result.push_back(over);
+    if (bias) result.push_back(over);
+    return result;
+  }
+  [[nodiscard]] std::string attributes() const {
+    return "over " + to_string(over) + (bias && !weight ? ", bias only" : "");
+  }
+  [[nodiscard]] Tensor norm(const Inputs& in) const {
+    return layer_norm(in[0], over, optional(in, weight, 1), optional(in, bias, weight ? 2 : 1),
+                      1e-2);
+  }
+  [[nodiscard]] AddLayerNorm of_sum(const Inputs& in) const {
+    return add_layer_norm(in[0], in[1], over, optional(in, weight, 2),
+                          optional(in, bias, weight ? 3 : 2), 1e-2);
+  }
+};
+
 void layer_norm_rows(Cases& cases) {
-  struct Row {
-    Shape x, normalized_shape;
-    bool weight, bias;
-  };
-  for (const Row& row : std::vector<Row>{{{2, 5}, {5}, true, true},
-                                         {{2, 5}, {5}, false, false},
-                                         {{2, 5}, {5}, true, false},
-                                         {{2, 5}, {5}, false, true},
-                                         {{7}, {7}, true, true},
-                                         {{2, 3, 5}, {3, 5}, true, true},
-                                         {{2, 2, 2, 3}, {2, 3}, true, false},
-                                         {{2, 3, 4}, {2, 3, 4}, false, true},
-                                         {{3, 1}, {1}, true, true},
-                                         {{0, 4}, {4}, true, true},
-                                         {{3, 2, 33}, {33}, true, true},
-                                         {{20, 6}, {6}, true, true}}) {
-    std::vector<Shape> shapes{row.x};
-    if (row.weight) shapes.push_back(row.normalized_shape);
-    if (row.bias) shapes.push_back(row.normalized_shape);
-    std::string attributes = "over " + to_string(row.normalized_shape);
-    if (row.bias && !row.weight) attributes += ", bias only";
-    add_row(cases, "layer_norm", shapes, attributes, [row](const Inputs& x) {
-      return layer_norm(x[0], row.normalized_shape, optional(x, row.weight, 1),
-                        optional(x, row.bias, row.weight ? 2 : 1), 1e-2);
-    });
+  const std::vector<NormRow> rows{{{2, 5}, {5}, true, true},
+                                  {{2, 5}, {5}, false, false},
+                                  {{2, 5}, {5}, true, false},
+                                  {{2, 5}, {5}, false, true},
+                                  {{7}, {7}, true, true},
+                                  {{2, 3, 5}, {3, 5}, true, true},
+                                  {{2, 2, 2, 3}, {2, 3}, true, false},
+                                  {{2, 3, 4}, {2, 3, 4}, false, true},
+                                  {{3, 1}, {1}, true, true},
+                                  {{0, 4}, {4}, true, true},
+                                  {{3, 2, 33}, {33}, true, true},
+                                  {{20, 6}, {6}, true, true}};
+  for (const NormRow& row : rows) {
+    add_row(cases, "layer_norm", row.shapes(1), row.attributes(),
+            [row](const Inputs& x) { return row.norm(x); });
   }
   add_twice(cases, "layer_norm", {{2, 5}, {5}, {5}},
             [](const Inputs& x) { return layer_norm(x[0], {5}, x[1], x[2], 1e-2); });
-}
-
-// Both results in one number each, so that each alone and both together count.
-void add_layer_norm_rows(Cases& cases) {
-  struct Row {
-    Shape x, normalized_shape;
-    bool weight, bias;
-  };
-  for (const Row& row : std::vector<Row>{{{2, 5}, {5}, true, true},
-                                         {{2, 5}, {5}, false, false},
-                                         {{2, 5}, {5}, true, false},
-                                         {{2, 5}, {5}, false, true},
-                                         {{7}, {7}, true, true},
-                                         {{2, 3, 5}, {3, 5}, true, true},
-                                         {{3, 1}, {1}, true, true},
-                                         {{0, 4}, {4}, true, true},
-                                         {{3, 2, 33}, {33}, true, true},
-                                         {{20, 6}, {6}, true, true}}) {
-    std::vector<Shape> shapes{row.x, row.x};
-    if (row.weight) shapes.push_back(row.normalized_shape);
-    if (row.bias) shapes.push_back(row.normalized_shape);
-    const auto both = [row](const Inputs& x) {
-      return add_layer_norm(x[0], x[1], row.normalized_shape, optional(x, row.weight, 2),
-                            optional(x, row.bias, row.weight ? 3 : 2), 1e-2);
-    };
-    std::string attributes = "over " + to_string(row.normalized_shape);
-    if (row.bias && !row.weight) attributes += ", bias only";
-    add_row(cases, "add_layer_norm", shapes, attributes, [both](const Inputs& x) {
-      const AddLayerNorm y = both(x);
+  for (const NormRow& row : rows) {
+    const std::string attributes = row.attributes();
+    add_row(cases, "add_layer_norm", row.shapes(2), attributes, [row](const Inputs& x) {
+      const AddLayerNorm y = row.of_sum(x);
       return y.sum * y.norm;
     });
-    add_row(cases, "add_layer_norm", shapes, attributes + ", the sum",
-            [both](const Inputs& x) { return both(x).sum; });
-    add_row(cases, "add_layer_norm", shapes, attributes + ", the norm",
-            [both](const Inputs& x) { return both(x).norm; });
+    add_row(cases, "add_layer_norm", row.shapes(2), attributes + ", the sum",
+            [row](const Inputs& x) { return row.of_sum(x).sum; });
+    add_row(cases, "add_layer_norm", row.shapes(2), attributes + ", the norm",
+            [row](const Inputs& x) { return row.of_sum(x).norm; });
   }
   add_row(cases, "add_layer_norm", {{2, 5}, {5}, {5}}, "to itself", [](const Inputs& x) {
     const AddLayerNorm y = add_layer_norm(x[0], x[0], {5}, x[1], x[2], 1e-2);
@@ -224,7 +214,6 @@ std::vector<GradcheckCase> layer_cases() {
   linear_rows(cases);
   softmax_rows(cases);
   layer_norm_rows(cases);
-  add_layer_norm_rows(cases);
   batch_norm_rows(cases);
   gelu_rows(cases);
   dropout_rows(cases);
