@@ -19,7 +19,8 @@ namespace {
 
 std::string where(const Node& node) { return node.path->empty() ? "" : " - in " + *node.path; }
 
-// Wraps a rule in the mistake that the active Fault asks for.
+// Wraps a rule in the mistake that the active Fault asks for. Such a rule adds to nothing: what it
+// returns is what the fault changes.
 Vjp broken(Vjp vjp, const Fault& fault) {
   return [vjp = std::move(vjp), kind = fault.kind(), i = fault.input(), seen = fault.seen()](
              const Node& node, Array& g) {
@@ -105,6 +106,7 @@ Cotangents apply_rule(const Node& node, Array& g, Array* arrived) {
   if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   check_returned(node, gs);
   if (Anomaly::active()) {
+    if (arrived != nullptr && !gs[0]) check_finite(node, *arrived, "the gradient of input 0");
     for (std::size_t i = 0; i < gs.size(); ++i) {
       if (gs[i]) check_finite(node, *gs[i], "the gradient of input " + std::to_string(i));
     }
@@ -119,9 +121,9 @@ struct Pending {
 };
 using Walk = std::unordered_map<const Node*, Pending>;
 
-// What a rule may add to. Anomaly wants to see each part alone.
+// What a rule may add to.
 Array* arrived_at_first(Walk& walk, const Node& node) {
-  if (node.inputs.empty() || !node.needs(0) || Anomaly::active()) return nullptr;
+  if (node.inputs.empty() || !node.needs(0)) return nullptr;
   std::optional<Array>& sum = walk[node.inputs[0].node.get()].sum;
   return sum ? &*sum : nullptr;
 }
@@ -187,7 +189,7 @@ void walk(const Tensor& y, const std::optional<Array>& seed, bool retain_graph,
       if (--before.consumers == 0) ready.push_back(input);
     }
     if (!retain_graph) {
-      node->vjp = nullptr;
+      node->vjp = {};
       node->freed = true;
       node->inputs.clear();
     }

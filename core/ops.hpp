@@ -118,7 +118,8 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
 
 /// a + b, and the layer norm of it, in one walk over the rows: where an update joins the residual
 /// stream, and the next one reads it. a and b have the same shape. They are two values of the tape:
-/// `add_layer_norm`, the sum, where a profile counts the walk, and `layer_norm` of it.
+/// `add_layer_norm`, the sum, where a profile counts the walk, and `layer_norm` of it, where it
+/// counts the way back.
 struct AddLayerNorm {
   Tensor sum, norm;
 };

@@ -44,11 +44,11 @@ Cotangents cotangents(Xs&&... xs) {
 /// rule that hands it on unchanged may move it; most take it as `const Array&`.
 ///
 /// A rule may take a third argument, `Array* arrived`: the cotangent that other consumers of input
-/// 0 have left there, or null. It may add its own to that one, in place, instead of returning it.
+/// 0 have left there, or null. It may add its own to that one, in place, and then returns
+/// std::nullopt for it.
 class Vjp {
  public:
   Vjp() = default;
-  Vjp(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
   template <std::invocable<const Node&, Array&> Rule>
   Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
       : rule_([rule = std::move(rule)](const Node& node, Array& g, Array*) {

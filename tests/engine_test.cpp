@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -109,22 +110,38 @@ TEST_CASE("a rule may add to what has arrived at its first input") {
   }
 }
 
-TEST_CASE("a rule that adds sees nothing of others under a fault or where anomalies are sought") {
-  const auto gradient = [](const Tensor& x) {
-    const Tensor a = x * real{1};
-    const auto rule = [](const Node&, const Array& g, const Array* arrived) {
-      CHECK(arrived == nullptr);
-      return cotangents(scalar(10 * *g.data()));
-    };
-    const Array dx = grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0];
-    return *dx.data();
+TEST_CASE("a rule under a fault has nothing to add to: its own part is what turns wrong") {
+  const Tensor x = leaf(1);
+  const Tensor a = x * real{1};
+  const auto rule = [](const Node&, const Array& g, const Array* arrived) {
+    CHECK(arrived == nullptr);
+    return cotangents(scalar(10 * *g.data()));
   };
-  {
-    const Fault fault("adds", Fault::Kind::flip_sign);
-    CHECK(gradient(leaf(1)) == -7);
+  const Fault fault("adds", Fault::Kind::flip_sign);
+  const Array dx = grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0];
+  CHECK(*dx.data() == -7);
+}
+
+TEST_CASE("a watch for anomalies sees what a rule has added") {
+  const auto walk = [](real slope) {
+    const Tensor x = leaf(1);
+    const Tensor a = x * real{1};
+    const auto rule = [slope](const Node&, const Array& g, Array* arrived) {
+      REQUIRE(arrived != nullptr);
+      *arrived->data() += slope * *g.data();
+      return cotangents(std::nullopt);
+    };
+    const Anomaly anomaly;
+    return *grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0].data();
+  };
+  CHECK(walk(10) == 13);
+  try {
+    walk(INFINITY);
+    FAIL("an infinite gradient went unnoticed");
+  } catch (const NotFinite& caught) {
+    CHECK(caught.finding.op == "adds");
+    CHECK(caught.finding.where == "the gradient of input 0");
   }
-  const Anomaly anomaly;
-  CHECK(gradient(leaf(1)) == 13);
 }
 
 TEST_CASE("2^20 paths through 20 nodes cost 20 nodes") {

@@ -10,8 +10,6 @@ namespace {
 using Shapes = std::vector<Shape>;
 using Inputs = std::vector<Tensor>;
 
-Tensor given(const Inputs& x, std::size_t i) { return i < x.size() ? x[i] : Tensor(); }
-
 // Of each row the first key, and some 60 % of the others.
 Array random_mask(const Shape& shape) {
   const Array draw = random_uniform(shape, 0, 1, 3);

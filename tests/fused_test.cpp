@@ -15,8 +15,6 @@ namespace {
 using Shapes = std::vector<Shape>;
 using Inputs = std::vector<Tensor>;
 
-Tensor at(const Inputs& x, std::size_t i) { return i < x.size() ? x[i] : Tensor(); }
-
 // Which words of the generator keep their element: the definition, written out a second time.
 Array dropout_mask(const Shape& shape, double p, const Rng& rng) {
   Array mask = empty(shape);
@@ -32,8 +30,8 @@ Array dropout_mask(const Shape& shape, double p, const Rng& rng) {
 }  // namespace
 
 TEST_CASE("linear and linear_gelu") {
-  const auto f = [](const Inputs& x) { return linear(x[0], x[1], at(x, 2)); };
-  const auto twin = [](const Inputs& x) { return composed::linear(x[0], x[1], at(x, 2)); };
+  const auto f = [](const Inputs& x) { return linear(x[0], x[1], given(x, 2)); };
+  const auto twin = [](const Inputs& x) { return composed::linear(x[0], x[1], given(x, 2)); };
   for (const Shapes& shapes :
        {Shapes{{2, 3}, {4, 3}, {4}}, Shapes{{2, 3}, {4, 3}}, Shapes{{7}, {3, 7}, {3}},
         Shapes{{1}, {1, 1}, {1}}, Shapes{{2, 5, 4}, {3, 4}, {3}}, Shapes{{2, 1, 3, 4}, {6, 4}, {6}},
@@ -41,8 +39,8 @@ TEST_CASE("linear and linear_gelu") {
         Shapes{{130, 65}, {33, 65}, {33}}, Shapes{{600, 17}, {100, 17}, {100}}}) {
     check_twins(shapes, f, twin);
     check_twins(
-        shapes, [](const Inputs& x) { return linear_gelu(x[0], x[1], at(x, 2)); },
-        [](const Inputs& x) { return composed::linear_gelu(x[0], x[1], at(x, 2)); });
+        shapes, [](const Inputs& x) { return linear_gelu(x[0], x[1], given(x, 2)); },
+        [](const Inputs& x) { return composed::linear_gelu(x[0], x[1], given(x, 2)); });
   }
 }
 
@@ -192,9 +190,9 @@ TEST_CASE("conv2d") {
                          {{{3, 3, 32, 32}, {16, 3, 4, 4}, {16}}, 4, 0}}) {
     check_twins(
         row.shapes,
-        [&](const Inputs& x) { return conv2d(x[0], x[1], at(x, 2), row.stride, row.padding); },
+        [&](const Inputs& x) { return conv2d(x[0], x[1], given(x, 2), row.stride, row.padding); },
         [&](const Inputs& x) {
-          return composed::conv2d(x[0], x[1], at(x, 2), row.stride, row.padding);
+          return composed::conv2d(x[0], x[1], given(x, 2), row.stride, row.padding);
         });
   }
 }

@@ -1,5 +1,6 @@
 // The profile of a step: calls, bytes, paths, operations, and whose every moment is.
 
+#include "core/anomaly.hpp"
 #include "core/gradcheck.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
@@ -201,6 +202,17 @@ TEST_CASE("a profile changes no bit") {
   CHECK(compute_gradients(model, parts, 0.1).loss == watched.loss);
   std::size_t i = 0;
   for (const auto& [name, role, p] : named_parameters(model)) CHECK(*p.grad() == gradients[i++]);
+}
+
+TEST_CASE("a watch for anomalies changes no bit") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const std::vector<MicroBatch> parts = images(tiny_vit(), 3, 1);
+  std::vector<Tensor> parameters;
+  for (const auto& [name, role, p] : named_parameters(model)) parameters.push_back(p);
+  const auto gradients = [&] { return grad(forward(model, parts[0], 0.1).loss, parameters); };
+  const std::vector<Array> unwatched = gradients();
+  const Anomaly anomaly;
+  CHECK(gradients() == unwatched);
 }
 
 // What it may cost is for the benchmarks to say: a busy machine must not fail a test. That it is a

@@ -25,6 +25,11 @@ inline double largest(const Array& a) {
   return most;
 }
 
+/// The input at `i`, or an absent tensor.
+inline Tensor given(const std::vector<Tensor>& x, std::size_t i) {
+  return i < x.size() ? x[i] : Tensor();
+}
+
 /// The largest |a - b|; infinite where shapes differ or only one is NaN, and 0 for equal
 /// infinities.
 inline double distance(const Array& a, const Array& b) {

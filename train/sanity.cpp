@@ -14,7 +14,7 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-constexpr std::size_t few = 20;  // images, to learn by heart
+constexpr std::size_t images_by_heart = 20;
 
 // The model without what is drawn at random in training: then a loss is a function of the weights.
 ViTConfig without_dropout(ViTConfig config) {
@@ -104,7 +104,7 @@ SanityCheck overfit(const VisionTransformer& model, const MicroBatch& part) {
 std::vector<SanityCheck> sanity(const TrainOptions& options) {
   options.validate();
   const TrainingData data = training_data(options);
-  const std::size_t n = std::min(few, data.indices.train.size());
+  const std::size_t n = std::min(images_by_heart, data.indices.train.size());
   const Loader train(data.images.train, {.subset = data.indices.train});
   const std::vector<std::size_t> order = natural_order(n);
   const std::span<const std::size_t> indices(order);

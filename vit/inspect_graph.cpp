@@ -65,7 +65,7 @@ std::vector<GraphNode> described(const Tape& tape, const Block& block, std::size
 void find_saved(const Tape& tape, std::vector<GraphNode>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::size_t before = pool_released();
-    tape.nodes[i]->vjp = nullptr;
+    tape.nodes[i]->vjp = {};
     nodes[i].saved = pool_released() - before;
   }
 }

@@ -10,8 +10,8 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-void check(const char* op, const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
-           const Tensor& bias) {
+void check_norm(const char* op, const Tensor& x, const Shape& normalized_shape,
+                const Tensor& weight, const Tensor& bias) {
   if (normalized_shape.empty()) fail("{}: the normalized shape needs at least one axis", op);
   if (x.rank() < normalized_shape.size() ||
       !std::equal(normalized_shape.rbegin(), normalized_shape.rend(), x.shape().rbegin())) {
@@ -28,9 +28,9 @@ void check(const char* op, const Tensor& x, const Shape& normalized_shape, const
   }
 }
 
-// x as a matrix, and room for what the norm makes of its rows.
-struct Room {
-  Room(const Tensor& x, const Shape& normalized_shape)
+// Sizes of x as a matrix, and room for what the norm makes of its rows.
+struct Normalised {
+  Normalised(const Tensor& x, const Shape& normalized_shape)
       : rows(flattened(x.shape(), 0, x.rank() - normalized_shape.size())),
         n(flattened(x.shape(), x.rank() - normalized_shape.size(), x.rank())),
         y(empty(x.shape())),
@@ -40,9 +40,9 @@ struct Room {
   Array y, mean, rstd;
 };
 
-Tensor record_norm(Room room, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  auto vjp = [rows = room.rows, n = room.n, mean = std::move(room.mean),
-              rstd = std::move(room.rstd)](const Node& node, const Array& g, Array* arrived) {
+Tensor record_norm(Normalised out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  auto vjp = [rows = out.rows, n = out.n, mean = std::move(out.mean), rstd = std::move(out.rstd)](
+                 const Node& node, const Array& g, Array* arrived) {
     // The residual stream has a cotangent already: that of what went past the norm.
     std::optional<Array> dx = arrived != nullptr ? std::nullopt : cotangent_for(node, 0);
     std::optional<Array> dw = cotangent_for(node, 1);
@@ -52,7 +52,7 @@ Tensor record_norm(Room room, const Tensor& x, const Tensor& weight, const Tenso
                             data_of(db), rows, n, arrived != nullptr);
     return cotangents(std::move(dx), std::move(dw), std::move(db));
   };
-  return record("layer_norm", std::move(room.y), {x, weight, bias}, std::move(vjp));
+  return record("layer_norm", std::move(out.y), {x, weight, bias}, std::move(vjp));
 }
 
 }  // namespace
@@ -63,18 +63,18 @@ Tensor record_norm(Room room, const Tensor& x, const Tensor& weight, const Tenso
 //                       dw = sum over rows of g xh    db = sum over rows of g
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  check("layer_norm", x, normalized_shape, weight, bias);
+  check_norm("layer_norm", x, normalized_shape, weight, bias);
   if (Composed::active()) return composed::layer_norm(x, normalized_shape, weight, bias, eps);
-  Room to(x, normalized_shape);
-  kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, to.y.data(), to.mean.data(),
-                      to.rstd.data(), to.rows, to.n);
-  return record_norm(std::move(to), x, weight, bias);
+  Normalised out(x, normalized_shape);
+  kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, out.y.data(),
+                      out.mean.data(), out.rstd.data(), out.rows, out.n);
+  return record_norm(std::move(out), x, weight, bias);
 }
 
 // s = a + b,  y = layer_norm(s)         da = db = ds, to which y's rule has added its part
 AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
                             const Tensor& weight, const Tensor& bias, double eps) {
-  check("add_layer_norm", a, normalized_shape, weight, bias);
+  check_norm("add_layer_norm", a, normalized_shape, weight, bias);
   if (a.shape() != b.shape()) {
     fail("add_layer_norm: a {} and b {} differ", to_string(a.shape()), to_string(b.shape()));
   }
@@ -82,14 +82,14 @@ AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& norma
     return composed::add_layer_norm(a, b, normalized_shape, weight, bias, eps);
   }
   Array s = empty(a.shape());
-  Room to(a, normalized_shape);
+  Normalised out(a, normalized_shape);
   kernels::add_layer_norm(data_of(a), data_of(b), data_of(weight), data_of(bias), eps, s.data(),
-                          to.y.data(), to.mean.data(), to.rstd.data(), to.rows, to.n);
+                          out.y.data(), out.mean.data(), out.rstd.data(), out.rows, out.n);
   const Tensor sum = record("add_layer_norm", std::move(s), {a, b}, [](const Node&, Array& g) {
     Array da = g;
     return cotangents(std::move(da), std::move(g));
   });
-  return {sum, record_norm(std::move(to), sum, weight, bias)};
+  return {sum, record_norm(std::move(out), sum, weight, bias)};
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION
