@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/real.hpp"
 #include "core/resample.hpp"
 #include "train/album.hpp"
 #include "train/options.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/real.hpp"
 #include "core/resample.hpp"
 #include "train/options.hpp"
 #include "vit/weights.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/real.hpp"
 #include "train/options.hpp"
 #include "train/report.hpp"
 

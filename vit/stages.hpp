@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/real.hpp"
 #include "vit/config.hpp"
 
 #include <cstddef>
