@@ -1,6 +1,8 @@
 #include "train/gallery.hpp"
 #include "vit/inspect.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {

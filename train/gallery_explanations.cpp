@@ -2,6 +2,8 @@
 #include "vit/inspect.hpp"
 #include "vit/inspect_gradients.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
