@@ -22,6 +22,12 @@ void check(const char* optimizer, const char* name, double value, double below) 
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+void check_rate(const char* optimizer, double lr) {
+  if (!(lr >= 0 && lr <= static_cast<double>(std::numeric_limits<real>::max()))) {
+    fail("{}: a learning rate of {} is not a finite number of at least 0", optimizer, lr);
+  }
+}
+
 double decay_of(const NamedParameter& p, double weight_decay, const Roles& undecayed) {
   const bool spared = std::find(undecayed.begin(), undecayed.end(), p.role) != undecayed.end();
   return spared ? 0 : weight_decay;
@@ -93,6 +99,7 @@ SGD::SGD(std::vector<NamedParameter> parameters, SgdOptions options)
 }
 
 void SGD::step(double lr) {
+  check_rate("sgd", lr);
   const real rate = static_cast<real>(lr);
   const real momentum = static_cast<real>(options_.momentum);
   for (const NamedParameter& p : parameters()) {
@@ -122,6 +129,7 @@ Adam::Adam(std::vector<NamedParameter> parameters, AdamOptions options)
 }
 
 void Adam::step(double lr) {
+  check_rate("adam", lr);
   for (const NamedParameter& p : parameters()) {
     if (p.tensor.grad() == nullptr) continue;
     const Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
@@ -138,6 +146,7 @@ AdamW::AdamW(std::vector<NamedParameter> parameters, AdamWOptions options)
 }
 
 void AdamW::step(double lr) {
+  check_rate("adamw", lr);
   // One loop over the parameters: most are too small to be worth a loop of their own.
   for_each_parameter(parameters(), [&](std::size_t i) {
     const NamedParameter& p = parameters()[i];
@@ -149,6 +158,9 @@ void AdamW::step(double lr) {
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
+  if (!(max_norm > 0)) {
+    fail("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing", max_norm);
+  }
   std::vector<double> squares(parameters.size(), 0);
   for_each_parameter(parameters, [&](std::size_t i) {
     if (const Array* g = parameters[i].tensor.grad()) {

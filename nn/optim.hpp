@@ -13,7 +13,8 @@
 // The optimizers, as PyTorch computes them to the last term. `step(lr)` takes one step down the
 // gradients that a backward left on the parameters; a parameter without one is skipped, and its own
 // count of steps stands still. The rate comes with every step: schedules are functions, see
-// nn/schedule.hpp.
+// nn/schedule.hpp. Constructors and `step` throw on what is no option of the rule: a negative or
+// infinite rate, momentum, decay or eps, betas outside of [0, 1), NaN.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
@@ -109,7 +110,8 @@ class AdamW : public Optimizer {
 
 /// Scales all gradients by min(1, max_norm / (norm + 1e-6)), norm being that of all of them
 /// together, and returns the norm before. A norm that is NaN or infinite leaves useless gradients,
-/// as in PyTorch: look at what is returned.
+/// as in PyTorch: look at what is returned. Throws unless max_norm is above 0; infinity only
+/// measures.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -8,7 +8,7 @@
 // so that no step is wasted on a rate of 0 and the last step of the warm-up runs at the full rate.
 // Afterwards, with p = (step - warmup) / (steps - warmup), which is 0 at the first step after the
 // warm-up and reaches 1 at step = steps, one after the last; beyond it the factor stays that of p
-// = 1.
+// = 1. A negative number (which arrives as one of at least 2^63) throws.
 
 namespace vitruvian {
 

@@ -1,5 +1,6 @@
 // The element-wise kernels and sums of every instruction set against plain loops in long double.
 #include "core/kernels/kernels.hpp"
+#include "core/parallel.hpp"
 #include "core/rng.hpp"
 #include "kernel_cases.hpp"
 
@@ -133,4 +134,28 @@ TEST_CASE_TEMPLATE("a sum of squares over several chunks", T, float, double) {
     const double got = kernels::sum_of_squares(x.data(), x.size());
     CHECK(std::abs(got - want) <= 1e-13L * want);
   });
+}
+
+// 2,097,152 numbers are 64 chunks of the usual size, and the partial sums are 64: beyond, the
+// chunks grow. fc1 of ViT-B has 2,359,296.
+TEST_CASE_TEMPLATE("a sum of squares of a large parameter, by any number of threads", T, float,
+                   double) {
+  const std::size_t before = threads();
+  for (const std::size_t n : {2'097'152UL, 2'097'153UL, 2'359'296UL, 5'000'000UL}) {
+    CAPTURE(n);
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = static_cast<T>(static_cast<double>(i * 0x9E3779B97F4A7C15U >> 40U) * 0x1p-23 - 1);
+    }
+    Wide want = 0;
+    for (const T v : x) want += static_cast<Wide>(v) * v;
+    set_threads(1);
+    const double alone = kernels::sum_of_squares(x.data(), n);
+    CHECK(std::abs(alone - want) <= 1e-13L * want);
+    for (const std::size_t count : {2, 4, 8}) {
+      set_threads(count);
+      CHECK(kernels::sum_of_squares(x.data(), n) == alone);
+    }
+  }
+  set_threads(before);
 }

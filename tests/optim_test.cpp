@@ -5,6 +5,7 @@
 #include "tests/expect.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,6 +109,48 @@ TEST_CASE("optimizers refuse what makes no sense") {
         }) == "optimizer: two parameters are called 'w'");
 }
 
+TEST_CASE(
+    "a rate, a beta, an eps, a decay or a norm that no rule has is refused, and changes nothing") {
+  for (const double lr :
+       {-0.1, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const auto refuses = [lr](auto optimizer, const std::string& name) {
+      const std::string message = message_of([&] { optimizer.step(lr); });
+      CHECK(message.starts_with(name + ": a learning rate of "));
+      CHECK(message.ends_with(" is not a finite number of at least 0"));
+      check_values(optimizer.parameters(), 2, -4);
+      CHECK(optimizer.state().at("w").t == 0);
+    };
+    refuses(SGD(two_parameters()), "sgd");
+    refuses(Adam(two_parameters()), "adam");
+    refuses(AdamW(two_parameters()), "adamw");
+  }
+  SGD still(two_parameters());
+  still.step(0);  // where a schedule ends
+  check_values(still.parameters(), 2, -4);
+
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {-1.0, nan}) {
+    CHECK_FAILS_WITH(SGD({}, {.momentum = bad}), "sgd: momentum is ");
+    CHECK_FAILS_WITH(SGD({}, {.weight_decay = bad}), "sgd: weight decay is ");
+    CHECK_FAILS_WITH(Adam({}, {.beta1 = bad}), "adam: beta1 is ");
+    CHECK_FAILS_WITH(Adam({}, {.beta2 = bad}), "adam: beta2 is ");
+    CHECK_FAILS_WITH(Adam({}, {.eps = bad}), "adam: eps is ");
+    CHECK_FAILS_WITH(Adam({}, {.weight_decay = bad}), "adam: weight decay is ");
+    CHECK_FAILS_WITH(AdamW({}, {.beta1 = bad}), "adamw: beta1 is ");
+    CHECK_FAILS_WITH(AdamW({}, {.beta2 = bad}), "adamw: beta2 is ");
+    CHECK_FAILS_WITH(AdamW({}, {.eps = bad}), "adamw: eps is ");
+    CHECK_FAILS_WITH(AdamW({}, {.weight_decay = bad}), "adamw: weight decay is ");
+  }
+
+  for (const double norm : {-1.0, 0.0, nan}) {
+    const auto parameters = two_parameters();
+    CHECK(message_of([&] { clip_grad_norm(parameters, norm); }) ==
+          fmt::format("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing",
+                      norm));
+    CHECK(same(*parameters[0].tensor.grad(), array({2}, {0.5, 3})));
+  }
+}
+
 TEST_CASE("clipping scales all gradients by one factor, and only when they are too long") {
   const auto parameters = two_parameters();
   const Tensor& w = parameters[0].tensor;
@@ -146,6 +189,16 @@ TEST_CASE("schedules at their ends") {
     CHECK(linear_schedule(after, 100, 10) == 0);
     CHECK(close(cosine_schedule(after, 100, 10), 0, 1e-9));
   }
+}
+
+TEST_CASE("schedules name a negative number as it was given") {
+  const auto minus = [](int n) { return static_cast<std::size_t>(n); };
+  CHECK(message_of([&] { cosine_schedule(minus(-1), 10); }) ==
+        "cosine_schedule: step is -1, a negative number");
+  CHECK(message_of([&] { linear_schedule(0, minus(-2)); }) ==
+        "linear_schedule: steps is -2, a negative number");
+  CHECK(message_of([&] { constant_schedule(0, 10, minus(-3)); }) ==
+        "constant_schedule: warmup is -3, a negative number");
 }
 
 }  // namespace
