@@ -2,6 +2,7 @@
 #include "train/gallery.hpp"
 #include "train/weights.hpp"
 #include "vit/inspect.hpp"
+#include "vit/inspect_gradients.hpp"
 #include "vit/inspect_layers.hpp"
 
 #include <algorithm>
