@@ -42,8 +42,11 @@ class Run {
   /// What the run is about to do, with the seconds of an epoch measured on three steps that change
   /// nothing.
   RunStart start(std::uint64_t bytes);
-  /// The weights that are evaluated and kept: the moving average where there is one, and after
-  /// early stopping the best.
+  /// The weights that the last step left.
+  [[nodiscard]] const VisionTransformer& model() const { return model_; }
+  /// Those that are evaluated: their moving average where there is one.
+  [[nodiscard]] const VisionTransformer& evaluated() const;
+  /// Those that are kept: where early stopping looks for them the best, else the last evaluated.
   [[nodiscard]] const VisionTransformer& kept() const;
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Loader& test_images() const { return test_; }
@@ -69,7 +72,6 @@ class Run {
   void checkpoint();
   void stop_if_asked();
   [[nodiscard]] double schedule() const;
-  [[nodiscard]] const VisionTransformer& evaluated() const;
   [[nodiscard]] RunArrays arrays();
 
   const TrainOptions& options_;

@@ -4,6 +4,7 @@ A tensor is {"shape": [2, 3], "values": [...]} with the values in row-major orde
 are the strings "nan", "inf" and "-inf".
 """
 
+import base64
 import json
 import math
 import zlib
@@ -31,6 +32,12 @@ def number(x):
 def tensor(x):
     x = x.detach()
     return {"shape": list(x.shape), "values": [number(v) for v in x.flatten().tolist()]}
+
+
+def packed(x, kind):
+    """A tensor as base64 of little-endian numbers: "f32" or "f64"."""
+    x = x.detach().to(torch.float32 if kind == "f32" else torch.float64).contiguous()
+    return {"shape": list(x.shape), kind: base64.b64encode(x.numpy().tobytes()).decode()}
 
 
 def tensors(named):

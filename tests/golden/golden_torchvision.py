@@ -9,8 +9,8 @@ those of torchvision_models.images. `loss` is the mean cross entropy.
 import torch
 import torch.nn.functional as F
 
-from golden_format import dump, generator
-from torchvision_models import check_gradients, images, packed, small_model
+from golden_format import dump, generator, packed
+from torchvision_models import check_gradients, images, small_model
 
 # P, L, h, D, and the image's side: four patches, or six.
 BUILDERS = {

@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from golden_format import dump, generator
-from torchvision_models import images, packed, small_model
+from golden_format import dump, generator, packed
+from torchvision_models import images, small_model
 
 STEPS, WARMUP, LR, CLIP, SMOOTHING, DECAY, B, SIDE, K = 20, 4, 1e-2, 0.4, 0.1, 0.1, 8, 8, 5
 

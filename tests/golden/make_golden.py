@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and Vision Transformers, seen from inside too; one under other projects' names; position
-embeddings resized by the functions of four projects; pictures and what Pillow makes of them;
-augmentations by torchvision. The C++ tests read the JSON files and never run this.
+optimizers, and Vision Transformers, seen from inside too; whole runs of training; one ViT under
+other projects' names; position embeddings resized by the functions of four projects; pictures and
+what Pillow makes of them; augmentations by torchvision. The C++ tests read the JSON files and never run this.
 
     /usr/bin/python3 tests/golden/make_golden.py          # writes the files beside this script
     /usr/bin/python3 tests/golden/make_golden.py --check  # exit 1 if they are not what it would write
+    /usr/bin/python3 tests/golden/make_golden.py run      # only run.json
 
 Made with Debian 12's python3-torch (1.13.1), python3-torchvision (0.14.1), python3-scipy (1.10.1)
 and python3-pil (9.4). Every case draws its numbers from a seed of its own name, so that adding a
@@ -14,38 +15,28 @@ is described in the script that makes it.
 """
 
 import argparse
+import importlib
 import pathlib
 import sys
 
 import torch
 
-import golden_augment
-import golden_inspect
-import golden_layers
-import golden_modules
-import golden_naming
-import golden_ops
-import golden_optimizers
-import golden_pictures
-import golden_positions
-import golden_torchvision
-import golden_training
-import golden_vit
+SCRIPTS = ("ops", "layers", "modules", "optimizers", "training", "run", "vit", "inspect", "naming",
+           "positions", "pictures", "augment", "torchvision")
 
 
-def documents():
+def documents(scripts):
     """The name and the text of every file."""
-    for module in (golden_ops, golden_layers, golden_modules, golden_optimizers, golden_training,
-                   golden_vit, golden_inspect, golden_naming, golden_positions, golden_pictures,
-                   golden_augment):
-        yield module.__name__.removeprefix("golden_"), module.make()
-    yield from golden_torchvision.make().items()
+    for name in scripts:
+        made = importlib.import_module(f"golden_{name}").make()
+        yield from made.items() if isinstance(made, dict) else [(name, made)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    check = parser.parse_args().check
+    parser.add_argument("scripts", nargs="*", metavar="NAME", help="only golden_NAME.py's files")
+    arguments = parser.parse_args()
 
     # Debian's PyTorch 1.13.1 has a wrong GELU gradient with oneDNN; and sums must not depend on
     # the number of threads.
@@ -55,9 +46,9 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for name, text in documents():
+    for name, text in documents(arguments.scripts or SCRIPTS):
         path = folder / f"{name}.json"
-        if not check:
+        if not arguments.check:
             path.write_text(text)
             print(f"{path.name}: {len(text):,} bytes")
         elif not path.exists() or path.read_text() != text:

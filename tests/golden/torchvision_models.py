@@ -2,7 +2,6 @@
 and torchvision_b16.py share. torchvision starts its head at zero, which would leave every gradient
 but the head's zero, and a comparison with it vacuous."""
 
-import base64
 from functools import partial
 
 import torch
@@ -48,9 +47,3 @@ def check_gradients(model):
             assert k.abs().max() < 1e-12 * max(q.abs().max(), v.abs().max(), 1e-6), name
             g = torch.cat([q, v])
         assert (g.abs().amax() > 0) and torch.isfinite(g).all(), name
-
-
-def packed(x, kind):
-    """A tensor as base64 of little-endian numbers: "f32" or "f64"."""
-    x = x.detach().to(torch.float32 if kind == "f32" else torch.float64).contiguous()
-    return {"shape": list(x.shape), kind: base64.b64encode(x.numpy().tobytes()).decode()}
