@@ -58,7 +58,7 @@ LayerNorm LayerNorm::fresh() const {
 
 Tensor Dropout::operator()(const Tensor& x, const Pass& pass) const {
   if (pass.rng == nullptr || p == 0) return x;
-  return dropout(x, p, pass.rng->fork(Scope::path()));
+  return dropout(x, p, pass.stream());
 }
 
 // --- Mlp ---------------------------------------------------------------------------------------
@@ -129,8 +129,9 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass,
                                           const Tensor& bias) const {
   AttentionOptions options;
   options.bias = bias;
-  const Rng stream = pass.rng == nullptr ? Rng(0) : pass.rng->fork(Scope::path() + ".attn_drop");
-  if (pass.rng != nullptr && attn_drop > 0) {
+  const bool drops = pass.rng != nullptr && attn_drop > 0;
+  const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
+  if (drops) {
     options.dropout = attn_drop;
     options.rng = &stream;
   }

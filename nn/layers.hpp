@@ -63,7 +63,8 @@ struct Softmax {
 
 /// Zeroes each element with probability p and divides the others by 1 - p. Without a generator in
 /// the pass (inference), and for p = 0, it is the identity. The mask is a function of the pass's
-/// stream, the module's path, and the element's place.
+/// stream, the module's path, how often this path has dropped in this pass, and the element's
+/// place.
 struct Dropout {
   double p = 0;
   Tensor operator()(const Tensor& x, const Pass& pass = {}) const;

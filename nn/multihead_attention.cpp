@@ -78,8 +78,9 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     k = with_row(k, zero), v = with_row(v, zero);
   }
   AttentionOptions options;
-  const Rng stream = pass.rng == nullptr ? Rng(0) : pass.rng->fork(Scope::path() + ".attn_drop");
-  if (pass.rng != nullptr && dropout > 0) {
+  const bool drops = pass.rng != nullptr && dropout > 0;
+  const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
+  if (drops) {
     options.dropout = dropout;
     options.rng = &stream;
   }

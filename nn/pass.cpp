@@ -28,4 +28,13 @@ const Tensor& Trace::at(std::string_view name) const {
        near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
 }
 
+Rng Pass::stream(std::string_view name) const {
+  return unused(rng->fork(Scope::path() + std::string(name)));
+}
+
+Rng Pass::unused(const Rng& stream) const {
+  const std::uint64_t before = uses.of_key[stream.key()]++;
+  return before == 0 ? stream : stream.fork("again", {before});
+}
+
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

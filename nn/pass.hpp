@@ -4,8 +4,10 @@
 #include "core/scope.hpp"
 #include "core/tensor.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,16 +38,34 @@ class Trace {
   std::vector<Entry> entries_;
 };
 
-/// What a forward pass may be given beside its input. There is no global generator and no hidden
-/// train or eval mode.
+/// What one forward pass may be given beside its input. There is no global generator and no hidden
+/// train or eval mode. The next pass gets a `Pass` of its own: with the same stream it draws the
+/// same masks again.
 struct Pass {
   const Rng* rng = nullptr;  ///< randomness of dropout; null means inference
   Trace* trace = nullptr;    ///< who wants to see intermediates; null means nobody
+
+  /// The stream of a mask: `rng`'s for the module's path and `name`, not drawn from before.
+  [[nodiscard]] Rng stream(std::string_view name = "") const;
+  /// `stream` itself at its first use in this pass, and another one at each later use: two modules
+  /// outside of `under`, or one module used twice, do not zero the same elements.
+  [[nodiscard]] Rng unused(const Rng& stream) const;
 
   /// Shows an intermediate to the trace, if there is one.
   void note(std::string_view name, std::string_view symbols, const Tensor& tensor) const {
     if (trace != nullptr) trace->add(name, symbols, tensor);
   }
+
+  /// How often each stream was used, by its key. It is not copied: a pass is handed on by
+  /// reference.
+  struct Uses {
+    Uses() = default;
+    ~Uses() = default;
+    Uses(const Uses&) = delete;
+    Uses& operator=(const Uses&) = delete;
+    std::unordered_map<std::uint64_t, std::uint64_t> of_key;
+  };
+  mutable Uses uses = {};
 };
 
 /// Calls a module inside the `Scope` of its name: `under("fc1", fc1, x)` is `fc1(x)`, and errors,

@@ -223,52 +223,6 @@ TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
 
 // --- layers ------------------------------------------------------------------------------------
 
-TEST_CASE(
-    "dropout is the identity without a generator, and a function of path and stream with one") {
-  const Dropout drop{0.5};
-  const Tensor x = draw({40, 50}, 1);
-  CHECK(drop(x).node_ptr() == x.node_ptr());
-
-  const Rng rng(3);
-  const Pass pass{.rng = &rng};
-  const auto at = [&](const char* name) { return Array(under(name, drop, x, pass).value()); };
-  CHECK(same(at("a"), at("a")));
-  CHECK_FALSE(same(at("a"), at("b")));
-  const Rng other(4);
-  CHECK_FALSE(same(at("a"), under("a", drop, x, Pass{.rng = &other}).value()));
-
-  std::size_t kept = 0;
-  const Array y = at("a");
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (y.data()[i] == 0) continue;
-    ++kept;
-    REQUIRE(y.data()[i] == 2 * x.value().data()[i]);
-  }
-  CHECK(kept > 900);  // 1,000 expected, standard deviation 22
-  CHECK(kept < 1100);
-}
-
-TEST_CASE("the dropouts of an Mlp and of attention do something, each its own mask") {
-  const Rng rng(3);
-  const Pass pass{.rng = &rng};
-  const Tensor x = draw({2, 5, 8}, 1);
-  const Mlp mlp(8, 8, Rng(1), 0.5);
-  CHECK_FALSE(same(mlp(x).value(), mlp(x, pass).value()));
-  CHECK(same(mlp(x, pass).value(), mlp(x, pass).value()));
-  for (Dropout Mlp::*const off : {&Mlp::drop1, &Mlp::drop2}) {
-    Mlp half(8, 8, Rng(1), 0.5);
-    (half.*off).p = 0;
-    CHECK_FALSE(same(half(x).value(), half(x, pass).value()));
-    CHECK_FALSE(same(half(x, pass).value(), mlp(x, pass).value()));
-  }
-  for (const auto& [attn_drop, proj_drop] : {std::pair{0.5, 0.0}, std::pair{0.0, 0.5}}) {
-    const MultiHeadSelfAttention attn(8, 2, Rng(1),
-                                      {.attn_drop = attn_drop, .proj_drop = proj_drop});
-    CHECK_FALSE(same(attn(x).value(), attn(x, pass).value()));
-    CHECK(same(attn(x, pass).value(), attn(x, pass).value()));
-  }
-}
-
 TEST_CASE("attention says the same under a trace, dropout included, and hands over probabilities") {
   const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = 0.3});
   const Tensor x = draw({3, 5, 8}, 2);

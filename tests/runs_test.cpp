@@ -182,6 +182,11 @@ TEST_CASE("stochastic depth keeps or skips an image's branch whole, and keeps th
   const Rng rng(2);
   CHECK(model.features(images, {.rng = &rng}).value() !=
         same.features(images, {.rng = &rng}).value());
+  // A model used twice in one pass skips others the second time.
+  const Pass pass{.rng = &rng};
+  const Array once = model.features(images, pass).value();
+  CHECK(once == model.features(images, {.rng = &rng}).value());
+  CHECK(once != model.features(images, pass).value());
 }
 
 TEST_CASE("a number that is none is traced to its op, module, step and images") {

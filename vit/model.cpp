@@ -74,7 +74,7 @@ Tensor Block::msa(const Tensor& z, const Pass& pass) const {
 // The branch of a residual, which training skips for some images.
 Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) const {
   if (pass.rng == nullptr || skipped == 0) return f;
-  return stochastic_depth(f, skipped, pass.rng->fork(Scope::path()).fork(name));
+  return stochastic_depth(f, skipped, pass.unused(pass.rng->fork(Scope::path()).fork(name)));
 }
 
 Tensor Block::operator()(const Tensor& z, const Pass& pass) const {
