@@ -225,7 +225,8 @@ TEST_CASE("layers have PyTorch's values and gradients") {
     if (layer == "linear") {
       check_layer(Linear(size(0), size(1), rng, options.value("bias", true)), c);
     } else if (layer == "layer_norm") {
-      check_layer(LayerNorm(shape(options.at("normalized_shape")), options.at("eps").get<double>()),
+      check_layer(LayerNorm(shape(options.at("normalized_shape")), options.at("eps").get<double>(),
+                            options.value("affine", true), options.value("bias", true)),
                   c);
     } else if (layer == "mlp") {
       check_layer(Mlp(size(0), size(1), rng, 0, {options.at("tanh").get<bool>()}), c);

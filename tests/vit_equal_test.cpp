@@ -1,6 +1,7 @@
 // Equal on purpose: what two ways of writing the same ViT have in common, and where they part.
 
 #include "core/ops.hpp"
+#include "tests/expect.hpp"
 #include "tests/vit_testing.hpp"
 
 #include <doctest/doctest.h>
@@ -65,13 +66,42 @@ Array with_patches_in(const Array& images, const std::vector<std::size_t>& order
 }  // namespace
 
 TEST_CASE("unfold + linear = convolution with weight.reshape(D, -1): the same parameter") {
-  const VisionTransformer unfolding = of_order_one(tiny_vit(), Rng(5));
-  const VisionTransformer convolving = tiny_with(&ViTConfig::conv_patches);
-  copy_parameters(unfolding, convolving);
-  const Tensor images = images_for(tiny_vit(), 3, 1);
-  CHECK(difference(convolving.patch_embed(images).value(), unfolding.patch_embed(images).value()) <
-        (in_double ? 1e-15 : 1e-6));
-  check_same(logits_and_gradients(convolving, images), logits_and_gradients(unfolding, images));
+  for (const bool bias : {true, false}) {
+    ViTConfig config = tiny_vit();
+    config.patch_bias = bias;
+    const VisionTransformer unfolding = of_order_one(config, Rng(5));
+    CHECK(static_cast<bool>(unfolding.patch_embed.bias) == bias);
+    config.conv_patches = true;
+    const VisionTransformer convolving(config, Rng(1));
+    copy_parameters(unfolding, convolving);
+    const Tensor images = images_for(config, 3, 1);
+    const Array tokens = unfolding.patch_embed(images).value();
+    CHECK(difference(convolving.patch_embed(images).value(), tokens) < (in_double ? 1e-15 : 1e-6));
+    check_same(logits_and_gradients(convolving, images), logits_and_gradients(unfolding, images));
+  }
+}
+
+TEST_CASE("patches that are cut beforehand: the same logits and gradients as by the images") {
+  for (const bool convolve : {false, true}) {
+    ViTConfig config = tiny_vit();
+    config.W = 12, config.P_w = 2, config.conv_patches = convolve;
+    const VisionTransformer model = of_order_one(config, Rng(5));
+    const Array images = random_normal({3, 2, 8, 12}, 1);
+    Array x_p = empty({3, 12, 16});  // patch (y, x) flattened as (C, P, P_w), by plain loops
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < 3; ++b) {
+      for (std::size_t n = 0; n < 12; ++n) {
+        for (std::size_t i = 0; i < 16; ++i) {
+          x_p.data()[at++] = images(b, i / 8, n / 6 * 4 + i / 2 % 4, n % 6 * 2 + i % 2);
+        }
+      }
+    }
+    check_same(logits_and_gradients(model, Tensor(x_p)),
+               logits_and_gradients(model, Tensor(images)));
+    for (const Shape& wrong : {Shape{3, 12, 15}, Shape{3, 11, 16}, Shape{12, 16}}) {
+      CHECK_FAILS_WITH(model(Tensor(zeros(wrong))), "or patches (B, 12, 16)");
+    }
+  }
 }
 
 TEST_CASE("one U_qkv for each head = a fused one = the einsum view of U_msa") {

@@ -178,9 +178,10 @@ TEST_CASE("dropout needs a generator, and obeys it") {
 
 TEST_CASE("errors name what is wrong, and where") {
   const VisionTransformer model(tiny_vit(), Rng(1));
-  CHECK_THROWS_WITH_AS(model(Tensor(zeros({1, 3, 8, 8}))),
-                       "vit: images of shape (1, 3, 8, 8), but the model takes (B, 2, 8, 8)",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      model(Tensor(zeros({1, 3, 8, 8}))),
+      "vit: images of shape (1, 3, 8, 8), but the model takes (B, 2, 8, 8), or patches (B, 4, 32)",
+      Error);
   VisionTransformer broken(tiny_vit(), Rng(1));
   broken.blocks[1].mlp.fc1 = Linear(9, 12, Rng(1));
   try {

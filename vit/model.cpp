@@ -33,14 +33,16 @@ Tensor PatchEmbed::operator()(const Tensor& images, const Pass& pass) const {
   const std::size_t P = weight.shape()[2];
   const std::size_t P_w = weight.shape()[3];
   const auto D = static_cast<std::ptrdiff_t>(weight.shape()[0]);
-  if (convolve) {
+  const bool cut = images.rank() == 3;  // beforehand
+  if (convolve && !cut) {
     const Tensor grid = conv2d(images, weight, bias, {P, P_w});
     pass.note("grid", "(B, D, H / P, W / P)", grid);
     const auto B = static_cast<std::ptrdiff_t>(grid.size(0));
     return transpose(
         reshape(grid, {B, D, static_cast<std::ptrdiff_t>(grid.size(2) * grid.size(3))}));
   }
-  const Tensor x_p = unfold(images, {.height = P, .width = P_w, .stride_y = P, .stride_x = P_w});
+  const Tensor x_p =
+      cut ? images : unfold(images, {.height = P, .width = P_w, .stride_y = P, .stride_x = P_w});
   pass.note("x_p", "(B, N, C P^2)", x_p);
   return linear(x_p, reshape(weight, {D, -1}), bias);
 }
@@ -131,17 +133,19 @@ VisionTransformer::VisionTransformer(const ViTConfig& c, const Rng& rng)
 }
 
 Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
-  const Shape expected{images.rank() == 4 ? images.shape()[0] : 0, config.C, config.H, config.W};
-  if (images.shape() != expected) {
-    fail("vit: images of shape {}, but the model takes (B, {}, {}, {})", to_string(images.shape()),
-         config.C, config.H, config.W);
+  const std::size_t B = images.rank() == 0 ? 0 : images.shape()[0];
+  if (images.shape() != Shape{B, config.C, config.H, config.W} &&
+      images.shape() != Shape{B, config.N(), config.patch_length()}) {
+    fail("vit: images of shape {}, but the model takes (B, {}, {}, {}), or patches (B, {}, {})",
+         to_string(images.shape()), config.C, config.H, config.W, config.N(),
+         config.patch_length());
   }
   // z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos                                          (Eq. 1)
   const Tensor patches = under("patch_embed", patch_embed, images, pass);
   pass.note("patches", "(B, N, D)", patches);
   Tensor tokens = patches;
   if (cls_token) {
-    tokens = concat({broadcast_to(cls_token, {expected[0], 1, config.D}), patches}, 1);
+    tokens = concat({broadcast_to(cls_token, {B, 1, config.D}), patches}, 1);
   }
   const Tensor z_0 = pos_embed(tokens);
   pass.note("z_0", "(B, T, D)", z_0);

@@ -25,7 +25,8 @@ struct PatchEmbed {
 
   /// All zeros: the model initialises it.
   explicit PatchEmbed(const ViTConfig& config);
-  /// (B, C, H, W) to (B, N, D).
+  /// (B, C, H, W) to (B, N, D); or x_p (B, N, C P^2), patches that somebody cut beforehand, in
+  /// raster order and each flattened as (C, P, P).
   Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
   void visit(Visitor& visitor) const;
 };
@@ -71,8 +72,8 @@ struct VisionTransformer {
   /// not valid.
   VisionTransformer(const ViTConfig& config, const Rng& rng);
 
-  /// Images (B, C, H, W) to logits (B, K), or to y (B, D) without a head. `pass` brings randomness
-  /// (training) and a trace.
+  /// Images (B, C, H, W), or patches (B, N, C P^2) as PatchEmbed takes them, to logits (B, K), or
+  /// to y (B, D) without a head. `pass` brings randomness (training) and a trace.
   Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
   /// Equation 1: z_0 (B, T, D).
   Tensor embed(const Tensor& images, const Pass& pass = {}) const;

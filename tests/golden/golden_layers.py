@@ -49,6 +49,11 @@ def make():
     case("linear", nn.Linear(4, 3, bias=False), (5, 4), Same(), sizes=[4, 3], bias=False)
     case("layer_norm", nn.LayerNorm(6, eps=1e-6), (2, 3, 6), Same(), normalized_shape=[6], eps=1e-6)
     case("layer_norm", nn.LayerNorm((3, 5), eps=1e-5), (2, 3, 5), Same(), normalized_shape=[3, 5], eps=1e-5)
+    case("layer_norm", nn.LayerNorm(6, eps=0.1, elementwise_affine=False), (2, 3, 6), Same(),
+         normalized_shape=[6], eps=0.1, affine=False)
+    no_bias = nn.LayerNorm(6, eps=1e-6)  # PyTorch 1.13 has no such argument: 2.1's bias=False
+    no_bias.bias = None
+    case("layer_norm", no_bias, (2, 3, 6), Same(), normalized_shape=[6], eps=1e-6, bias=False)
     for approximate in ("none", "tanh"):
         mlp = nn.Sequential(nn.Linear(4, 7), nn.GELU(approximate), nn.Linear(7, 4))
         names = {"0.weight": "fc1.weight", "0.bias": "fc1.bias", "2.weight": "fc2.weight",

@@ -21,8 +21,8 @@ import sys
 
 import torch
 
-SCRIPTS = ("ops", "layers", "modules", "optimizers", "training", "run", "vit", "inspect", "naming",
-           "positions", "pictures", "augment", "torchvision")
+SCRIPTS = ("ops", "layers", "modules", "optimizers", "training", "run", "vit", "switches",
+           "inspect", "naming", "positions", "pictures", "augment", "torchvision")
 
 
 def documents(scripts):

@@ -1,0 +1,276 @@
+"""switches.json: {"images", "labels", "pool", "cases": [{"name", "config", "seed", "logits", "loss",
+"gradients"}, ...]}: Vision Transformers with one switch of the config turned, or some of them.
+
+Written from the sources of each variant, not from ours: the paper's Equations 1 to 4; the Transformer
+of 2017 for post-norm and for waves (arXiv 1706.03762); DETR's PositionEmbeddingLearned for rows and
+columns; BEiT's relative positions as timm writes them (models/beit.py, gen_relative_position_index);
+timm's build_sincos2d_pos_embed. Blocks are held against nn.TransformerEncoderLayer here.
+
+A parameter's values are 0.4 times the next numbers of "pool" (round again after its end), parameters
+in the order of their names; weights of layer norms get 1 more. `loss` is the mean cross entropy of
+the labels, `gradients` are of it. Where `seed` is there, dropout drops, by the masks of
+golden_run_draws.py. Tensors are base64 of little-endian float64.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from golden_format import dump, generator, packed, randn, tensor
+from golden_run_draws import branch_mask, dropout_mask
+
+BASE = {"C": 2, "H": 8, "W": 12, "P": 4, "D": 8, "L": 2, "h": 2, "M": 12, "K": 3, "eps": 1e-6,
+        "dropout": 0.0, "attention_dropout": 0.0}
+# What is not in a case's config.
+OFF = {"P_w": 0, "embedding_dropout": None, "projection_dropout": None, "mlp_dropout": None,
+       "stochastic_depth": 0.0, "patch_bias": True, "qkv_bias": True, "proj_bias": True,
+       "conv_patches": False, "per_head_qkv": False, "post_norm": False, "mean_pooling": False,
+       "norm_after_pooling": False, "gelu_tanh": False, "positions": "learned", "head": "linear"}
+LABELS = [2, 0, 1]
+POOL = 997
+
+
+class Vit:
+    """Parameters, a random stream's key or None, and the forward pass of one config."""
+
+    def __init__(self, config, pool, seed):
+        self.c = {**OFF, **config}
+        self.seed = seed
+        c = self.c
+        self.patch = (c["P"], c["P_w"] or c["P"])
+        self.grid = (c["H"] // self.patch[0], c["W"] // self.patch[1])
+        self.tokens = self.grid[0] * self.grid[1] + (0 if c["mean_pooling"] else 1)
+        self.p, at = {}, 0
+        for name, shape in sorted(self.shapes().items()):
+            n = torch.Size(shape).numel()
+            values = 0.4 * pool[(at + torch.arange(n)) % POOL].reshape(shape)
+            at += n
+            if "norm" in name and name.endswith("weight"):
+                values = values + 1.0
+            self.p[name] = values.requires_grad_()
+
+    def shapes(self):
+        c, shapes = self.c, {}
+        D, h, M = c["D"], c["h"], c["M"]
+
+        def dense(name, n_out, n_in, bias=True):
+            shapes[name + ".weight"] = (n_out, n_in)
+            if bias:
+                shapes[name + ".bias"] = (n_out,)
+
+        def norm(name):
+            shapes[name + ".weight"] = shapes[name + ".bias"] = (D,)
+
+        shapes["patch_embed.proj.weight"] = (D, c["C"], *self.patch)
+        if c["patch_bias"]:
+            shapes["patch_embed.proj.bias"] = (D,)
+        if not c["mean_pooling"]:
+            shapes["cls_token"] = (1, 1, D)
+        if c["positions"] == "learned":
+            shapes["pos_embed"] = (1, self.tokens, D)
+        if c["positions"] == "learned_2d":
+            shapes["pos_embed_rows"] = (self.grid[0], D // 2)
+            shapes["pos_embed_columns"] = (self.grid[1], D // 2)
+        for l in range(c["L"]):
+            block = f"blocks.{l}."
+            norm(block + "norm1")
+            norm(block + "norm2")
+            if c["per_head_qkv"]:
+                for i in range(h):
+                    dense(f"{block}attn.qkv.{i}", 3 * D // h, D, c["qkv_bias"])
+            else:
+                dense(block + "attn.qkv", 3 * D, D, c["qkv_bias"])
+            dense(block + "attn.proj", D, D, c["proj_bias"])
+            dense(block + "mlp.fc1", M, D, c["proj_bias"])
+            dense(block + "mlp.fc2", D, M, c["proj_bias"])
+            if c["positions"] == "relative":
+                n = (2 * self.grid[0] - 1) * (2 * self.grid[1] - 1)
+                shapes[block + "attn.relative_position_bias_table"] = (
+                    n + (0 if c["mean_pooling"] else 3), h)
+        norm("norm")
+        if c["head"] == "tanh":
+            dense("pre_logits", D, D)
+        if c["head"] != "none":
+            dense("head", c["K"], D)
+        return shapes
+
+    def dense(self, x, name):
+        return F.linear(x, self.p[name + ".weight"], self.p.get(name + ".bias"))
+
+    def norm(self, x, name):
+        return F.layer_norm(x, (self.c["D"],), self.p[name + ".weight"], self.p[name + ".bias"],
+                            self.c["eps"])
+
+    def drop(self, x, rate, path):
+        if self.seed is None or rate == 0:
+            return x
+        return x * dropout_mask(self.seed, path, rate, x.shape)
+
+    def rate(self, name):
+        return self.c["dropout"] if self.c[name] is None else self.c[name]
+
+    def skip(self, x, l, branch):
+        """Stochastic depth (Huang et al. 2016): the rate grows linearly from 0 with depth."""
+        rate = self.c["stochastic_depth"] * l / (self.c["L"] - 1)
+        if self.seed is None or rate == 0:
+            return x
+        return x * branch_mask(self.seed, l, branch, rate, len(x))
+
+    def positions(self):
+        """What is added to the tokens, (T, D) or 0."""
+        c, (rows, columns), D = self.c, self.grid, self.c["D"]
+        kind = c["positions"]
+        if kind == "learned":
+            return self.p["pos_embed"][0]
+        if kind in ("none", "relative"):
+            return 0
+        if kind == "sincos":
+            E = torch.zeros(self.tokens, D)
+            X = torch.arange(self.tokens).reshape(-1, 1) / torch.pow(
+                torch.tensor(10000.0), torch.arange(0, D, 2) / D)
+            E[:, 0::2], E[:, 1::2] = torch.sin(X), torch.cos(X)
+            return E
+        y, x = (v.flatten() for v in torch.meshgrid(torch.arange(rows), torch.arange(columns),
+                                                    indexing="ij"))
+        if kind == "learned_2d":
+            E = torch.cat([self.p["pos_embed_columns"][x], self.p["pos_embed_rows"][y]], 1)
+        else:
+            omega = 1 / 10000.0 ** (torch.arange(D // 4) / (D // 4))
+            out_x, out_y = x[:, None] * omega[None], y[:, None] * omega[None]
+            E = torch.cat([out_x.sin(), out_x.cos(), out_y.sin(), out_y.cos()], 1)
+        return E if c["mean_pooling"] else torch.cat([torch.zeros(1, D), E])
+
+    def relative_bias(self, l):
+        """(h, T, T), after timm's gen_relative_position_index."""
+        rows, columns = self.grid
+        first = 0 if self.c["mean_pooling"] else 1
+        table = self.p[f"blocks.{l}.attn.relative_position_bias_table"]
+        places = torch.stack(torch.meshgrid(torch.arange(rows), torch.arange(columns),
+                                            indexing="ij")).flatten(1)
+        apart = (places[:, :, None] - places[:, None, :]).permute(1, 2, 0).contiguous()
+        apart[:, :, 0] += rows - 1
+        apart[:, :, 1] += columns - 1
+        apart[:, :, 0] *= 2 * columns - 1
+        index = torch.zeros(self.tokens, self.tokens, dtype=torch.int64)
+        index[first:, first:] = apart.sum(-1)
+        if first:
+            index[0, 0:], index[0:, 0], index[0, 0] = len(table) - 3, len(table) - 2, len(table) - 1
+        return table[index.flatten()].reshape(self.tokens, self.tokens, -1).permute(2, 0, 1)
+
+    def attention(self, x, l):
+        c, name = self.c, f"blocks.{l}.attn"
+        h, D_h = c["h"], c["D"] // c["h"]
+        heads = []
+        for i in range(h):
+            if c["per_head_qkv"]:
+                q, k, v = self.dense(x, f"{name}.qkv.{i}").chunk(3, -1)
+            else:
+                q, k, v = (part[..., i * D_h:(i + 1) * D_h]
+                           for part in self.dense(x, name + ".qkv").chunk(3, -1))
+            heads.append((q, k, v))
+        scores = torch.stack([q @ k.transpose(-2, -1) / D_h**0.5 for q, k, _ in heads], 1)
+        if c["positions"] == "relative":
+            scores = scores + self.relative_bias(l)
+        A = self.drop(torch.softmax(scores, -1), c["attention_dropout"], name + ".attn_drop")
+        out = torch.cat([A[:, i] @ v for i, (_, _, v) in enumerate(heads)], -1)
+        return self.drop(self.dense(out, name + ".proj"), self.rate("projection_dropout"),
+                         name + ".proj_drop")
+
+    def mlp(self, x, l):
+        name, rate = f"blocks.{l}.mlp", self.rate("mlp_dropout")
+        x = F.gelu(self.dense(x, name + ".fc1"), approximate="tanh" if self.c["gelu_tanh"] else "none")
+        x = self.drop(x, rate, name + ".drop1")
+        return self.drop(self.dense(x, name + ".fc2"), rate, name + ".drop2")
+
+    def block(self, z, l):
+        norm1, norm2 = f"blocks.{l}.norm1", f"blocks.{l}.norm2"
+        if self.c["post_norm"]:
+            z = self.norm(z + self.skip(self.attention(z, l), l, "msa"), norm1)
+            return self.norm(z + self.skip(self.mlp(z, l), l, "mlp"), norm2)
+        z = z + self.skip(self.attention(self.norm(z, norm1), l), l, "msa")
+        return z + self.skip(self.mlp(self.norm(z, norm2), l), l, "mlp")
+
+    def __call__(self, images):
+        c = self.c
+        z = F.conv2d(images, self.p["patch_embed.proj.weight"], self.p.get("patch_embed.proj.bias"),
+                     stride=self.patch).flatten(2).transpose(1, 2)
+        if not c["mean_pooling"]:
+            z = torch.cat([self.p["cls_token"].expand(len(z), -1, -1), z], 1)
+        z = self.drop(z + self.positions(), self.rate("embedding_dropout"), "pos_drop")
+        for l in range(c["L"]):
+            z = self.block(z, l)
+        if not c["mean_pooling"]:
+            y = self.norm(z[:, 0], "norm")
+        elif c["norm_after_pooling"]:
+            y = self.norm(z.mean(1), "norm")
+        else:
+            y = self.norm(z, "norm").mean(1)
+        if c["head"] == "none":
+            return y
+        return self.dense(torch.tanh(self.dense(y, "pre_logits")) if c["head"] == "tanh" else y, "head")
+
+
+def check_blocks(vit):
+    """PyTorch's own encoder layer agrees, where it has the switches."""
+    c = vit.c
+    layer = nn.TransformerEncoderLayer(c["D"], c["h"], c["M"], 0.0, F.gelu, c["eps"], batch_first=True,
+                                       norm_first=not c["post_norm"])
+    ours = {"self_attn.in_proj_": "attn.qkv.", "self_attn.out_proj.": "attn.proj.", "linear1.": "mlp.fc1.",
+            "linear2.": "mlp.fc2.", "norm1.": "norm1.", "norm2.": "norm2."}
+    with torch.no_grad():
+        for name, p in layer.named_parameters():
+            theirs = next(t for t in ours if name.startswith(t))
+            p.copy_(vit.p["blocks.0." + name.replace(theirs, ours[theirs])])
+        z = randn(generator("switches block"), 2, vit.tokens, c["D"])
+        assert torch.allclose(layer(z), vit.block(z, 0), rtol=0, atol=1e-13)
+
+
+def cases():
+    off = {"as it is": {}}
+    for name in ("patch_bias", "qkv_bias", "proj_bias"):
+        off[name] = {name: False}
+    for name in ("conv_patches", "per_head_qkv", "post_norm", "mean_pooling", "gelu_tanh"):
+        off[name] = {name: True}
+    off["norm_after_pooling"] = {"norm_after_pooling": True, "mean_pooling": True}
+    off["norm_after_pooling of a class token"] = {"norm_after_pooling": True}
+    for kind in ("none", "learned_2d", "sincos", "sincos_2d", "relative"):
+        off[kind] = {"positions": kind}
+        off[kind + ", mean"] = {"positions": kind, "mean_pooling": True}
+    for head in ("tanh", "none"):
+        off["head " + head] = {"head": head}
+    off["eps"] = {"eps": 0.05}
+    off["P_w"] = {"P": 4, "P_w": 2}
+    off["P_w, convolution"] = {"P": 2, "P_w": 6, "conv_patches": True}
+    off["no bias at all"] = {"patch_bias": False, "qkv_bias": False, "proj_bias": False}
+    off["per head, no bias"] = {"per_head_qkv": True, "qkv_bias": False}
+    off["post-norm, mean, tanh"] = {"post_norm": True, "mean_pooling": True, "gelu_tanh": True,
+                                    "head": "tanh", "positions": "sincos_2d"}
+    yield from ((name, config, None) for name, config in off.items())
+    for name in ("dropout", "attention_dropout", "embedding_dropout", "projection_dropout", "mlp_dropout"):
+        yield name, {name: 0.25}, 7
+    yield "stochastic_depth", {"stochastic_depth": 0.5, "L": 3}, 7
+    yield "all rates", {"dropout": 0.5, "attention_dropout": 0.125, "embedding_dropout": 0.25,
+                        "projection_dropout": 0.0, "mlp_dropout": 0.375, "stochastic_depth": 0.25}, 8
+    yield "all rates, post-norm, mean", {"dropout": 0.25, "attention_dropout": 0.25, "post_norm": True,
+                                         "stochastic_depth": 0.5, "mean_pooling": True,
+                                         "per_head_qkv": True}, 9
+
+
+def make():
+    stream = generator("switches")
+    pool = randn(stream, POOL)
+    images = randn(stream, len(LABELS), BASE["C"], BASE["H"], BASE["W"])
+    written = []
+    for name, switches, seed in cases():
+        config = {**BASE, **switches}
+        vit = Vit(config, pool, seed)
+        if name in ("as it is", "post_norm", "mean_pooling", "eps"):
+            check_blocks(vit)
+        logits = vit(images)
+        loss = F.cross_entropy(logits, torch.tensor(LABELS))
+        loss.backward()
+        written.append({
+            "name": name, "config": config, "seed": seed, "logits": packed(logits, "f64"),
+            "loss": loss.item(), "gradients": {n: packed(p.grad, "f64") for n, p in vit.p.items()},
+        })
+    return dump({"images": tensor(images), "labels": LABELS, "pool": tensor(pool), "cases": written})
