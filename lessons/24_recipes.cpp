@@ -1,10 +1,11 @@
 // Lesson 24. Warm-up, decay, clipping, smoothing, early stopping: the recipes of the paper.
 
 #include "lessons/lesson.hpp"
-#include "lessons/paper.hpp"
 #include "lessons/training.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
+#include "train/recipes.hpp"
+#include "train/settings.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -62,6 +63,33 @@ std::vector<NamedParameter> two_gradients() {
   const Tensor a(zeros({2}), true), b(zeros({1}), true);
   a.set_grad(array({2}, {3, 4})), b.set_grad(array({1}, {12}));
   return {{"a", Role::weight, a}, {"b", Role::bias, b}};
+}
+
+std::string number(double x) { return fmt::format("{:g}", x); }
+std::string name_of(ScheduleKind kind) { return std::string(names_of(kind)[std::size_t(kind)]); }
+
+// What `vitruvian train --recipe` knows of the paper's tables.
+Table pretraining() {
+  Table table;
+  table.columns = {"--recipe", "epochs", "rate", "decay", "weight decay", "dropout", "clip"};
+  for (const Recipe& recipe : recipes()) {
+    if (!recipe.name.starts_with("table3-")) continue;
+    const TrainOptions o = settle({recipe.name, "", {}});
+    table.rows.push_back({recipe.name, std::to_string(o.epochs), number(o.lr), name_of(o.schedule),
+                          number(o.weight_decay), number(o.model.dropout), number(o.clip)});
+  }
+  return table;
+}
+
+Table finetuning() {
+  Table table;
+  table.columns = {"--recipe", "steps", "rates that are tried", "taken"};
+  for (const Recipe& recipe : recipes()) {
+    if (!recipe.name.starts_with("table4-")) continue;
+    const TrainOptions o = settle({recipe.name, "", {}});
+    table.rows.push_back({recipe.name, recipe.steps, recipe.rates, number(o.lr)});
+  }
+  return table;
 }
 
 void lesson(Narrator& say) {
@@ -144,11 +172,20 @@ void lesson(Narrator& say) {
   say.text("Epoch 12 would have been better: a price. And never use the test images for this.");
 
   say.heading("The recipes of the paper");
-  say.text("Pre-training: Adam, β = (0.9, 0.999), batch 4096, 10,000 steps of warm-up, 224 px:");
-  say.table(paper_table_3());
-  say.text("Fine-tuning: SGD with momentum 0.9, cosine, batch 512, no weight decay, clip 1, 384 "
-           "px, on a fresh head of zeros (section 3.2 and Table 4).");
-  say.table(paper_table_4());
+  const TrainOptions pre = settle({"table3-jft-b", "", {}}), fine = settle({"table4-vtab", "", {}});
+  say.text(
+      fmt::format("Pre-training: Adam, β = ({}, {}), batch {}, {} steps of warm-up, 224 px. As "
+                  "`vitruvian train --recipe` has it:",
+                  pre.beta1, pre.beta2, pre.batch_size * pre.accumulate, pre.warmup_steps));
+  say.table(pretraining());
+  say.text("On JFT-300M L/16 has 7 epochs, or 14; on ImageNet-21k L has 30, or 90. A clip of 0 "
+           "means none.");
+  say.text(
+      fmt::format("Fine-tuning: SGD with momentum {}, {}, batch {}, weight decay {}, clip {}, 384 "
+                  "px, on a fresh head of zeros (section 3.2 and Table 4).",
+                  fine.momentum, name_of(fine.schedule), fine.batch_size * fine.accumulate,
+                  fine.weight_decay, fine.clip));
+  say.table(finetuning());
   say.sources_disagree(
       "B 24", "One source gives one pre-training recipe: linear, weight decay 0.1, label "
               "smoothing, early stopping. That is JFT's row of Table 3, mixed with section 4.3's. "

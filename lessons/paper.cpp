@@ -4,26 +4,6 @@
 
 namespace vitruvian::lessons {
 
-Table paper_table_3() {
-  return {
-      {"pre-trained on", "models", "epochs", "peak rate", "decay of it", "weight decay", "dropout"},
-      {{"JFT-300M", "B/16, B/32", "7", "8e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "L/32", "7", "6e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "L/16", "7 or 14", "4e-4", "linear", "0.1", "0"},
-       {"JFT-300M", "H/14", "14", "3e-4", "linear", "0.1", "0"},
-       {"ImageNet-21k", "B", "90", "1e-3", "linear", "0.03", "0.1"},
-       {"ImageNet-21k", "L", "30 or 90", "1e-3", "linear", "0.03", "0.1"},
-       {"ImageNet (and clip 1)", "all", "300", "3e-3", "cosine", "0.3", "0.1"}}};
-}
-
-Table paper_table_4() {
-  return {{"fine-tuned on", "steps", "rates that are tried"},
-          {{"ImageNet", "20,000", "0.003 0.01 0.03 0.06"},
-           {"CIFAR-10, CIFAR-100", "10,000", "0.001 0.003 0.01 0.03"},
-           {"Pets, Flowers", "500", "0.001 0.003 0.01 0.03"},
-           {"VTAB, 19 tasks", "2,500", "0.01"}}};
-}
-
 Table paper_positions() {
   return {{"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
           {{"none", "0.614"},

@@ -8,10 +8,6 @@
 
 namespace vitruvian::lessons {
 
-/// Table 3: pre-training.
-Table paper_table_3();
-/// Table 4: fine-tuning.
-Table paper_table_4();
 /// Appendix D.4: what each kind of positions is worth.
 Table paper_positions();
 

@@ -13,11 +13,11 @@ const std::string adamw_for_adam =
     "smaller "
     "of that and 5 % of the run.";
 
-// A column of the paper's Table 3.
-Recipe pretraining(const std::string& name, const std::string& what, std::size_t epochs,
+// A row of the paper's Table 3.
+Recipe pretraining(const std::string& name, const std::string& row, std::size_t epochs,
                    const std::string& lr, const std::string& schedule, const std::string& decay,
                    const std::string& dropout, const std::string& clip) {
-  return {name, "Table 3, " + what + "." + adamw_for_adam,
+  return {name, "Table 3, " + row + "." + adamw_for_adam,
           fmt::format(R"({{"epochs": {}, "batch_size": 64, "accumulate": 64, "optimizer": "adamw",
   "beta1": 0.9, "beta2": 0.999, "lr": {}, "schedule": "{}", "warmup": 0.05, "warmup_steps": 10000,
   "weight_decay": {}, "dropout": {}, "clip": {}, "label_smoothing": 0, "head": "tanh"}})",
@@ -25,17 +25,18 @@ Recipe pretraining(const std::string& name, const std::string& what, std::size_t
 }
 
 // A row of Table 4: `steps` is the paper's length, which is told; epochs are the run's.
-Recipe finetuning(const std::string& name, const std::string& what, const std::string& steps,
+Recipe finetuning(const std::string& name, const std::string& row, const std::string& steps,
                   const std::string& rates, const std::string& lr, std::size_t epochs) {
   return {name,
           fmt::format("Table 4, {}: {} steps there, learning rates {} of which {} is taken; epochs "
                       "are given here (--epochs). Needs --init FILE; the paper's resolution is 384 "
                       "(--image-size). Batch 512 is 8 batches of 64.",
-                      what, steps, rates, lr),
+                      row, steps, rates, lr),
           fmt::format(R"({{"epochs": {}, "batch_size": 64, "accumulate": 8, "optimizer": "sgd",
   "momentum": 0.9, "lr": {}, "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500,
   "weight_decay": 0, "dropout": 0, "clip": 1, "label_smoothing": 0, "val_fraction": 0.02}})",
-                      epochs, lr)};
+                      epochs, lr),
+          steps, rates};
 }
 
 }  // namespace
@@ -65,7 +66,9 @@ const std::vector<Recipe>& recipes() {
       {"finetune",
        "SGD with momentum, a cosine, no weight decay, clipping at 1, and a new head of zeros. "
        "Needs "
-       "--init FILE; --image-size for another resolution.",
+       "--init FILE; --image-size for another resolution. Batch 64, for small data; table4-* have "
+       "the "
+       "paper's 512.",
        R"({"epochs": 20, "batch_size": 64, "optimizer": "sgd", "momentum": 0.9, "lr": 0.01,
   "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500, "weight_decay": 0, "dropout": 0,
   "clip": 1, "label_smoothing": 0})"},

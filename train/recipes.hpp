@@ -10,6 +10,8 @@ struct Recipe {
   std::string name;
   std::string about;     ///< a sentence or two: where it is from, and how it differs from that
   std::string settings;  ///< as a config file holds them
+  /// Of a row of the paper's Table 4: its length there, and the learning rates that are tried.
+  std::string steps{}, rates{};
 };
 
 const std::vector<Recipe>& recipes();
