@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "datasets/dataset.hpp"
 #include "train/progress.hpp"
+#include "vit/pos_resize.hpp"
 #include "vit/variants.hpp"
 
 #include <utility>
@@ -102,6 +103,10 @@ void TrainOptions::validate() const {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
   }
   if (keep_head && init.empty()) fail(Exit::usage, "--keep-head needs --init FILE");
+  if (!pos_resize.empty()) {
+    if (init.empty()) fail(Exit::usage, "--pos-resize needs --init FILE");
+    pos_resize_of(pos_resize);
+  }
   if (resume && out.empty()) fail(Exit::usage, "to resume needs the run's directory");
 }
 

@@ -57,6 +57,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   std::string init;        ///< weights to begin with
   bool keep_head = false;  ///< of `init`
+  std::string pos_resize;  ///< of `init`: see vit/pos_resize.hpp; empty: as the file's project does
 
   std::size_t threads = 0;  ///< 0 means one for each processor
   Precision precision = Precision::float32;

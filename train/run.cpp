@@ -30,11 +30,13 @@ std::string describe(const ViTConfig& c) {
 }
 
 // The initial weights: drawn, or another model's with a head of zeros.
-VisionTransformer initial(const TrainOptions& options, const Rng& rng) {
+VisionTransformer initial(const TrainOptions& options, const Rng& rng, Observer& observer) {
   if (options.init.empty() || options.resume) return {options.model, rng};
   const ViTConfig& c = options.model;
-  VitWeights weights =
-      open_weights(weights_file(options.init), {.height = c.H, .width = c.W, .classes = c.K});
+  WeightsRequest request{.height = c.H, .width = c.W, .classes = c.K};
+  if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
+  VitWeights weights = open_weights(weights_file(options.init), request);
+  for (const std::string& note : weights.notes) observer.noted(note);
   VisionTransformer model = undrawn(c);
   std::vector<NamedParameter> parameters = named_parameters(model);
   if (!options.keep_head) {
@@ -85,7 +87,7 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       test_(data.images.test, {.subset = data.images.test_subset,
                                .mean = train_.images().about().mean,
                                .std = train_.images().about().std}),
-      model_(initial(options, rng_.fork("weights"))),
+      model_(initial(options, rng_.fork("weights"), observer)),
       optimizer_(optimizer_of(options, named_parameters(model_))),
       steps_an_epoch_(ceil_div(data.indices.train.size(), options.batch_size * options.accumulate)),
       steps_(options.epochs * steps_an_epoch_),

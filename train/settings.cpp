@@ -74,10 +74,10 @@ std::string difference(const std::string& settings, const std::string& others) {
   const Json one = Json::parse(settings, nullptr, false);
   const Json other = Json::parse(others, nullptr, false);
   std::string result;
-  TrainOptions any;
-  for_each_setting(any, [&](const char* name, auto&, const char*, const char*, bool matters) {
-    const auto value = [name](const Json& json) {
-      return json.is_object() && json.contains(name) ? json[name] : Json();
+  const TrainOptions usual;
+  for_each_setting(usual, [&](const char* name, const auto& field, auto, auto, bool matters) {
+    const auto value = [&](const Json& json) {  // what an older version did not know is as usual
+      return json.is_object() && json.contains(name) ? json[name] : to_value(field);
     };
     if (result.empty() && matters && value(one) != value(other)) {
       result = fmt::format("'{}' is {}, not {}", name, value(one).dump(), value(other).dump());

@@ -114,6 +114,11 @@ void for_each_setting(Options& o, const Visit& visit) {
         "positions are resized to --image-size",
         true);
   visit("keep_head", o.keep_head, in::run, "With --init: keep the head too", true);
+  visit(
+      "pos_resize", o.pos_resize, in::run,
+      "With --init: resize positions as jax, torchvision, timm or hf do; without, as that of them\n"
+      "does whose names the file has",
+      true);
   visit("composed", o.composed, in::run,
         "Compute with the readable twins of the fused ops: slower, equal to rounding", true);
   visit("precision", o.precision, in::run, "", true);
