@@ -20,7 +20,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
   command.callback([options, &chosen] {
     chosen = [options] {
       if (options->threads != 0) set_threads(options->threads);
-      const Evaluation result = evaluate(*options);
+      const Evaluation result = either::evaluate(*options);
       if (!result.note.empty()) fmt::print(stderr, "note: {}\n", result.note);
       fmt::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
                  result.images, result.loss, 100 * result.accuracy);

@@ -36,7 +36,7 @@ void run(const InspectOptions& options) {
   const Terminal terminal = terminal_of(stdout);
   const auto note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { print(figure, terminal); };
-  const std::vector<std::string> files = inspect_model(options, {note, drawn});
+  const std::vector<std::string> files = either::inspect_model(options, {note, drawn});
   fmt::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
 }
 

@@ -40,7 +40,7 @@ void run(const PredictOptions& options, bool json) {
     error = prediction.error;
     if (several) fmt::print(stderr, "vitruvian: {}\n", prediction.error);
   };
-  predict(options, {note, predicted});
+  either::predict(options, {note, predicted});
   if (failed == 0) return;
   if (!several) fail(Exit::data, "{}", error);
   fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());

@@ -32,7 +32,7 @@ void add_report(CLI::App& app, std::function<void()>& chosen) {
       if (read_run(options.directory).setting("precision") == "double") {
         options.precision = Precision::float64;
       }
-      const bool whole = rewrite_report(options);
+      const bool whole = either::rewrite_report(options);
       fmt::print("report   {}/report.html{}\n", options.directory,
                  whole ? "" : " (no model.safetensors yet: without images)");
     };

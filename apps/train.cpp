@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -69,7 +70,7 @@ void run(const Flags& flags) {
   }
   const StopSignals stop;
   Progress progress;
-  const RunResult result = train(options, progress);
+  const RunResult result = either::train(options, progress);
   if (result.was_finished) {
     fmt::print("the run in {} is finished: {} epochs, {} steps\n", options.out, result.last.epoch,
                result.last.step);

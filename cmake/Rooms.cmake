@@ -2,19 +2,12 @@
 
 set(VITRUVIAN_PRECISIONS f32 f64)
 
-# A compiler newer than those we have tried may warn of new things: its users are told, not stopped.
-set(VITRUVIAN_TRIED_COMPILER OFF)
-if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
-   OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
-  set(VITRUVIAN_TRIED_COMPILER ON)
-endif()
-
-# Our code's own flags: warnings are errors, every result is the same on every compiler.
+# Our code's own flags: many warnings, and every result is the same on every compiler.
 add_library(vitruvian_flags INTERFACE)
 target_compile_features(vitruvian_flags INTERFACE cxx_std_20)
 target_compile_options(vitruvian_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
-  $<$<AND:$<BOOL:${VITRUVIAN_WERROR}>,$<BOOL:${VITRUVIAN_TRIED_COMPILER}>>:-Werror>
+  $<$<BOOL:${VITRUVIAN_WERROR}>:-Werror>
   -ffp-contract=off # a * b + c rounds twice everywhere; the kernels alone may fuse
   $<$<BOOL:${VITRUVIAN_NATIVE}>:-march=native>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -55,9 +48,10 @@ function(vitruvian_library name)
 endfunction()
 
 # vitruvian_room(name SOURCES ... ROOMS ... [DEPENDS ...]): <name>_f32 and <name>_f64 from the same
-# files. ROOMS are rooms of both precisions below this one, DEPENDS libraries without numbers.
+# files. ROOMS are rooms of both precisions below this one, DEPENDS libraries without numbers. Those
+# of an UNHURRIED room leave the work to the rooms below (see vitruvian_unhurried).
 function(vitruvian_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;ROOMS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNHURRIED" "" "SOURCES;ROOMS;DEPENDS")
   foreach(precision IN LISTS VITRUVIAN_PRECISIONS)
     set(rooms ${ARG_ROOMS})
     list(TRANSFORM rooms REPLACE "(.+)" "vitruvian_\\1_${precision}")
@@ -65,21 +59,30 @@ function(vitruvian_room name)
     if(precision STREQUAL "f64")
       target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
     endif()
+    if(ARG_UNHURRIED)
+      vitruvian_unhurried(vitruvian_${name}_${precision})
+    endif()
     vitruvian_precompile(vitruvian_${name}_${precision} ${precision})
   endforeach()
 endfunction()
 
-# Every translation unit of the rooms reads xtensor's container and fmt: parse them once a
-# precision.
+# Every translation unit of the rooms reads xtensor's container and fmt: parse them once a precision
+# and level of optimisation, as g++ 14 takes no header that was parsed at another. Two targets a
+# precision parse it, core's library and vitruvian_unhurried_<p>; to be called after vitruvian_unhurried.
 function(vitruvian_precompile target precision)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
-  if(target STREQUAL "vitruvian_core_${precision}")
+  set(owner vitruvian_core_${precision})
+  get_target_property(unhurried ${target} VITRUVIAN_UNHURRIED)
+  if(unhurried)
+    set(owner vitruvian_unhurried_${precision})
+  endif()
+  if(target STREQUAL owner)
     target_precompile_headers(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/core/precompiled.hpp>")
   else()
-    target_precompile_headers(${target} REUSE_FROM vitruvian_core_${precision})
+    target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
 endfunction()
 
@@ -88,7 +91,7 @@ endfunction()
 function(vitruvian_unhurried)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16 VITRUVIAN_UNHURRIED ON)
   endforeach()
 endfunction()
 function(vitruvian_talkative)

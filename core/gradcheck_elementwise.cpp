@@ -3,6 +3,9 @@
 
 #include "core/gradcheck_rows.hpp"
 
+#include <cstdint>
+#include <functional>
+
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include "core/gradcheck_rows.hpp"
 
+#include <functional>
+
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 

@@ -4,6 +4,7 @@
 #include "core/regular_file.hpp"
 
 #include <array>
+#include <cstdio>
 #include <vector>
 
 #if VITRUVIAN_HAS_OPENSSL

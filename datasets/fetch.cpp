@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <system_error>
 #include <utility>
 
 namespace vitruvian {

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace vitruvian {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <system_error>
 #endif
 
 namespace vitruvian {

@@ -3,6 +3,8 @@
 
 #include "lessons/lesson.hpp"
 
+#include <cstddef>
+
 using namespace vitruvian::lessons;
 
 // [region offset]

@@ -2,6 +2,13 @@
 
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 // [region function]

@@ -2,6 +2,12 @@
 
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 // [region forward]

@@ -2,6 +2,14 @@
 
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 // [region tape]

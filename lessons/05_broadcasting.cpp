@@ -2,6 +2,9 @@
 
 #include "lessons/lesson.hpp"
 
+#include <cstddef>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 // [region matrix]

@@ -2,6 +2,9 @@
 
 #include "lessons/lesson.hpp"
 
+#include <cstddef>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, h = 3, T = 4, S = 5, E = 6;

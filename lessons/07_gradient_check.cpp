@@ -3,6 +3,15 @@
 #include "core/fault.hpp"
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <numeric>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 using Compute = std::function<Tensor(const Tensor&)>;

@@ -2,6 +2,10 @@
 
 #include "lessons/lesson.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 3, K = 5;

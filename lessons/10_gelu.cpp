@@ -2,6 +2,12 @@
 
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 using namespace vitruvian::lessons;
 
 constexpr double pi = std::numbers::pi;

@@ -2,6 +2,12 @@
 
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, T = 3, D = 5;

@@ -3,6 +3,8 @@
 #include "lessons/lesson.hpp"
 #include "nn/layers.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 // [region loops]

@@ -4,6 +4,12 @@
 #include "nn/init.hpp"
 #include "nn/layers.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t T = 8, D = 16, M = 64;

@@ -3,6 +3,8 @@
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, C = 3, H = 8, W = 12, P = 4, D = 5;

@@ -4,6 +4,8 @@
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 3, N = 16, T = N + 1, D = 8;

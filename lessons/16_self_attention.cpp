@@ -3,6 +3,10 @@
 #include "lessons/attention.hpp"
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, T = 5, D = 8, D_h = 4;

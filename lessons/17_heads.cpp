@@ -4,6 +4,8 @@
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 
+#include <fmt/format.h>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, D_h = D / h;

@@ -4,6 +4,8 @@
 #include "nn/layers.hpp"
 #include "vit/config.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 16;

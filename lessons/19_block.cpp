@@ -5,6 +5,10 @@
 #include "vit/model.hpp"
 #include "vit/tiny.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
 #include <tuple>
 
 using namespace vitruvian::lessons;

@@ -6,6 +6,11 @@
 #include "vit/tiny.hpp"
 #include "vit/variants.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
 using namespace vitruvian::lessons;
 
 // [region equations]

@@ -6,6 +6,8 @@
 
 #include "vit/tiny.hpp"
 
+#include <string_view>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 2;

@@ -6,6 +6,9 @@
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 20, D = 32, K = 10;

@@ -3,6 +3,9 @@
 #include "lessons/lesson.hpp"
 #include "nn/optim.hpp"
 
+#include <cmath>
+#include <functional>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t D = 6;

@@ -7,6 +7,11 @@
 #include "train/recipes.hpp"
 #include "train/settings.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t S = 200, U = 20, K = 10;

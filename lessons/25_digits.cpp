@@ -7,6 +7,8 @@
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;

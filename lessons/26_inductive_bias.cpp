@@ -5,6 +5,8 @@
 #include "lessons/small_nets.hpp"
 #include "lessons/training.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t H = 28, P = 7, D = 32, K = 10;

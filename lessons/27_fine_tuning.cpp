@@ -6,6 +6,8 @@
 #include "lessons/training.hpp"
 #include "nn/init.hpp"
 
+#include <algorithm>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t D = 64, P = 7, g = 4, G = 8, N = g * g, S = 40, B = 32;

@@ -5,6 +5,9 @@
 #include "lessons/miniature.hpp"
 #include "nn/init.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <string_view>
 
 using namespace vitruvian::lessons;

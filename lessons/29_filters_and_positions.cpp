@@ -6,6 +6,12 @@
 #include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;

@@ -6,6 +6,8 @@
 #include "lessons/lesson.hpp"
 #include "lessons/training.hpp"
 
+#include <cmath>
+
 using namespace vitruvian::lessons;
 
 constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;

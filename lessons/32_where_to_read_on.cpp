@@ -4,6 +4,8 @@
 #include "lessons/paper.hpp"
 #include "vit/config.hpp"
 
+#include <algorithm>
+
 using namespace vitruvian::lessons;
 
 // Of the six tasks, for a model that was pre-trained on these data.

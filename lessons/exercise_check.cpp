@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <system_error>
 
 namespace vitruvian::lessons {
 namespace {

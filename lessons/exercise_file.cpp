@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <system_error>
 
 namespace vitruvian::lessons {
 namespace {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <system_error>
 
 namespace vitruvian::lessons {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <variant>
 
 namespace vitruvian::lessons {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <variant>
 
 namespace vitruvian::lessons {
 namespace {

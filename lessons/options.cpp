@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace vitruvian::lessons {

@@ -1,6 +1,7 @@
 #include "lessons/progress.hpp"
 
 #include <cstdlib>
+#include <system_error>
 
 namespace vitruvian::lessons {
 namespace {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <type_traits>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 
 namespace vitruvian::lessons {
 namespace {

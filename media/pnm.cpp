@@ -1,5 +1,6 @@
 #include "media/decode.hpp"
 
+#include <cstdio>
 #include <vector>
 
 // PGM and PPM, Netpbm's simplest formats: "P5" or "P6", width, height and the largest value as

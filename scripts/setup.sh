@@ -175,11 +175,14 @@ setup_packages() {
   esac
 }
 
+# What `build` hands to CMake; empty for users.
+CMAKE_OPTIONS=""
+
 build() ( # build PRESET [TARGET...]
   cd "$ROOT" || exit
   preset=$1
   shift
-  cmake --preset "$preset" --log-level=WARNING
+  cmake --preset "$preset" --log-level=WARNING $CMAKE_OPTIONS
   if [ $# -gt 0 ]; then
     cmake --build --preset "$preset" --target "$@"
   else

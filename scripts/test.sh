@@ -19,6 +19,7 @@ Several suites run one after the other; the first that fails ends it. Without on
   --debug        no optimisation, with xtensor's assertions              build-debug/
   --clang        the release build by clang++                            build-clang/
   --fuzz         a minute of libFuzzer on each reader of files           build-fuzz/
+  --werror       stop at a warning, as those who change the code want
   --no-install   do not look at packages; all of them are there
   --help         this text
 USAGE
@@ -30,6 +31,7 @@ for option in "$@"; do
   case $option in
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
+    --werror) CMAKE_OPTIONS="-DVITRUVIAN_WERROR=ON" ;;
     --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --fuzz)
       suites="$suites ${option#--}"
       ;;

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 namespace vitruvian {

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
+#include <ios>
 #include <string>
 #include <vector>
 

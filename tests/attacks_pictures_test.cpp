@@ -5,6 +5,10 @@
 #include "tests/base64.hpp"
 #include "tests/json.hpp"
 
+#include <algorithm>
+#include <fstream>
+#include <ios>
+
 namespace vitruvian {
 namespace {
 

@@ -4,6 +4,10 @@
 #include "core/parallel.hpp"
 #include "kernel_cases.hpp"
 
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
 using namespace vitruvian;
 using namespace kernel_cases;
 using kernels::AttentionShape;

@@ -6,6 +6,7 @@
 #include "tests/augment_testing.hpp"
 #include "tests/datasets_testing.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>

@@ -6,6 +6,7 @@
 #include "tests/datasets_testing.hpp"
 #include "tests/json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 

@@ -7,9 +7,11 @@
 #include "tests/fetch_testing.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 
 namespace vitruvian {

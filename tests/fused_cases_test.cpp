@@ -4,6 +4,8 @@
 #include "core/parallel.hpp"
 #include "tests/twins.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 

@@ -9,6 +9,7 @@
 #include "tests/inspect_testing.hpp"
 #include "vit/inspect_layers.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace vitruvian;

@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <string_view>
+#include <vector>
 
 using namespace vitruvian;
 
 namespace {
 
-const GraphNode& find(const BlockGraph& graph, const std::string& op, const std::string& path) {
+const GraphNode& find(const BlockGraph& graph, std::string_view op, std::string_view path) {
   const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(),
                                   [&](const GraphNode& n) { return n.op == op && n.path == path; });
   REQUIRE_MESSAGE(found != graph.nodes.end(), op << " in " << path);

@@ -7,7 +7,9 @@
 #include "tests/inspect_testing.hpp"
 #include "vit/symmetric_eigen.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 using namespace vitruvian;

@@ -3,6 +3,9 @@
 #include "core/kernels/kernels.hpp"
 #include "kernel_cases.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace vitruvian;
 using namespace kernel_cases;
 

@@ -4,6 +4,8 @@
 #include "core/rng.hpp"
 #include "kernel_cases.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 using namespace kernel_cases;
 

@@ -11,6 +11,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <fstream>
+#include <ios>
 
 namespace vitruvian {
 namespace {

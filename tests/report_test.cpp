@@ -8,6 +8,8 @@
 #include "train/html_page.hpp"
 #include "train/html_report.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 
 using namespace vitruvian;

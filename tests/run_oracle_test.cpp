@@ -10,10 +10,13 @@
 #include "train/weights.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <memory>
 
 using namespace vitruvian;
 

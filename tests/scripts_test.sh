@@ -62,6 +62,17 @@ expect_call "cmake --preset default"
 expect_call "ctest --preset default"
 case $output in *"100% tests passed") ;; *) fail "does not end with ctest's summary" ;; esac
 
+pretend "warnings are errors for those who ask"
+run test.sh --werror
+expect_status 0
+expect_call "cmake --preset default --log-level=WARNING -DVITRUVIAN_WERROR=ON"
+run start.sh
+expect_status 0
+
+pretend "and for nobody else"
+run test.sh
+expect_no_call WERROR
+
 pretend "training"
 run start.sh --epochs 2
 expect_status 0

@@ -6,6 +6,8 @@
 #include "train/run_charts.hpp"
 #include "train/sparkline.hpp"
 
+#include <algorithm>
+
 using namespace vitruvian;
 
 namespace {

@@ -13,6 +13,10 @@
 #include "tests/datasets_testing.hpp"
 #include "tests/folder.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 

@@ -4,6 +4,8 @@
 #include "tests/archives.hpp"
 #include "tests/fetch_testing.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 namespace vitruvian {

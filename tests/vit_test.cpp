@@ -10,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 

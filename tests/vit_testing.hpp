@@ -5,6 +5,8 @@
 #include "tests/golden.hpp"
 #include "vit/tiny.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {

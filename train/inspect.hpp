@@ -82,10 +82,13 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
 #pragma clang diagnostic pop
 #endif
 
+/// The precision that the options ask for; for programs that link both.
+namespace either {
 inline std::vector<std::string> inspect_model(const InspectOptions& options,
                                               const InspectObserver& observer) {
   return options.precision == Precision::float32 ? f32::inspect_model(options, observer)
                                                  : f64::inspect_model(options, observer);
 }
+}  // namespace either
 
 }  // namespace vitruvian

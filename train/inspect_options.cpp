@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace vitruvian {

@@ -74,9 +74,12 @@ void predict(const PredictOptions& options, const PredictObserver& observer);
 #pragma clang diagnostic pop
 #endif
 
+/// The precision that the options ask for; for programs that link both.
+namespace either {
 inline void predict(const PredictOptions& options, const PredictObserver& observer) {
   return options.precision == Precision::float32 ? f32::predict(options, observer)
                                                  : f64::predict(options, observer);
 }
+}  // namespace either
 
 }  // namespace vitruvian

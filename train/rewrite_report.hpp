@@ -36,9 +36,12 @@ bool rewrite_report(const ReportOptions& options);
 #pragma clang diagnostic pop
 #endif
 
+/// The precision that the options ask for; for programs that link both.
+namespace either {
 inline bool rewrite_report(const ReportOptions& options) {
   return options.precision == Precision::float32 ? f32::rewrite_report(options)
                                                  : f64::rewrite_report(options);
 }
+}  // namespace either
 
 }  // namespace vitruvian

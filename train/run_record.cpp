@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace vitruvian {
 namespace {

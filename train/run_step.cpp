@@ -9,6 +9,7 @@
 #include "train/run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>

@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 // The settings of a run out of those that a recipe, a file and the flags say.

@@ -13,6 +13,7 @@
 #include "train/weights.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>

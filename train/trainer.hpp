@@ -65,7 +65,8 @@ std::vector<SanityCheck> sanity(const TrainOptions& options);
 #pragma clang diagnostic pop
 #endif
 
-/// The precision that the options ask for.
+/// The precision that the options ask for; for programs that link both.
+namespace either {
 inline RunResult train(const TrainOptions& options, Observer& observer) {
   return options.precision == Precision::float32 ? f32::train(options, observer)
                                                  : f64::train(options, observer);
@@ -73,5 +74,6 @@ inline RunResult train(const TrainOptions& options, Observer& observer) {
 inline Evaluation evaluate(const EvalOptions& options) {
   return options.precision == Precision::float32 ? f32::evaluate(options) : f64::evaluate(options);
 }
+}  // namespace either
 
 }  // namespace vitruvian

@@ -2,6 +2,7 @@
 #include "vit/model.hpp"
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {

@@ -62,7 +62,7 @@ const std::vector<Variant>& variants() {
   return all;
 }
 
-const Variant& variant(const std::string& name) {
+const Variant& variant(std::string_view name) {
   const auto found = std::find_if(variants().begin(), variants().end(),
                                   [&](const Variant& v) { return v.name == name; });
   if (found != variants().end()) return *found;

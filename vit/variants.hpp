@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vitruvian {
@@ -28,7 +29,7 @@ struct Variant {
 const std::vector<Variant>& variants();
 
 /// One of them. Throws (Exit::usage) on a name that does not exist, with the nearest that does.
-const Variant& variant(const std::string& name);
+const Variant& variant(std::string_view name);
 
 /// The same model for square images of another size. Throws (Exit::usage) when that cannot be.
 ViTConfig with_image_size(ViTConfig config, std::size_t side);

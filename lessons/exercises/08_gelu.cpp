@@ -6,6 +6,9 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+#include <numbers>
+
 using namespace vitruvian;
 
 // x, g of any shape  ->  dx of the same

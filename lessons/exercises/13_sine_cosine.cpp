@@ -8,6 +8,8 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 
 // positions 0 to T − 1  ->  (T, D)

@@ -10,6 +10,8 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 
 // q, k, v (..., T, D_h)  ->  (..., T, D_h)

@@ -6,6 +6,8 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 
 AttentionGradients attention_vjp(const Tensor& g, const Tensor& q, const Tensor& k,

@@ -12,6 +12,8 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 
 AdamWState adamw_step(AdamWState s, const Tensor& g, const AdamWRates& r) {

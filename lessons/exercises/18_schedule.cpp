@@ -10,6 +10,9 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+#include <numbers>
+
 using namespace vitruvian;
 
 // the factor, from 0 to 1

@@ -10,6 +10,8 @@
 
 #include "lessons/exercises/exercise.hpp"
 
+#include <cmath>
+
 using namespace vitruvian;
 
 double clip(std::vector<Array>& gradients, double max_norm) {

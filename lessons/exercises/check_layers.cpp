@@ -3,6 +3,9 @@
 #include "core/gradcheck.hpp"
 #include "lessons/exercises/judge.hpp"
 
+#include <cmath>
+#include <numbers>
+
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {
 

@@ -3,6 +3,7 @@
 #include "lessons/exercises/judge.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {

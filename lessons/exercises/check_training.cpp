@@ -5,6 +5,8 @@
 #include "nn/schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {

@@ -2,6 +2,8 @@
 
 #include "lessons/exercises/judge.hpp"
 
+#include <cmath>
+
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 namespace {
 

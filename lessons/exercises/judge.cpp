@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <numeric>
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
