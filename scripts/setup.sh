@@ -178,10 +178,40 @@ setup_packages() {
 # What `build` hands to CMake; empty for users.
 CMAKE_OPTIONS=""
 
+# CMake stops at a build folder that was made for another place or by another generator, goes on with
+# another compiler than CXX names, and stops at one that is gone. None of it is of use: what CMake
+# remembers there is deleted, and ninja compiles anew what was compiled by another command.
+forget_stale_build() { # forget_stale_build FOLDER PRESET
+  local cache=$1/CMakeCache.txt compiler wanted="" stale=""
+  if [ -e "$1" ] && [ ! -w "$1" ]; then
+    say "$ROOT/$1 belongs to somebody else: delete it, or build in a checkout of your own."
+    exit 1
+  fi
+  [ -e "$cache" ] || return 0
+  cached() { sed -n "s/^$1:[A-Z]*=//p" "$cache"; }
+  compiler=$(cached CMAKE_CXX_COMPILER)
+  case $2 in clang | fuzz) ;; *) wanted=${CXX:-} ;; esac
+  if [ ! "$(cached CMAKE_HOME_DIRECTORY)" -ef . ] || [ ! "$(cached CMAKE_CACHEFILE_DIR)" -ef "$1" ]; then
+    stale="was made for another folder"
+  elif [ "$(cached CMAKE_GENERATOR)" != Ninja ]; then
+    stale="was not made for ninja"
+  elif ! command -v "$compiler" >/dev/null; then
+    stale="was made by a compiler that is gone${compiler:+, $compiler}"
+  elif [ -n "$wanted" ] && [ ! "$(command -v "${wanted%% *}")" -ef "$(command -v "$compiler")" ]; then
+    stale="was made by $compiler, not by $wanted"
+  fi
+  [ -n "$stale" ] || return 0
+  say "$1/ $stale: CMake begins there anew."
+  rm -rf "$cache" "$1/CMakeFiles"
+}
+
 build() ( # build PRESET [TARGET...]
   cd "$ROOT" || exit
   preset=$1
   shift
+  folder=build-$preset
+  [ "$preset" != default ] || folder=build
+  forget_stale_build "$folder" "$preset"
   cmake --preset "$preset" --log-level=WARNING $CMAKE_OPTIONS
   if [ $# -gt 0 ]; then
     cmake --build --preset "$preset" --target "$@"

@@ -73,6 +73,52 @@ pretend "and for nobody else"
 run test.sh
 expect_no_call WERROR
 
+# What lies in build/: CMakeCache.txt with HOME, FOLDER, GENERATOR, COMPILER, as CMake writes it.
+cache() {
+  printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nCMAKE_CACHEFILE_DIR:INTERNAL=%s\nCMAKE_GENERATOR:INTERNAL=%s\nCMAKE_CXX_COMPILER:FILEPATH=%s\n' \
+    "$@" >"$root/build/CMakeCache.txt"
+}
+stale() { # stale SENTENCE: build/ is begun anew, and what is not CMake's is still there
+  [ ! -e "$root/build/CMakeCache.txt" ] || fail "goes on with the old build"
+  [ -e "$root/build/bin/vitruvian" ] || fail "deletes more than CMake's memory"
+  expect "$1"
+  expect_status 0
+}
+pretend "a build folder of another place"
+cache "$scratch/elsewhere" "$scratch/elsewhere/build" Ninja "$scratch/bin/g++"
+run test.sh
+stale "build/ was made for another folder"
+
+pretend "a build folder that was copied with its checkout"
+cache "$root" "$scratch/elsewhere/build" Ninja "$scratch/bin/g++"
+run test.sh
+stale "build/ was made for another folder"
+
+pretend "a build folder for make"
+cache "$root" "$root/build" "Unix Makefiles" "$scratch/bin/g++"
+run test.sh
+stale "build/ was not made for ninja"
+
+pretend "a build folder of a compiler that is gone"
+cache "$root" "$root/build" Ninja /nowhere/g++-9
+run test.sh
+stale "a compiler that is gone, /nowhere/g++-9"
+
+pretend "a build folder of another compiler than CXX"
+stand_in clang++ ''
+cache "$root" "$root/build" Ninja "$scratch/bin/g++"
+CXX=clang++ run test.sh
+stale "$scratch/bin/g++, not by clang++"
+
+pretend "a build folder of today"
+cache "$root" "$root/build" Ninja "$scratch/bin/g++"
+CXX=g++ run test.sh
+expect_status 0
+[ -e "$root/build/CMakeCache.txt" ] || fail "forgets a good build"
+run test.sh
+[ -e "$root/build/CMakeCache.txt" ] || fail "forgets a good build"
+rm "$root/build/CMakeCache.txt"
+
 pretend "training"
 run start.sh --epochs 2
 expect_status 0
