@@ -4,6 +4,7 @@
 #include "core/ops.hpp"
 #include "nn/safetensors.hpp"
 #include "tests/golden.hpp"
+#include "tests/skip.hpp"
 #include "tests/torchvision.hpp"
 #include "vit/model.hpp"
 #include "vit/variants.hpp"
@@ -39,8 +40,7 @@ double norm(const std::vector<double>& x) {
 
 TEST_CASE("torchvision's vit_b_16: logits, loss and all 152 gradients in float32") {
   if (folder().empty()) {
-    MESSAGE("skipped: VITRUVIAN_B16 is not set");
-    return;
+    return skip("VITRUVIAN_B16 is not set");
   }
   const ViTConfig& config = variant("vit_b_16").config;
   const VisionTransformer model = undrawn(config);

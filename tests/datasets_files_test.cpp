@@ -5,6 +5,7 @@
 #include "tests/archives.hpp"
 #include "tests/datasets_testing.hpp"
 #include "tests/folder.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 
@@ -160,13 +161,14 @@ TEST_CASE("what is no readable file is refused") {
   check_error(Exit::data, {folder.path.string(), "expected a file, found a directory"},
               [&] { read_idx_images(folder.path.string()); });
   check_error(Exit::data, {"/dev/zero", "regular file"}, [] { read_idx_images("/dev/zero"); });
+}
+
+TEST_CASE("a file that this user may not read is refused") {
+  const Folder folder;
   const std::string secret = write(folder, "secret", two_images);
   fs::permissions(secret, fs::perms::none);
-  if (std::ifstream(secret).is_open()) {
-    MESSAGE("skipped: this user may read every file");
-  } else {
-    check_error(Exit::data, {secret, "cannot be read"}, [&] { read_idx_images(secret); });
-  }
+  if (std::ifstream(secret).is_open()) return skip("this user may read every file");
+  check_error(Exit::data, {secret, "cannot be read"}, [&] { read_idx_images(secret); });
 }
 
 // --- MNIST as four files -------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "datasets/dataset.hpp"
 #include "datasets_testing.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,7 +24,7 @@ std::optional<fs::path> real_data(const std::string& child) {
                              ? fs::path(given)
                              : fs::path(VITRUVIAN_TEST_DATA) / ".." / ".." / "shared" / "datasets";
   if (fs::is_directory(place / child)) return place / child;
-  MESSAGE("skipped: no folder " << child << " in " << place.string() << " (set VITRUVIAN_DATA)");
+  skip("no folder " + child + " in " + place.string() + " (set VITRUVIAN_DATA)");
   return std::nullopt;
 }
 

@@ -1,10 +1,11 @@
 // Fetching data sets from a server on loopback that cuts, stalls, lies, redirects and damages.
-// Skipped where python3, or curl and wget, are missing.
+// Skipped where python3 or the program that fetches is missing.
 
 #include "datasets/fetch.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/download.hpp"
 #include "tests/fetch_testing.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ bool can_serve() {
   if (Checksum::available() && std::system("python3 -c 'import http.server' 2>/dev/null") == 0) {
     return true;
   }
-  MESSAGE("skipped: no python3 or no OpenSSL");
+  skip("no python3 or no OpenSSL");
   return false;
 }
 
@@ -80,8 +81,7 @@ struct Case {
 void check_with(const std::string& program) {
   ::setenv("VITRUVIAN_DOWNLOADER", program.c_str(), 1);
   if (downloader().empty()) {
-    MESSAGE("skipped: no " << program);
-    return;
+    return skip("no " + program);
   }
   CAPTURE(program);
   Case test;

@@ -10,8 +10,8 @@ fail() {
   printf 'FAIL %s\n' "$*"
   exit 1
 }
-skip() {
+skip() { # ctest knows this code
   echo "skipped: $*"
-  exit 0
+  exit 77
 }
 skip_unless_slow() { [ -n "${VITRUVIAN_SLOW-}" ] || skip "VITRUVIAN_SLOW is not set"; }

@@ -4,6 +4,7 @@
 #include "tests/base64.hpp"
 #include "tests/folder.hpp"
 #include "tests/seeing.hpp"
+#include "tests/skip.hpp"
 #include "train/compare.hpp"
 #include "train/html_page.hpp"
 #include "train/html_report.hpp"
@@ -61,6 +62,26 @@ std::string faults_of(const std::string& page, const std::string& metrics = "") 
   const std::string command = fmt::format("python3 '{}/html_check.py' '{}' {} 2>'{}'",
                                           VITRUVIAN_TEST_DATA, page, metrics, log);
   return std::system(command.c_str()) == 0 ? "" : content(log);
+}
+
+bool has_python() {
+  if (std::system("python3 -c ''") == 0) return true;
+  skip("there is no python3");
+  return false;
+}
+
+const std::string no_png = "\x89PNG not really";
+
+// A report with everything in it, and hostile names.
+std::string reported_run_in(const Folder& folder) {
+  const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
+  const Predictions predictions = six();
+  const Loader images(pictures(6, 3, 8, 5));
+  const ReportExamples examples{predictions, images};
+  write_report(run, &examples,
+               {{"<i>attention</i>", "\"of\" & on", no_png},
+                {"positions", "", "", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"}});
+  return run;
 }
 
 }  // namespace
@@ -127,26 +148,35 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   refused(run_in(folder, "deep", "", "{\"a\":" + std::string(100000, '[')), "nested too deeply");
 }
 
-TEST_CASE("a report is well-formed, self-contained, and holds the numbers of metrics.jsonl") {
-  if (std::system("python3 -c ''") != 0) {
-    MESSAGE("skipped: there is no python3");
-    return;
-  }
+// Well-formed, self-contained, and with the numbers of metrics.jsonl.
+TEST_CASE("Python reads a report") {
+  if (!has_python()) return;
   const Folder folder;
-  const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
-  const Predictions predictions = six();
-  const Loader images(pictures(6, 3, 8, 5));
-  const ReportExamples examples{predictions, images};
-  const std::string png = "\x89PNG not really";
-  write_report(run, &examples,
-               {{"<i>attention</i>", "\"of\" & on", png},
-                {"positions", "", "", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"}});
-  const std::string page = run + "/report.html";
-  CHECK(faults_of(page, "'" + run + "/metrics.jsonl'") == "");
-  const std::string html = content(page);
+  const std::string run = reported_run_in(folder);
+  CHECK(faults_of(run + "/report.html", "'" + run + "/metrics.jsonl'") == "");
+  for (const char* metrics : {"", "{\"kind\":\"step\",\"step\":1,\"loss\":2.5,\"lr\":0.1}\n"}) {
+    const std::string young = run_in(folder, "young", metrics);
+    write_report(young, nullptr);
+    CHECK(faults_of(young + "/report.html") == "");
+  }
+}
+
+TEST_CASE("Python reads a comparison") {
+  if (!has_python()) return;
+  const Folder folder;
+  const std::vector<RunRecord> runs{read_run(run_in(folder, "one", metrics_of_two_epochs)),
+                                    read_run(run_in(folder, "two", ""))};
+  write(folder.file("compare.html"), html_comparison({runs[0], runs[0], runs[1]}));
+  CHECK(faults_of(folder.file("compare.html")) == "");
+}
+
+TEST_CASE("a report escapes what it shows and holds every figure") {
+  const Folder folder;
+  const std::string run = reported_run_in(folder);
+  const std::string html = content(run + "/report.html");
   CHECK(html.find("<script") == std::string::npos);
   CHECK(html.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
-  CHECK(html.find(data_uri("image/png", png)) != std::string::npos);
+  CHECK(html.find(data_uri("image/png", no_png)) != std::string::npos);
   CHECK(html.find("2 of 3") != std::string::npos);
   CHECK(count_of(html, "<article>") == 3 + 6);  // mistakes, samples
   CHECK(html.find("<data value=\"0.6123456789\">61.23 %</data>") != std::string::npos);
@@ -155,7 +185,6 @@ TEST_CASE("a report is well-formed, self-contained, and holds the numbers of met
   for (const char* metrics : {"", "{\"kind\":\"step\",\"step\":1,\"loss\":2.5,\"lr\":0.1}\n"}) {
     const std::string young = run_in(folder, "young", metrics);
     write_report(young, nullptr);
-    CHECK(faults_of(young + "/report.html") == "");
     CHECK((content(young + "/report.html").find("Nothing was recorded yet") != std::string::npos) ==
           (*metrics == '\0'));
   }
@@ -212,7 +241,4 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
   CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
   CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
-  if (std::system("python3 -c ''") != 0) return;
-  write(folder.file("compare.html"), html_comparison({runs[0], runs[0], runs[1]}));
-  CHECK(faults_of(folder.file("compare.html")) == "");
 }
