@@ -18,8 +18,8 @@ namespace vitruvian::kernels {
 /// (or sse2, avx2, avx512) in the environment lowers it, for tests.
 std::string simd_description();
 
-// y = f(x), within 2.5 units in the last place (exp, log: 1.1), for every x; denormal results, Inf
-// and NaN included. y may be x.
+// y = f(x), within 2.5 units in the last place (exp, log: 1.1; tanh: 1.25), for every x; denormal
+// results, Inf and NaN included. y may be x.
 template <class T>
 void exp(const T* x, T* y, std::size_t n);
 template <class T>

@@ -234,12 +234,30 @@ VITRUVIAN_INLINE T error_function(T x) {
   return with_sign_of(z > T{0.5} ? outer : small * erf_small(small * small), x);
 }
 
-// tanh |x| = m / (m + 2) with m = e^(2|x|) - 1
+// tanh near 0 is a + a r with r = p(a^2) / q(a^2); this is r's fraction (in float q is 1). Fits of
+// Cephes (Moshier 1989, tanhf.c and tanh.c).
+VITRUVIAN_INLINE float tanh_top(float z) {
+  return z * polynomial(z, -3.33332819422e-1F, 1.33314422036e-1F, -5.37397155531e-2F,
+                        2.06390887954e-2F, -5.70498872745e-3F);
+}
+VITRUVIAN_INLINE double tanh_top(double z) {
+  return z * polynomial(z, -1.61468768441708447952e3, -9.92877231001918586564e1,
+                        -9.64399179425052238628e-1);
+}
+VITRUVIAN_INLINE float tanh_bottom(float) { return 1.0F; }
+VITRUVIAN_INLINE double tanh_bottom(double z) {
+  return polynomial(z, 4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2,
+                    1.0);
+}
+
+// tanh a = 1 - 2 / (e^(2a) + 1) for a = |x|; near 0, where that would cancel, as above.
 template <class T>
 VITRUVIAN_INLINE T hyperbolic_tangent(T x) {
   const T a = at_most(magnitude(x), T{20});  // tanh(20) rounds to 1
   const Exp<T> e = reduced_exp(a + a);
   const T scale = power_of_two(e.shifted_k);
-  const T m = scale * e.m + (scale - T{1});
-  return with_sign_of(m / (m + T{2}), x);
+  const bool near = a <= T(0.625);
+  const T z = a * a;
+  const T r = (near ? tanh_top(z) : T{-2}) / (near ? tanh_bottom(z) : (scale + T{1}) + scale * e.m);
+  return with_sign_of(near ? a + a * r : T{1} + r, x);
 }
