@@ -69,7 +69,11 @@ Tensor softmax(const Tensor& x, int axis) {
   return e / sum(e, along(x, axis), true);
 }
 
-Tensor log_softmax(const Tensor& x, int axis) { return x - logsumexp(x, along(x, axis), true); }
+// Less the largest, again: beyond 2^53, x - logsumexp(x) would round the logarithm of a tie away.
+Tensor log_softmax(const Tensor& x, int axis) {
+  const Tensor z = x - amax(x, along(x, axis), true).detach();
+  return z - logsumexp(z, along(x, axis), true);
+}
 
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
@@ -144,9 +148,8 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
   const auto D_h = static_cast<real>(q.size(-1));
   Tensor scores = matmul(q, transpose(k)) / std::sqrt(D_h);
   if (options.bias) scores = scores + options.bias;
-  if (options.mask != nullptr) {
-    const Tensor minus_infinity(scalar(-std::numeric_limits<real>::infinity()));
-    scores = vitruvian::where(*options.mask, scores, minus_infinity);
+  if (options.mask) {
+    scores = where(options.mask.value(), scores, scalar(-std::numeric_limits<real>::infinity()));
   }
   const Tensor probs = composed::softmax(scores);
   const Tensor kept =

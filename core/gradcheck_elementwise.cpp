@@ -9,8 +9,8 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-using Unary = std::function<Tensor(const Tensor&)>;
-using Binary = std::function<Tensor(const Tensor&, const Tensor&)>;
+using Unary = Tensor (*)(const Tensor&);
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
 using Make = std::function<Array(const Shape&, std::uint64_t seed)>;
 
 // y + 3 y', each computed anew: the inputs collect two different cotangents.
@@ -31,7 +31,7 @@ Array between_grid(const Shape& shape, std::uint64_t seed) {
   return x;
 }
 
-void unary(Cases& cases, const char* op, const Make& make, const Unary& f,
+void unary(Cases& cases, const char* op, const Make& make, Unary f,
            const std::string& attributes = "") {
   const Function once = [f](const Inputs& x) { return f(x[0]); };
   for (const Shape& shape : std::vector<Shape>{
@@ -43,7 +43,7 @@ void unary(Cases& cases, const char* op, const Make& make, const Unary& f,
          [f](const Inputs& x) { return both(f(x[0]), f(x[0])); });
 }
 
-void binary(Cases& cases, const char* op, const Make& make_a, const Make& make_b, const Binary& f) {
+void binary(Cases& cases, const char* op, const Make& make_a, const Make& make_b, Binary f) {
   const Function once = [f](const Inputs& x) { return f(x[0], x[1]); };
   for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{{{}, {}},
                                                                  {{3}, {}},
@@ -86,6 +86,12 @@ void smooth_rows(Cases& cases) {
   add_at(cases, "pow", {between(0.5, 2)({2, 3}, cases.size())}, "p -1.5",
          [](const Inputs& x) { return pow(x[0], real(-1.5)); });
   unary(cases, "exp", random_normal, exp);
+  unary(cases, "expm1", random_normal, expm1);
+  unary(cases, "log1p", between(-0.5, 3), log1p);
+  unary(cases, "sin", random_normal, sin);
+  unary(cases, "cos", random_normal, cos);
+  unary(cases, "silu", random_normal, silu);
+  unary(cases, "softplus", random_normal, softplus);
   unary(cases, "log", between(0.5, 3), log);
   unary(cases, "sqrt", between(0.5, 3), sqrt);
   unary(cases, "rsqrt", between(0.5, 3), rsqrt);

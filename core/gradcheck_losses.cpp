@@ -20,7 +20,7 @@ Function attending(std::size_t plain, bool masked, double p, std::size_t heads) 
     const Rng rng(11);
     const Array mask = masked ? causal(x[0].size(-2), x[plain == 1 ? 0 : 1].size(-2)) : Array();
     AttentionOptions options;
-    if (masked) options.mask = &mask;
+    if (masked) options.mask = mask;
     options.bias = optional(x, x.size() > plain, plain);
     options.dropout = p;
     options.rng = &rng;

@@ -2,14 +2,12 @@
 
 #include "core/gradcheck_rows.hpp"
 
-#include <functional>
-
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
-using Reduce = std::function<Tensor(const Tensor&, const Axes&, bool keepdim)>;
+using Reduce = Tensor (*)(const Tensor&, const Axes&, bool keepdim);
 
-void reduce_rows(Cases& cases, const char* op, bool distinct, bool of_nothing, const Reduce& f) {
+void reduce_rows(Cases& cases, const char* op, bool distinct, bool of_nothing, Reduce f) {
   std::vector<Place> places{{{}, {}},
                             {{1}, {0}},
                             {{5}, {}},

@@ -117,20 +117,20 @@ void slice_rows(Cases& cases) {
   }
   add_twice(cases, "select", {{2, 3}}, [](const Inputs& x) { return select(x[0], 1, 1); });
 
-  struct Indices {
+  struct Chosen {
     Shape shape;
     int axis;
     std::vector<std::size_t> indices;
   };
-  for (const Indices& row : std::vector<Indices>{{{1}, 0, {0}},
-                                                 {{4}, 0, {3, 1}},
-                                                 {{4}, 0, {2, 2, 2, 0}},
-                                                 {{2, 3}, 0, {1, 0, 1}},
-                                                 {{2, 3}, -1, {2, 0}},
-                                                 {{2, 3, 4}, 1, {0, 2, 0}},
-                                                 {{2, 3, 1, 2}, 3, {1, 1}},
-                                                 {{2, 3}, 1, {}},
-                                                 {{0, 3}, 1, {0, 1}}}) {
+  for (const Chosen& row : std::vector<Chosen>{{{1}, 0, {0}},
+                                               {{4}, 0, {3, 1}},
+                                               {{4}, 0, {2, 2, 2, 0}},
+                                               {{2, 3}, 0, {1, 0, 1}},
+                                               {{2, 3}, -1, {2, 0}},
+                                               {{2, 3, 4}, 1, {0, 2, 0}},
+                                               {{2, 3, 1, 2}, 3, {1, 1}},
+                                               {{2, 3}, 1, {}},
+                                               {{0, 3}, 1, {0, 1}}}) {
     add_row(cases, "index_select", {row.shape},
             fmt::format("axis {}, [{}]", row.axis, fmt::join(row.indices, ", ")),
             [row](const Inputs& x) { return index_select(x[0], row.axis, row.indices); });

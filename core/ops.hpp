@@ -1,21 +1,27 @@
 #pragma once
 
+#include "core/indices.hpp"
 #include "core/rng.hpp"
 #include "core/tensor.hpp"
 
+#include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 // The ops: each is one function that computes a value and hands `record` its vector-Jacobian
 // product. Elementwise ops of two tensors broadcast as numpy does. Conventions at kinks and ties
 // are PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from
-// the end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so.
-// Wrong shapes throw an `Error` that names the op, the shapes, and the module path.
+// the end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so,
+// forward and backward; an op that chooses among elements (relu, maximum, where, a pooling, ...)
+// gives those not chosen a gradient of 0, whatever arrives. An `Array` is taken where a tensor is,
+// as a constant. Wrong shapes and absent tensors throw an `Error` that names the op, the argument
+// or the shapes, and the module path. docs/ops.md lists the ops.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-// --- elementwise (ops/elementwise.cpp) -----------------------------------------------------------
+// --- elementwise (ops/elementwise.cpp, ops/curves.cpp) -------------------------------------------
 
 Tensor neg(const Tensor& x);
 Tensor add(const Tensor& a, const Tensor& b);
@@ -38,23 +44,35 @@ inline Tensor operator/(const Tensor& a, real b) { return mul(a, real{1} / b); }
 Tensor pow(const Tensor& x, real p);
 Tensor exp(const Tensor& x);
 Tensor log(const Tensor& x);
+/// e^x - 1 and log(1 + x), exact near x = 0, where the sums would round x away.
+Tensor expm1(const Tensor& x);
+Tensor log1p(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 Tensor square(const Tensor& x);
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);
 Tensor erf(const Tensor& x);
+/// x sigmoid(x), also called swish (Elfwing et al., arXiv 1702.03118).
+Tensor silu(const Tensor& x);
+/// log(1 + e^x), the smooth relu: never overflows, and keeps its digits far out on the left.
+Tensor softplus(const Tensor& x);
 /// max(x, 0); the derivative at 0 is 0. NaN stays NaN.
 Tensor relu(const Tensor& x);
-/// |x|; the derivative at 0 is 0.
+/// |x|; the derivative is sign(x): 0 at 0, NaN at NaN.
 Tensor abs(const Tensor& x);
 /// The larger (smaller); at a tie each gets half of the cotangent. A NaN wins.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
-/// min(max(x, low), high); the derivative is 1 on [low, high], ends included, and 0 outside.
+/// min(max(x, low), high); the derivative is 1 on [low, high], ends included, 0 outside, NaN at
+/// NaN.
 Tensor clamp(const Tensor& x, real low, real high);
 /// a where `condition` is not 0, else b; all three broadcast. No derivative in `condition`.
 Tensor where(const Array& condition, const Tensor& a, const Tensor& b);
+/// `value` where `mask`, which broadcasts to x's shape, is not 0, else x.
+Tensor masked_fill(const Tensor& x, const Array& mask, real value);
 
 // --- reductions (ops/reduce.cpp) -----------------------------------------------------------------
 
@@ -75,7 +93,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
 /// is dropped again. Throws on rank 0 and where the inner sizes differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// --- shape (ops/shape.cpp) -----------------------------------------------------------------------
+// --- shape (ops/shape.cpp, ops/join.cpp, ops/pick.cpp) -------------------------------------------
 
 /// Exchanges two axes.
 Tensor transpose(const Tensor& x, int axis0 = -2, int axis1 = -1);
@@ -83,7 +101,16 @@ Tensor transpose(const Tensor& x, int axis0 = -2, int axis1 = -1);
 Tensor permute(const Tensor& x, const Axes& order);
 /// The same elements in row-major order; one length may be -1 and is worked out.
 Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape);
+/// Drops an axis of length 1 (another length throws); adds one before `axis` of the result.
+Tensor squeeze(const Tensor& x, int axis);
+Tensor unsqueeze(const Tensor& x, int axis);
+/// Axes `first` to `last`, both included, as one. A scalar becomes (1,).
+Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
+/// `before` and `after` entries of `value` around x along one axis; neither is negative.
+Tensor pad(const Tensor& x, int axis, std::ptrdiff_t before, std::ptrdiff_t after, real value = 0);
+/// Moves x by `shift` along one axis; what leaves at one end enters at the other.
+Tensor roll(const Tensor& x, std::ptrdiff_t shift, int axis);
 /// Elements start, start + step, ... before stop along one axis; as Python's x[start:stop:step]
 /// (negative ends count from the end, ends out of range are cut, a negative step walks back; with
 /// it, `stop` may be `slice_end` for "to the very beginning").
@@ -91,7 +118,13 @@ Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t sto
              std::ptrdiff_t step = 1);
 inline constexpr std::ptrdiff_t slice_end = PTRDIFF_MAX;
 /// x's entries at `indices` along one axis, in that order; one may come several times.
-Tensor index_select(const Tensor& x, int axis, const std::vector<std::size_t>& indices);
+Tensor index_select(const Tensor& x, int axis, const Indices& indices);
+/// The same with indices of each image (of each place before the axis) its own: x (B, N, D) at
+/// axis 1 and indices (B, K) to (B, K, D). Indices of x's full rank pick each element alone, as
+/// PyTorch's gather; but for the axis, their shape is then x's.
+Tensor gather(const Tensor& x, int axis, const Indices& indices);
+/// Row `indices[...]` of the table weight (V, D) for each index: indices of any shape to (..., D).
+Tensor embedding(const Indices& indices, const Tensor& weight);
 /// The index `i` along an axis, which disappears: x[:, i] is `select(x, 1, i)`.
 Tensor select(const Tensor& x, int axis, std::ptrdiff_t i);
 Tensor concat(const std::vector<Tensor>& xs, int axis);
@@ -160,11 +193,20 @@ struct Stride {
 /// Cross-correlation: x (B, C, H, W), weight (O, C, kh, kw), bias (O) or absent; (B, O, H', W').
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride = 1,
               std::size_t padding = 0);
+/// The mean (the largest) of every square window of side `size`: x (B, C, H, W) to (B, C, H', W').
+/// The stride 0 means `size`. Padding, at most half of `size`, counts as zeros for the mean and
+/// never wins the maximum; of equal largest ones the first in raster order has the gradient. A NaN
+/// wins.
+Tensor avg_pool2d(const Tensor& x, std::size_t size, std::size_t stride = 0,
+                  std::size_t padding = 0);
+Tensor max_pool2d(const Tensor& x, std::size_t size, std::size_t stride = 0,
+                  std::size_t padding = 0);
 
 /// softmax(q k^T scale + bias, masked) v, as PyTorch's scaled_dot_product_attention.
 struct AttentionOptions {
   /// Where it is 0 the score becomes -inf; broadcasts to (..., T, S). A row without any key is NaN.
-  const Array* mask = nullptr;
+  /// No gradient. May be absent; an `Array` is one too.
+  Tensor mask = {};
   /// Added to the scores, with a gradient; broadcasts to (..., T, S). May be absent.
   Tensor bias = {};
   /// Applied to the probabilities, with `rng`; null means none.
@@ -191,15 +233,33 @@ enum class Reduction { mean, sum, none };
 
 /// -log softmax(logits)[label]: logits (B, K), one label in [0, K) per row. With `label_smoothing`
 /// e, the target is (1 - e) one_hot + e / K. A scalar, or (B,) with Reduction::none.
-Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
-                     double label_smoothing = 0, Reduction reduction = Reduction::mean);
-/// The same for targets that are probabilities (B, K) (mixup, distillation); no gradient to them.
-Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing = 0,
+Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_smoothing = 0,
                      Reduction reduction = Reduction::mean);
+/// The same for targets that are probabilities (B, K) (mixup, distillation); no gradient to them.
+template <std::same_as<Array> Targets>  // braces are labels
+Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing = 0,
+                     Reduction reduction = Reduction::mean);
+/// The same with classes that weigh, and rows left out, as PyTorch's: the term of class k is
+/// weighed by w_k, and the mean divides by the sum of the labels' weights; a row whose label is
+/// `ignore_index` has a loss of 0 and no gradient, and does not count. NaN over no rows.
+struct CrossEntropyOptions {
+  Tensor weights = {};  ///< (K), or absent: all 1; no gradient
+  std::optional<std::ptrdiff_t> ignore_index = {};
+  double label_smoothing = 0;
+  Reduction reduction = Reduction::mean;
+};
+Tensor cross_entropy(const Tensor& logits, const Indices& labels,
+                     const CrossEntropyOptions& options);
 /// -log_probabilities[label], for what `log_softmax` returns.
-Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
+Tensor nll_loss(const Tensor& log_probabilities, const Indices& labels,
                 Reduction reduction = Reduction::mean);
+/// -t log p - (1 - t) log(1 - p) with p = sigmoid(logits), the targets t of the same shape; it
+/// never overflows. No gradient to the targets.
+Tensor bce_with_logits(const Tensor& logits, const Array& targets,
+                       Reduction reduction = Reduction::mean);
 /// (a - b)^2, same shapes.
 Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION
+
+#include "core/ops_of_arrays.hpp"

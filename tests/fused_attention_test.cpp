@@ -26,7 +26,7 @@ class Asked {
   Asked(const Shape& mask, double p)
       : masked_(!mask.empty()), mask_(random_mask(masked_ ? mask : Shape{1})), p_(p) {}
   AttentionOptions operator()(const Tensor& bias) const {
-    return {.mask = masked_ ? &mask_ : nullptr, .bias = bias, .dropout = p_, .rng = &rng_};
+    return {.mask = masked_ ? Tensor(mask_) : Tensor(), .bias = bias, .dropout = p_, .rng = &rng_};
   }
 
  private:

@@ -159,7 +159,7 @@ TEST_CASE("NaN and infinities go through") {
   // A query that may look at nothing is NaN; its neighbours are not.
   const Array mask = array({2, 2}, {0, 0, 1, 0});
   const Array y =
-      attention(random_normal({2, 3}, 1), random_normal({2, 3}, 2), ones({2, 3}), {.mask = &mask})
+      attention(random_normal({2, 3}, 1), random_normal({2, 3}, 2), ones({2, 3}), {.mask = mask})
           .value();
   CHECK(std::isnan(y(0, 0)));
   CHECK(y(1, 0) == 1);

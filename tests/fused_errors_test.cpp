@@ -148,7 +148,7 @@ TEST_CASE("errors name the op, the shapes and the module") {
       {"attention: mask (2,) does not broadcast to the scores (3, 3)",
        [&] {
          const Array mask = zeros({2});
-         attention(z({3, 4}), z({3, 4}), z({3, 4}), {.mask = &mask});
+         attention(z({3, 4}), z({3, 4}), z({3, 4}), {.mask = mask});
        }},
       {"attention: bias (2, 3, 3) does not broadcast to the scores (3, 3)",
        [&] {
@@ -174,7 +174,7 @@ TEST_CASE("errors name the op, the shapes and the module") {
       {"multi_head_attention: mask (2,) does not broadcast to the scores (2, 2, 1, 3)",
        [&] {
          const Array mask = zeros({2});
-         multi_head_attention(z({2, 1, 4}), z({2, 3, 4}), z({2, 3, 4}), 2, {.mask = &mask});
+         multi_head_attention(z({2, 1, 4}), z({2, 3, 4}), z({2, 3, 4}), 2, {.mask = mask});
        }},
       {"self_attention: dropout probability 2 is not in [0, 1]",
        [&] {
@@ -184,11 +184,11 @@ TEST_CASE("errors name the op, the shapes and the module") {
        [&] {
          self_attention(z({3, 12}), 2);
        }},
-      {"self_attention: width 12 of input (2, 3, 12) is not 3 times a multiple of 3 heads",
+      {"self_attention: 3 heads do not divide D = 4 of input (2, 3, 12), which is (B, T, 3 D)",
        [&] {
          self_attention(z({2, 3, 12}), 3);
        }},
-      {"self_attention: width 12 of input (2, 3, 12) is not 3 times a multiple of 0 heads",
+      {"self_attention: 0 heads do not divide D = 4 of input (2, 3, 12), which is (B, T, 3 D)",
        [&] {
          self_attention(z({2, 3, 12}), 0);
        }},

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,7 +19,8 @@ using namespace vitruvian;
 
 namespace {
 
-using Binary = std::function<Tensor(const Tensor&, const Tensor&)>;
+using Unary = Tensor (*)(const Tensor&);
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
 using Pair = std::pair<Shape, Shape>;
 
 const std::vector<Pair> pairs{
@@ -74,9 +75,15 @@ TEST_CASE("shapes that do not broadcast are refused with both shapes") {
 }
 
 TEST_CASE("ops of one tensor agree with the functions they are named after") {
-  const std::vector<std::pair<std::function<Tensor(const Tensor&)>, double (*)(double)>> ops{
+  const std::vector<std::pair<Unary, double (*)(double)>> ops{
       {vitruvian::neg, [](double x) { return -x; }},
       {vitruvian::exp, [](double x) { return std::exp(x); }},
+      {vitruvian::expm1, [](double x) { return std::expm1(x); }},
+      {vitruvian::log1p, [](double x) { return std::log1p(x); }},
+      {vitruvian::sin, [](double x) { return std::sin(x); }},
+      {vitruvian::cos, [](double x) { return std::cos(x); }},
+      {vitruvian::silu, [](double x) { return x / (1 + std::exp(-x)); }},
+      {vitruvian::softplus, [](double x) { return std::log(1 + std::exp(x)); }},
       {vitruvian::log, [](double x) { return std::log(x); }},
       {vitruvian::sqrt, [](double x) { return std::sqrt(x); }},
       {vitruvian::rsqrt, [](double x) { return 1 / std::sqrt(x); }},
@@ -124,8 +131,8 @@ TEST_CASE("NaN and Inf go through where IEEE 754 says so") {
 TEST_CASE("derivatives at kinks and ties are PyTorch's") {
   const Tensor x = vector({-1, -0.0, 0, 2, NaN});
   check_values(slopes(relu(x), {x})[0], {0, 0, 0, 1, 1});
-  check_values(slopes(abs(x), {x})[0], {-1, 0, 0, 1, 0});
-  check_values(slopes(clamp(x, real{-1}, real{0}), {x})[0], {1, 1, 1, 0, 0});
+  check_values(slopes(abs(x), {x})[0], {-1, 0, 0, 1, NaN});
+  check_values(slopes(clamp(x, real{-1}, real{0}), {x})[0], {1, 1, 1, 0, NaN});
   check_values(slopes(pow(x, real{0}), {x})[0], {0, 0, 0, 0, 0});
   check_values(slopes(pow(x, real{1}), {x})[0], {1, 1, 1, 1, 1});
   check_values(pow(vector({0, -2, NaN}), real{0}).value(), {1, 1, 1});
@@ -146,4 +153,36 @@ TEST_CASE("clamp with low above high gives high, and where hides the other branc
   const Tensor y = vitruvian::where(array({2}, {0, 1}), sqrt(x), x * real{2});
   check_values(y.value(), {-2, 2});
   check_values(slopes(vitruvian::where(array({2}, {1, 0}), x, x * x), {x})[0], {1, 8});
+}
+
+TEST_CASE("a NaN or infinite cotangent goes through where it is multiplied, 0 times it included") {
+  const Tensor x = vector({-2, 0, 2, NaN});
+  const auto slope = [&](const Tensor& y, double g) { return grad(y, {x}, full({4}, real(g)))[0]; };
+  for (const double g : {NaN, inf}) {
+    check_values(slope(abs(x), g), {-g, NaN, g, NaN});
+    check_values(slope(clamp(x, real{-1}, real{1}), g), {NaN, g, NaN, NaN});
+    check_values(slope(relu(x), g), {0, 0, g, g});  // a choice: what is not chosen gets 0
+    check_values(slope(masked_fill(x, array({4}, {1, 0, 0, 0}), 5), g), {0, g, g, g});
+  }
+}
+
+TEST_CASE("expm1, log1p, softplus and silu keep their digits and do not overflow") {
+  constexpr bool is_float = sizeof(real) == sizeof(float);
+  const auto last = static_cast<double>(std::numeric_limits<real>::epsilon());
+  const auto one = [](const Tensor& y) { return static_cast<double>(y.item()); };
+  for (const double tiny : {1e-12, -1e-12, 1e-30}) {
+    const auto x = static_cast<double>(static_cast<real>(tiny));
+    const Tensor t(scalar(static_cast<real>(tiny)));
+    CHECK(std::abs(one(expm1(t)) - x) <= 1e-11 * std::abs(x) + last * std::abs(x));
+    CHECK(std::abs(one(log1p(t)) - x) <= 1e-11 * std::abs(x) + last * std::abs(x));
+  }
+  const double far = is_float ? -60 : -300;  // softplus(x) is e^x there
+  const double value = one(softplus(Tensor(scalar(real(far)))));
+  CHECK(std::abs(value / std::exp(far) - 1) <= 4 * last);
+  const Tensor x = vector({-inf, -1e4, 1e4, inf, NaN});
+  check_values(softplus(x).value(), {0, 0, 1e4, inf, NaN});
+  check_values(slopes(softplus(x), {x})[0], {0, 0, 1, 1, NaN});
+  check_values(silu(x).value(), {NaN, 0, 1e4, inf, NaN});
+  check_values(log1p(vector({-1, -2})).value(), {-inf, NaN});
+  check_values(expm1(vector({-inf, inf})).value(), {-1, inf});
 }

@@ -1,5 +1,6 @@
 // The reductions against plain loops over every set of axes, and where plain loops would go wrong.
 
+#include "core/composed.hpp"
 #include "core/gradcheck.hpp"
 #include "core/ops.hpp"
 #include "tests/expect.hpp"
@@ -156,4 +157,21 @@ TEST_CASE("axes that do not exist or come twice are refused") {
   CHECK_FAILS_WITH(sum(x, {2}), "sum: axis 2 of an array with 2 axes");
   CHECK_FAILS_WITH(mean(x, {-3}), "mean: axis -3 of an array with 2 axes");
   CHECK_FAILS_WITH(var(x, {0, -2}), "var: axis 0 is named twice");
+}
+
+TEST_CASE("ties beyond 2^53 share the gradient: logsumexp, and log_softmax in both its forms") {
+  const Tensor x = vector({1e30, 1e30, 0});
+  check_values(slopes(logsumexp(x), {x})[0], {0.5, 0.5, 0});
+  const Array g = array({3}, {1, 0, 0});
+  for (const bool twins : {false, true}) {
+    const Composed which(twins);
+    const Tensor y = log_softmax(x);
+    const double at_tie = static_cast<double>(y.value().data()[0]);
+    CHECK(std::abs(at_tie + 0.6931471805599453) < 1e-6);
+    CHECK(y.value().data()[0] == y.value().data()[1]);
+    const Array dx = grad(y, {x}, g)[0];  // g - softmax(x) sum(g)
+    for (const auto& [i, want] : {std::pair{0, 0.5}, std::pair{1, -0.5}, std::pair{2, 0.0}}) {
+      CHECK(std::abs(static_cast<double>(dx.data()[i]) - want) < 1e-6);
+    }
+  }
 }

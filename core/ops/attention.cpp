@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
 #include <algorithm>
@@ -47,8 +48,8 @@ bool broadcasts(const Shape& shape, const Shape& to) {
 }
 
 void check_options(const char* op, const AttentionOptions& options, const Shape& scores) {
-  if (options.mask != nullptr && !broadcasts(options.mask->shape(), scores)) {
-    fail("{}: mask {} does not broadcast to the scores {}", op, to_string(options.mask->shape()),
+  if (options.mask && !broadcasts(options.mask.shape(), scores)) {
+    fail("{}: mask {} does not broadcast to the scores {}", op, to_string(options.mask.shape()),
          to_string(scores));
   }
   if (options.bias && !broadcasts(options.bias.shape(), scores)) {
@@ -67,13 +68,11 @@ struct Added {
   kernels::AttentionBias<real> bias;
 
   Added(const AttentionOptions& options, const AttentionShape& s, const Shape& scores) {
-    if (options.mask == nullptr && !options.bias) return;
+    if (!options.mask && !options.bias) return;
     const NoGrad constant;
     values = options.bias ? options.bias : Tensor(scalar(0));
-    if (options.mask != nullptr) {
-      // Qualified, or xtensor's own `where` would be found by the type of the mask.
-      values = vitruvian::where(*options.mask, values,
-                                Tensor(scalar(-std::numeric_limits<real>::infinity())));
+    if (options.mask) {
+      values = where(options.mask.value(), values, scalar(-std::numeric_limits<real>::infinity()));
     }
     const std::size_t leading = scores.size() - 2;
     const auto length = [&](std::size_t axis) {
@@ -182,6 +181,9 @@ void check_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v, std::
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
+  given("attention", "q", q);
+  given("attention", "k", k);
+  given("attention", "v", v);
   check_shapes(q, k, v);
   const std::size_t leading = q.rank() - 2;
   const AttentionShape s{.B = flattened(q.shape(), 0, leading == 0 ? 0 : leading - 1),
@@ -201,6 +203,9 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                             const AttentionOptions& options) {
+  given("multi_head_attention", "q", q);
+  given("multi_head_attention", "k", k);
+  given("multi_head_attention", "v", v);
   check_side_by_side(q, k, v, heads);
   const AttentionShape s{.B = q.size(0),
                          .h = heads,
@@ -216,10 +221,15 @@ Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, s
 }
 
 Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
+  given("self_attention", "qkv", qkv);
   if (qkv.rank() != 3) fail("self_attention: input {} is not (B, T, 3 D)", to_string(qkv.shape()));
+  if (qkv.size(2) % 3 != 0) {
+    fail("self_attention: the width {} of input {} is not 3 D: q, k and v side by side",
+         qkv.size(2), to_string(qkv.shape()));
+  }
   if (heads == 0 || qkv.size(2) % (3 * heads) != 0) {
-    fail("self_attention: width {} of input {} is not 3 times a multiple of {} heads", qkv.size(2),
-         to_string(qkv.shape()), heads);
+    fail("self_attention: {} heads do not divide D = {} of input {}, which is (B, T, 3 D)", heads,
+         qkv.size(2) / 3, to_string(qkv.shape()));
   }
   const std::size_t width = qkv.size(2) / (3 * heads);
   const AttentionShape s{

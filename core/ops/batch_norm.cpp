@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b
 // With the channels in front this is a layer norm of rows (C, n), with one weight for each row:
 //   dx = layer norm's rule for g w_c      dw_c = sum(g xh)      db_c = sum(g)
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  given("batch_norm", "x", x);
   check_batch_norm(x, weight, bias);
   if (Composed::active()) return composed::batch_norm(x, weight, bias, eps);
   const std::size_t B = x.size(0);

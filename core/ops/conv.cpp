@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 #include "core/parallel.hpp"
 
@@ -112,6 +113,7 @@ void check_conv(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 // y_{b,n,(c,i,j)} = x_{b,c,sy+i-p,sx+j-p}, zero outside, place n = (y, x)          dx = fold(g)
 Tensor unfold(const Tensor& x, const Window& window) {
+  given("unfold", "x", x);
   const Grid grid("unfold", x.shape(), window);
   return record("unfold", unfolded(x.value(), grid), {x},
                 [grid](const Node&, const Array& g) { return cotangents(folded(g, grid)); });
@@ -122,6 +124,8 @@ Tensor unfold(const Tensor& x, const Window& window) {
 // P is kh kw / stride^2 times the image, so it is unfolded again on the way back, not kept.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride,
               std::size_t padding) {
+  given("conv2d", "x", x);
+  given("conv2d", "weight", weight);
   check_conv(x, weight, bias);
   if (Composed::active()) return composed::conv2d(x, weight, bias, stride, padding);
   const Grid grid("conv2d", x.shape(),

@@ -1,6 +1,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 
 #include <utility>
 
@@ -36,6 +37,7 @@ Array masked_by_image(const Array& x, double p, std::uint64_t key) {
 // Srivastava et al. 2014, scaled so that the mean stays. The mask is a function of (key, i): it is
 // drawn again on the way back, never stored.
 Tensor dropout(const Tensor& x, double p, const Rng& rng) {
+  given("dropout", "x", x);
   if (!(p >= 0 && p <= 1)) fail("dropout: probability {} is not in [0, 1]", p);
   if (p == 0) return x;
   return record(
@@ -45,6 +47,7 @@ Tensor dropout(const Tensor& x, double p, const Rng& rng) {
 
 // y_b = x_b m_b / (1 - p),  m_b = 1 with probability 1 - p, else 0    dx_b = g_b m_b / (1 - p)
 Tensor stochastic_depth(const Tensor& x, double p, const Rng& rng) {
+  given("stochastic_depth", "x", x);
   if (!(p >= 0 && p <= 1)) fail("stochastic_depth: probability {} is not in [0, 1]", p);
   if (x.rank() == 0) fail("stochastic_depth: a scalar has no images");
   if (p == 0) return x;

@@ -1,6 +1,7 @@
 #include "core/composed.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 // y = x Phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2        dx = g (Phi(x) + x phi(x))
 // Hendrycks and Gimpel, arXiv 1606.08415; phi = Phi' is the normal density.
 Tensor gelu(const Tensor& x) {
+  given("gelu", "x", x);
   if (Composed::active()) return composed::gelu(x);
   Array y = empty(x.shape());
   kernels::gelu(x.value().data(), y.data(), y.size());
@@ -22,6 +24,7 @@ Tensor gelu(const Tensor& x) {
 // y = x / 2 (1 + tanh u),  u = c (x + a x^3),  c = sqrt(2 / pi),  a = 0.044715
 //   dx = g ((1 + tanh u) / 2 + x / 2 (1 - tanh^2 u) c (1 + 3 a x^2))
 Tensor gelu_tanh(const Tensor& x) {
+  given("gelu_tanh", "x", x);
   if (Composed::active()) return composed::gelu_tanh(x);
   Array y = empty(x.shape());
   kernels::gelu_tanh(x.value().data(), y.data(), y.size());

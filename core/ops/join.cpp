@@ -1,8 +1,8 @@
-// Ops that lay tensors side by side, and the one that picks entries by index. All see an array as
-// (outer, n, inner) around one axis.
+// Ops that lay tensors side by side.
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/strided.hpp"
 
 #include <algorithm>
@@ -46,6 +46,7 @@ Tensor join_as(const char* op, const std::vector<Tensor>& xs, const Shape& joine
 
 Tensor concat(const std::vector<Tensor>& xs, int axis) {
   if (xs.empty()) fail("concat: nothing to join");
+  for (const Tensor& x : xs) given("concat", "one of the tensors", x);
   Shape joined = xs[0].shape();
   const std::size_t a = normalise_axis("concat", axis, joined.size());
   std::vector<std::size_t> lengths;
@@ -67,6 +68,7 @@ Tensor concat(const std::vector<Tensor>& xs, int axis) {
 
 Tensor stack(const std::vector<Tensor>& xs, int axis) {
   if (xs.empty()) fail("stack: nothing to join");
+  for (const Tensor& x : xs) given("stack", "one of the tensors", x);
   Shape joined = xs[0].shape();
   for (const Tensor& x : xs) {
     if (x.shape() != joined) {
@@ -76,43 +78,6 @@ Tensor stack(const std::vector<Tensor>& xs, int axis) {
   const std::size_t a = normalise_axis("stack", axis, joined.size() + 1);
   joined.insert(joined.begin() + static_cast<std::ptrdiff_t>(a), xs.size());
   return join_as("stack", xs, joined, a, std::vector<std::size_t>(xs.size(), 1));
-}
-
-// y[o, j, i] = x[o, indices[j], i]           dx[o, k, i] = sum of g[o, j, i] over indices[j] = k
-Tensor index_select(const Tensor& x, int axis, const std::vector<std::size_t>& indices) {
-  const std::size_t a = normalise_axis("index_select", axis, x.rank());
-  const std::size_t n = x.shape()[a];
-  for (const std::size_t index : indices) {
-    if (index >= n) {
-      fail("index_select: index {} on axis {} of {}, which has length {}", index, axis,
-           to_string(x.shape()), n);
-    }
-  }
-  Shape shape = x.shape();
-  shape[a] = indices.size();
-  std::size_t inner = 1;
-  for (std::size_t i = a + 1; i < shape.size(); ++i) inner *= shape[i];
-  Array y = empty(shape);
-  const std::size_t outer = y.size() == 0 ? 0 : y.size() / (indices.size() * inner);
-  real* to = y.data();
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (const std::size_t index : indices) {
-      const real* const from = x.value().data() + (o * n + index) * inner;
-      to = std::copy(from, from + inner, to);
-    }
-  }
-  return record("index_select", std::move(y), {x},
-                [indices, n, outer, inner](const Node& node, const Array& g) {
-                  Array dx = zeros(node.in_shape(0));
-                  const real* from = g.data();
-                  for (std::size_t o = 0; o < outer; ++o) {
-                    for (const std::size_t index : indices) {
-                      real* const sum = dx.data() + (o * n + index) * inner;
-                      for (std::size_t i = 0; i < inner; ++i) sum[i] += *from++;
-                    }
-                  }
-                  return cotangents(std::move(dx));
-                });
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
 #include <algorithm>
@@ -63,6 +64,7 @@ Tensor record_norm(Normalised out, const Tensor& x, const Tensor& weight, const 
 //                       dw = sum over rows of g xh    db = sum over rows of g
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
+  given("layer_norm", "x", x);
   check_norm("layer_norm", x, normalized_shape, weight, bias);
   if (Composed::active()) return composed::layer_norm(x, normalized_shape, weight, bias, eps);
   Normalised out(x, normalized_shape);
@@ -74,6 +76,8 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
 // s = a + b,  y = layer_norm(s)         da = db = ds, to which y's rule has added its part
 AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
                             const Tensor& weight, const Tensor& bias, double eps) {
+  given("add_layer_norm", "a", a);
+  given("add_layer_norm", "b", b);
   check_norm("add_layer_norm", a, normalized_shape, weight, bias);
   if (a.shape() != b.shape()) {
     fail("add_layer_norm: a {} and b {} differ", to_string(a.shape()), to_string(b.shape()));

@@ -2,6 +2,7 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
 #include <utility>
@@ -10,6 +11,8 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  given("linear", "x", x);
+  given("linear", "weight", weight);
   if (weight.rank() != 2) {
     fail("linear: weight {} is not a matrix (out, in)", to_string(weight.shape()));
   }

@@ -2,9 +2,15 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
@@ -28,15 +34,15 @@ void check_rank(const char* op, const char* name, const Tensor& x) {
   if (x.rank() != 2) fail("{}: {} {} is not (B, K)", op, name, to_string(x.shape()));
 }
 
-void check_labels(const char* op, const char* name, const Tensor& x,
-                  const std::vector<std::size_t>& labels) {
+void check_labels(const char* op, const char* name, const Tensor& x, const Indices& labels,
+                  std::optional<std::ptrdiff_t> ignored = {}) {
   check_rank(op, name, x);
-  if (labels.size() != x.size(0)) {
+  if (labels.shape() != Shape{x.size(0)}) {
     fail("{}: {} {} needs {} labels, not {}", op, name, to_string(x.shape()), x.size(0),
-         labels.size());
+         labels.shape().size() == 1 ? std::to_string(labels.size()) : to_string(labels.shape()));
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] >= x.size(1)) {
+    if (labels.values()[i] >= x.size(1) && labels[i] != ignored) {
       fail("{}: label {} at index {} is not in [0, {})", op, labels[i], i, x.size(1));
     }
   }
@@ -70,18 +76,21 @@ Tensor cross_entropy_of(const Tensor& logits, const Target* targets, double e,
 
 // loss = -sum_k t_k log softmax(x)_k,  t = (1 - e) target + e / K
 //   dx = g (softmax(x) sum(t) - t)
-Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
-                     double label_smoothing, Reduction reduction) {
+Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_smoothing,
+                     Reduction reduction) {
+  given("cross_entropy", "logits", logits);
   check_labels("cross_entropy", "logits", logits, labels);
   check_smoothing(label_smoothing);
   if (Composed::active()) {
-    return composed::cross_entropy(logits, labels, label_smoothing, reduction);
+    return composed::cross_entropy(logits, labels.values(), label_smoothing, reduction);
   }
-  return cross_entropy_of(logits, labels.data(), label_smoothing, reduction);
+  return cross_entropy_of(logits, labels.values().data(), label_smoothing, reduction);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing,
+template <std::same_as<Array> Targets>
+Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing,
                      Reduction reduction) {
+  given("cross_entropy", "logits", logits);
   check_rank("cross_entropy", "logits", logits);
   check_smoothing(label_smoothing);
   if (targets.shape() != logits.shape()) {
@@ -94,10 +103,72 @@ Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_sm
   return cross_entropy_of(logits, targets.data(), label_smoothing, reduction);
 }
 
+template Tensor cross_entropy(const Tensor&, const Array&, double, Reduction);
+
+// With the target t of a row as above and c_k = w_k t_k, 0 in rows left out:
+//   loss = -sum_k c_k log p_k, p = softmax(x)             dx = g (p sum(c) - c)
+// and the mean is the sum over the sum of w_label of the rows that count.
+Tensor cross_entropy(const Tensor& logits, const Indices& labels,
+                     const CrossEntropyOptions& options) {
+  given("cross_entropy", "logits", logits);
+  check_labels("cross_entropy", "logits", logits, labels, options.ignore_index);
+  check_smoothing(options.label_smoothing);
+  const std::size_t B = logits.size(0);
+  const std::size_t K = logits.size(1);
+  const real* const w = data_of(options.weights);
+  if (w != nullptr && options.weights.shape() != Shape{K}) {
+    fail("cross_entropy: weights {} but logits {}", to_string(options.weights.shape()),
+         to_string(logits.shape()));
+  }
+  const double e = options.label_smoothing;
+  const auto weight = [w](std::size_t k) { return w == nullptr ? 1.0 : static_cast<double>(w[k]); };
+  Array losses = zeros({B});
+  Array slope = empty({B, K});  // log p, then d(loss of a row) / d(its logits)
+  kernels::log_softmax(data_of(logits), slope.data(), B, K);
+  double counted = 0;
+  std::vector<bool> left_out(B);
+  std::vector<double> c(K);
+  for (std::size_t b = 0; b < B; ++b) {
+    real* const row = slope.data() + b * K;
+    const bool ignored = labels[b] == options.ignore_index;
+    left_out[b] = ignored;
+    double sum_c = 0;
+    double loss = 0;
+    for (std::size_t k = 0; k < K; ++k) {
+      const double one_hot = k == labels.values()[b] ? 1 - e : 0;
+      c[k] = ignored ? 0 : weight(k) * (one_hot + e / static_cast<double>(K));
+      sum_c += c[k];
+      if (c[k] != 0) loss -= c[k] * static_cast<double>(row[k]);  // not 0 times -inf
+    }
+    if (!ignored) counted += weight(labels.values()[b]);
+    losses.data()[b] = static_cast<real>(loss);
+    for (std::size_t k = 0; k < K; ++k) {
+      const double p = std::exp(static_cast<double>(row[k]));
+      row[k] = static_cast<real>(p * sum_c - c[k]);
+    }
+  }
+  const bool each = options.reduction == Reduction::none;
+  const double divisor = options.reduction == Reduction::mean ? counted : 1;
+  auto vjp = [B, K, each, divisor, left_out, slope = std::move(slope)](const Node&,
+                                                                       const Array& g) {
+    Array dx = zeros({B, K});
+    for (std::size_t i = 0; i < dx.size(); ++i) {
+      if (left_out[i / K]) continue;  // not 0 / 0 where no row counts
+      const auto g_b = static_cast<double>(g.data()[each ? i / K : 0]);
+      dx.data()[i] = static_cast<real>(static_cast<double>(slope.data()[i]) * g_b / divisor);
+    }
+    return cotangents(std::move(dx));
+  };
+  Array value = reduced(std::move(losses), each ? Reduction::none : Reduction::sum);
+  if (!each) *value.data() = static_cast<real>(static_cast<double>(*value.data()) / divisor);
+  return record("cross_entropy", std::move(value), {logits}, std::move(vjp));
+}
+
 // loss = -x[label]                                      dx = -g at the label, 0 elsewhere
-Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
-                Reduction reduction) {
-  check_labels("nll_loss", "log_probabilities", log_probabilities, labels);
+Tensor nll_loss(const Tensor& log_probabilities, const Indices& indices, Reduction reduction) {
+  given("nll_loss", "log_probabilities", log_probabilities);
+  check_labels("nll_loss", "log_probabilities", log_probabilities, indices);
+  const std::vector<std::size_t>& labels = indices.values();
   if (Composed::active()) return composed::nll_loss(log_probabilities, labels, reduction);
   const std::size_t K = log_probabilities.size(1);
   Array losses = empty({labels.size()});
@@ -115,8 +186,36 @@ Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>&
                 std::move(vjp));
 }
 
+// loss = -t log p - (1 - t) log(1 - p), p = 1 / (1 + e^-x),
+//      = max(x, 0) - x t + log(1 + e^-|x|)              dx = g (p - t)
+Tensor bce_with_logits(const Tensor& logits, const Array& targets, Reduction reduction) {
+  given("bce_with_logits", "logits", logits);
+  if (targets.shape() != logits.shape()) {
+    fail("bce_with_logits: targets {} but logits {}", to_string(targets.shape()),
+         to_string(logits.shape()));
+  }
+  Array losses = empty(logits.shape());
+  Array slope = empty(logits.shape());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    const real x = data_of(logits)[i];
+    const real t = targets.data()[i];
+    losses.data()[i] = (x < 0 ? 0 : x) - x * t + std::log1p(std::exp(-std::abs(x)));
+    slope.data()[i] = 1 / (1 + std::exp(-x)) - t;
+  }
+  auto vjp = [reduction, slope = std::move(slope)](const Node&, const Array& g) {
+    Array dx = slope;
+    for (std::size_t i = 0; i < dx.size(); ++i) {
+      dx.data()[i] *= cotangent_of(g, i, dx.size(), reduction);
+    }
+    return cotangents(std::move(dx));
+  };
+  return record("bce_with_logits", reduced(std::move(losses), reduction), {logits}, std::move(vjp));
+}
+
 // loss = (a - b)^2                                      da = 2 g (a - b)      db = -da
 Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
+  given("mse_loss", "a", a);
+  given("mse_loss", "b", b);
   if (a.shape() != b.shape()) {
     fail("mse_loss: shapes {} and {} differ", to_string(a.shape()), to_string(b.shape()));
   }

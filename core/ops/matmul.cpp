@@ -1,6 +1,7 @@
 #include "core/error.hpp"
 #include "core/kernels/gemm.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/strided.hpp"
 
 #include <utility>
@@ -101,6 +102,8 @@ Array product(Matrices a, bool trans_a, Matrices b, bool trans_b) {
 
 // y = a b                  da = unbroadcast(g b^T)   db = unbroadcast(a^T g)
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  given("matmul", "a", a);
+  given("matmul", "b", b);
   const Plan p = plan(a.shape(), b.shape());
   Array y = product({&a.value(), p.a}, false, {&b.value(), p.b}, false);
   return record("matmul", reshaped(std::move(y), p.result), {a, b},

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/strided.hpp"
 
 #include <algorithm>
@@ -116,6 +117,7 @@ Array spread(const Groups& r, const Array& x, const F& f) {
 
 // y = sum x                dx_i = g
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdim) {
+  given("sum", "x", x);
   const Groups r("sum", x.shape(), axes, keepdim);
   return record("sum", rounded(r, summed(r, x.value())), {x}, [r](const Node& n, const Array& g) {
     return cotangents(spread(r, n.in(0), [&](std::size_t, std::size_t o) { return g.data()[o]; }));
@@ -124,6 +126,7 @@ Tensor sum(const Tensor& x, const Axes& axes, bool keepdim) {
 
 // y = sum(x) / n           dx_i = g / n
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdim) {
+  given("mean", "x", x);
   const Groups r("mean", x.shape(), axes, keepdim);
   return record("mean", rounded(r, means(r, x.value())), {x}, [r](const Node& n, const Array& g) {
     const auto count = static_cast<real>(r.over());
@@ -134,6 +137,7 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdim) {
 
 // y = sum((x - mean x)^2) / (n - c)                dx_i = g 2 (x_i - mean x) / (n - c)
 Tensor var(const Tensor& x, const Axes& axes, int correction, bool keepdim) {
+  given("var", "x", x);
   const Groups r("var", x.shape(), axes, keepdim);
   const double divisor = std::max(0.0, static_cast<double>(r.over()) - correction);
   Sums mean = means(r, x.value());
@@ -155,6 +159,7 @@ Tensor var(const Tensor& x, const Axes& axes, int correction, bool keepdim) {
 
 // y = max x                dx_i = g / (number of x_j that equal y) where x_i = y, else 0
 Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
+  given("amax", "x", x);
   const Groups r("amax", x.shape(), axes, keepdim);
   if (r.over() == 0) fail("amax: no elements to choose from in {}", to_string(x.shape()));
   return record("amax", rounded(r, largest(r, x.value())), {x}, [r](const Node& n, const Array& g) {
@@ -168,24 +173,29 @@ Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
   });
 }
 
-// y = m + log sum exp(x - m), m = max x                dx_i = g exp(x_i - y)
+// y = m + log s, m = max x, s = sum exp(x - m)         dx_i = g exp(x_i - m) / s
+// Not exp(x_i - y): beyond 2^53, y would have rounded log s away.
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
+  given("logsumexp", "x", x);
   const Groups r("logsumexp", x.shape(), axes, keepdim);
   Sums m = largest(r, x.value());
   for (double& value : m) {
     if (std::isinf(value)) value = 0;  // inf - inf is NaN; without a shift, exp and log do right
   }
-  Sums y = r.start(0);
+  Sums s = r.start(0);
   r.walk([&, from = x.value().data()](std::size_t i, std::size_t o) {
-    y[o] += std::exp(static_cast<double>(from[i]) - m[o]);
+    s[o] += std::exp(static_cast<double>(from[i]) - m[o]);
   });
-  for (std::size_t o = 0; o < y.size(); ++o) y[o] = m[o] + std::log(y[o]);
-  return record("logsumexp", rounded(r, y), {x}, [r](const Node& n, const Array& g) {
-    const real* const from = n.in(0).data();
-    return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
-      return g.data()[o] * std::exp(from[i] - n.value.data()[o]);
-    }));
-  });
+  Sums y = m;
+  for (std::size_t o = 0; o < y.size(); ++o) y[o] += std::log(s[o]);
+  return record("logsumexp", rounded(r, y), {x},
+                [r, m = std::move(m), s = std::move(s)](const Node& n, const Array& g) {
+                  const real* const from = n.in(0).data();
+                  return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
+                    return static_cast<double>(g.data()[o]) *
+                           std::exp(static_cast<double>(from[i]) - m[o]) / s[o];
+                  }));
+                });
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -3,6 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/strided.hpp"
 
 #include <algorithm>
@@ -90,9 +91,17 @@ Array reshaped(Array x, const Shape& shape) {
   return x;
 }
 
+// y = x under another shape                dx = g under x's shape
+Tensor reshape_as(const char* op, const Tensor& x, const Shape& shape) {
+  return record(op, reshaped(x.value(), shape), {x}, [](const Node& n, Array& g) {
+    return cotangents(reshaped(std::move(g), n.in_shape(0)));
+  });
+}
+
 }  // namespace
 
 Tensor transpose(const Tensor& x, int axis0, int axis1) {
+  given("transpose", "x", x);
   Order order(x.rank());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::swap(order[normalise_axis("transpose", axis0, x.rank())],
@@ -101,6 +110,7 @@ Tensor transpose(const Tensor& x, int axis0, int axis1) {
 }
 
 Tensor permute(const Tensor& x, const Axes& axes) {
+  given("permute", "x", x);
   if (axes.size() != x.rank()) {
     fail("permute: {} axes named for an input {} of {}", axes.size(), to_string(x.shape()),
          x.rank());
@@ -111,15 +121,47 @@ Tensor permute(const Tensor& x, const Axes& axes) {
   return permute_as("permute", x, order);
 }
 
-// y = x under another shape                dx = g under x's shape
 Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape) {
-  return record(
-      "reshape", reshaped(x.value(), resolved(x.shape(), shape)), {x},
-      [](const Node& n, Array& g) { return cotangents(reshaped(std::move(g), n.in_shape(0))); });
+  given("reshape", "x", x);
+  return reshape_as("reshape", x, resolved(x.shape(), shape));
+}
+
+Tensor squeeze(const Tensor& x, int axis) {
+  given("squeeze", "x", x);
+  const std::size_t a = normalise_axis("squeeze", axis, x.rank());
+  Shape shape = x.shape();
+  if (shape[a] != 1) {
+    fail("squeeze: axis {} of {} has length {}, not 1", axis, to_string(shape), shape[a]);
+  }
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(a));
+  return reshape_as("squeeze", x, shape);
+}
+
+Tensor unsqueeze(const Tensor& x, int axis) {
+  given("unsqueeze", "x", x);
+  const std::size_t a = normalise_axis("unsqueeze", axis, x.rank() + 1);
+  Shape shape = x.shape();
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(a), std::size_t{1});
+  return reshape_as("unsqueeze", x, shape);
+}
+
+Tensor flatten(const Tensor& x, int first, int last) {
+  given("flatten", "x", x);
+  const std::size_t rank = std::max<std::size_t>(1, x.rank());
+  const std::size_t a = normalise_axis("flatten", first, rank);
+  const std::size_t b = normalise_axis("flatten", last, rank);
+  if (a > b) fail("flatten: axis {} of {} comes after axis {}", first, to_string(x.shape()), last);
+  Shape shape;
+  for (std::size_t axis = 0; axis < a; ++axis) shape.push_back(x.shape()[axis]);
+  shape.push_back(1);
+  for (std::size_t axis = a; axis <= b && axis < x.rank(); ++axis) shape[a] *= x.shape()[axis];
+  for (std::size_t axis = b + 1; axis < x.rank(); ++axis) shape.push_back(x.shape()[axis]);
+  return reshape_as("flatten", x, shape);
 }
 
 // y = x, repeated                          dx = unbroadcast(g)
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+  given("broadcast_to", "x", x);
   if (x.rank() > shape.size() || broadcast_shape("broadcast_to", x.shape(), shape) != shape) {
     fail("broadcast_to: {} cannot be stretched to {}", to_string(x.shape()), to_string(shape));
   }
@@ -130,6 +172,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
 
 Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,
              std::ptrdiff_t step) {
+  given("slice", "x", x);
   if (step == 0) fail("slice: a step of 0 along axis {} of {}", axis, to_string(x.shape()));
   const std::size_t a = normalise_axis("slice", axis, x.rank());
   const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
@@ -146,7 +189,46 @@ Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t sto
   return pick_as("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
 }
 
+// y = x between entries of `value`         dx = the middle of g
+Tensor pad(const Tensor& x, int axis, std::ptrdiff_t before, std::ptrdiff_t after, real value) {
+  given("pad", "x", x);
+  const std::size_t a = normalise_axis("pad", axis, x.rank());
+  for (const auto& [name, n] : {std::pair{"before", before}, std::pair{"after", after}}) {
+    if (n < 0) fail("pad: {} is {}; slice takes entries away", name, n);
+  }
+  const std::size_t length = x.shape()[a];
+  Shape shape = x.shape();
+  shape[a] = static_cast<std::size_t>(before) + length + static_cast<std::size_t>(after);
+  Array y = full(shape, value);
+  const Strided middle = along(shape, a, before, 1, length);
+  write(y, middle, x.value());
+  return record("pad", std::move(y), {x},
+                [middle](const Node&, const Array& g) { return cotangents(read(g, middle)); });
+}
+
+// y[(i + shift) mod n] = x[i]              dx[i] = g[(i + shift) mod n]
+Tensor roll(const Tensor& x, std::ptrdiff_t shift, int axis) {
+  given("roll", "x", x);
+  const std::size_t a = normalise_axis("roll", axis, x.rank());
+  const auto rolled = [a](const Array& from, std::ptrdiff_t by) {
+    Array to = empty(from.shape());
+    const auto n = static_cast<std::ptrdiff_t>(from.shape()[a]);
+    if (n == 0) return to;
+    const std::ptrdiff_t first = (by % n + n) % n;  // where entry 0 goes
+    const auto part = [&](std::ptrdiff_t start, std::ptrdiff_t length) {
+      return along(from.shape(), a, start, 1, static_cast<std::size_t>(length));
+    };
+    write(to, part(first, n - first), read(from, part(0, n - first)));
+    write(to, part(0, first), read(from, part(n - first, first)));
+    return to;
+  };
+  return record(
+      "roll", rolled(x.value(), shift), {x},
+      [rolled, shift](const Node&, const Array& g) { return cotangents(rolled(g, -shift)); });
+}
+
 Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
+  given("select", "x", x);
   const std::size_t a = normalise_axis("select", axis, x.rank());
   const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
   if (i < -n || i >= n) {
@@ -160,6 +242,7 @@ Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
+  given("split", "x", x);
   const std::size_t a = normalise_axis("split", axis, x.rank());
   std::size_t sum = 0;
   for (const std::size_t n : lengths) sum += n;

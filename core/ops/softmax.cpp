@@ -1,6 +1,7 @@
 #include "core/composed.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
+#include "core/ops/given.hpp"
 #include "core/ops/rows.hpp"
 
 #include <utility>
@@ -51,6 +52,7 @@ Array along(const Lanes& lanes, const Kernel& kernel, const Array& x, const Arra
 
 // y_i = exp(x_i - max x) / sum_j exp(x_j - max x)          dx = y (g - sum(g y))
 Tensor softmax(const Tensor& x, int axis) {
+  given("softmax", "x", x);
   const Lanes lanes = lanes_of("softmax", x.shape(), axis);
   if (Composed::active()) return composed::softmax(x, axis);
   Array y = along(lanes, kernels::softmax<real>, x.value());
@@ -61,6 +63,7 @@ Tensor softmax(const Tensor& x, int axis) {
 
 // y_i = x_i - log sum_j exp x_j                             dx = g - exp(y) sum(g)
 Tensor log_softmax(const Tensor& x, int axis) {
+  given("log_softmax", "x", x);
   const Lanes lanes = lanes_of("log_softmax", x.shape(), axis);
   if (Composed::active()) return composed::log_softmax(x, axis);
   Array y = along(lanes, kernels::log_softmax<real>, x.value());

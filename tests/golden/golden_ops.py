@@ -60,6 +60,8 @@ def elementwise():
     unary = {
         "neg": torch.neg, "exp": torch.exp, "square": torch.square, "tanh": torch.tanh,
         "sigmoid": torch.sigmoid, "erf": torch.erf, "relu": torch.relu, "abs": torch.abs,
+        "expm1": torch.expm1, "log1p": torch.log1p, "sin": torch.sin, "cos": torch.cos,
+        "silu": F.silu, "softplus": F.softplus,
         "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     }
     for op, function in unary.items():
@@ -184,6 +186,49 @@ def attention():
          note="bias")
 
 
+def picking():
+    case("squeeze", lambda x: x.squeeze(1), [(2, 1, 3)], axis=1)
+    case("unsqueeze", lambda x: x.unsqueeze(-1), [(2, 3)], axis=-1)
+    case("unsqueeze", lambda x: x.unsqueeze(0), [()], axis=0)
+    case("flatten", lambda x: x.flatten(1, 2), [(2, 3, 2, 2)], first=1, last=2)
+    case("flatten", lambda x: x.flatten(), [()], first=0, last=-1)
+    case("flatten", lambda x: x.flatten(-2), [(2, 3, 4)], first=-2, last=-1)
+    for shift, axis in [(1, 0), (-2, 1), (7, -1), (0, 1)]:
+        case("roll", lambda x, s=shift, a=axis: torch.roll(x, s, a), [(2, 3, 4)], shift=shift,
+             axis=axis)
+    case("pad", lambda x: F.pad(x, (1, 2), value=0.5), [(2, 3)], axis=-1, before=1, after=2,
+         value=0.5)
+    case("pad", lambda x: F.pad(x, (0, 0, 2, 0)), [(2, 3, 2)], axis=1, before=2, after=0, value=0.0)
+    mask = t(1, 0, 1, 0)
+    case("masked_fill", lambda x: x.masked_fill(mask != 0, -3.5), [(3, 4)], mask=tensor(mask),
+         value=-3.5)
+    per_image = torch.tensor([[2, 0, 2], [1, 3, 0]])
+    case("gather", lambda x: x.gather(1, per_image[..., None].expand(2, 3, 3)), [(2, 4, 3)], axis=1,
+         shape=[2, 3], indices=per_image.flatten().tolist(), note="per image")
+    full = torch.randint(0, 4, (2, 5, 3), generator=generator("gather"))
+    case("gather", lambda x: x.gather(1, full), [(2, 4, 3)], axis=1, shape=[2, 5, 3],
+         indices=full.flatten().tolist())
+    case("gather", lambda x: x.gather(-1, full.transpose(1, 2) % 2), [(2, 3, 2)], axis=-1,
+         shape=[2, 3, 5], indices=(full.transpose(1, 2) % 2).flatten().tolist())
+    ids = torch.tensor([[4, 0], [4, 2], [4, 4]])
+    case("embedding", lambda w: F.embedding(ids, w), [(5, 3)], shape=[3, 2],
+         indices=ids.flatten().tolist())
+
+
+def pooling():
+    tied = t(1, 2, 2, 0, 2, 2, 1, 1, 3).reshape(1, 1, 3, 3)
+    holes = t(1, math.nan, 2, 0, 2, 2, -math.inf, -math.inf, 3).reshape(1, 1, 3, 3)
+    for op, function in [("avg_pool2d", F.avg_pool2d), ("max_pool2d", F.max_pool2d)]:
+        for shape, size, stride, padding in [((2, 3, 4, 6), 2, 0, 0), ((1, 2, 5, 4), 3, 1, 0),
+                                             ((1, 2, 5, 7), 3, 2, 1), ((2, 1, 5, 5), 2, 3, 1)]:
+            case(op, lambda x, f=function, k=size, s=stride, p=padding: f(x, k, s or None, p),
+                 [shape], size=size, stride=stride, padding=padding)
+    case("max_pool2d", lambda x: F.max_pool2d(x, 2, 1), [tied], size=2, stride=1, padding=0,
+         note="ties")
+    case("max_pool2d", lambda x: F.max_pool2d(x, 2, 1), [holes], size=2, stride=1, padding=0,
+         note="nan and minus infinity")
+
+
 def losses():
     labels = [2, 0, 1, 1]
     y = torch.tensor(labels)
@@ -200,6 +245,25 @@ def losses():
              labels=labels, reduction=reduction)
         case("mse_loss", lambda a, b, r=reduction: F.mse_loss(a, b, reduction=r), [(2, 3)] * 2,
              reduction=reduction)
+    weights = t(0.5, 2.0, 0.0)
+    with_hole = [2, -100, 1, 0]
+    for reduction in ("mean", "sum", "none"):
+        for e in (0.0, 0.2):
+            for w in (None, weights):
+                case("cross_entropy", lambda x, w=w, e=e, r=reduction: F.cross_entropy(
+                    x, torch.tensor(with_hole), weight=w, label_smoothing=e, reduction=r),
+                    [(4, 3)], labels=with_hole, label_smoothing=e, reduction=reduction,
+                    ignore_index=-100, weights=None if w is None else tensor(w), note="options")
+        probabilities = torch.rand(2, 3, generator=generator("bce"), dtype=torch.float64)
+        case("bce_with_logits", lambda x, r=reduction: F.binary_cross_entropy_with_logits(
+            x, probabilities, reduction=r), [(2, 3)], targets=tensor(probabilities),
+            reduction=reduction)
+    sure = t(0, 1, 0, 1, 0.5)
+    case("bce_with_logits", lambda x: F.binary_cross_entropy_with_logits(x, sure, reduction="none"),
+         [t(-800, 800, 800, -800, 0)], targets=tensor(sure), reduction="none", note="far out")
+    case("cross_entropy", lambda x: F.cross_entropy(
+        x, torch.tensor([1, 1]), ignore_index=1), [(2, 3)], labels=[1, 1], label_smoothing=0.0,
+        reduction="mean", ignore_index=1, weights=None, note="every row ignored")
     large = t(1e4, 0, -1e4, 0, 1e4, 0).reshape(2, 3)
     case("cross_entropy", lambda x: F.cross_entropy(x, torch.tensor([2, 1])), [large],
          labels=[2, 1], label_smoothing=0.0, reduction="mean", note="large logits")
@@ -208,6 +272,6 @@ def losses():
 def make():
     CASES.clear()
     for family in (elementwise, reductions, products, shapes, normalisation, convolution, attention,
-                   losses):
+                   picking, pooling, losses):
         family()
     return dump({"cases": CASES})
