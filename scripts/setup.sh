@@ -175,7 +175,7 @@ setup_packages() {
   esac
 }
 
-# What `build` hands to CMake; empty for users.
+# What `configure` hands to CMake; empty for users.
 CMAKE_OPTIONS=""
 
 # CMake stops at a build folder that was made for another place or by another generator, goes on with
@@ -190,7 +190,7 @@ forget_stale_build() { # forget_stale_build FOLDER PRESET
   [ -e "$cache" ] || return 0
   cached() { sed -n "s/^$1:[A-Z]*=//p" "$cache"; }
   compiler=$(cached CMAKE_CXX_COMPILER)
-  case $2 in clang | fuzz) ;; *) wanted=${CXX:-} ;; esac
+  case $2 in clang | tidy | fuzz) ;; *) wanted=${CXX:-} ;; esac
   if [ ! "$(cached CMAKE_HOME_DIRECTORY)" -ef . ] || [ ! "$(cached CMAKE_CACHEFILE_DIR)" -ef "$1" ]; then
     stale="was made for another folder"
   elif [ "$(cached CMAKE_GENERATOR)" != Ninja ]; then
@@ -205,14 +205,20 @@ forget_stale_build() { # forget_stale_build FOLDER PRESET
   rm -rf "$cache" "$1/CMakeFiles"
 }
 
-build() ( # build PRESET [TARGET...]
+configure() ( # configure PRESET
   cd "$ROOT" || exit
   preset=$1
-  shift
   folder=build-$preset
   [ "$preset" != default ] || folder=build
   forget_stale_build "$folder" "$preset"
   cmake --preset "$preset" --log-level=WARNING $CMAKE_OPTIONS
+)
+
+build() ( # build PRESET [TARGET...]
+  preset=$1
+  shift
+  configure "$preset"
+  cd "$ROOT" || exit
   if [ $# -gt 0 ]; then
     cmake --build --preset "$preset" --target "$@"
   else

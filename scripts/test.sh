@@ -18,6 +18,11 @@ Several suites run one after the other; the first that fails ends it. Without on
   --portable     no BLAS, no threads, no SIMD flags                      build-portable/
   --debug        no optimisation, with xtensor's assertions              build-debug/
   --clang        the release build by clang++                            build-clang/
+  --slow         what takes long: 100 kills and resumes, every system
+                 call failing, torchvision's whole vit_b_16, the golden
+                 numbers made again (two want Debian 12's
+                 python3-torchvision, python3-scipy)                     build/
+  --tidy         clang-tidy, with the checks of .clang-tidy              build-tidy/
   --fuzz         a minute of libFuzzer on each reader of files           build-fuzz/
   --werror       stop at a warning, as those who change the code want
   --no-install   do not look at packages; all of them are there
@@ -32,7 +37,7 @@ for option in "$@"; do
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
     --werror) CMAKE_OPTIONS="-DVITRUVIAN_WERROR=ON" ;;
-    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --fuzz)
+    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --slow | --tidy | --fuzz)
       suites="$suites ${option#--}"
       ;;
     *)
@@ -80,6 +85,29 @@ run_fuzzers() (
   done
 )
 
+# The long tests, and what needs PyTorch: which is Debian's, not one that shadows it.
+run_slow() (
+  cd "$ROOT" || exit
+  python=${PYTHON:-/usr/bin/python3}
+  if "$python" -c 'import torchvision, scipy, PIL' 2>/dev/null; then
+    "$python" tests/golden/make_golden.py --check
+    VITRUVIAN_B16=$(mktemp -d)
+    export VITRUVIAN_B16
+    trap 'rm -rf "$VITRUVIAN_B16"' EXIT
+    "$python" tests/golden/torchvision_b16.py "$VITRUVIAN_B16"
+  else
+    say "skipped: the golden numbers and vit_b_16: $python has no torchvision, scipy or Pillow"
+  fi
+  VITRUVIAN_SLOW=1 run_tests default -L slow
+)
+
+# Every file of the rooms and the programs, whatever clang-tidy finds in one of them.
+run_tidy() (
+  cd "$ROOT" || exit
+  find apps core datasets media nn train vit -name '*.cpp' ! -name precompiled.cpp -print0 |
+    xargs -0 -P "$jobs" -n 1 clang-tidy -p build-tidy --quiet
+)
+
 # The course runs on what the other tests hold, so it is run once, as users have it.
 # Tests labelled `project` look at the sources and the packages, `files` at readers and system calls,
 # not at numbers: once is enough.
@@ -100,6 +128,14 @@ run_suite() {
     tsan)
       build tsan thread_tests
       run_tests tsan -L threads
+      ;;
+    slow)
+      build default
+      run_slow
+      ;;
+    tidy)
+      configure tidy
+      run_tidy
       ;;
     fuzz)
       build fuzz fuzz_targets

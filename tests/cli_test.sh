@@ -316,88 +316,71 @@ expect 0 "" data preview digits --seed 4 --columns 2 --out again.png
 check "another seed draws another" sh -c '! cmp -s sheet.png again.png'
 
 # A folder of pictures: a folder for each class.
-python3 - <<'PYTHON'
-import os, random, struct, zlib
-def chunk(kind, body):
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-def png(path, side, colour):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    rows = b"".join(b"\0" + bytes((c + random.randrange(40)) % 256 for _ in range(side) for c in colour)
-                    for _ in range(side))
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
-                   + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-random.seed(1)
-with open("huge.png", "wb") as file:  # over the limit by its header
-    file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20000, 20000, 8, 2, 0, 0, 0))
-               + chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b""))
-for i in range(20):
-    for name, colour in (("blue", (10, 20, 200)), ("green", (10, 200, 20)), ("red", (200, 10, 20))):
-        png(f"colours/{name}/{i}.png", 8 + i, colour)
-        png(f"parted/{'train' if i < 12 else 'test'}/{name}/{i}.png", 8 + i, colour)
-PYTHON
+mkdir -p colours/{blue,green,red} parted/{train,test}/{blue,green,red}
+for i in {0..19}; do
+  ppm "colours/blue/$i.ppm" $((8 + i)) 10 20 200
+  ppm "colours/green/$i.ppm" $((8 + i)) 10 200 20
+  ppm "colours/red/$i.ppm" $((8 + i)) 200 10 20
+  for colour in blue green red; do
+    cp "colours/$colour/$i.ppm" "parted/$([ "$i" -lt 12 ] && echo train || echo test)/$colour"
+  done
+done
+{ printf 'P6 20000 20000 255\n' && head -c 1000 /dev/zero; } >huge.ppm # over the limit by its header
 of_folder=(train --dataset folder --image-size 16 --patch-size 8 --width 16 --depth 1 --heads 2
   --epochs 2 --batch-size 16 --lr 1e-2 --flip 0.5 --checkpoint-every 1)
-if [ ! -d colours ]; then
-  echo "skipped: there is no python3 to make a folder of pictures"
-elif ! "$vitruvian" "${of_folder[@]}" --data colours --val-fraction 0.25 --threads 2 --out hues >out 2>err &&
-  grep -q "without libpng" err; then
-  echo "skipped: this build reads no PNG"
-else
-  expect 0 "" "${of_folder[@]}" --data colours --val-fraction 0.25 --threads 1 --out hues1
-  check "a folder's run does not depend on the threads that read ahead" \
-    cmp hues/model.safetensors hues1/model.safetensors
-  check "the weights know the classes" grep -q 'blue.*green.*red' hues/model.safetensors
-  check "the report has a folder's pictures" grep -q "data:image/png" hues/report.html
-  cp hues/report.html first.html
-  expect 0 "" report hues
-  check "and again" cmp first.html hues/report.html
-  expect 0 "" eval --weights hues --dataset folder --data colours
-  check "eval sees the fifth that was set aside" grep -q "^folder: 12 test images" out
-  expect 0 "" predict --weights hues colours/red/1.png
-  check "predict names a folder's classes" grep -q " red$" out
-  expect 0 "" "${of_folder[@]}" --data parted --out parted-run
-  expect 0 "" eval --weights parted-run --dataset folder --data parted
-  check "eval sees the folder test/" grep -q "^folder: 24 test images" out
+expect 0 "" "${of_folder[@]}" --data colours --val-fraction 0.25 --threads 2 --out hues
+expect 0 "" "${of_folder[@]}" --data colours --val-fraction 0.25 --threads 1 --out hues1
+check "a folder's run does not depend on the threads that read ahead" \
+  cmp hues/model.safetensors hues1/model.safetensors
+check "the weights know the classes" grep -q 'blue.*green.*red' hues/model.safetensors
+check "the report has a folder's pictures" grep -q "data:image/png" hues/report.html
+cp hues/report.html first.html
+expect 0 "" report hues
+check "and again" cmp first.html hues/report.html
+expect 0 "" eval --weights hues --dataset folder --data colours
+check "eval sees the fifth that was set aside" grep -q "^folder: 12 test images" out
+expect 0 "" predict --weights hues colours/red/1.ppm
+check "predict names a folder's classes" grep -q " red$" out
+expect 0 "" "${of_folder[@]}" --data parted --out parted-run
+expect 0 "" eval --weights parted-run --dataset folder --data parted
+check "eval sees the folder test/" grep -q "^folder: 24 test images" out
 
-  mkdir elsewhere
-  cp -r colours elsewhere/moving
-  expect 0 "" "${of_folder[@]}" --data elsewhere/moving --val-fraction 0.25 --out moved
-  check "where the folder lies is of no account" cmp hues/model.safetensors moved/model.safetensors
+mkdir elsewhere
+cp -r colours elsewhere/moving
+expect 0 "" "${of_folder[@]}" --data elsewhere/moving --val-fraction 0.25 --out moved
+check "where the folder lies is of no account" cmp hues/model.safetensors moved/model.safetensors
 
-  # Stopped within an epoch and resumed, while threads read ahead.
-  long=("${of_folder[@]}" --data colours --epochs 60 --log-every 1 --mixup 0.2)
-  expect 0 "" "${long[@]}" --threads 2 --out calm
-  "$vitruvian" "${long[@]}" --threads 1 --out asked >out 2>err &
-  until [ -s asked/metrics.jsonl ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
-  kill -INT $! 2>/dev/null
-  wait $!
-  "$vitruvian" train --resume asked --threads 2 >out 2>err
-  for file in model.safetensors metrics.jsonl; do
-    check "a folder's run that was resumed has the same $file" cmp asked/$file calm/$file
-  done
+# Stopped within an epoch and resumed, while threads read ahead.
+long=("${of_folder[@]}" --data colours --epochs 60 --log-every 1 --mixup 0.2)
+expect 0 "" "${long[@]}" --threads 2 --out calm
+"$vitruvian" "${long[@]}" --threads 1 --out asked >out 2>err &
+until [ -s asked/metrics.jsonl ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+kill -INT $! 2>/dev/null
+wait $!
+"$vitruvian" train --resume asked --threads 2 >out 2>err
+for file in model.safetensors metrics.jsonl; do
+  check "a folder's run that was resumed has the same $file" cmp asked/$file calm/$file
+done
 
-  # What cannot be used.
-  mkdir spoilt spoilt/empty
-  cp -r colours/* spoilt
-  head -c 100 colours/red/1.png >spoilt/red/1.png
-  echo "no picture" >spoilt/blue/notes.txt
-  cp huge.png spoilt/green
-  expect 3 "spoilt: 4 of .*cannot be used.*--skip-bad.*notes.txt" "${of_folder[@]}" --data spoilt --out none
-  check "nothing is made for it" test ! -e none
-  "$vitruvian" "${of_folder[@]}" --data spoilt --skip-bad --out skipped >out 2>err
-  check "a folder's bad files are left out" test -e skipped/model.safetensors
-  check "and counted" grep -q "4 left out" out err
-  expect 3 "cannot be used" eval --weights skipped --dataset folder --data spoilt
-  expect 2 "image-size" "${of_folder[@]}" --data colours --image-size 0
-  expect 2 "needs --data" "${of_folder[@]}"
-  expect 3 "nowhere: there is no such directory" "${of_folder[@]}" --data nowhere
-  mkdir -p fewer/blue fewer/pink
-  cp colours/blue/1.png fewer/blue
-  cp colours/red/1.png fewer/pink
-  expect 3 "no class 'pink'" eval --weights hues --dataset folder --data fewer
-fi
-
+# What cannot be used.
+mkdir spoilt spoilt/empty
+cp -r colours/* spoilt
+head -c 100 colours/red/1.ppm >spoilt/red/1.ppm
+echo "no picture" >spoilt/blue/notes.txt
+cp huge.ppm spoilt/green
+expect 3 "spoilt: 4 of .*cannot be used.*--skip-bad.*notes.txt" "${of_folder[@]}" --data spoilt --out none
+check "nothing is made for it" test ! -e none
+"$vitruvian" "${of_folder[@]}" --data spoilt --skip-bad --out skipped >out 2>err
+check "a folder's bad files are left out" test -e skipped/model.safetensors
+check "and counted" grep -q "4 left out" out err
+expect 3 "cannot be used" eval --weights skipped --dataset folder --data spoilt
+expect 2 "image-size" "${of_folder[@]}" --data colours --image-size 0
+expect 2 "needs --data" "${of_folder[@]}"
+expect 3 "nowhere: there is no such directory" "${of_folder[@]}" --data nowhere
+mkdir -p fewer/blue fewer/pink
+cp colours/blue/1.ppm fewer/blue
+cp colours/red/1.ppm fewer/pink
+expect 3 "no class 'pink'" eval --weights hues --dataset folder --data fewer
 expect 0 "" --version
 check "--version names the matrix product" grep -q "matrix product" out
 expect 0 "" train --help

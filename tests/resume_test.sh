@@ -107,28 +107,25 @@ if command -v strace >/dev/null && strace -o trace -e trace=write true 2>/dev/nu
   # Pictures in files, decoded ahead by threads. Another picture under an old name is refused.
   mkdir -p pictures/dark pictures/pale
   for i in {1..8}; do
-    "$vitruvian" data preview digits --columns 2 --seed "$i" --out "pictures/dark/$i.png" >out 2>&1 ||
-      fail "$(cat out)"
-    cp "pictures/dark/$i.png" "pictures/pale/$((9 - i)).png"
+    ppm "pictures/dark/$i.ppm" $((20 + i)) 20 30 40
+    cp "pictures/dark/$i.ppm" "pictures/pale/$((9 - i)).ppm"
   done
   files=(--dataset folder --data pictures --image-size 28 --patch-size 7 --width 16 --depth 1 --heads 2
     --epochs 4 --batch-size 4 --crop-padding 2 --flip 0.5 --log-every 1)
-  if ! "$vitruvian" train "${files[@]}" --out files >out 2>&1; then
-    grep -q 'without libpng' out || fail "$(cat out)"
-    echo "pictures: skipped: this build reads no PNG"
-  else
-    for line in 2 6 11; do
-      killed_at "$line" "${files[@]}"
-      "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
-      for file in model.safetensors metrics.jsonl; do
-        cmp "run/$file" "files/$file" || fail "$file of a run on pictures, killed at line $line"
-      done
+  "$vitruvian" train "${files[@]}" --out files >out 2>&1 || fail "$(cat out)"
+  for line in 2 6 11; do
+    killed_at "$line" "${files[@]}"
+    "$vitruvian" train --resume run --threads $((line % 4 + 1)) >out 2>err || fail "$(cat err)"
+    for file in model.safetensors metrics.jsonl; do
+      cmp "run/$file" "files/$file" || fail "$file of a run on pictures, killed at line $line"
     done
-    killed_at 6 "${files[@]}"
-    cp pictures/pale/1.png pictures/dark/1.png
-    "$vitruvian" train --resume run >out 2>err
-    { [ $? -eq 4 ] && grep -q 'the data are not those of the run' err; } || fail "changed pictures: $(cat err)"
-  fi
+  done
+  killed_at 6 "${files[@]}"
+  cp pictures/pale/1.ppm pictures/dark/1.ppm
+  "$vitruvian" train --resume run >out 2>err
+  { [ $? -eq 4 ] && grep -q 'the data are not those of the run' err; } || fail "changed pictures: $(cat err)"
+else
+  left_out="runs killed at a named moment, and pictures: strace does not work here"
 fi
 
 # Damaged: the one before is used, and both are named.
@@ -168,3 +165,4 @@ code=$?
 [ $code -eq 1 ] || fail "a deleted directory gives $code"
 
 echo "$kills kills in $runs runs ($within resumed within an epoch, $fresh before the first checkpoint): the same bytes"
+[ -z "${left_out-}" ] || skip "$left_out"

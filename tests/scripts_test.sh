@@ -259,6 +259,36 @@ expect_call "ctest --preset asan"
 expect_call "cmake --build --preset tsan --target thread_tests"
 expect_call "-L threads"
 
+pretend "clang-tidy"
+stand_in clang-tidy ''
+mkdir -p "$root"/{apps,core,datasets,media,nn,train,vit}
+touch "$root/core/one.cpp" "$root/vit/two.cpp"
+run test.sh --tidy
+expect_status 0
+expect_call "cmake --preset tidy"
+expect_call "clang-tidy -p build-tidy --quiet core/one.cpp"
+expect_call "clang-tidy -p build-tidy --quiet vit/two.cpp"
+expect_no_call "cmake --build"
+stand_in clang-tidy 'case $* in *one.cpp) exit 1 ;; esac'
+run test.sh --tidy
+[ "$status" != 0 ] || fail "succeeds with a finding"
+expect_call "vit/two.cpp"
+
+pretend "the slow tests, without and with PyTorch"
+PYTHON=$scratch/bin/nowhere run test.sh --slow
+expect_status 0
+expect "skipped: the golden numbers"
+expect_call "ctest --preset default"
+expect_call "-L slow"
+stand_in python ''
+PYTHON=$scratch/bin/python run test.sh --slow
+expect_status 0
+expect_call "python tests/golden/make_golden.py --check"
+expect_call "python tests/golden/torchvision_b16.py /"
+stand_in python 'case $* in *--check) exit 1 ;; esac'
+PYTHON=$scratch/bin/python run test.sh --slow
+[ "$status" != 0 ] || fail "succeeds with other golden numbers"
+
 if [ $failures -gt 0 ]; then
   printf '%d expectations failed\n' $failures
   exit 1

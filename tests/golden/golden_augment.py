@@ -8,6 +8,7 @@ its resized_crop. Pixels are base64 of (C, H, W).
 """
 
 import numpy as np
+import torch
 from PIL import Image
 from torchvision.transforms import InterpolationMode, RandAugment
 from torchvision.transforms import functional as F
@@ -28,6 +29,16 @@ def planes(image):
     return b64((array[None] if array.ndim == 2 else array.transpose(2, 0, 1)).tobytes())
 
 
+def augmentation_space(image):
+    """torchvision's table as its users have it: its `linspace` counts in PyTorch's default type."""
+    given = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        return RandAugment()._augmentation_space(31, (image.height, image.width))
+    finally:
+        torch.set_default_dtype(given)
+
+
 def make():
     arrays = [picture(1, 20, 17, 3, 200), picture(2, 11, 14, 1), picture(3, 24, 25, 3)]
     images = [Image.fromarray(a.squeeze().astype(np.uint8)) for a in arrays]
@@ -36,7 +47,7 @@ def make():
     ops, magnitudes = [], []
     for index, image in enumerate(images):
         for level in (0, 3, 9, 30):
-            space = RandAugment()._augmentation_space(31, (image.height, image.width))
+            space = augmentation_space(image)
             space_of = {n: space[t] for n, t in NAMES.items()}
             values = {n: float(m[level]) if m.ndim > 0 else 0.0 for n, (m, _) in space_of.items()}
             magnitudes.append({"height": image.height, "width": image.width, "bin": level,
