@@ -260,6 +260,7 @@ TEST_CASE("what `train` writes is what its weights say of the images") {
   o.epochs = 6;
   o.save_every = 1;
   o.lr = 5e-3;
+  o.seed = 5;
   o.out = folder.file("run");
   Kept kept;
   const RunResult result = f64::train(o, kept);
