@@ -133,10 +133,8 @@ double seconds_of_a_step(double budget, const auto& step) {
 
 // Logits of every part, each by one thread, as an evaluation does it.
 void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
-  const bool composed = Composed::active();
+  const NoGrad no_grad;
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
-    const NoGrad no_grad;
-    const Composed as_the_caller(composed);
     for (std::size_t i = begin; i < end; ++i) model(parts[i].images);
   });
 }

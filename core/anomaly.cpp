@@ -4,9 +4,6 @@
 
 namespace vitruvian {
 
-Anomaly::Anomaly() { active_ = true; }
-Anomaly::~Anomaly() { active_ = false; }
-
 std::string Finding::to_text() const {
   return fmt::format("{} in {} of {} numbers of {} of '{}'{}", kind, count, size, where, op,
                      path.empty() ? "" : " in " + path);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/context.hpp"
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -7,19 +9,13 @@
 namespace vitruvian {
 
 /// While it lives, this thread looks for NaN and infinity in everything that its ops compute,
-/// forward and backward, and throws a `NotFinite` at the first. Watches do not nest.
-class Anomaly {
+/// forward and backward, and throws a `NotFinite` at the first; so do the workers of its loops.
+class Anomaly : Scoped<&Context::anomaly> {
  public:
-  Anomaly();
-  ~Anomaly();
-  Anomaly(const Anomaly&) = delete;
-  Anomaly& operator=(const Anomaly&) = delete;
+  Anomaly() : Scoped(true) {}
 
   /// Whether this thread is watched: all that a program without it pays for.
-  static bool active() { return active_; }
-
- private:
-  static constinit inline thread_local bool active_ = false;
+  static bool active() { return Context::here().anomaly; }
 };
 
 /// Where the first number was that is none.

@@ -6,18 +6,33 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
+namespace {
+
+// What `make` makes; that there is no room for it is said in the project's words.
+template <class Make>
+Array allocated(const Shape& shape, const Make& make) {
+  const std::size_t elements = count(shape);
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    fail("an array of shape {} takes {:.1f} GB: there is not that much memory", to_string(shape),
+         static_cast<double>(elements) * sizeof(real) * 1e-9);
+  }
+}
+
+}  // namespace
+
 Array empty(const Shape& shape) {
-  count(shape);
-  return Array::from_shape(shape);
+  return allocated(shape, [&] { return Array(Array::from_shape(shape)); });
 }
 
 Array full(const Shape& shape, real value) {
-  count(shape);
-  return Array(shape, value);
+  return allocated(shape, [&] { return Array(shape, value); });
 }
 
 Array zeros(const Shape& shape) { return full(shape, real{0}); }

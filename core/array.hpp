@@ -12,7 +12,9 @@
 #endif
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -22,10 +24,20 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 using Array = xt::xarray_container<xt::uvector<real, PoolAllocator<real>>,
                                    xt::layout_type::row_major, xt::svector<std::size_t, 4>>;
 using Shape = Array::shape_type;
-using Axes = std::vector<int>;
+
+/// One axis, several, or none named, which means all: `sum(x, 1)`, `sum(x, {0, -1})`, `sum(x)`.
+class Axes : public std::vector<int> {
+ public:
+  Axes() = default;
+  Axes(int axis) : vector(1, axis) {}  // NOLINT(google-explicit-constructor)
+  Axes(bool) = delete;                 // `keepdim` comes after the axes
+  Axes(std::initializer_list<int> axes) : vector(axes) {}
+  Axes(std::vector<int> axes) : vector(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
+};
 
 /// An array of the given shape: uninitialised, filled with one value, or from values in row-major
-/// order (their number must be the shape's). `Shape{}` is a scalar: one element, no axes.
+/// order (their number must be the shape's). Throws, naming the shape, where memory does not reach.
+/// `Shape{}` is a scalar: one element, no axes.
 Array empty(const Shape& shape);
 Array full(const Shape& shape, real value);
 Array zeros(const Shape& shape);

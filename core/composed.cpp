@@ -6,19 +6,8 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-namespace {
-thread_local bool by_twins = false;
-}  // namespace
-
-Composed::Composed(bool on) : previous_(by_twins) { by_twins = on; }
-Composed::~Composed() { by_twins = previous_; }
-bool Composed::active() { return by_twins; }
-
 namespace composed {
 namespace {
-
-// reshape's view of a shape: lengths that may be -1.
-std::vector<std::ptrdiff_t> lengths(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // One axis for a reduction; a scalar has none and is a row of one element.
 Axes along(const Tensor& x, int axis) { return x.rank() == 0 ? Axes{} : Axes{axis}; }
@@ -102,8 +91,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   const Tensor mu = mean(x, axes, true);
   const Tensor sigma2 = var(x, axes, 0, true);
   Tensor y = (x - mu) / sqrt(sigma2 + static_cast<real>(eps));
-  if (weight) y = y * reshape(weight, lengths(per_channel));
-  return bias ? y + reshape(bias, lengths(per_channel)) : y;
+  if (weight) y = y * reshape(weight, per_channel);
+  return bias ? y + reshape(bias, per_channel) : y;
 }
 
 Tensor gelu(const Tensor& x) {

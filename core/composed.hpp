@@ -1,27 +1,25 @@
 #pragma once
 
+#include "core/context.hpp"
 #include "core/ops.hpp"
 
 // The readable twins: the same functions in textbook form, from primitive ops alone. Lessons show
 // them, inspection uses them where it wants the intermediates, and a test holds value and every
 // gradient of the fused form against them.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
 
 /// While it lives, this thread computes every fused op as its twin does, so that a whole model can
 /// be run in the form that one reads: slower, and the same to rounding.
-class Composed {
+class Composed : Scoped<&Context::composed> {
  public:
-  explicit Composed(bool on = true);
-  ~Composed();
-  Composed(const Composed&) = delete;
-  Composed& operator=(const Composed&) = delete;
-  static bool active();
-
- private:
-  bool previous_;
+  explicit Composed(bool on = true) : Scoped(on) {}
+  static bool active() { return Context::here().composed; }
 };
 
+}  // namespace vitruvian
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace composed {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/context.hpp"
+
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <unordered_set>
 
 namespace vitruvian {
 
-/// A mistake on purpose, for as long as it lives, on this thread: the rule of every `op` that is
-/// recorded meanwhile is wrong in the given way. Tests prove with it that each check can fail;
-/// lessons break things with it. Faults do not nest.
+/// A mistake on purpose, for as long as it lives, on this thread and in the workers of its loops:
+/// the rule of every `op` that is recorded meanwhile is wrong in the given way. Tests prove with it
+/// that each check can fail; lessons break things with it. Faults do not nest.
 class Fault {
  public:
   enum class Kind {
@@ -20,7 +21,6 @@ class Fault {
   };
 
   explicit Fault(std::string op, Kind kind, std::size_t input = 0);
-  ~Fault();
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
 
@@ -28,30 +28,35 @@ class Fault {
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] std::size_t input() const { return input_; }
 
-  /// The nodes that have had a cotangent from the broken op: what `skip_accumulation` remembers.
-  [[nodiscard]] const std::shared_ptr<std::unordered_set<const void*>>& seen() const {
-    return seen_;
-  }
-
   /// The thread's fault, or null.
-  static const Fault* active();
+  static const Fault* active() { return Context::here().fault; }
   /// Whether the rule that is running now was told to forget its unbroadcast.
-  static bool forgets_unbroadcast();
-
-  /// While it lives, `forgets_unbroadcast()` is true.
-  class Forgetting {
-   public:
-    Forgetting();
-    ~Forgetting();
-    Forgetting(const Forgetting&) = delete;
-    Forgetting& operator=(const Forgetting&) = delete;
-  };
+  static bool forgets_unbroadcast() { return Context::here().forgets_unbroadcast; }
 
  private:
   std::string op_;
   Kind kind_;
   std::size_t input_;
-  std::shared_ptr<std::unordered_set<const void*>> seen_;
+  Scoped<&Context::fault> active_;
+};
+
+/// One walk back over a graph, for as long as it lives: what `skip_accumulation` remembers. Each
+/// walk has its own, so that what is broken depends neither on other walks nor on the threads.
+class BackwardPass {
+ public:
+  BackwardPass() : active_(this) {}
+  BackwardPass(const BackwardPass&) = delete;
+  BackwardPass& operator=(const BackwardPass&) = delete;
+
+  /// Whether a broken rule hands a cotangent to `node` for the first time in this pass.
+  static bool first_at(const void* node) {
+    BackwardPass* const pass = Context::here().pass;
+    return pass == nullptr || pass->reached_.insert(node).second;
+  }
+
+ private:
+  std::unordered_set<const void*> reached_;
+  Scoped<&Context::pass> active_;
 };
 
 }  // namespace vitruvian

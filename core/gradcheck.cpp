@@ -73,7 +73,8 @@ std::vector<double> moved(const std::function<Tensor()>& f, const Tensor& leaf, 
     real kept;
     ~PutBack() { x = kept; }
   };
-  real& x = leaf.mutable_value().data()[index];
+  const WriteGuard value = leaf.mutable_value();
+  real& x = value->data()[index];
   const PutBack put_back{x, x};
   x = static_cast<real>(static_cast<double>(x) + h);
   const Tensor y = f();

@@ -1,6 +1,8 @@
 #include "core/parallel.hpp"
 
+#include "core/context.hpp"
 #include "core/error.hpp"
+#include "core/profile.hpp"
 
 #include <algorithm>
 
@@ -12,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 #ifdef __linux__
 #include <sched.h>
@@ -24,22 +27,8 @@ namespace {
 
 using Body = std::function<void(std::size_t, std::size_t)>;
 
-// Whether this thread is in a loop of several chunks: so it is, or is not, whoever runs them.
-thread_local bool inside_loop = false;
-
-class InsideLoop {
- public:
-  explicit InsideLoop(bool several = true) { inside_loop = inside_loop || several; }
-  ~InsideLoop() { inside_loop = before_; }
-  InsideLoop(const InsideLoop&) = delete;
-  InsideLoop& operator=(const InsideLoop&) = delete;
-
- private:
-  bool before_ = inside_loop;
-};
-
 void run_serially(std::size_t count, std::size_t chunk, const Body& body) {
-  const InsideLoop inside(count > chunk);
+  const Scoped<&Context::inside_loop> inside(Context::here().inside_loop || count > chunk);
   for (std::size_t begin = 0; begin < count; begin += chunk) {
     body(begin, std::min(count, begin + chunk));
   }
@@ -47,7 +36,7 @@ void run_serially(std::size_t count, std::size_t chunk, const Body& body) {
 
 }  // namespace
 
-bool inside_parallel_for() { return inside_loop; }
+bool inside_parallel_for() { return Context::here().inside_loop; }
 
 #if VITRUVIAN_THREADS
 namespace {
@@ -82,6 +71,18 @@ class NoSignals {
   sigset_t before_;
 };
 
+// While it lives, what is true of the thread that started a loop is true of this one.
+class AsTheCaller {
+ public:
+  explicit AsTheCaller(const Context& caller) : before_(std::exchange(Context::here(), caller)) {}
+  ~AsTheCaller() { Context::here() = before_; }
+  AsTheCaller(const AsTheCaller&) = delete;
+  AsTheCaller& operator=(const AsTheCaller&) = delete;
+
+ private:
+  Context before_;
+};
+
 // One loop at a time. Workers wait for the next loop, take chunks from a shared counter until
 // there are none, and report. A short spin before sleeping saves the wake-up between the many small
 // loops of a training step.
@@ -112,6 +113,8 @@ class Pool {
     count_ = count;
     chunk_ = chunk;
     body_ = &body;
+    context_ = Context::here();
+    context_.inside_loop = true;
     error_ = nullptr;
     failed_chunk_ = std::numeric_limits<std::size_t>::max();
     next_.store(0, std::memory_order_relaxed);
@@ -160,7 +163,7 @@ class Pool {
   }
 
   void take_chunks() {
-    const InsideLoop inside;
+    const AsTheCaller modes(context_);
     const std::size_t chunks = (count_ + chunk_ - 1) / chunk_;
     for (;;) {
       const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
@@ -187,6 +190,7 @@ class Pool {
   std::size_t count_ = 0;
   std::size_t chunk_ = 1;
   const Body* body_ = nullptr;
+  Context context_;
   std::exception_ptr error_;
   std::size_t failed_chunk_ = 0;
   bool stopping_ = false;
@@ -214,9 +218,10 @@ void set_threads(std::size_t n) {
   if (global().pool && global().pool->threads() != n) global().pool.reset();
 }
 
-void parallel_for(std::size_t count, std::size_t chunk, const Body& body) {
-  if (chunk == 0) fail("parallel_for: a chunk of 0");
-  if (count <= chunk || inside_loop || global().wanted == 1) {
+namespace {
+
+void run(std::size_t count, std::size_t chunk, const Body& body) {
+  if (count <= chunk || inside_parallel_for() || global().wanted == 1) {
     return run_serially(count, chunk, body);
   }
   Global& g = global();
@@ -224,6 +229,8 @@ void parallel_for(std::size_t count, std::size_t chunk, const Body& body) {
   if (!g.pool) g.pool = std::make_unique<Pool>(g.wanted);
   g.pool->run(count, chunk, body);
 }
+
+}  // namespace
 
 #else
 
@@ -233,11 +240,24 @@ void set_threads(std::size_t n) {
   if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
 }
 
-void parallel_for(std::size_t count, std::size_t chunk, const Body& body) {
-  if (chunk == 0) fail("parallel_for: a chunk of 0");
+namespace {
+void run(std::size_t count, std::size_t chunk, const Body& body) {
   run_serially(count, chunk, body);
 }
+}  // namespace
 
 #endif
+
+void parallel_for(std::size_t count, std::size_t chunk, const Body& body) {
+  if (chunk == 0) fail("parallel_for: a chunk of 0");
+  Profile* const profile = Profile::active();
+  if (profile == nullptr || count <= chunk || inside_parallel_for()) return run(count, chunk, body);
+  Profile::Loop loop(*profile, (count + chunk - 1) / chunk);
+  run(count, chunk, [&](std::size_t begin, std::size_t end) {
+    const auto watched = loop.chunk(begin / chunk);
+    body(begin, end);
+  });
+  loop.join();
+}
 
 }  // namespace vitruvian

@@ -28,8 +28,9 @@ class OneThread {
 /// The ranges depend on `count` and `chunk` alone, each runs on one thread, and `chunk` must not be
 /// computed from `threads()`: that is what makes results independent of the number of threads.
 /// Whoever sums over chunks stores one partial sum a chunk and adds them in order afterwards.
-/// A loop inside a loop runs on the calling thread. An exception of the lowest failing chunk is
-/// rethrown once every running chunk has ended.
+/// What is true of the caller (its `Context`: modes, faults, profile, module path) is true of the
+/// thread that runs a chunk. A loop inside a loop runs on the calling thread. An exception of the
+/// lowest failing chunk is rethrown once every running chunk has ended.
 void parallel_for(std::size_t count, std::size_t chunk,
                   const std::function<void(std::size_t begin, std::size_t end)>& body);
 

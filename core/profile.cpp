@@ -19,10 +19,6 @@ auto& row_of(Rows& rows, std::string_view name) {
 
 }  // namespace
 
-Profile::Profile(bool each_node)
-    : outer_(std::exchange(active_, this)), each_node_(each_node), last_(Clock::now()) {}
-Profile::~Profile() { active_ = outer_; }
-
 double Profile::since_last_event() const {
   return std::chrono::duration<double>(Clock::now() - last_).count();
 }
@@ -61,6 +57,45 @@ void Profile::passed(const char* name) {
   row_of(others_, name).seconds += since_last_event();
   flops_ = 0;
   last_ = Clock::now();
+}
+
+Profile::Loop::Loop(Profile& whole, std::size_t chunks) : whole_(whole) {
+  chunks_.reserve(chunks);
+  while (chunks_.size() < chunks) {
+    chunks_.push_back(std::unique_ptr<Profile>(new Profile(OfAChunk{}, whole.each_node_)));
+  }
+}
+
+void Profile::Loop::join() {
+  const auto add = [](std::vector<ProfileRow>& to, const std::vector<ProfileRow>& from) {
+    for (const ProfileRow& row : from) {
+      ProfileRow& sum = row_of(to, row.name);
+      sum.calls += row.calls;
+      sum.forward += row.forward;
+      sum.backward += row.backward;
+      sum.bytes += row.bytes;
+      sum.flops += row.flops;
+    }
+  };
+  bool events = false;
+  double left = 0;
+  for (const auto& chunk : chunks_) {
+    events = events || !chunk->ops_.empty() || !chunk->others_.empty();
+    left += chunk->left_;
+    add(whole_.ops_, chunk->ops_);
+    add(whole_.paths_, chunk->paths_);
+    for (const Other& other : chunk->others_) {
+      row_of(whole_.others_, other.name).seconds += other.seconds;
+    }
+    for (const auto& [node, cost] : chunk->nodes_) whole_.nodes_[node] = cost;
+    whole_.flops_ += chunk->flops_;
+  }
+  // What the chunks did after their last events is the next event's. Without any event the loop is
+  // the work of the op under way, whose time goes on.
+  if (events) {
+    whole_.last_ = Clock::now() -
+                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(left));
+  }
 }
 
 }  // namespace vitruvian

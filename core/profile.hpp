@@ -1,8 +1,12 @@
 #pragma once
 
+#include "core/context.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,12 +24,16 @@ struct ProfileRow {
   std::uint64_t flops = 0;  ///< 2 m n k of every matrix product, both ways
 };
 
-/// While it lives, it takes the time of this thread: the work of other threads shows only as the
-/// time that this one waits for them, so a profile is meant for `set_threads(1)`. Every moment is
-/// counted once. What passes between two events belongs to the second: an op's forward time is that
-/// since the event before it, arguments and allocations included; its backward time is that of its
-/// rule; the rest of a backward (summing cotangents, freeing values) is `other` time. Profiles
-/// nest: the innermost takes all.
+/// While it lives, it takes the time of this thread, and of the workers of its loops. What passes
+/// between two events belongs to the second: an op's forward time is that since the event before
+/// it, arguments and allocations included; its backward time is that of its rule; the rest of a
+/// backward (summing cotangents, freeing values) is `other` time. Profiles nest: the innermost
+/// takes all.
+///
+/// A parallel loop in whose chunks something happens (a training step's, over its micro-batches) is
+/// the sum of its chunks, in their order: calls, bytes and operations do not depend on the number
+/// of threads, and seconds are those of all threads together. A loop inside an op is the op's, and
+/// lasts as long as the op's thread works and waits. On one thread every moment is counted once.
 class Profile {
  public:
   struct Other {
@@ -42,13 +50,12 @@ class Profile {
   };
 
   /// With `each_node`, every node's cost is kept apart, too.
-  explicit Profile(bool each_node = false);
-  ~Profile();
+  explicit Profile(bool each_node = false) : each_node_(each_node) { active_.emplace(this); }
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
   /// The one that watches this thread, or null: all that a program without profile pays for.
-  static Profile* active() { return active_; }
+  static Profile* active() { return Context::here().profile; }
 
   // The events. `op` and `name` are string literals, `path` a path of `Scope`, `node` the address
   // of the value's node.
@@ -57,11 +64,11 @@ class Profile {
   void passed(const char* name);
   /// The same where nobody may be watching: what has passed since the last event is `name`'s.
   static void mark(const char* name) {
-    if (active_ != nullptr) active_->passed(name);
+    if (Profile* const profile = active()) profile->passed(name);
   }
   /// Counts `n` operations of the op under way.
   static void count_flops(std::uint64_t n) {
-    if (active_ != nullptr) active_->flops_ += n;
+    if (Profile* const profile = active()) profile->flops_ += n;
   }
 
   /// In the order of their first event.
@@ -71,23 +78,51 @@ class Profile {
   /// By the node's address: a node that has died may have left its to another.
   [[nodiscard]] const std::unordered_map<const void*, NodeCost>& nodes() const { return nodes_; }
 
+  /// What `parallel_for` takes of a loop: each chunk by itself, whoever runs it.
+  class Loop {
+   public:
+    Loop(Profile& whole, std::size_t chunks);
+    /// While it lives, this thread's events are those of one chunk.
+    class Chunk {
+     public:
+      explicit Chunk(Profile& profile) : profile_(profile), active_(&profile) { profile.begin(); }
+      ~Chunk() { profile_.end(); }
+      Chunk(const Chunk&) = delete;
+      Chunk& operator=(const Chunk&) = delete;
+
+     private:
+      Profile& profile_;
+      Scoped<&Context::profile> active_;
+    };
+    Chunk chunk(std::size_t i) { return Chunk(*chunks_[i]); }
+    /// After the loop: adds the chunks to the whole, in their order.
+    void join();
+
+   private:
+    Profile& whole_;
+    std::vector<std::unique_ptr<Profile>> chunks_;
+  };
+
  private:
   using Clock = std::chrono::steady_clock;
+  struct OfAChunk {};
 
+  Profile(OfAChunk, bool each_node) : each_node_(each_node) {}
+  void begin() { last_ = Clock::now(); }
+  void end() { left_ = since_last_event(); }
   template <class Change>
   void charge(const char* op, const std::string& path, const Change& change);
   double since_last_event() const;
 
-  static constinit inline thread_local Profile* active_ = nullptr;
-
-  Profile* outer_;
   std::vector<ProfileRow> ops_;
   std::vector<ProfileRow> paths_;
   std::vector<Other> others_;
   bool each_node_;
   std::unordered_map<const void*, NodeCost> nodes_;
   std::uint64_t flops_ = 0;  // since the last event
-  Clock::time_point last_;
+  Clock::time_point last_ = Clock::now();
+  double left_ = 0;                                  // of a chunk: seconds after its last event
+  std::optional<Scoped<&Context::profile>> active_;  // not of a chunk, which a worker sets
 };
 
 }  // namespace vitruvian

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace vitruvian {
 namespace {
@@ -21,34 +23,29 @@ const std::string* intern(std::string path) {
   return &*paths.insert(std::move(path)).first;
 }
 
+// The path of module `name` inside this thread's. Each thread remembers those that it entered: such
+// a path is found again without a lock, and without being put together.
+const std::string* inner(std::string_view name) {
+  using Inner = std::map<std::string, const std::string*, std::less<>>;
+  thread_local std::unordered_map<const std::string*, Inner> known;
+  Inner& modules = known[Context::here().path];
+  const auto found = modules.find(name);
+  if (found != modules.end()) return found->second;
+  const std::string& outer = Scope::path();
+  const std::string* const path =
+      intern(outer.empty() ? std::string(name) : fmt::format("{}.{}", outer, name));
+  return modules.emplace(name, path).first->second;
+}
+
 }  // namespace
 
-// A module of this thread's paths. Each thread has a tree of its own: a path that was entered once
-// is found again without a lock, and without being put together.
-struct Scope::Module {
-  const std::string* path;
-  std::map<std::string, Module, std::less<>> inner = {};
-};
-
-Scope::Module*& Scope::current() {
-  thread_local Module top{intern("")};
-  thread_local Module* here = &top;
-  return here;
-}
-
-Scope::Scope(std::string_view name) : outer_(current()) {
-  auto found = outer_->inner.find(name);
-  if (found == outer_->inner.end()) {
-    const std::string& path = *outer_->path;
-    std::string whole = path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
-    found = outer_->inner.emplace(name, Module{intern(std::move(whole))}).first;
-  }
-  current() = &found->second;
-}
+Scope::Scope(std::string_view name) : Scoped(inner(name)) {}
 Scope::Scope(std::string_view name, std::size_t index) : Scope(fmt::format("{}.{}", name, index)) {}
-Scope::~Scope() { current() = outer_; }
 
-const std::string& Scope::path() { return *current()->path; }
+const std::string& Scope::top() {
+  static const std::string& empty = *intern("");
+  return empty;
+}
 
 std::string in_scope() { return Scope::path().empty() ? std::string() : " - in " + Scope::path(); }
 

@@ -1,10 +1,13 @@
 #include "core/tensor.hpp"
 
 #include "core/error.hpp"
+#include "core/ops.hpp"
 #include "core/scope.hpp"
 
 #include <array>
 #include <atomic>
+#include <limits>
+#include <memory>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -22,8 +25,6 @@ std::atomic<std::size_t>& node_count() {
   thread_local std::atomic<std::size_t>& here = counts[threads++ % counts.size()].nodes;
   return here;
 }
-
-thread_local bool no_grad = false;
 
 }  // namespace
 
@@ -50,29 +51,80 @@ Tensor::Tensor(Array value, bool requires_grad) : node_(std::make_shared<Node>(s
   node_->requires_grad = requires_grad;
 }
 
-Node& Tensor::node() const {
-  if (!node_) fail("an absent tensor was read");
-  return *node_;
+void absent_was_read(const char* reader) {
+  fail(
+      "{}: an absent tensor was read: it was default-made and has no value; give it one before, or "
+      "ask `if (x)`",
+      reader);
 }
 
-const Array& Tensor::value() const { return node().value; }
+template <class A>
+A* GradientPointer<A>::arrived() const {
+  if (gradient_ != nullptr) return gradient_;
+  const Scoped<&Context::path> in(node_->path);
+  if (node_->inputs.empty() && !node_->freed && !node_->requires_grad) {
+    fail("grad: there is none, as this tensor requires no gradient");
+  }
+  if (!node_->inputs.empty() || node_->freed) {
+    fail("grad: a result ('{}') keeps none; grad(y, {{x}}) returns it", node_->op);
+  }
+  fail("grad: there is none yet; call backward() on a result that depends on this tensor");
+}
+template class GradientPointer<const Array>;
+template class GradientPointer<Array>;
 
-std::size_t Tensor::size(int axis) const { return shape()[normalise_axis("size", axis, rank())]; }
+// The version moves at both ends: what is recorded in between has read what may change again.
+WriteGuard::WriteGuard(std::shared_ptr<Node> node) : node_(std::move(node)) {
+  if (node_->writers == std::numeric_limits<std::uint8_t>::max()) {
+    fail("mutable_value: {} changes of one tensor are under way", node_->writers);
+  }
+  ++node_->writers;
+  ++node_->version;
+}
+WriteGuard::~WriteGuard() {
+  --node_->writers;
+  ++node_->version;
+}
+Array& WriteGuard::operator*() const& { return node_->value; }
+
+void WriteGuard::operator=(const Array& value) const {
+  if (value.shape() != node_->value.shape()) {
+    fail("mutable_value: a value {} for a tensor of shape {}", to_string(value.shape()),
+         to_string(node_->value.shape()));
+  }
+  node_->value = value;
+}
+void WriteGuard::fill(real number) const { node_->value.fill(number); }
+
+std::size_t Tensor::size(int axis, const char* reader) const {
+  return shape(reader)[normalise_axis("size", axis, rank())];
+}
 
 real Tensor::item() const {
   if (size() != 1) fail("item: a tensor of shape {} is not one number", to_string(shape()));
   return *value().data();
 }
 
-Array& Tensor::mutable_value() const {
-  ++node().version;
-  return node().value;
+Tensor Tensor::operator[](std::ptrdiff_t i) const { return select(*this, 0, i); }
+
+WriteGuard Tensor::mutable_value() const {
+  if (!node_) absent_was_read("mutable_value");
+  return WriteGuard(node_);
 }
 
-bool Tensor::requires_grad() const { return node().requires_grad; }
+void Tensor::set_requires_grad(bool requires_grad) const {
+  if (!is_leaf()) {
+    fail("set_requires_grad: '{}' made this tensor; detach() makes a leaf of it", node().op);
+  }
+  if (node().requires_grad == requires_grad) return;
+  node().requires_grad = requires_grad;
+  ++node().version;  // graphs that read it count on what it was
+  zero_grad();
+}
+
 bool Tensor::is_leaf() const { return !node().vjp && !node().freed; }
-const Array* Tensor::grad() const { return node().grad.get(); }
-Array* Tensor::mutable_grad() const { return node().grad.get(); }
+GradientPointer<const Array> Tensor::grad() const { return {node().grad.get(), node()}; }
+GradientPointer<Array> Tensor::mutable_grad() const { return {node().grad.get(), node()}; }
 void Tensor::zero_grad() const { node().grad.reset(); }
 
 void Tensor::set_grad(Array gradient) const {
@@ -80,14 +132,11 @@ void Tensor::set_grad(Array gradient) const {
     fail("set_grad: gradient {} for a value of shape {}", to_string(gradient.shape()),
          to_string(shape()));
   }
+  if (!requires_grad()) fail("set_grad: this tensor requires no gradient");
   node().grad = std::make_unique<Array>(std::move(gradient));
 }
 
 Tensor Tensor::detach() const { return Tensor(Array(value())); }
-
-NoGrad::NoGrad() : previous_(std::exchange(no_grad, true)) {}
-NoGrad::~NoGrad() { no_grad = previous_; }
-bool NoGrad::active() { return no_grad; }
 
 std::size_t live_nodes() {
   std::size_t sum = 0;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "core/array.hpp"
+#include "core/context.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -14,10 +16,22 @@
 #include <utility>
 #include <vector>
 
+namespace vitruvian {
+
+/// While it lives, this thread records nothing, and neither do the workers of its loops.
+class NoGrad : Scoped<&Context::no_grad> {
+ public:
+  NoGrad() : Scoped(true) {}
+  static bool active() { return Context::here().no_grad; }
+};
+
+}  // namespace vitruvian
+
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 class Tensor;
 struct Node;
+[[noreturn]] void absent_was_read(const char* reader);
 
 /// The gradients that a rule returns, one for each input; std::nullopt where nothing flows.
 using Cotangents = std::vector<std::optional<Array>>;
@@ -67,8 +81,51 @@ class Vjp {
   std::function<Cotangents(const Node& node, Array& g, Array* arrived)> rule_;
 };
 
+/// A pointer to a gradient, null where there is none yet. Reading it then is an `Error`.
+template <class A>
+class GradientPointer {
+ public:
+  GradientPointer(A* gradient, const Node& node) : gradient_(gradient), node_(&node) {}
+  operator A*() const { return gradient_; }  // NOLINT(google-explicit-constructor)
+  A& operator*() const { return *arrived(); }
+  A* operator->() const { return arrived(); }
+
+ private:
+  A* arrived() const;
+  A* gradient_;
+  const Node* node_;
+};
+
+/// The right to change a tensor's value in place, as long as it lives:
+///
+///   const WriteGuard value = w.mutable_value();
+///   for (std::size_t i = 0; i < value->size(); ++i) value->data()[i] *= 2;
+///
+/// It must have a name, so that the array is not kept beyond it; `w.mutable_value() = array` and
+/// `.fill(number)` need none. A graph that read the tensor before the guard's end refuses its
+/// backward.
+class WriteGuard {
+ public:
+  explicit WriteGuard(std::shared_ptr<Node> node);
+  ~WriteGuard();
+  WriteGuard(const WriteGuard&) = delete;
+  WriteGuard& operator=(const WriteGuard&) = delete;
+
+  Array& operator*() const&;
+  Array* operator->() const& { return &**this; }
+  Array& operator*() const&& = delete;
+  Array* operator->() const&& = delete;
+  /// Copies a value of the same shape; throws when it has another.
+  void operator=(const Array& value) const;
+  void fill(real number) const;
+
+ private:
+  std::shared_ptr<Node> node_;
+};
+
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
-/// default-made one is absent (a layer without bias).
+/// default-made one is absent (a layer without bias): reading it is an `Error`, which names the
+/// function that did (`reader`).
 class Tensor {
  public:
   Tensor() = default;
@@ -78,26 +135,38 @@ class Tensor {
 
   explicit operator bool() const { return node_ != nullptr; }
 
-  [[nodiscard]] const Array& value() const;
-  [[nodiscard]] const Shape& shape() const { return value().shape(); }
-  [[nodiscard]] std::size_t rank() const { return value().dimension(); }
-  [[nodiscard]] std::size_t size() const { return value().size(); }
+  [[nodiscard]] const Array& value(const char* reader = __builtin_FUNCTION()) const;
+  [[nodiscard]] const Shape& shape(const char* reader = __builtin_FUNCTION()) const {
+    return value(reader).shape();
+  }
+  [[nodiscard]] std::size_t rank(const char* reader = __builtin_FUNCTION()) const {
+    return value(reader).dimension();
+  }
+  [[nodiscard]] std::size_t size(const char* reader = __builtin_FUNCTION()) const {
+    return value(reader).size();
+  }
   /// The length of one axis; negative ones count from the end.
-  [[nodiscard]] std::size_t size(int axis) const;
+  [[nodiscard]] std::size_t size(int axis, const char* reader = __builtin_FUNCTION()) const;
   /// The only element; throws when there are more or none.
   [[nodiscard]] real item() const;
+  /// x[i], along the first axis, which disappears; negative ones count from the end.
+  Tensor operator[](std::ptrdiff_t i) const;
 
-  /// For changing the value in place. A graph that was recorded with the old value refuses its
-  /// backward from then on (unless the tensor was only ever used under `NoGrad`).
-  [[nodiscard]] Array& mutable_value() const;
+  /// For changing the value in place: see `WriteGuard`. (Under `NoGrad` no graph is recorded that
+  /// could mind.)
+  [[nodiscard]] WriteGuard mutable_value() const;
 
   [[nodiscard]] bool requires_grad() const;
+  /// Freezes a leaf (false), or thaws it. A frozen one has no gradient, what it had is forgotten,
+  /// and no backward, clipping or optimizer touches it. Graphs that read it before refuse their
+  /// backward. Throws where an op made the value.
+  void set_requires_grad(bool requires_grad) const;
   [[nodiscard]] bool is_leaf() const;
   /// The accumulated gradient of a leaf, or null before the first backward.
-  [[nodiscard]] const Array* grad() const;
+  [[nodiscard]] GradientPointer<const Array> grad() const;
   /// The same for changing it in place (clipping), or null.
-  [[nodiscard]] Array* mutable_grad() const;
-  /// Replaces the gradient; throws when the shape is not the value's.
+  [[nodiscard]] GradientPointer<Array> mutable_grad() const;
+  /// Replaces the gradient; throws when the shape is not the value's, and where none is wanted.
   void set_grad(Array gradient) const;
   void zero_grad() const;
 
@@ -105,14 +174,29 @@ class Tensor {
   [[nodiscard]] Tensor detach() const;
 
   /// Adds d(this)/d(leaf) to every leaf below; this must have one element.
-  void backward(bool retain_graph = false) const;
+  void backward() const;
+  /// The same, keeping the graph for another backward. (No number means this.)
+  template <std::same_as<bool> Bool>
+  void backward(Bool retain_graph) const {
+    backward_from(nullptr, retain_graph);
+  }
   /// The same for sum(this * cotangent), at any shape.
   void backward(const Array& cotangent, bool retain_graph = false) const;
+  /// The same for a number times this, which must have one element.
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> &&
+           !std::same_as<Number, bool>) void backward(Number cotangent,
+                                                      bool retain_graph = false) const {
+    backward_scaled(static_cast<real>(cotangent), retain_graph);
+  }
 
-  [[nodiscard]] Node& node() const;
+  [[nodiscard]] Node& node(const char* reader = __builtin_FUNCTION()) const;
   [[nodiscard]] const std::shared_ptr<Node>& node_ptr() const { return node_; }
 
  private:
+  void backward_from(const Array* cotangent, bool retain_graph) const;
+  void backward_scaled(real cotangent, bool retain_graph) const;
+
   std::shared_ptr<Node> node_;
 };
 
@@ -129,9 +213,11 @@ struct Node {
   Vjp vjp;                            // empty for leaves, and once the graph is freed
   std::unique_ptr<Array> grad;        // leaves only
   const std::string* path = nullptr;  // the module it was recorded in
-  std::uint32_t version = 0;
+  std::uint32_t version = 0;          // counts the changes in place, begun and ended
+  std::uint8_t writers = 0;           // how many are under way
   bool requires_grad = false;
   bool freed = false;
+  bool unrecorded = false;  // it depends on what requires a gradient, but NoGrad was there
 
   explicit Node(Array v);
   ~Node();
@@ -158,21 +244,25 @@ Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp v
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
                         const std::optional<Array>& cotangent = std::nullopt,
                         bool retain_graph = false);
+std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs, std::same_as<bool> auto,
+                        bool retain_graph = false) = delete;  // retain_graph is the fourth
 
-/// While it lives, this thread records nothing.
-class NoGrad {
- public:
-  NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-  static bool active();
-
- private:
-  bool previous_;
-};
+/// Several results in one walk, which passes what they share once: the gradients of the sum of all
+/// sum(y * cotangent). `cotangents` is empty (then each y has one element) or has one for each.
+std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+                        const std::vector<Array>& cotangents = {}, bool retain_graph = false);
+/// The same, added to the leaves below.
+void backward(const std::vector<Tensor>& ys, const std::vector<Array>& cotangents = {},
+              bool retain_graph = false);
 
 /// How many nodes exist, on all threads: zero when every graph and tensor is gone.
 std::size_t live_nodes();
+
+inline Node& Tensor::node(const char* reader) const {
+  if (!node_) absent_was_read(reader);
+  return *node_;
+}
+inline const Array& Tensor::value(const char* reader) const { return node(reader).value; }
+inline bool Tensor::requires_grad() const { return node().requires_grad; }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -46,7 +46,8 @@ double observed(const std::function<Tensor()>& f, const Array& c) {
 // (f(x + h) - f(x - h)) / 2h in one entry of a leaf.
 double difference(const std::function<Tensor()>& f, const Array& c, const Tensor& leaf,
                   std::size_t i, double h) {
-  real& x = leaf.mutable_value().data()[i];
+  const WriteGuard value = leaf.mutable_value();
+  real& x = value->data()[i];
   const real kept = x;
   x = static_cast<real>(static_cast<double>(kept) + h);
   const double ahead = observed(f, c);

@@ -45,8 +45,7 @@ Batch batch_of(const Dataset& data, std::span<const std::size_t> indices) {
 Batch all_of(const Dataset& data) { return batch_of(data, natural_order(data.size())); }
 
 double gradients(const Learner& learner, const Batch& batch) {
-  std::vector<Tensor> leaves;
-  for (const NamedParameter& p : learner.parameters) leaves.push_back(p.tensor);
+  const std::vector<Tensor> leaves = trainable(learner.parameters);
   const std::size_t n = batch.labels.size();
   Reducer reducer(leaves);
   std::vector<double> losses((n + group - 1) / group);
@@ -96,9 +95,11 @@ VisionTransformer larger(const VisionTransformer& trained, std::size_t side,
   VisionTransformer model(c, Rng(1).fork("fresh"));
   const auto from = named_parameters(trained), to = named_parameters(model);
   for (std::size_t i = 0; i < to.size(); ++i) {
-    Array& value = to[i].tensor.mutable_value();
-    if (to[i].name == "pos_embed") value = positions;
-    if (value.shape() == from[i].tensor.shape()) value = from[i].tensor.value();
+    const Tensor& parameter = to[i].tensor;
+    if (to[i].name == "pos_embed") parameter.mutable_value() = positions;
+    if (parameter.shape() == from[i].tensor.shape()) {
+      parameter.mutable_value() = from[i].tensor.value();
+    }
   }
   init::constant(model.head.weight, 0);
   init::constant(model.head.bias, 0);

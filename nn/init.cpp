@@ -4,20 +4,18 @@
 #include "core/parallel.hpp"
 
 #include <cmath>
-#include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace init {
 namespace {
 
-thread_local bool off = false;
-
 // x[i] = draw(i), a pure function: any thread may draw any of them.
 template <class Draw>
 void fill(const Tensor& x, const Draw& draw) {
-  if (off) return;
+  if (Context::here().init_off) return;
   constexpr std::size_t chunk = 1 << 14;
-  real* const values = x.mutable_value().data();
+  const WriteGuard value = x.mutable_value();
+  real* const values = value->data();
   parallel_for(x.size(), chunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       values[i] = static_cast<real>(draw(std::uint64_t{i}));
@@ -26,9 +24,6 @@ void fill(const Tensor& x, const Draw& draw) {
 }
 
 }  // namespace
-
-Off::Off() : previous_(std::exchange(off, true)) {}
-Off::~Off() { off = previous_; }
 
 Fans fans(const Tensor& weight) {
   const Shape& shape = weight.shape();

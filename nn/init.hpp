@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/context.hpp"
 #include "core/rng.hpp"
 #include "core/tensor.hpp"
 
@@ -14,15 +15,9 @@ namespace init {
 
 /// While it lives, this thread's initialisers leave every tensor as it is: for whoever replaces all
 /// values anyway, by a clone's, a file's, or other initial ones. Drawing takes longer than reading.
-class Off {
+class Off : Scoped<&Context::init_off> {
  public:
-  Off();
-  ~Off();
-  Off(const Off&) = delete;
-  Off& operator=(const Off&) = delete;
-
- private:
-  bool previous_;
+  Off() : Scoped(true) {}
 };
 
 /// How many inputs an output sees, and how many outputs an input reaches.

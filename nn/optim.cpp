@@ -60,7 +60,8 @@ void adam_step(const NamedParameter& p, const Array& g, Moments& s, double lr, d
   Array& m = ensure(s.m, p.tensor.shape());
   Array& v = ensure(s.v, p.tensor.shape());
   ++s.t;
-  kernels::adamw(p.tensor.mutable_value().data(), g.data(), m.data(), v.data(), g.size(),
+  const WriteGuard w = p.tensor.mutable_value();
+  kernels::adamw(w->data(), g.data(), m.data(), v.data(), g.size(),
                  {.lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = decay, .t = s.t});
 }
 
@@ -115,7 +116,8 @@ void SGD::step(double lr) {
       }
     }
     ++s.t;
-    real* const w = p.tensor.mutable_value().data();
+    const WriteGuard value = p.tensor.mutable_value();
+    real* const w = value->data();
     for (std::size_t i = 0; i < g.size(); ++i) w[i] -= rate * g.data()[i];
   }
 }

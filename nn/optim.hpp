@@ -11,10 +11,10 @@
 #include <vector>
 
 // The optimizers, as PyTorch computes them to the last term. `step(lr)` takes one step down the
-// gradients that a backward left on the parameters; a parameter without one is skipped, and its own
-// count of steps stands still. The rate comes with every step: schedules are functions, see
-// nn/schedule.hpp. Constructors and `step` throw on what is no option of the rule: a negative or
-// infinite rate, momentum, decay or eps, betas outside of [0, 1), NaN.
+// gradients that a backward left on the parameters; a parameter without one, such as a frozen one,
+// is skipped, not decayed, and its own count of steps stands still. The rate comes with every step:
+// schedules are functions, see nn/schedule.hpp. Constructors and `step` throw on what is no option
+// of the rule: a negative or infinite rate, momentum, decay or eps, betas outside of [0, 1), NaN.
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 

@@ -7,6 +7,14 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
+std::vector<Tensor> trainable(const std::vector<NamedParameter>& parameters) {
+  std::vector<Tensor> result;
+  for (const NamedParameter& p : parameters) {
+    if (p.tensor.requires_grad()) result.push_back(p.tensor);
+  }
+  return result;
+}
+
 void zero_grad(const std::vector<NamedParameter>& parameters) {
   for (const NamedParameter& p : parameters) p.tensor.zero_grad();
 }

@@ -24,7 +24,8 @@ enum class Role { weight, bias, norm, position, token };
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-/// The only owner of a learned array: a leaf that requires a gradient, or absent (a layer without
+/// The only owner of a learned array: a leaf that requires a gradient (until it is frozen:
+/// `p.tensor().set_requires_grad(false)`), or absent (a layer without
 /// bias). Move-only, so that no model is copied by accident: see `clone`. Stands wherever a
 /// `const Tensor&` is taken.
 class Parameter {
@@ -42,7 +43,7 @@ class Parameter {
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
   [[nodiscard]] const Shape& shape() const { return tensor_.shape(); }
   [[nodiscard]] const Array& value() const { return tensor_.value(); }
-  [[nodiscard]] const Array* grad() const { return tensor_.grad(); }
+  [[nodiscard]] GradientPointer<const Array> grad() const { return tensor_.grad(); }
 
  private:
   Tensor tensor_;
@@ -104,6 +105,9 @@ std::size_t count_parameters(const Module& module) {
   for (const NamedParameter& p : named_parameters(module)) total += p.tensor.size();
   return total;
 }
+
+/// The tensors that are learned: of the parameters that are not frozen (Tensor::set_requires_grad).
+std::vector<Tensor> trainable(const std::vector<NamedParameter>& parameters);
 
 /// Forgets the gradients of the given parameters.
 void zero_grad(const std::vector<NamedParameter>& parameters);

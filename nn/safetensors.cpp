@@ -71,8 +71,8 @@ void load(const std::vector<NamedParameter>& parameters, const TensorFile& file)
   for (const NamedParameter& p : parameters) {
     const StoredTensor& t = *stored.at(p.name);
     const Bytes bytes = t.read();
-    Array& a = p.tensor.mutable_value();
-    t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, a) : copy_numbers<double>(bytes, a);
+    const WriteGuard a = p.tensor.mutable_value();
+    t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, *a) : copy_numbers<double>(bytes, *a);
   }
 }
 

@@ -151,9 +151,9 @@ TEST_CASE("ten thousand training steps leave nothing behind") {
   const auto step = [&] {
     const Tensor h = tanh(matmul(x, w));
     mean(square(h - x)).backward();
-    Array& value = w.mutable_value();
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      value.data()[i] -= real(0.1) * w.grad()->data()[i];
+    const WriteGuard value = w.mutable_value();
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      value->data()[i] -= real(0.1) * w.grad()->data()[i];
     }
     w.zero_grad();
   };

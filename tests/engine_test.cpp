@@ -183,12 +183,12 @@ TEST_CASE("two results over a freed part: the error names the freed op") {
 TEST_CASE("a value that changed between forward and backward is refused") {
   const Tensor x = leaf(3);
   const Tensor y = square(x);
-  *x.mutable_value().data() = real{4};
+  x.mutable_value() = scalar(4);
   CHECK_FAILS_WITH(y.backward(), "input 0 of 'square' was changed between forward and backward");
   CHECK(x.grad() == nullptr);
 
   const Tensor z = exp(x);
-  *z.mutable_value().data() = real{4};
+  z.mutable_value() = scalar(4);
   CHECK_FAILS_WITH(z.backward(), "the result of 'exp' was changed after it was computed");
 
   const Tensor again = square(x);  // a graph that was recorded after the change is fine
@@ -206,7 +206,7 @@ TEST_CASE("NoGrad records nothing, and nests") {
     CHECK_FALSE(y.requires_grad());
     CHECK(y.is_leaf());
     CHECK(y.node().inputs.empty());
-    CHECK_FAILS_WITH(y.backward(), "does not depend on anything that requires a gradient");
+    CHECK_FAILS_WITH(y.backward(), "'mul' was computed under NoGrad");
   }
   CHECK_FALSE(NoGrad::active());
   CHECK((x * x).requires_grad());
@@ -226,7 +226,7 @@ TEST_CASE("detach cuts the graph and copies the value") {
   CHECK_FALSE(d.requires_grad());
   (x * d).backward();
   CHECK(only(x.grad()) == 9);
-  *d.mutable_value().data() = real{0};
+  d.mutable_value().fill(0);
   CHECK(square(x).item() == real{9});
 }
 

@@ -91,14 +91,22 @@ TEST_CASE("saliency is the largest magnitude over channels") {
   CHECK(inspect::saliency(g).shape() == Shape{1, 1, 3});
 }
 
+TEST_CASE("looking inside leaves frozen what the user froze, and the others as they were") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const std::vector<NamedParameter> all = named_parameters(model);
+  all[2].tensor.set_requires_grad(false);
+  inspect::input_gradient(model, images_for(model.config, 1, 2).value());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].tensor.requires_grad() == (i != 2));
+}
+
 TEST_CASE("gradient rollout is I where nothing is attended for") {
   // Without values no attention matters to any logit.
   const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
   const std::size_t D = model.config.D;
   for (const Block& block : model.blocks) {
     for (const Parameter* p : {&block.attn.qkv.weight, &block.attn.qkv.bias}) {
-      Array& value = p->tensor().mutable_value();
-      std::fill(value.data() + value.size() * 2 / 3, value.data() + value.size(), real(0));
+      const WriteGuard value = p->tensor().mutable_value();
+      std::fill(value->data() + value->size() * 2 / 3, value->data() + value->size(), real(0));
     }
   }
   REQUIRE(model.blocks[0].attn.qkv.bias.value().size() == 3 * D);
@@ -129,12 +137,14 @@ TEST_CASE("norms layer by layer are PyTorch's, and in the order of computation")
 TEST_CASE("units that are dead, never on and always on are counted") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
   const Mlp& mlp = model.blocks[1].mlp;
-  Array& weight = mlp.fc1.weight.tensor().mutable_value();
-  Array& bias = mlp.fc1.bias.tensor().mutable_value();
-  const double biases[4] = {-10, -0.5, 10, 0.5};  // dead, never on, always on, on
-  for (std::size_t u = 0; u < 12; ++u) {
-    std::fill_n(weight.data() + u * 8, 8, real(0));
-    bias.data()[u] = real(biases[u < 3 ? 0 : u < 5 ? 1 : u < 6 ? 2 : 3]);
+  {
+    const WriteGuard weight = mlp.fc1.weight.tensor().mutable_value();
+    const WriteGuard bias = mlp.fc1.bias.tensor().mutable_value();
+    const double biases[4] = {-10, -0.5, 10, 0.5};  // dead, never on, always on, on
+    for (std::size_t u = 0; u < 12; ++u) {
+      std::fill_n(weight->data() + u * 8, 8, real(0));
+      bias->data()[u] = real(biases[u < 3 ? 0 : u < 5 ? 1 : u < 6 ? 2 : 3]);
+    }
   }
   const Tensor images = images_for(model.config, 2, 5);
   const HiddenUnits units = inspect::layers(model, images.value(), {0, 1}).units[1];

@@ -2,6 +2,7 @@
 // golden_test.cpp.
 
 #include "nn/optim.hpp"
+#include "core/ops.hpp"
 #include "tests/expect.hpp"
 
 #include <doctest/doctest.h>
@@ -96,6 +97,31 @@ TEST_CASE("an optimizer that is given another's state goes on where that one sto
   renamed.erase("w");
   renamed["v"] = {};
   CHECK(message_of([&] { second.set_state(renamed); }) == "optimizer: the state has no 'w'");
+}
+
+TEST_CASE(
+    "a frozen parameter is neither stepped, decayed nor clipped, and its count stands still") {
+  const auto check = [](auto optimizer) {
+    const Tensor w = optimizer.parameters()[0].tensor;
+    const Tensor idle = optimizer.parameters()[1].tensor;
+    w.set_requires_grad(false);
+    idle.set_grad(array({1}, {10}));
+    CHECK(clip_grad_norm(optimizer.parameters(), 1e9) == doctest::Approx(10));
+    optimizer.step(0.1);
+    CHECK(w.value() == array({2}, {2, -4}));
+    CHECK(optimizer.state().at("w").t == 0);
+    CHECK(idle.value().data()[0] < real{5});
+    w.set_requires_grad(true);  // what it had is forgotten: it waits for a backward
+    optimizer.step(0.1);
+    CHECK(w.value() == array({2}, {2, -4}));
+    sum(w).backward();
+    optimizer.step(0.1);
+    CHECK(w.value() != array({2}, {2, -4}));
+    CHECK(optimizer.state().at("w").t == 1);
+  };
+  check(SGD(two_parameters(), {.weight_decay = 0.5}));
+  check(Adam(two_parameters(), {.weight_decay = 0.5}));
+  check(AdamW(two_parameters(), {.weight_decay = 0.5}));
 }
 
 TEST_CASE("optimizers refuse what makes no sense") {

@@ -219,8 +219,8 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
       void stepped(const StepReport& step) override {
         if (step.step != 6) return;  // the last of the second epoch
         const NamedParameter last = named_parameters(run->model()).back();
-        last.tensor.mutable_value().data()[last.tensor.value().size() - 1] =
-            static_cast<real>(poison);
+        const WriteGuard value = last.tensor.mutable_value();
+        value->data()[value->size() - 1] = static_cast<real>(poison);
       }
     } poisoner;
     const Folder folder;
@@ -241,7 +241,7 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
   const Folder folder;
   TrainOptions o = small();
   const VisionTransformer model(o.model, Rng(1));
-  model.norm.bias.tensor().mutable_value().data()[2] = static_cast<real>(std::nan(""));
+  model.norm.bias.tensor().mutable_value().fill(static_cast<real>(std::nan("")));
   o.init = folder.file("w.safetensors");
   save_weights(model, {"digits", {0.5}, {0.5}}, o.init);
   const TrainingData data = training_data(o);

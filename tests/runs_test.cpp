@@ -196,7 +196,9 @@ TEST_CASE("a number that is none is traced to its op, module, step and images") 
   Run run(o, data, nobody, nullptr);
   const auto poison = [&](const std::string& name, double value) {
     for (const NamedParameter& p : named_parameters(run.kept())) {
-      if (p.name == name) p.tensor.mutable_value().data()[3] = static_cast<real>(value);
+      if (p.name != name) continue;
+      const WriteGuard w = p.tensor.mutable_value();
+      w->data()[3] = static_cast<real>(value);
     }
   };
   poison("blocks.1.mlp.fc2.weight", std::numeric_limits<double>::quiet_NaN());

@@ -30,9 +30,12 @@ Failure parse_failure(const std::string& bytes) {
 TEST_CASE("what is saved comes back, bit for bit") {
   const Folder folder;
   const Mlp model(3, 5, Rng(1));
-  model.fc1.weight.tensor().mutable_value().data()[0] = std::numeric_limits<real>::quiet_NaN();
-  model.fc1.weight.tensor().mutable_value().data()[1] = -real{0};
-  model.fc1.weight.tensor().mutable_value().data()[2] = std::numeric_limits<real>::denorm_min();
+  {
+    const WriteGuard w = model.fc1.weight.tensor().mutable_value();
+    w->data()[0] = std::numeric_limits<real>::quiet_NaN();
+    w->data()[1] = -real{0};
+    w->data()[2] = std::numeric_limits<real>::denorm_min();
+  }
   const Metadata metadata{{"note", "\"quoted\", \xC3\xA9 and\nlines"}, {"empty", ""}};
   save(model, folder.file("m.safetensors"), metadata);
 

@@ -25,7 +25,8 @@ void fill(const VisionTransformer& model, const std::vector<double>& pool, std::
             [](const NamedParameter& a, const NamedParameter& b) { return a.name < b.name; });
   for (const NamedParameter& p : parameters) {
     const double mean = p.name.find("norm") != std::string::npos && p.name.ends_with("weight");
-    Array& value = p.tensor.mutable_value();
+    const WriteGuard guard = p.tensor.mutable_value();
+    Array& value = *guard;
     for (std::size_t i = 0; i < value.size(); ++i) {
       value.data()[i] = static_cast<real>(0.4 * pool[at++ % pool.size()] + mean);
     }

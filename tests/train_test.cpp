@@ -65,6 +65,21 @@ TEST_CASE("micro-batches of unequal size give the gradient of the whole batch") 
   }
 }
 
+TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' as they were") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const std::vector<MicroBatch> parts{part(0, 4), part(4, 4)};
+  compute_gradients(model, parts, 0);
+  const std::vector<Array> expected = gradients(model);
+  const Tensor frozen = model.blocks[0].attn.qkv.weight.tensor();
+  frozen.set_requires_grad(false);
+  compute_gradients(model, parts, 0);
+  CHECK(frozen.grad() == nullptr);
+  const std::vector<NamedParameter> all = named_parameters(model);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name != "blocks.0.attn.qkv.weight") CHECK(*all[i].tensor.grad() == expected[i]);
+  }
+}
+
 TEST_CASE("any number of threads gives the same bits") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
   std::vector<MicroBatch> parts;

@@ -97,7 +97,8 @@ TEST_CASE("with every switch: derivatives against differences, along a random di
         scale += std::abs(term);
       }
       const auto at = [&](double t) {
-        Array& value = p.tensor.mutable_value();
+        const WriteGuard guard = p.tensor.mutable_value();
+        Array& value = *guard;
         value = start;
         for (std::size_t k = 0; k < value.size(); ++k) {
           value.data()[k] += static_cast<real>(t * static_cast<double>(direction.data()[k]));

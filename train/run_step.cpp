@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -79,7 +80,9 @@ StepReport Run::step(std::span<const std::size_t> indices) {
   const MicroBatches micro = micro_batches(parts);
   StepResult result;
   try {
-    result = compute_gradients(model_, micro, options_.label_smoothing, options_.anomaly);
+    std::optional<Anomaly> watch;
+    if (options_.anomaly) watch.emplace();
+    result = compute_gradients(model_, micro, options_.label_smoothing);
   } catch (const NotFinite&) {
     broke_down(micro, parts, "--anomaly found");
   }
@@ -123,7 +126,8 @@ void Run::update_average() {
   parallel_for(from.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const real* const w = from[i].tensor.value().data();
-      Array& a = to[i].tensor.mutable_value();
+      const WriteGuard value = to[i].tensor.mutable_value();
+      Array& a = *value;
       for (std::size_t k = 0; k < a.size(); ++k) {
         a.data()[k] += static_cast<real>(1 - d) * (w[k] - a.data()[k]);
       }
@@ -153,9 +157,7 @@ void Run::broke_down(const MicroBatches& micro,
     try {
       const Anomaly watch;
       const Forward pass = forward(model_, part, options_.label_smoothing);
-      std::vector<Tensor> parameters;
-      for (const NamedParameter& p : named_parameters(model_)) parameters.push_back(p.tensor);
-      grad(pass.loss, parameters,
+      grad(pass.loss, trainable(named_parameters(model_)),
            scalar(static_cast<real>(static_cast<double>(part.labels.size()) /
                                     static_cast<double>(micro.images))));
     } catch (const NotFinite& first) {

@@ -55,7 +55,8 @@ SanityCheck gradients(const VisionTransformer& model, const MicroBatch& part, co
     }
     for (std::uint64_t draw = 0; draw < 2; ++draw) {
       const std::size_t i = rng.fork("entry").fork(p.name).below(analytic.size(), draw);
-      real* const x = p.tensor.mutable_value().data() + i;
+      const WriteGuard value = p.tensor.mutable_value();
+      real* const x = value->data() + i;
       const real before = *x;
       const auto at = [&](double step) {
         *x = static_cast<real>(static_cast<double>(before) + step);

@@ -1,6 +1,5 @@
 #include "train/score.hpp"
 
-#include "core/composed.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
@@ -19,10 +18,8 @@ namespace {
 template <class Use>
 void each_group(const VisionTransformer& model, const Loader& data,
                 const std::vector<std::span<const std::size_t>>& groups, const Use& use) {
-  const bool composed = Composed::active();
+  const NoGrad no_grad;
   parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
-    const NoGrad no_grad;
-    const Composed as_the_caller(composed);
     for (std::size_t i = begin; i < end; ++i) {
       const MicroBatch group = micro_batch(data, groups[i], Rng(0));
       use(i, group.labels, model(group.images));

@@ -1,14 +1,11 @@
 #include "train/step.hpp"
 
-#include "core/anomaly.hpp"
-#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "core/parallel.hpp"
 #include "core/profile.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -79,16 +76,11 @@ StepResult compute_gradients(const VisionTransformer& model,
 }
 
 StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
-                             double label_smoothing, bool watched) {
-  std::vector<Tensor> parameters;
-  for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
-
+                             double label_smoothing) {
+  const std::vector<Tensor> parameters = trainable(named_parameters(model));
   Reducer reducer(parameters);
   std::vector<StepResult> results(micro_batches.count);
-  const bool composed = Composed::active();
   const auto run = [&](std::size_t i) {
-    const Composed as_the_caller(composed);
-    const std::unique_ptr<Anomaly> watch = watched ? std::make_unique<Anomaly>() : nullptr;
     const MicroBatch part = micro_batches.make(i);
     Profile::mark("images");
     const double weight =

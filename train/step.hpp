@@ -73,9 +73,8 @@ std::size_t micro_batches_of(const ViTConfig& config, std::size_t images);
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
 /// same time; a single one is spread over the threads op by op.
-/// With `watched`, throws a NotFinite at the first op that computes one.
 StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
-                             double label_smoothing, bool watched = false);
+                             double label_smoothing);
 StepResult compute_gradients(const VisionTransformer& model,
                              std::span<const MicroBatch> micro_batches, double label_smoothing);
 /// The mean loss of a micro-batch, on the tape, and its logits.

@@ -55,14 +55,14 @@ void report(const Progress& progress, std::size_t done) {
 
 }  // namespace
 
-Frozen::Frozen(const VisionTransformer& model) : parameters_(named_parameters(model)) {
+Frozen::Frozen(const VisionTransformer& model) : parameters_(trainable(named_parameters(model))) {
   set(false);
 }
 
 Frozen::~Frozen() { set(true); }
 
 void Frozen::set(bool requires_grad) const {
-  for (const NamedParameter& p : parameters_) p.tensor.node().requires_grad = requires_grad;
+  for (const Tensor& p : parameters_) p.node().requires_grad = requires_grad;
 }
 
 Targets most_probable(const Array& logits) {

@@ -23,7 +23,7 @@ class Frozen {
 
  private:
   void set(bool requires_grad) const;
-  std::vector<NamedParameter> parameters_;
+  std::vector<Tensor> parameters_;
 };
 
 /// The class of each image whose logit is derived: an empty list means the most probable ones.

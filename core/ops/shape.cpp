@@ -121,7 +121,15 @@ Tensor permute(const Tensor& x, const Axes& axes) {
   return permute_as("permute", x, order);
 }
 
-Tensor reshape(const Tensor& x, const std::vector<std::ptrdiff_t>& shape) {
+Lengths::Lengths(const Shape& shape) {
+  for (const std::size_t length : shape) push_back(checked(length));
+}
+
+void Lengths::too_long(std::uint64_t length) {
+  fail("reshape: no array has an axis of length {}", length);
+}
+
+Tensor reshape(const Tensor& x, const Lengths& shape) {
   given("reshape", "x", x);
   return reshape_as("reshape", x, resolved(x.shape(), shape));
 }

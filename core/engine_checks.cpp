@@ -1,0 +1,135 @@
+#include "core/engine_checks.hpp"
+
+#include "core/anomaly.hpp"
+#include "core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION::engine {
+void check_root(const Tensor& y, const Array* cotangent) {
+  if (!y.requires_grad() && y.node().unrecorded) {
+    fail("backward: '{}' was computed under NoGrad, which records nothing; compute it without",
+         y.node().op);
+  }
+  if (!y.requires_grad()) {
+    fail(
+        "backward: '{}' does not depend on anything that requires a gradient, as "
+        "Tensor(value, true) does",
+        y.node().op);
+  }
+  if (cotangent == nullptr && y.size() != 1) {
+    fail(
+        "backward: a result of shape {} needs a cotangent of that shape; or take its sum() or "
+        "mean() first",
+        to_string(y.shape()));
+  }
+  if (cotangent != nullptr && cotangent->shape() != y.shape()) {
+    fail("backward: cotangent {} for a result of shape {}", to_string(cotangent->shape()),
+         to_string(y.shape()));
+  }
+}
+
+void check_usable(const Node& node) {
+  if (node.freed) {
+    fail(
+        "backward: the graph below '{}' was freed by an earlier backward; pass retain_graph to "
+        "the first one",
+        node.op);
+  }
+  if (!node.vjp) return;
+  if (node.version != 0) {
+    fail(
+        "backward: the result of '{}' was changed after it was computed; change a copy of it "
+        "(detach) instead",
+        node.op);
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.has(i)) continue;
+    const Node& input = *node.inputs[i].node;
+    if (input.version != node.inputs[i].version) {
+      fail(
+          "backward: input {} of '{}' was changed between forward and backward; compute the result "
+          "again after a change, or change a copy (detach)",
+          i, node.op);
+    }
+    if (input.writers != 0) {
+      fail("backward: input {} of '{}' is still being changed; end its mutable_value() first", i,
+           node.op);
+    }
+  }
+}
+
+void check_returned(const Node& node, const Cotangents& gs) {
+  if (gs.size() != node.inputs.size()) {
+    fail("backward: the rule of '{}' returned {} cotangents for {} inputs", node.op, gs.size(),
+         node.inputs.size());
+  }
+  for (std::size_t i = 0; i < gs.size(); ++i) {
+    if (gs[i] && node.has(i) && gs[i]->shape() != node.in_shape(i)) {
+      fail("backward: the rule of '{}' returned a cotangent of shape {} for input {} of shape {}",
+           node.op, to_string(gs[i]->shape()), i, to_string(node.in_shape(i)));
+    }
+  }
+}
+
+Vjp broken(Vjp vjp, const Fault& fault) {
+  return [vjp = std::move(vjp), kind = fault.kind(), i = fault.input()](const Node& node,
+                                                                        Array& g) {
+    const Scoped<&Context::forgets_unbroadcast> forgets(kind == Fault::Kind::forget_unbroadcast);
+    Cotangents gs = vjp(node, g);
+    const auto scale = [](std::optional<Array>& a, real factor) {
+      if (a) std::for_each(a->data(), a->data() + a->size(), [factor](real& x) { x *= factor; });
+    };
+    if (kind == Fault::Kind::flip_sign) scale(gs.at(i), real{-1});
+    if (kind == Fault::Kind::drop_cotangent) scale(gs.at(i), real{0});
+    if (kind == Fault::Kind::skip_accumulation) {
+      for (std::size_t k = 0; k < gs.size(); ++k) {
+        if (node.has(k) && !BackwardPass::first_at(node.inputs[k].node.get()))
+          scale(gs[k], real{0});
+      }
+    }
+    return gs;
+  };
+}
+
+namespace {
+
+// For Anomaly: throws when an array of `node` holds what is no number.
+void check_finite(const Node& node, const Array& a, const std::string& where) {
+  Finding finding{node.op, *node.path, "", where, 0, a.size(), 0, {}};
+  finding.axis0 = a.dimension() == 0 ? 1 : a.shape()[0];
+  const std::size_t row = finding.axis0 == 0 ? 1 : a.size() / finding.axis0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const real x = a.data()[i];
+    if (std::isfinite(x)) continue;
+    if (finding.count++ == 0) finding.kind = std::isnan(x) ? "NaN" : "infinity";
+    if (finding.rows.size() < 8 && (finding.rows.empty() || finding.rows.back() != i / row)) {
+      finding.rows.push_back(i / row);
+    }
+  }
+  if (finding.count > 0) throw NotFinite{std::move(finding)};
+}
+
+}  // namespace
+
+void check_recorded(const Node& node, std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] && inputs[i].is_leaf()) {
+      check_finite(node, inputs[i].value(), "input " + std::to_string(i));
+    }
+  }
+  check_finite(node, node.value, "the value");
+}
+
+void check_went_back(const Node& node, const Cotangents& gs, const Array* arrived) {
+  if (arrived != nullptr && !gs[0]) check_finite(node, *arrived, "the gradient of input 0");
+  for (std::size_t i = 0; i < gs.size(); ++i) {
+    if (gs[i]) check_finite(node, *gs[i], "the gradient of input " + std::to_string(i));
+  }
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION::engine

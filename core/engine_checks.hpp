@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/fault.hpp"
+#include "core/tensor.hpp"
+
+#include <span>
+
+// What the engine asks on its way: is this graph still true, did a rule keep its word, what do
+// those who watch want to see. Errors name the module that the thread's context names.
+
+namespace vitruvian::inline VITRUVIAN_PRECISION::engine {
+
+/// Whether y can be differentiated: something in it is learned, it has one element where there is
+/// no cotangent, and the cotangent's shape where there is one.
+void check_root(const Tensor& y, const Array* cotangent);
+/// Whether a node's graph is there, and holds the values that the ops read.
+void check_usable(const Node& node);
+/// Whether a rule returned a cotangent of each input's shape.
+void check_returned(const Node& node, const Cotangents& gs);
+
+/// Wraps a rule in the mistake that the active Fault asks for. Such a rule adds to nothing: what it
+/// returns is what the fault changes.
+Vjp broken(Vjp vjp, const Fault& fault);
+
+/// For Anomaly, of what an op computed and of what its rule did: throws a NotFinite.
+void check_recorded(const Node& node, std::span<const Tensor> inputs);
+void check_went_back(const Node& node, const Cotangents& gs, const Array* arrived);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION::engine

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <iosfwd>
+#include <string>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+
+/// `x` as numpy would write it, six digits a number: "Tensor([[1, 2],\n        [3, 4]], by 'mul')".
+/// Of more than 1000 elements three at either end of an axis are shown, and then the shape.
+std::string printed(const Tensor& x);
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+
+/// `fmt::print("{}", x)`: the same.
+template <>
+struct fmt::formatter<vitruvian::Tensor> : fmt::formatter<fmt::string_view> {
+  template <class FormatContext>
+  auto format(const vitruvian::Tensor& x, FormatContext& context) const {
+    return fmt::formatter<fmt::string_view>::format(vitruvian::printed(x), context);
+  }
+};
