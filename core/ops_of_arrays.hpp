@@ -59,10 +59,10 @@ where(C&& condition, A&& a, B&& b) {
 
 // xtensor's reductions have other forms: plain functions of each kind of reference win. (With a
 // third argument the compiler stumbles over xtensor's own: write sum(Tensor(array), axes, true).)
-#define VITRUVIAN_OF_ARRAY(op, reference)                                       \
-  inline Tensor op(reference x, Axes axes = {}) { return op(Tensor(x), axes); } \
-  inline Tensor op(reference x, std::initializer_list<int> axes) {              \
-    return op(Tensor(x), Axes(axes));                                           \
+#define VITRUVIAN_OF_ARRAY(op, reference)                                                  \
+  inline Tensor op(reference x, Axes axes = {}) { return op(Tensor(x), std::move(axes)); } \
+  inline Tensor op(reference x, std::initializer_list<int> axes) {                         \
+    return op(Tensor(x), Axes(axes));                                                      \
   }
 #define VITRUVIAN_OF_ARRAYS(op)        \
   VITRUVIAN_OF_ARRAY(op, Array&)       \

@@ -31,7 +31,7 @@ struct PoolAllocator {
   using value_type = T;
   PoolAllocator() = default;
   template <class U>
-  PoolAllocator(const PoolAllocator<U>&) noexcept {}
+  PoolAllocator(const PoolAllocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor)
 
   T* allocate(std::size_t n) {
     if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
