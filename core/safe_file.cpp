@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -19,6 +20,14 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail_on(const std::string& path, const char* action, int error) {
   fail(Exit::failure, "{}: cannot {}: {}", path, action, std::system_category().message(error));
+}
+
+void write_all(int descriptor, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ::ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) fail_on(path, "be written", errno);
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
 }
 
 // The temporary file: closed and removed when its owner leaves early.
@@ -39,13 +48,7 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ::ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written < 0 && errno != EINTR) fail_on(target_, "be written", errno);
-      if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
+  void write(std::string_view bytes) { write_all(descriptor_, bytes, target_); }
 
   // From here on the content is on the disk, under the target's name.
   void become_target() {
@@ -79,19 +82,41 @@ void sync_folder(const fs::path& folder) {
   if (error != 0) fail_on(folder.string(), "be brought to the disk", error);
 }
 
+// The descriptor that a path stands for, or -1. It is used as it is: opened again, a file would be
+// written from its beginning.
+int descriptor_named(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int descriptor = -1;
+    const char* const end = path.data() + path.size();
+    const auto number = std::from_chars(path.data() + folder.size(), end, descriptor);
+    if (number.ec == std::errc{} && number.ptr == end) return descriptor;
+  }
+  return -1;
+}
+
 }  // namespace
 
 void write_file_safely(const std::string& path,
                        const std::function<void(const WriteBytes& write)>& content) {
+  if (const int descriptor = descriptor_named(path); descriptor >= 0) {
+    std::fflush(nullptr);  // what was printed before comes first
+    return content([&](std::string_view piece) { write_all(descriptor, piece, path); });
+  }
+  const fs::path target = path;
   std::error_code ignored;
-  // A link stays a link: what it points to is replaced.
-  fs::path target = path;
-  if (fs::is_symlink(target, ignored)) target = fs::weakly_canonical(target, ignored);
-  if (target.empty()) fail(Exit::failure, "{}: cannot be written: a link that leads nowhere", path);
-  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored)) {
+  const fs::file_status status = fs::symlink_status(target, ignored);
+  if (fs::is_symlink(status)) {
+    fail(Exit::failure,
+         "{}: cannot be written: it is a symbolic link, to {}; name that, or remove it", path,
+         fs::read_symlink(target, ignored).string());
+  }
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
     fail(Exit::failure, "{}: cannot be written: it is not a regular file", path);
   }
-  TemporaryFile file(target.string());
+  TemporaryFile file(path);
   content([&file](std::string_view piece) { file.write(piece); });
   file.become_target();
   sync_folder(target.has_parent_path() ? target.parent_path() : fs::path("."));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <cstdio>
 
 namespace vitruvian {
 namespace {
@@ -55,20 +56,55 @@ TEST_CASE("when the disk is full, the old file stays and the temporary one goes"
   CHECK(folder.files() == std::vector<std::string>{"weights"});
 }
 
-TEST_CASE("writing replaces a file, keeps a link a link, and works in the current folder") {
+TEST_CASE("a link in a file's place is refused, a folder may be one") {
   const Folder folder;
   write_file_safely(folder.file("real"), "old");
   fs::create_symlink("real", folder.path / "link");
-  write_file_safely(folder.file("link"), [](const WriteBytes& write) {
+  fs::create_symlink("nothing", folder.path / "dangling");
+  fs::create_symlink("loop", folder.path / "loop");
+  for (const std::string name : {"link", "dangling", "loop"}) {
+    const Failure failure = failure_of([&] { write_file_safely(folder.file(name), "new"); });
+    CHECK(failure.exit == Exit::failure);
+    CHECK(failure.message.find(folder.file(name) + ": cannot be written: it is a symbolic link") ==
+          0);
+    CHECK(fs::is_symlink(folder.path / name));
+  }
+  CHECK(content(folder.file("real")) == "old");
+  CHECK(!fs::exists(folder.path / "nothing"));
+  fs::create_directory(folder.path / "place");
+  fs::create_directory_symlink("place", folder.path / "by");
+  write_file_safely(folder.file("by") + "/file", "new");
+  CHECK(content(folder.file("place") + "/file") == "new");
+  CHECK(folder.files() ==
+        std::vector<std::string>{"by", "dangling", "link", "loop", "place", "real"});
+}
+
+TEST_CASE("a path that stands for a descriptor is written to where that is") {
+  const Folder folder;
+  std::FILE* const file = std::fopen(folder.file("out").c_str(), "w");
+  REQUIRE(file != nullptr);
+  std::fputs("before ", file);
+  write_file_safely(fmt::format("/dev/fd/{}", ::fileno(file)), "content");
+  std::fputs(" behind", file);
+  std::fclose(file);
+  CHECK(content(folder.file("out")) == "before content behind");
+  for (const std::string path : {"/dev/fd/", "/dev/fd/1x", "/dev/fd/987654"}) {
+    CHECK(failure_of([&] { write_file_safely(path, "x"); }).exit == Exit::failure);
+  }
+}
+
+TEST_CASE("writing replaces a file, and works in the current folder") {
+  const Folder folder;
+  write_file_safely(folder.file("real"), "old");
+  write_file_safely(folder.file("real"), [](const WriteBytes& write) {
     for (const char* const piece : {"n", "", "ew"}) write(piece);
   });
   CHECK(content(folder.file("real")) == "new");
-  CHECK(fs::is_symlink(folder.path / "link"));
   const fs::path here = fs::current_path();
   fs::current_path(folder.path);
   write_file_safely("plain", "x");
   fs::current_path(here);
-  CHECK(folder.files() == std::vector<std::string>{"link", "plain", "real"});
+  CHECK(folder.files() == std::vector<std::string>{"plain", "real"});
 }
 
 }  // namespace

@@ -27,8 +27,12 @@ auto unless_interrupted(const Call& call) {
 }  // namespace
 
 AppendFile::AppendFile(const std::string& path) : path_(path) {
-  descriptor_ = unless_interrupted(
-      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); });
+  descriptor_ = unless_interrupted([&] {
+    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+  });
+  if (descriptor_ < 0 && errno == ELOOP) {
+    fail(Exit::failure, "{}: cannot be opened: it is a symbolic link; remove it", path_);
+  }
   if (descriptor_ < 0) cannot(path_, "opened");
   struct stat status {};
   if (unless_interrupted([&] { return ::fstat(descriptor_, &status); }) != 0) {

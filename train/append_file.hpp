@@ -11,7 +11,7 @@ namespace vitruvian {
 class AppendFile {
  public:
   AppendFile() = default;
-  /// Opens, or makes, a file.
+  /// Opens, or makes, a file; a symbolic link in its place is refused.
   explicit AppendFile(const std::string& path);
   ~AppendFile();
   AppendFile(AppendFile&& other) noexcept;
