@@ -8,6 +8,10 @@
 #include "core/parallel.hpp"
 #include "core/profile.hpp"
 
+#if __has_include(<sys/resource.h>)
+#include <sys/resource.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -30,10 +34,24 @@ constexpr std::array names = {Name{GemmBackend::packed, "packed"},
                               Name{GemmBackend::onednn, "onednn"},
                               Name{GemmBackend::cblas, "cblas"}};
 
+// oneDNN ends the process where it gets no memory for the code that it writes and for its threads:
+// under a narrow limit (ulimit -v) it is not asked.
+bool has_room() {
+#if __has_include(<sys/resource.h>)
+  constexpr ::rlim_t enough = 1U << 30U;
+  ::rlimit limit = {};
+  return ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+         limit.rlim_cur >= enough;
+#else
+  return true;
+#endif
+}
+
 GemmBackend wanted() {
   const char* set = std::getenv("VITRUVIAN_GEMM");
   if (!set || !*set) {
-    return gemm_backend_available(GemmBackend::onednn) ? GemmBackend::onednn : GemmBackend::packed;
+    return gemm_backend_available(GemmBackend::onednn) && has_room() ? GemmBackend::onednn
+                                                                     : GemmBackend::packed;
   }
   const auto backend = gemm_backend_named(set);
   if (!backend) fail(Exit::usage, "VITRUVIAN_GEMM: \"{}\" is none of packed, onednn, cblas", set);

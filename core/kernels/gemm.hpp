@@ -40,9 +40,9 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
 /// `packed`); or CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests.
 enum class GemmBackend { packed, onednn, cblas };
 
-/// The one in use: oneDNN where it was built in and for double our own; or what the environment
-/// variable VITRUVIAN_GEMM (packed, onednn, cblas) or `set_gemm_backend` asks for. Throws on a name
-/// that does not exist or is not in this build.
+/// The one in use: oneDNN where it was built in (and `ulimit -v` leaves 1 GB), for double our own;
+/// or what the environment variable VITRUVIAN_GEMM (packed, onednn, cblas) or `set_gemm_backend`
+/// asks for. Throws on a name that does not exist or is not in this build.
 GemmBackend gemm_backend();
 void set_gemm_backend(GemmBackend backend);
 bool gemm_backend_available(GemmBackend backend);

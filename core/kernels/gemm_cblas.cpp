@@ -1,11 +1,14 @@
 // The reference: CBLAS, or the plain loops of xtensor-blas where there is none, through its
-// `cxxblas` layer, which takes explicit strides and transposes.
+// `cxxblas` layer, which takes explicit strides and transposes. CBLAS is loaded when somebody asks
+// for it: OpenBLAS takes memory and starts threads as soon as it is there.
 #include "core/error.hpp"
 #include "core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_CXXBLAS
 #if VITRUVIAN_HAS_CBLAS
 #define HAVE_CBLAS
+#define cblas_sgemm vitruvian_cblas_sgemm  // what the layer calls: defined below
+#define cblas_dgemm vitruvian_cblas_dgemm
 #endif
 #include <complex>  // which the next one uses and does not include
 #include <xflens/cxxblas/cxxblas.cxx>
@@ -23,9 +26,22 @@ namespace vitruvian::kernels {
 namespace {
 
 #if VITRUVIAN_HAS_CBLAS
+void* library() {
+  static void* const loaded = dlopen(VITRUVIAN_CBLAS_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+  return loaded;
+}
+
 template <class Function>
-Function find(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+Function* find(const char* name) {
+  return library() == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library(), name));
+}
+
+template <class Function>
+Function& found(const char* name) {
+  Function* const function = find<Function>(name);
+  if (function == nullptr) fail("gemm: {} has no {}", VITRUVIAN_CBLAS_LIBRARY, name);
+  if (auto* const set = find<void(int)>("openblas_set_num_threads")) set(1);
+  return *function;
 }
 #endif
 
@@ -52,13 +68,17 @@ void multiply(const Gemm<T>& g) {
 
 }  // namespace
 
+#if VITRUVIAN_HAS_CBLAS
+bool has_cblas() { return library() != nullptr; }
+#else
 bool has_cblas() { return true; }
+#endif
 void cblas_product(const Gemm<float>& g) { multiply(g); }
 void cblas_product(const Gemm<double>& g) { multiply(g); }
 
 std::string cblas_description() {
 #if VITRUVIAN_HAS_CBLAS
-  if (const auto core = find<char* (*)()>("openblas_get_corename")) {
+  if (auto* const core = find<char*()>("openblas_get_corename")) {
     return fmt::format("CBLAS (OpenBLAS, core {})", core());
   }
   return "CBLAS";
@@ -66,6 +86,23 @@ std::string cblas_description() {
   return "the plain loops of xtensor-blas";
 #endif
 }
+
+#if VITRUVIAN_HAS_CBLAS
+extern "C" void cblas_sgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b,
+                            CBLAS_INT m, CBLAS_INT n, CBLAS_INT k, float alpha, const float* a,
+                            CBLAS_INT lda, const float* b, CBLAS_INT ldb, float beta, float* c,
+                            CBLAS_INT ldc) {
+  static auto& product = found<decltype(cblas_sgemm)>("cblas_sgemm");
+  product(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+extern "C" void cblas_dgemm(CBLAS_ORDER order, CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b,
+                            CBLAS_INT m, CBLAS_INT n, CBLAS_INT k, double alpha, const double* a,
+                            CBLAS_INT lda, const double* b, CBLAS_INT ldb, double beta, double* c,
+                            CBLAS_INT ldc) {
+  static auto& product = found<decltype(cblas_dgemm)>("cblas_dgemm");
+  product(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+#endif
 
 #else
 
