@@ -51,7 +51,12 @@ if(VITRUVIAN_JPEG)
   find_package(JPEG)
   set(VITRUVIAN_HAS_JPEG ${JPEG_FOUND})
 endif()
-# What fetches data sets: checksums, and the archives that some come in.
+# What fetches data sets: downloads, checksums, and the archives that some come in.
+set(VITRUVIAN_HAS_CURL OFF)
+if(VITRUVIAN_CURL)
+  find_package(CURL)
+  set(VITRUVIAN_HAS_CURL ${CURL_FOUND})
+endif()
 set(VITRUVIAN_HAS_OPENSSL OFF)
 if(VITRUVIAN_OPENSSL)
   find_package(OpenSSL COMPONENTS Crypto)

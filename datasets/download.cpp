@@ -2,213 +2,240 @@
 
 #include "core/error.hpp"
 
+#if VITRUVIAN_HAS_CURL
+#include <curl/curl.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
+#include <exception>
+#include <memory>
 #include <system_error>
-#include <utility>
-#include <vector>
-
-extern char** environ;
+#endif
 
 namespace vitruvian {
+
+std::string without_password(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  const std::size_t host_end = url.find_first_of("/?#", begin);
+  const std::size_t at = url.substr(0, host_end).rfind('@');
+  if (at == std::string::npos || at < begin) return url;
+  return url.substr(0, begin) + url.substr(at + 1);
+}
+
+void check_address(const std::string& url) {
+  if (url.starts_with("http://") || url.starts_with("https://")) return;
+  fail(Exit::usage, "'{}' is no http or https address", without_password(url));
+}
+
+#if VITRUVIAN_HAS_CURL
+
 namespace {
 
-std::vector<std::string> arguments_of(const std::string& program, const std::string& url,
-                                      const std::string& path, const DownloadOptions& options) {
-  if (program == "wget") {
-    return {"wget",
-            "--no-verbose",
-            "--tries=1",
-            fmt::format("--timeout={}", options.stall_seconds),
-            "--max-redirect=5",
-            "--continue",
-            "--output-document=" + path,
-            url};
-  }
-  std::vector<std::string> arguments = {
-      "curl",       "--fail",      "--silent",      "--show-error",
-      "--location", "--proto",     "=http,https",   "--max-redirs",
-      "5",          "--no-buffer", "--url",         url,
-      "--output",   path,          "--continue-at", "-"};
-  if (options.max_bytes > 0) {
-    arguments.insert(arguments.end(), {"--max-filesize", std::to_string(options.max_bytes)});
-  }
-  return arguments;
-}
+using Clock = std::chrono::steady_clock;
 
-std::uint64_t size_of(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  return error ? 0 : size;
-}
-
-// A child process whose standard error we read; killed and waited for in any case.
-class Child {
+// The file that grows: never through a link that somebody put in its place.
+class Part {
  public:
-  explicit Child(std::vector<std::string> arguments) {
-    int ends[2] = {-1, -1};
-    if (::pipe(ends) != 0) fail("{}: {}", arguments[0], std::strerror(errno));
-    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
-    ::posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const int error = ::posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    errors_ = ends[0];
-    if (error != 0) {
-      pid_ = -1;
-      ::close(errors_);
-      fail("{}: cannot be run: {}", arguments[0], std::strerror(error));
+  explicit Part(const std::filesystem::path& path) : path_(path.string()) {
+    descriptor_ =
+        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == ELOOP) {
+      fail(Exit::failure, "{}: cannot be written: it is a symbolic link; remove it", path_);
     }
-  }
-  ~Child() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-      }
+    if (descriptor_ < 0) cannot_be_written(errno);
+    struct ::stat info = {};
+    if (::fstat(descriptor_, &info) != 0 || !S_ISREG(info.st_mode)) {
+      ::close(descriptor_);
+      fail(Exit::failure, "{}: cannot be written: it is not a regular file", path_);
     }
-    ::close(errors_);
+    bytes_ = static_cast<std::uint64_t>(info.st_size);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  ~Part() { ::close(descriptor_); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
 
-  // Waits a moment for more to be said; false once the child has closed its standard error.
-  bool listen(std::string& text) const {
-    ::pollfd waiting = {errors_, POLLIN, 0};
-    if (::poll(&waiting, 1, 100) <= 0) return true;
-    char buffer[512];
-    const ::ssize_t n = ::read(errors_, buffer, sizeof buffer);
-    if (n < 0) return errno == EINTR;
-    if (text.size() < 2000) text.append(buffer, static_cast<std::size_t>(n));
-    return n > 0;
-  }
-  // Its exit code.
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  void append(const char* data, std::size_t size) {
+    while (size > 0) {
+      const ::ssize_t written = ::write(descriptor_, data, size);
+      if (written < 0 && errno != EINTR) cannot_be_written(errno);
+      if (written <= 0) continue;
+      data += written;
+      size -= static_cast<std::size_t>(written);
+      bytes_ += static_cast<std::uint64_t>(written);
     }
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
   }
 
  private:
-  ::pid_t pid_ = -1;
-  int errors_ = -1;
+  [[noreturn]] void cannot_be_written(int error) const {
+    fail(Exit::failure, "{}: cannot be written: {}", path_, std::system_category().message(error));
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t bytes_ = 0;
 };
 
-std::string one_line_of(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-    if (c < ' ' || c > '~') c = '?';
+// One download, as libcurl's callbacks see it: they must not throw, and say by what they return
+// that it is over.
+struct Download {
+  const DownloadOptions& options;
+  Part part;
+  std::string given_up{};      // why, where it was we who ended it
+  bool too_large = false;      // then it is no use to go on
+  std::exception_ptr error{};  // what was thrown meanwhile
+  Clock::time_point grew = Clock::now();
+  Clock::time_point window = grew;  // the speed is taken since then
+  Clock::time_point told{};
+  std::uint64_t seen = part.bytes(), at_window = seen;
+
+  // What watches for a standstill, and for a speed that never ends.
+  void look() {
+    const Clock::time_point now = Clock::now();
+    const auto since = [now](Clock::time_point t) {
+      return std::chrono::duration<double>(now - t).count();
+    };
+    if (part.bytes() != seen) grew = now;
+    seen = part.bytes();
+    if (since(grew) > options.stall_seconds) {
+      given_up = fmt::format("nothing came for {} seconds", options.stall_seconds);
+    } else if (const double seconds = since(window); seconds > options.stall_seconds) {
+      const double speed = static_cast<double>(seen - at_window) / seconds;
+      if (speed < options.lowest_bytes_a_second) {
+        given_up = fmt::format("only {:.0f} bytes a second came, fewer than {:.0f}", speed,
+                               options.lowest_bytes_a_second);
+      }
+      window = now;
+      at_window = seen;
+    }
+    if (options.progress && since(told) > 0.1) {
+      told = now;
+      options.progress(seen);
+    }
   }
-  return text.size() > 300 ? text.substr(0, 300) + "..." : text;
+};
+
+std::size_t on_data(char* data, std::size_t one, std::size_t size, void* user) {
+  auto& download = *static_cast<Download*>(user);
+  const std::uint64_t most = download.options.max_bytes;
+  try {
+    if (most > 0 && size * one > most - download.part.bytes()) {
+      download.too_large = true;
+      download.given_up = fmt::format("more than the {} bytes it should have came", most);
+      return 0;
+    }
+    download.part.append(data, size * one);
+    return size * one;
+  } catch (...) {
+    download.error = std::current_exception();
+    return 0;
+  }
 }
 
-// What the exit codes of both mean: see EXIT CODES of curl(1), EXIT STATUS of wget(1).
-DownloadEnd end_of(const std::string& program, int code, const std::string& message) {
-  if (code == 0) return DownloadEnd::complete;
-  const bool out_of_range = message.find("416") != std::string::npos;
-  if (program == "wget") {
-    if (code == 4) return DownloadEnd::interrupted;
-    const bool conflict = message.find("conflicts with") != std::string::npos;
-    return out_of_range || conflict ? DownloadEnd::cannot_resume : DownloadEnd::refused;
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  auto& download = *static_cast<Download*>(user);
+  try {
+    download.look();
+  } catch (...) {
+    download.error = std::current_exception();
   }
+  return download.error || !download.given_up.empty() ? 1 : 0;
+}
+
+DownloadEnd end_of(CURLcode code) {
   switch (code) {
-    case 33:
-    case 36:
+    case CURLE_OK:
+      return DownloadEnd::complete;
+    case CURLE_RANGE_ERROR:
+    case CURLE_BAD_DOWNLOAD_RESUME:
       return DownloadEnd::cannot_resume;
-    case 22:
-      return out_of_range ? DownloadEnd::cannot_resume : DownloadEnd::refused;
-    case 6:
-    case 7:
-    case 18:
-    case 28:
-    case 35:
-    case 52:
-    case 55:
-    case 56:
-    case 92:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
       return DownloadEnd::interrupted;
     default:
       return DownloadEnd::refused;
   }
 }
 
-bool on_path(const std::string& program) {
-  const char* const path = std::getenv("PATH");
-  const std::string all = path != nullptr ? path : "/usr/bin:/bin";
-  for (std::size_t begin = 0; begin <= all.size();) {
-    const std::size_t end = std::min(all.find(':', begin), all.size());
-    const std::string file = all.substr(begin, end - begin) + "/" + program;
-    if (end > begin && ::access(file.c_str(), X_OK) == 0) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 }  // namespace
 
-std::string downloader() {
-  if (const char* const wanted = std::getenv("VITRUVIAN_DOWNLOADER")) {
-    const std::string program = wanted;
-    if (program != "curl" && program != "wget") {
-      fail(Exit::usage, "VITRUVIAN_DOWNLOADER is '{}'; curl and wget are known", program);
-    }
-    return on_path(program) ? program : "";
+bool can_download() { return true; }
+
+DownloadResult download(const std::string& url, const std::filesystem::path& path,
+                        const DownloadOptions& options) {
+  check_address(url);
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const std::unique_ptr<CURL, void (*)(CURL*)> curl(ready == CURLE_OK ? curl_easy_init() : nullptr,
+                                                    &curl_easy_cleanup);
+  if (!curl) fail(Exit::failure, "libcurl cannot be started");
+  Download download{options, Part(path)};
+  if (options.max_bytes > 0 && download.part.bytes() > options.max_bytes) {
+    return {DownloadEnd::cannot_resume, "what is there is longer than the file should be"};
   }
-  for (const char* const program : {"curl", "wget"}) {
-    if (on_path(program)) return program;
+
+  char message[CURL_ERROR_SIZE] = "";
+  CURLcode refused = CURLE_OK;
+  const auto set = [&](CURLoption option, auto value) {
+    const CURLcode code = curl_easy_setopt(curl.get(), option, value);
+    if (code != CURLE_OK) refused = code;
+  };
+  set(CURLOPT_ERRORBUFFER, &message[0]);
+  set(CURLOPT_URL, url.c_str());
+#if LIBCURL_VERSION_NUM >= 0x075500
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+  set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_MAXREDIRS, 5L);
+  set(CURLOPT_FAILONERROR, 1L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_USERAGENT, "vitruvian");
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(1000 * options.stall_seconds));
+  set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(download.part.bytes()));
+  // Of what the server says it will send; what comes, `on_data` counts.
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_bytes));
+  set(CURLOPT_WRITEFUNCTION, &on_data);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(&download));
+  set(CURLOPT_XFERINFOFUNCTION, &on_progress);
+  set(CURLOPT_XFERINFODATA, static_cast<void*>(&download));
+  set(CURLOPT_NOPROGRESS, 0L);
+  const CURLcode code = refused == CURLE_OK ? curl_easy_perform(curl.get()) : refused;
+
+  if (download.error) std::rethrow_exception(download.error);
+  if (!download.given_up.empty()) {
+    return {download.too_large ? DownloadEnd::refused : DownloadEnd::interrupted,
+            download.given_up};
   }
-  return "";
+  if (code == CURLE_OK) return {DownloadEnd::complete};
+  return {end_of(code), message[0] != '\0' ? message : curl_easy_strerror(code)};
 }
 
-DownloadResult download(const std::string& program, const std::string& url,
-                        const std::filesystem::path& path, const DownloadOptions& options) {
-  if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    fail(Exit::usage, "'{}' is no http or https address", url);
-  }
-  using Clock = std::chrono::steady_clock;
-  Child child(arguments_of(program, url, path.string(), options));
-  std::string said;
-  std::uint64_t before = size_of(path);
-  Clock::time_point grew = Clock::now();
-  while (child.listen(said)) {
-    const std::uint64_t bytes = size_of(path);
-    if (bytes != before) grew = Clock::now();
-    before = bytes;
-    if (options.progress) options.progress(bytes);
-    if (options.max_bytes > 0 && bytes > options.max_bytes) {
-      return {DownloadEnd::refused,
-              fmt::format("more than the {} bytes it should have came", options.max_bytes)};
-    }
-    // curl's own limit is the mean of five seconds. wget has one, and may pass over what is there.
-    const std::chrono::duration<double> still = Clock::now() - grew;
-    if (program == "curl" && still.count() > options.stall_seconds) {
-      return {DownloadEnd::interrupted,
-              fmt::format("nothing came for {} seconds", options.stall_seconds)};
-    }
-  }
-  const int code = child.wait();
-  const std::string message = one_line_of(said);
-  return {end_of(program, code, message),
-          message.empty() && code != 0 ? fmt::format("{} ended with {}", program, code) : message};
+#else
+
+bool can_download() { return false; }
+
+DownloadResult download(const std::string& url, const std::filesystem::path&,
+                        const DownloadOptions&) {
+  check_address(url);
+  fail(Exit::failure, "this build cannot download: it was made without libcurl");
 }
+
+#endif
 
 }  // namespace vitruvian

@@ -7,12 +7,13 @@
 
 namespace vitruvian {
 
-/// Told several times a second how many bytes of a file are there.
+/// Told some times a second how many bytes of a file are there.
 using DownloadProgress = std::function<void(std::uint64_t bytes)>;
 
 struct DownloadOptions {
-  double stall_seconds = 30;    ///< give up when nothing arrives for so long
-  std::uint64_t max_bytes = 0;  ///< a file that grows beyond it is cut off
+  double stall_seconds = 30;           ///< give up when nothing arrives for so long,
+  double lowest_bytes_a_second = 500;  ///< or less than this in the mean over as long
+  std::uint64_t max_bytes = 0;         ///< a file that grows beyond it is cut off; 0: it may
   DownloadProgress progress{};
 };
 
@@ -25,15 +26,22 @@ enum class DownloadEnd {
 
 struct DownloadResult {
   DownloadEnd end = DownloadEnd::refused;
-  std::string message{};  ///< of curl or wget, in one line
+  std::string message{};  ///< what went wrong, in one line
 };
 
-/// Which of curl and wget there is; VITRUVIAN_DOWNLOADER names one of them. Empty: neither.
-std::string downloader();
+/// Whether this build has libcurl.
+bool can_download();
 
-/// Downloads `url` (http or https) to `path`, continuing what is there, by running `program` (curl
-/// or wget) without a shell. Throws (Exit::usage) for another kind of URL.
-DownloadResult download(const std::string& program, const std::string& url,
-                        const std::filesystem::path& path, const DownloadOptions& options);
+/// Throws (Exit::usage) for a URL that is neither http nor https.
+void check_address(const std::string& url);
+
+/// Downloads `url` (http or https, and redirects to such, five at most) to `path`, continuing what
+/// is there, in this process: who ends it ends the download. Throws as `check_address` does, and
+/// (Exit::failure) where `path` cannot be written or is a symbolic link.
+DownloadResult download(const std::string& url, const std::filesystem::path& path,
+                        const DownloadOptions& options);
+
+/// An address as it may be shown: without the name and the password before its host.
+std::string without_password(const std::string& url);
 
 }  // namespace vitruvian

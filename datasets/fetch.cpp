@@ -1,12 +1,19 @@
 #include "datasets/fetch.hpp"
 
 #include "core/error.hpp"
+#include "core/regular_file.hpp"
 #include "core/safe_file.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/download.hpp"
 #include "datasets/unpack.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <system_error>
@@ -64,6 +71,40 @@ fs::path place_of(const PublicDataset& dataset, const fs::path& directory) {
   return dataset.is_archive() ? directory : directory / dataset.folder;
 }
 
+// Keeps other processes from fetching into a folder. The folder itself is locked: nothing has to be
+// cleaned up after a kill. A file system that knows no locks is used without.
+class FolderLock {
+ public:
+  FolderLock(const fs::path& folder, const std::function<void()>& before_waiting)
+      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+    if (errno != EWOULDBLOCK) return;
+    before_waiting();
+    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+void copy_bytes(const fs::path& from, const fs::path& to) {
+  const RegularFile source(from.string(), Exit::data);
+  write_file_safely(to.string(), [&source](const WriteBytes& write) {
+    std::array<char, 1U << 16U> block{};
+    for (std::uint64_t at = 0; at < source.size(); at += block.size()) {
+      const std::size_t n = std::min<std::uint64_t>(block.size(), source.size() - at);
+      source.read_at(at, std::span(block).first(n));
+      write({block.data(), n});
+    }
+  });
+}
+
 class Fetch {
  public:
   Fetch(const PublicDataset& dataset, const FetchOptions& options)
@@ -73,7 +114,11 @@ class Fetch {
     if (!Checksum::available()) {
       fail(Exit::failure, "this build cannot check what it fetches: it was made without OpenSSL");
     }
+    options_.validate();
     make_directories(place_);
+    const FolderLock lock(place_, [this] {
+      say("another fetch is at work in {}: waiting for it to end", place_.string());
+    });
     if (dataset_.is_archive() && unpacked_is_good()) {
       return say("{} is there and right", (options_.directory / dataset_.folder).string());
     }
@@ -113,25 +158,21 @@ class Fetch {
     }
     const std::string wrong = difference(file, source);
     if (!wrong.empty()) fail(Exit::data, "{}: {}", source.string(), wrong);
-    const fs::path part = target.string() + ".part";
-    fs::copy_file(source, part, fs::copy_options::overwrite_existing, error);
-    must(error, part, "written");
-    move(part, target);
+    copy_bytes(source, target);
   }
 
   void take_from_mirrors(const KnownFile& file, const fs::path& target) {
-    const std::string program = downloader();
     std::vector<std::string> reasons;
-    if (program.empty()) {
-      reasons.emplace_back("neither curl nor wget is installed");
+    if (!can_download()) {
+      reasons.emplace_back("this build cannot download: it was made without libcurl");
     } else {
       for (std::string mirror : options_.mirrors.empty() ? dataset_.mirrors : options_.mirrors) {
         if (!mirror.ends_with('/')) mirror += '/';
-        say("{}{}", mirror, file.name);
-        const std::string reason = take_from(program, mirror + file.name, file, target);
+        say("{}", without_password(mirror + file.name));
+        const std::string reason = take_from(mirror + file.name, file, target);
         if (reason.empty()) return;
         say("  {}", reason);
-        reasons.push_back(mirror + ": " + reason);
+        reasons.push_back(without_password(mirror) + ": " + reason);
       }
     }
     std::vector<std::string> names;
@@ -146,10 +187,16 @@ class Fetch {
   // "" when the file is there, else why it is not. A download that breaks off is continued as long
   // as it gets on by a hundredth of the file each time; one that cannot be continued, or whose sum
   // is wrong, is begun again once.
-  std::string take_from(const std::string& program, const std::string& url, const KnownFile& file,
+  std::string take_from(const std::string& url, const KnownFile& file,
                         const fs::path& target) const {
     const fs::path part = target.string() + ".part";
+    std::error_code none;
+    if (fs::is_symlink(part, none)) {
+      fail(Exit::failure, "{}: it is a symbolic link, which is not followed; remove it",
+           part.string());
+    }
     DownloadOptions how{.stall_seconds = options_.stall_seconds,
+                        .lowest_bytes_a_second = options_.lowest_bytes_a_second,
                         .max_bytes = file.bytes != 0 ? file.bytes : most_bytes_of_unknown};
     if (options_.progress) {
       how.progress = [&](std::uint64_t bytes) { options_.progress(file.name, bytes, file.bytes); };
@@ -159,7 +206,7 @@ class Fetch {
     while (true) {
       const std::uint64_t before = bytes_of(part);
       DownloadResult result{DownloadEnd::complete};
-      if (before == 0 || before != file.bytes) result = download(program, url, part, how);
+      if (before == 0 || before != file.bytes) result = download(url, part, how);
       std::string reason = result.message;
       if (result.end == DownloadEnd::complete && is_there(part)) {
         reason = difference(file, part);
@@ -245,6 +292,10 @@ std::map<std::string, std::string> written_sums(const fs::path& path) {
 }
 
 }  // namespace
+
+void FetchOptions::validate() const {
+  for (const std::string& mirror : mirrors) check_address(mirror);
+}
 
 void fetch(const PublicDataset& dataset, const FetchOptions& options) {
   Fetch(dataset, options).run();

@@ -24,7 +24,9 @@ std::vector<std::string> folders_in(const fs::path& directory) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    if (at->is_directory() && !hidden(at->path())) names.push_back(at->path().filename().string());
+    std::error_code loop;  // of links: no folder
+    if (at->is_directory(loop) && !hidden(at->path()))
+      names.push_back(at->path().filename().string());
   }
   if (error) fail(Exit::data, "{}: {}", directory.string(), error.message());
   std::sort(names.begin(), names.end());
@@ -37,9 +39,10 @@ std::vector<std::string> files_below(const fs::path& directory) {
   std::vector<std::string> names;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
        at.increment(error)) {
+    std::error_code loop;  // of links: a file that cannot be read
     if (hidden(at->path())) {
       at.disable_recursion_pending();
-    } else if (!at->is_directory()) {
+    } else if (!at->is_directory(loop)) {
       names.push_back(at->path().lexically_relative(directory).string());
     }
   }

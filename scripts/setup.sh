@@ -11,10 +11,10 @@ OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be ot
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
-FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libssl-dev libarchive-dev
-  strace"
+FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
+  libarchive-dev strace"
 HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo
-  openssl libarchive"
+  curl openssl libarchive"
 
 say() { printf '%s\n' "$*"; }
 
@@ -31,7 +31,7 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and pictures, check and unpack data sets; strace lets system calls fail in tests.
+read .npz weights and pictures, fetch, check and unpack data sets; strace lets system calls fail in tests.
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
@@ -39,6 +39,7 @@ read .npz weights and pictures, check and unpack data sets; strace lets system c
   libzip        libzip-dev            libzip          libzip          libzip
   libpng        libpng-dev            libpng          libpng          libpng
   libjpeg       libjpeg-dev           jpeg-turbo      libjpeg-turbo   libjpeg-turbo
+  libcurl       libcurl4-openssl-dev  curl            curl            libcurl
   OpenSSL       libssl-dev            openssl         openssl         openssl
   libarchive    libarchive-dev        libarchive      libarchive      libarchive
   strace        strace                (none)          (none)          (none)

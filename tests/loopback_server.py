@@ -10,6 +10,7 @@ import pathlib
 import sys
 import threading
 import time
+import urllib.parse
 
 FOLDER = pathlib.Path(sys.argv[1])
 
@@ -23,7 +24,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         wanted = self.headers.get("Range", "")
         with open(FOLDER / "log", "a") as log:
             log.write(f"{mode} {name} {wanted}\n")
-        self.body = (FOLDER / name).read_bytes()
+        name = urllib.parse.unquote(name)
+        self.body = (FOLDER / name).read_bytes() if (FOLDER / name).exists() else b""
         self.start = int(wanted.removeprefix("bytes=").split("-")[0]) if wanted else 0
         try:
             getattr(self, mode)(name)
@@ -109,6 +111,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def missing(self, name):
         self.send_error(404)
+
+    def drip(self, name):
+        """Two bytes a second: never silent, never done."""
+        rest = self.head()
+        for begin in range(0, min(len(rest), 60), 2):
+            self.wfile.write(rest[begin:begin + 2])
+            self.wfile.flush()
+            time.sleep(1)
+
+    def to_ftp(self, name):
+        self.send_response(302)
+        self.send_header("Location", f"ftp://127.0.0.1:{server.server_address[1]}/{name}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def another_range(self, name):
+        """Continues from somewhere else than asked."""
+        self.start = self.start and self.start - 1
+        self.good(name)
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
