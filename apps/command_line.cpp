@@ -1,23 +1,15 @@
 #include "apps/command_line.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <exception>
-#include <new>
 #include <vector>
 
 namespace vitruvian {
 namespace {
-
-int report(const CLI::App& app, Exit exit, const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{}: {}\n", app.get_name(), message);
-  return static_cast<int>(exit);
-}
 
 // The innermost subcommand that was being parsed: its flags are the ones the user meant.
 const CLI::App& innermost(const CLI::App& app) {
@@ -67,28 +59,18 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-int run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
+void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
   try {
     take_last(app);
     app.parse(argc, argv);
-    body();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      return report(app, Exit::failure, "standard output cannot be written");
-    }
-    return static_cast<int>(Exit::ok);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
+  } catch (const CLI::Success&) {
+    return console::print("{}", console::raw(app.help()));
   } catch (const CLI::ExtrasError&) {
-    return report(app, Exit::usage, unexpected(app));
+    fail(Exit::usage, "{}", unexpected(app));
   } catch (const CLI::ParseError& error) {
-    return report(app, Exit::usage, one_line(error.what()));
-  } catch (const Error& error) {
-    return report(app, error.exit(), error.what());
-  } catch (const std::bad_alloc&) {
-    return report(app, Exit::failure, "out of memory");
-  } catch (const std::exception& error) {
-    return report(app, Exit::failure, one_line(error.what()));
+    fail(Exit::usage, "{}", one_line(error.what()));
   }
+  body();
 }
 
 }  // namespace vitruvian

@@ -1,5 +1,6 @@
 #include "train/compare.hpp"
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/safe_file.hpp"
 
 #include <fmt/format.h>
@@ -17,10 +18,10 @@ struct CompareOptions {
 void run(const CompareOptions& options) {
   std::vector<RunRecord> runs;
   for (const std::string& directory : options.directories) runs.push_back(read_run(directory));
-  fmt::print("{}", to_text(comparison_of(runs)));
+  console::print("{}", console::lines(to_text(comparison_of(runs))));
   if (options.out.empty()) return;
   write_file_safely(options.out, html_comparison(runs));
-  fmt::print("curves   {}\n", options.out);
+  console::print("curves   {}\n", options.out);
 }
 
 }  // namespace

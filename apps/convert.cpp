@@ -1,6 +1,7 @@
 #include "train/convert.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
+#include "core/console.hpp"
 
 #include <fmt/format.h>
 
@@ -11,11 +12,12 @@ namespace {
 
 void run(const ConvertOptions& options) {
   const Converted result = convert(options);
-  for (const std::string& note : result.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
   const ViTConfig& c = result.config;
-  fmt::print("{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, K {}\n",
-             result.tensors, names_of(result.from), names_of(options.scheme), c.H, c.W, c.C, c.P,
-             c.D, c.L, c.h, c.M, c.K);
+  console::print(
+      "{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, K {}\n",
+      result.tensors, names_of(result.from), names_of(options.scheme), c.H, c.W, c.C, c.P, c.D, c.L,
+      c.h, c.M, c.K);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "datasets/fetch.hpp"
 #include "datasets/folder.hpp"
@@ -34,17 +35,17 @@ class FetchBar {
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double pace = seconds > 0.5 ? static_cast<double>(bytes - first_) / seconds : 0;
     const double left = total > bytes && pace > 0 ? static_cast<double>(total - bytes) / pace : -1;
-    fmt::print("\r\033[K{}  {}{}{}", file, human_bytes(bytes),
-               total != 0 ? " of " + human_bytes(total) : "",
-               pace > 0
-                   ? fmt::format("  {}/s  {} left", human_bytes(static_cast<std::uint64_t>(pace)),
-                                 clock_time(left))
-                   : "");
-    std::fflush(stdout);
+    console::print(
+        "\r\033[K{}  {}{}{}", file, human_bytes(bytes),
+        total != 0 ? " of " + human_bytes(total) : "",
+        pace > 0 ? fmt::format("  {}/s  {} left", human_bytes(static_cast<std::uint64_t>(pace)),
+                               clock_time(left))
+                 : "");
+    console::flush();
     shown_ = true;
   }
   void clear() {
-    if (std::exchange(shown_, false)) fmt::print("\r\033[K");
+    if (std::exchange(shown_, false)) console::print("\r\033[K");
   }
 
  private:
@@ -73,12 +74,12 @@ void run_fetch(const DataOptions& options) {
                   .say =
                       [&bar](const std::string& line) {
                         bar.clear();
-                        fmt::print("{}\n", line);
-                        std::fflush(stdout);
+                        console::print("{}\n", line);
+                        console::flush();
                       },
                   .progress = [&bar](const std::string& file, std::uint64_t bytes,
                                      std::uint64_t total) { bar.show(file, bytes, total); }});
-  fmt::print("vitruvian train --dataset {} --data {}\n", options.name, options.data);
+  console::print("vitruvian train --dataset {} --data {}\n", options.name, options.data);
 }
 
 Source source_of(const DataOptions& options) {
@@ -91,8 +92,8 @@ Source source_of(const DataOptions& options) {
 }
 
 void describe(const std::string& part, const Images& images, std::size_t n) {
-  fmt::print("{:<9} {} images of {} x {} x {} in {} classes\n", part, n, images.about().height,
-             images.about().width, images.about().channels, images.about().classes);
+  console::print("{:<9} {} images of {} x {} x {} in {} classes\n", part, n, images.about().height,
+                 images.about().width, images.about().channels, images.about().classes);
 }
 
 // A folder of the user's own: every picture is decoded.
@@ -103,8 +104,8 @@ void verify_folder(const DataOptions& options) {
   };
   describe("train", *split.train, count(*split.train, split.train_subset));
   describe("test", *split.test, count(*split.test, split.test_subset));
-  if (!split.note.empty()) fmt::print("{}\n", split.note);
-  if (!split.train->sha256().empty()) fmt::print("sha256    {}\n", split.train->sha256());
+  if (!split.note.empty()) console::print("{}\n", split.note);
+  if (!split.train->sha256().empty()) console::print("sha256    {}\n", split.train->sha256());
 }
 
 void run_verify(const DataOptions& options) {
@@ -116,8 +117,8 @@ void run_verify(const DataOptions& options) {
                              : report.state == FileState::missing ? "missing"
                              : report.state == FileState::wrong   ? "wrong"
                                                                   : "unknown";
-    fmt::print("{:<8} {}{}\n", word, report.path.string(),
-               report.note.empty() ? "" : ": " + report.note);
+    console::print("{:<8} {}{}\n", word, report.path.string(),
+                   report.note.empty() ? "" : ": " + report.note);
     if (report.state != FileState::missing && report.state != FileState::wrong) continue;
     if (bad++ == 0) first = report.path.string();
   }
@@ -131,27 +132,28 @@ void run_verify(const DataOptions& options) {
 void run_info(const DataOptions& options) {
   const std::vector<std::string> classes = class_names(options.name);
   if (options.name == "digits") {
-    fmt::print("digits: drawn by the program, 40,000 and 4,000 of 28 x 28 grey\n");
+    console::print("digits: drawn by the program, 40,000 and 4,000 of 28 x 28 grey\n");
   } else if (options.name == "folder") {
-    fmt::print(
+    console::print(
         "folder: a directory for each class, of PNG, JPEG, PGM and PPM, in DIR, or in DIR/train "
         "and DIR/test (or val)\n");
   } else {
-    const PublicDataset& dataset = public_dataset(options.name);
-    fmt::print("{}: {}\n", options.name, dataset.about);
+    const PublicDataset* const dataset = &public_dataset(options.name);
+    console::print("{}: {}\n", options.name, dataset->about);
     const std::string place =
-        dataset.is_archive() ? options.data : options.data + "/" + dataset.folder;
-    fmt::print("files, into {}:\n", place);
-    for (const KnownFile& file : dataset.files) {
-      fmt::print("  {}{}\n    {}\n", file.name,
-                 file.bytes != 0 ? fmt::format("  {} bytes", file.bytes) : "",
-                 file.sha256.empty() ? "MD5 " + file.md5 : "SHA-256 " + file.sha256);
+        dataset->is_archive() ? options.data : options.data + "/" + dataset->folder;
+    console::print("files, into {}:\n", place);
+    for (const KnownFile& file : dataset->files) {
+      console::print("  {}{}\n    {}\n", file.name,
+                     file.bytes != 0 ? fmt::format("  {} bytes", file.bytes) : "",
+                     file.sha256.empty() ? "MD5 " + file.md5 : "SHA-256 " + file.sha256);
     }
-    if (dataset.is_archive()) fmt::print("unpacked to {}/{}\n", options.data, dataset.folder);
-    fmt::print("mirrors:\n");
-    for (const std::string& mirror : dataset.mirrors) fmt::print("  {}\n", mirror);
+    if (dataset->is_archive()) console::print("unpacked to {}/{}\n", options.data, dataset->folder);
+    console::print("mirrors:\n");
+    for (const std::string& mirror : dataset->mirrors) console::print("  {}\n", mirror);
   }
-  if (!classes.empty()) fmt::print("classes: {}\n", fmt::join(classes, ", "));
+  if (!classes.empty())
+    console::print("classes: {}\n", fmt::format("{}", fmt::join(classes, ", ")));
 }
 
 void run_preview(const DataOptions& options) {
@@ -159,8 +161,8 @@ void run_preview(const DataOptions& options) {
   const ContactSheet sheet = contact_sheet(split.train, options.columns, options.seed);
   write_png(options.out, sheet.picture);
   for (std::size_t i = 0; i < sheet.rows.size(); ++i)
-    fmt::print("row {:>2}  {}\n", i + 1, sheet.rows[i]);
-  fmt::print("{}\n", options.out);
+    console::print("row {:>2}  {}\n", i + 1, sheet.rows[i]);
+  console::print("{}\n", options.out);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/parallel.hpp"
 #include "train/trainer.hpp"
 
@@ -21,9 +22,9 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
     chosen = [options] {
       if (options->threads != 0) set_threads(options->threads);
       const Evaluation result = either::evaluate(*options);
-      if (!result.note.empty()) fmt::print(stderr, "note: {}\n", result.note);
-      fmt::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
-                 result.images, result.loss, 100 * result.accuracy);
+      if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
+      console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
+                     result.images, result.loss, 100 * result.accuracy);
     };
   });
 }

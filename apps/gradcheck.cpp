@@ -3,6 +3,7 @@
 
 #include "core/gradcheck.hpp"
 #include "apps/command_line.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "vit/tiny.hpp"
@@ -99,17 +100,17 @@ void print_row(const Row& row, const GradcheckReport& report, bool colour) {
   if (label.size() > label_width) label = label.substr(0, label_width - 3) + "...";
   const std::string verdict = report.passed ? "ok" : "FAIL";
   const char* const paint = !colour ? "" : report.passed ? "\033[32m" : "\033[31m";
-  fmt::print("{:<14} {:<{}} {:>5} {:>10.4g} {:>10.4g} {:>7.1e} {}{}{}\n", row.op, label,
-             label_width, report.checked, report.analytic, report.numeric, report.error, paint,
-             verdict, colour ? "\033[0m" : "");
-  if (!report.problem.empty()) fmt::print("    {}\n", report.problem);
+  console::print("{:<14} {:<{}} {:>5} {:>10.4g} {:>10.4g} {:>7.1e} {}{}{}\n", row.op, label,
+                 label_width, report.checked, report.analytic, report.numeric, report.error,
+                 console::raw(paint), verdict, console::raw(colour ? "\033[0m" : ""));
+  if (!report.problem.empty()) console::print("    {}\n", report.problem);
 }
 
 Summary check(const Options& options) {
   const std::vector<Row> rows = chosen(options.op);
   const bool colour = in_colour();
-  fmt::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
-             "analytic", "numeric", "error");
+  console::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
+                 "analytic", "numeric", "error");
   Summary summary;
   for (const Row& row : rows) {
     const GradcheckReport report = row.check(options.check);
@@ -127,14 +128,12 @@ void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const Summary s = check(options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  fmt::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", s.rows, s.entries,
-             s.worst, s.failed, seconds.count());
+  console::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", s.rows,
+                 s.entries, s.worst, s.failed, seconds.count());
   if (s.failed > 0) fail("{} of {} rows failed", s.failed, s.rows);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   CLI::App app(
       "Checks the derivative of every op against differences, in float64. A row shows how many\n"
@@ -149,5 +148,12 @@ int main(int argc, char** argv) {
                  "Of the random cotangents that stand for Jacobians too large to compare whole")
       ->type_name("N")
       ->capture_default_str();
-  return run_command_line(app, argc, argv, [&] { run(options); });
+  run_command_line(app, argc, argv, [&] { run(options); });
+  return static_cast<int>(Exit::ok);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return console::run("gradcheck", [&] { return run(argc, argv); });
 }

@@ -1,6 +1,7 @@
 #include "train/inspect.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
+#include "core/console.hpp"
 #include "core/parallel.hpp"
 #include "datasets/dataset.hpp"
 #include "media/canvas.hpp"
@@ -19,25 +20,26 @@ namespace {
 void print(const Figure& figure, const Terminal& terminal) {
   if (!figure.small && figure.words.empty()) return;
   if (figure.picture.pixels.empty()) return;  // text alone is for its file
-  fmt::print("{}\n", figure.title);
+  console::print("{}\n", figure.title);
   if (figure.small) {
     const std::size_t scale = std::max<std::size_t>(16 / figure.small->width, 1);
-    fmt::print("{}", in_terminal(enlarged(*figure.small, scale), terminal));
+    console::print("{}", console::raw(in_terminal(enlarged(*figure.small, scale), terminal)));
   }
   if (!figure.words.empty()) {
-    fmt::print("{}{}", figure.words, figure.words.ends_with('\n') ? "" : "\n");
+    console::print("{}{}", console::lines(figure.words),
+                   console::raw(figure.words.ends_with('\n') ? "" : "\n"));
   }
-  fmt::print("\n");
-  std::fflush(stdout);
+  console::print("\n");
+  console::flush();
 }
 
 void run(const InspectOptions& options) {
   if (options.threads != 0) set_threads(options.threads);
   const Terminal terminal = terminal_of(stdout);
-  const auto note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { print(figure, terminal); };
   const std::vector<std::string> files = either::inspect_model(options, {note, drawn});
-  fmt::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
+  console::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
 }
 
 }  // namespace

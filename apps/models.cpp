@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "train/progress.hpp"
 #include "vit/variants.hpp"
@@ -31,15 +32,15 @@ std::string grouped(std::uint64_t n) {
 void print_row(const Variant& model, std::size_t batch) {
   const ViTConfig& c = model.config;
   if (const auto& paper = model.paper) {
-    fmt::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>5}M  ", model.name, paper->L, paper->D, paper->M,
-               paper->h, paper->millions);
+    console::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>5}M  ", model.name, paper->L, paper->D,
+                   paper->M, paper->h, paper->millions);
   } else {
-    fmt::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>6}  ", model.name, "-", "-", "-", "-", "-");
+    console::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>6}  ", model.name, "-", "-", "-", "-", "-");
   }
-  fmt::print("{:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9.3f} {:>8} {:>8}\n", c.H, c.P, c.L,
-             c.D, c.M, c.h, grouped(c.parameters()), static_cast<double>(c.macs()) / 1e9,
-             human_bytes(c.forward_bytes(batch, sizeof(float))),
-             human_bytes(c.training_bytes(batch, sizeof(float))));
+  console::print("{:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9.3f} {:>8} {:>8}\n", c.H, c.P, c.L,
+                 c.D, c.M, c.h, grouped(c.parameters()), static_cast<double>(c.macs()) / 1e9,
+                 human_bytes(c.forward_bytes(batch, sizeof(float))),
+                 human_bytes(c.training_bytes(batch, sizeof(float))));
 }
 
 void run(const ModelsOptions& options) {
@@ -62,18 +63,19 @@ void run(const ModelsOptions& options) {
   if (options.json) {
     std::vector<std::string> objects;
     for (const Variant& model : models) objects.push_back(to_json(model, options.batch_size));
-    fmt::print("[{}]\n", fmt::join(objects, ",\n "));
+    console::print("[{}]\n", console::lines(fmt::format("{}", fmt::join(objects, ",\n "))));
     return;
   }
-  fmt::print("{:<10} {:<28}  here; memory in float32, {} at once\n", "", "the paper's Table 1",
-             options.batch_size == 1 ? "one image" : fmt::format("{} images", options.batch_size));
-  fmt::print(
+  console::print(
+      "{:<10} {:<28}  here; memory in float32, {} at once\n", "", "the paper's Table 1",
+      options.batch_size == 1 ? "one image" : fmt::format("{} images", options.batch_size));
+  console::print(
       "{:<10} {:>3} {:>5} {:>5} {:>3} {:>6}  {:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9} "
       "{:>8} {:>8}\n",
       "model", "L", "D", "M", "h", "params", "image", "P", "L", "D", "M", "h", "parameters", "GMAC",
       "forward", "training");
   for (const Variant& model : models) print_row(model, options.batch_size);
-  for (const std::string& line : refused) fmt::print("{}\n", line);
+  for (const std::string& line : refused) console::print("{}\n", line);
 }
 
 }  // namespace

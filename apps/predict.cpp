@@ -1,6 +1,7 @@
 #include "train/predict.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 
@@ -16,12 +17,12 @@ namespace vitruvian {
 namespace {
 
 void print(const Prediction& prediction) {
-  fmt::print("{}\n", prediction.image);
+  console::print("{}\n", prediction.image);
   std::size_t longest = 0;
   for (const Guess& guess : prediction.guesses) longest = std::max(longest, guess.name.size());
   for (const Guess& guess : prediction.guesses) {
-    fmt::print("  {:6.2f} %  {:>5}{}{}\n", 100 * guess.probability, guess.index,
-               longest == 0 ? "" : "  ", guess.name);
+    console::print("  {:6.2f} %  {:>5}{}{}\n", 100 * guess.probability, guess.index,
+                   longest == 0 ? "" : "  ", guess.name);
   }
 }
 
@@ -30,15 +31,15 @@ void run(const PredictOptions& options, bool json) {
   std::string error;
   std::size_t failed = 0;
   const bool several = options.images.size() > 1;
-  const auto note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto predicted = [&](const Prediction& prediction) {
-    if (json && (several || prediction.error.empty())) fmt::print("{}\n", prediction.to_json());
+    if (json && (several || prediction.error.empty())) console::print("{}\n", prediction.to_json());
     if (!json && prediction.error.empty()) print(prediction);
-    std::fflush(stdout);
+    console::flush();
     if (prediction.error.empty()) return;
     ++failed;
     error = prediction.error;
-    if (several) fmt::print(stderr, "vitruvian: {}\n", prediction.error);
+    if (several) console::print(stderr, "vitruvian: {}\n", prediction.error);
   };
   either::predict(options, {note, predicted});
   if (failed == 0) return;

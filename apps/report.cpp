@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/parallel.hpp"
 #include "train/rewrite_report.hpp"
 #include "train/run_record.hpp"
@@ -33,8 +34,8 @@ void add_report(CLI::App& app, std::function<void()>& chosen) {
         options.precision = Precision::float64;
       }
       const bool whole = either::rewrite_report(options);
-      fmt::print("report   {}/report.html{}\n", options.directory,
-                 whole ? "" : " (no model.safetensors yet: without images)");
+      console::print("report   {}/report.html{}\n", options.directory,
+                     whole ? "" : " (no model.safetensors yet: without images)");
     };
   });
 }

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "vit/stages.hpp"
 #include "vit/variants.hpp"
@@ -44,9 +45,10 @@ void run(const TraceOptions& options) {
       c.training_bytes(options.batch_size, sizeof(float)) - 3 * sizeof(float) * c.parameters();
   check_fits_in_memory(c, kept, "to trace");
   const std::vector<Stage> stages = f32::stages_of_a_forward_pass(c, options.batch_size);
-  fmt::print("{}: B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}\n",
-             options.model, options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(),
-             c.M, c.L, c.K);
+  console::print(
+      "{}: B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}\n",
+      options.model, options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(), c.M,
+      c.L, c.K);
   std::size_t longest_name = 0;
   std::size_t longest_symbols = 0;
   for (const Stage& stage : stages) {
@@ -54,10 +56,11 @@ void run(const TraceOptions& options) {
     longest_symbols = std::max(longest_symbols, stage.symbols.size());
   }
   for (const Stage& stage : stages) {
-    fmt::print("    {:<{}}  {:<{}}  {}\n", stage.name, longest_name, stage.symbols, longest_symbols,
-               numbers(stage.shape));
+    console::print("    {:<{}}  {:<{}}  {}\n", stage.name, longest_name, stage.symbols,
+                   longest_symbols, numbers(stage.shape));
     if (const auto words = in_the_notebook(stage.name)) {
-      fmt::print("{}: torch.Size([{}])\n", *words, fmt::join(stage.shape, ", "));
+      console::print("{}: torch.Size([{}])\n", *words,
+                     fmt::format("{}", fmt::join(stage.shape, ", ")));
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/parallel.hpp"
 #include "train/progress.hpp"
@@ -25,7 +26,7 @@ struct Flags {
 };
 
 void list_recipes() {
-  for (const Recipe& recipe : recipes()) fmt::print("{:20} {}\n", recipe.name, recipe.about);
+  for (const Recipe& recipe : recipes()) console::print("{:20} {}\n", recipe.name, recipe.about);
 }
 
 TrainOptions settle(const Flags& flags) {
@@ -46,7 +47,7 @@ TrainOptions settle(const Flags& flags) {
 void check_sanity(const TrainOptions& options) {
   std::size_t failed = 0;
   for (const SanityCheck& check : f64::sanity(options)) {
-    fmt::print("{}  {}\n", check.passed ? "ok   " : "FAIL ", check.text);
+    console::print("{}  {}\n", check.passed ? "ok   " : "FAIL ", check.text);
     failed += check.passed ? 0 : 1;
   }
   if (failed > 0) fail(Exit::failure, "{} of the checks failed", failed);
@@ -57,8 +58,8 @@ void run(const Flags& flags) {
   const TrainOptions options = settle(flags);
   if (flags.print_recipe) {
     if (!flags.said.recipe.empty())
-      fmt::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
-    fmt::print("{}", options.to_json());
+      console::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
+    console::print("{}", console::lines(options.to_json()));
     return;
   }
   options.validate();
@@ -66,21 +67,21 @@ void run(const Flags& flags) {
   print_machine(flags.sanity ? Precision::float64 : options.precision);
   if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty()) {
-    fmt::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
+    console::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
   }
   const StopSignals stop;
   Progress progress;
   const RunResult result = either::train(options, progress);
   if (result.was_finished) {
-    fmt::print("the run in {} is finished: {} epochs, {} steps\n", options.out, result.last.epoch,
-               result.last.step);
+    console::print("the run in {} is finished: {} epochs, {} steps\n", options.out,
+                   result.last.epoch, result.last.step);
   } else {
     const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;
     if (result.test || result.last.epoch > 0) {
-      fmt::print("test accuracy {:.2f} % in {}\n", 100 * accuracy, clock_time(result.seconds));
+      console::print("test accuracy {:.2f} % in {}\n", 100 * accuracy, clock_time(result.seconds));
     }
   }
-  if (!result.weights.empty()) fmt::print("weights  {}\n", result.weights);
+  if (!result.weights.empty()) console::print("weights  {}\n", result.weights);
 }
 
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come

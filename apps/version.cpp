@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "core/console.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
 
@@ -14,25 +15,25 @@
 namespace vitruvian {
 
 void print_machine(Precision precision) {
-  fmt::print("machine  {} threads, {}, {}, matrix product {}\n", threads(),
-             precision == Precision::float32 ? "float32" : "float64", kernels::simd_description(),
-             kernels::gemm_description());
+  console::print("machine  {} threads, {}, {}, matrix product {}\n", threads(),
+                 precision == Precision::float32 ? "float32" : "float64",
+                 kernels::simd_description(), kernels::gemm_description());
   if (kernels::gemm_backend() == kernels::GemmBackend::cblas) {
-    fmt::print(
+    console::print(
         "note     the CBLAS product is the tests' reference, and slow; unset VITRUVIAN_GEMM\n");
   }
 }
 
 void print_version() {
-  fmt::print("vitruvian {}\n", VITRUVIAN_VERSION);
+  console::print("vitruvian {}\n", VITRUVIAN_VERSION);
 #ifdef __clang__
-  fmt::print("built    clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+  console::print("built    clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
 #else
-  fmt::print("built    g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+  console::print("built    g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #endif
-  fmt::print(", xtensor {}.{}.{}, fmt {}.{}.{}\n", XTENSOR_VERSION_MAJOR, XTENSOR_VERSION_MINOR,
-             XTENSOR_VERSION_PATCH, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
-             FMT_VERSION % 100);
+  console::print(", xtensor {}.{}.{}, fmt {}.{}.{}\n", XTENSOR_VERSION_MAJOR, XTENSOR_VERSION_MINOR,
+                 XTENSOR_VERSION_PATCH, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+                 FMT_VERSION % 100);
   print_machine(Precision::float32);
 }
 

@@ -2,11 +2,14 @@
 
 #include "apps/command_line.hpp"
 #include "apps/commands.hpp"
+#include "core/console.hpp"
+#include "core/error.hpp"
 
-#include <fmt/format.h>
+namespace {
 
-int main(int argc, char** argv) {
-  using namespace vitruvian;
+using namespace vitruvian;
+
+int run(int argc, char** argv) {
   CLI::App app("Vitruvian: a Vision Transformer drawn from first principles", "vitruvian");
   app.require_subcommand(0, 1);
   app.footer("'vitruvian COMMAND --help' tells the flags of a command.");
@@ -23,13 +26,20 @@ int main(int argc, char** argv) {
   add_report(app, command);
   add_compare(app, command);
   add_data(app, command);
-  return run_command_line(app, argc, argv, [&] {
+  run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();
     } else if (command) {
       command();
     } else {
-      fmt::print("{}", app.help());
+      console::print("{}", console::raw(app.help()));
     }
   });
+  return static_cast<int>(Exit::ok);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return console::run("vitruvian", [&] { return run(argc, argv); });
 }

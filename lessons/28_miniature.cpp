@@ -1,5 +1,6 @@
 // Lesson 28. The paper in miniature: positions, depth, width, patches, pooling.
 
+#include "core/console.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/miniature.hpp"
@@ -105,6 +106,7 @@ void lesson(Narrator& say) {
 }
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--record") return record();
+  if (argc == 2 && std::string_view(argv[1]) == "--record")
+    return console::run("lesson_28_miniature", record);
   return tell(28, argc, argv, lesson);
 }

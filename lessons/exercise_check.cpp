@@ -1,5 +1,6 @@
 #include "lessons/exercise_check.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "lessons/process.hpp"
 
@@ -15,6 +16,7 @@ namespace vitruvian::lessons {
 namespace {
 
 namespace fs = std::filesystem;
+using console::visible;
 
 // A folder for what is compiled, gone at the end.
 class Scratch {
@@ -106,10 +108,11 @@ std::string shown(const Complaint& complaint, const fs::path& file, std::string_
   const auto [line, column] = complaint.place;
   const std::vector<std::string> source = lines_of(file);
   if (line == 0 || line > source.size()) {
-    return fmt::format("{}: {}: {}\n", file.string(), kind, complaint.text);
+    return fmt::format("{}: {}: {}\n", visible(file.string()), kind, visible(complaint.text));
   }
-  std::string text = fmt::format("{}, line {}: {}: {}\n{:5} | {}\n", file.string(), line, kind,
-                                 complaint.text, line, source[line - 1]);
+  std::string text =
+      fmt::format("{}, line {}: {}: {}\n{:5} | {}\n", visible(file.string()), line, kind,
+                  visible(complaint.text), line, visible(source[line - 1], "\t"));
   // A tab stays a tab, and a code point is one column, though the compiler counts its bytes.
   std::string blanks;
   for (std::size_t i = 0; i + 1 < column && i < source[line - 1].size(); ++i) {
@@ -146,7 +149,8 @@ void compile(const fs::path& file, const fs::path& result, const fs::path& messa
   const std::string path = file.string();
   if (code == 0) {
     const Complaint warning = first_of(said, " warning: ", path);
-    if (warning.place.line != 0) fmt::print("{}\n", shown(warning, file, "warning"));
+    if (warning.place.line != 0)
+      console::print("{}\n", console::raw(shown(warning, file, "warning")));
     return;
   }
   Complaint error = first_of(said, " error: ", path);
@@ -155,12 +159,13 @@ void compile(const fs::path& file, const fs::path& result, const fs::path& messa
     const std::string last = said.empty() ? fmt::format("it ended with {}", code) : said.back();
     fail("{} cannot be compiled: {}", path, last);
   }
-  std::string text = "it does not compile yet.\n" + shown(error, file, "error");
-  if (error.count > 1) {
-    text += fmt::format("The first of {} errors: the others often follow from it.\n", error.count);
-  }
-  text.pop_back();
-  fail("{}", text);
+  console::flush();
+  console::print(stderr, "{}", console::raw(shown(error, file, "error")));
+  fail("it does not compile yet{}",
+       error.count == 1 ? ""
+                        : fmt::format(". The first of {} errors is above: the others often follow "
+                                      "from it",
+                                      error.count));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include "lessons/exercises.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
+#include "core/safe_file.hpp"
 #include "lessons/exercise_check.hpp"
 #include "lessons/exercise_file.hpp"
 #include "lessons/progress.hpp"
@@ -91,7 +93,7 @@ int number_of(const Request& request, const std::string& flag, int otherwise, in
 }
 
 void print(const Request& request, std::string_view text) {
-  fmt::print("{}", request.has("--ascii") ? to_ascii(text) : std::string(text));
+  console::print("{}", console::lines(request.has("--ascii") ? to_ascii(text) : std::string(text)));
 }
 
 // --- what is remembered ----------------------------------------------------------------------
@@ -112,7 +114,10 @@ void remember(const std::string& name, const std::string& line) {
   if (file.empty()) return;
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  std::ofstream(file) << line << '\n';
+  try {
+    write_file_safely(file.string(), line + "\n");
+  } catch (const Error&) {  // lost, as was said
+  }
 }
 
 bool is_done(const Exercise& exercise) { return remembered(exercise.id()) == "done"; }
@@ -155,10 +160,11 @@ int start(const Request& request) {
   fs::create_directories(folder, problem);
   const bool there = fs::exists(file, problem);
   if (!there || request.has("--again")) {
-    std::ofstream out(file, std::ios::binary);
-    out << exercise.stub();
-    out.close();
-    if (!out) fail("{} cannot be written; --dir DIR names another folder", file.string());
+    try {
+      write_file_safely(file.string(), exercise.stub());
+    } catch (const Error& error) {
+      fail("{}; --dir DIR names another folder", error.what());
+    }
   }
   remember("folder", folder.string());
   const bool kept = there && !request.has("--again");
@@ -166,7 +172,7 @@ int start(const Request& request) {
         fmt::format(
             "Exercise {}. {} (after lesson {})\n\n  {}\n\n{}Fill in what is marked "
             "\"Yours\", then: lesson check {}\n",
-            exercise.number, exercise.title, exercise.lesson, file.string(),
+            exercise.number, exercise.title, exercise.lesson, console::visible(file.string()),
             kept ? "It is there already and stays as you left it; --again starts over.\n" : "",
             exercise.number));
   return 0;
@@ -182,13 +188,14 @@ int check(const Request& request) {
          "exercise {} is not started: there is no {}. lesson exercise {} puts it there",
          exercise.number, file.string(), exercise.number);
   }
-  fmt::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
+  console::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
   if (!check_exercise(exercise, file, seconds)) {
-    fmt::print("Stuck: lesson hint {}\n", exercise.number);
+    console::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }
   remember(exercise.id(), "done");
-  fmt::print("\nAll of it agrees: done. Ours, to compare: lesson solution {}\n", exercise.number);
+  console::print("\nAll of it agrees: done. Ours, to compare: lesson solution {}\n",
+                 exercise.number);
   return static_cast<int>(Exit::ok);
 }
 

@@ -1,5 +1,6 @@
 #include "lessons/miniature.hpp"
 
+#include "core/console.hpp"
 #include "core/ops.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/source.hpp"
@@ -124,7 +125,7 @@ double percent(const Variant& v, std::uint64_t seed) {
 }
 
 int record() {
-  fmt::print(
+  console::print(
       "# The paper in miniature\n\nWhat `build/bin/lesson_28_miniature --record` printed. Percent "
       "of 1000 unseen built-in digits read after 600 steps\nof 32 images out of 4000 (AdamW, peak "
       "rate 3e-3, cosine), seeds 1, 2 and 3 for weights and order; the spread\nis the largest "
@@ -132,10 +133,10 @@ int record() {
       "parameters | seed 1 | seed 2 | seed 3 | mean | spread |\n|---|---|---|---|---|---|---|\n");
   for (const Variant& v : variants()) {
     const double x[] = {percent(v, 1), percent(v, 2), percent(v, 3)};
-    fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", v.name,
-               count_parameters(Net(v, 1)), x[0], x[1], x[2], (x[0] + x[1] + x[2]) / 3,
-               std::max({x[0], x[1], x[2]}) - std::min({x[0], x[1], x[2]}));
-    std::fflush(stdout);
+    console::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", v.name,
+                   count_parameters(Net(v, 1)), x[0], x[1], x[2], (x[0] + x[1] + x[2]) / 3,
+                   std::max({x[0], x[1], x[2]}) - std::min({x[0], x[1], x[2]}));
+    console::flush();
   }
   return 0;
 }

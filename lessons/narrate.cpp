@@ -1,7 +1,9 @@
 #include "lessons/narrate.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/fault.hpp"
+#include "core/safe_file.hpp"
 #include "lessons/contents.hpp"
 #include "lessons/options.hpp"
 #include "lessons/source.hpp"
@@ -11,8 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -208,8 +208,8 @@ std::size_t Narrator::close() {
 namespace {
 
 void describe(const Lesson& lesson) {
-  for (const std::string& op : lesson.teaches) fmt::print("op {}\n", op);
-  for (const Break& b : lesson.breaks) fmt::print("break {}\n", b.name);
+  for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
+  for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
 }
 
 // The lesson from its title to its end; returns how many checks failed.
@@ -234,46 +234,38 @@ std::size_t run(const Lesson& lesson, const Options& options,
 // For whoever came here through the runner: the lesson counts as read.
 void mark_done(const Options& options) {
   if (options.done_file.empty()) return;
-  const std::ofstream out(options.done_file);
-  if (!out) {
-    fmt::print(stderr, "progress is not kept: {} cannot be written\n", options.done_file);
+  try {
+    write_file_safely(options.done_file, "");
+  } catch (const Error& error) {
+    console::print(stderr, "progress is not kept: {}\n", error.what());
   }
-  if (!options.json && !options.markdown) fmt::print("On: lesson next\n");
+  if (!options.json && !options.markdown) console::print("On: lesson next\n");
 }
 
 }  // namespace
 
 int tell(int number, int argc, char** argv, const std::function<void(Narrator&)>& body) {
-  std::string name = "lesson";
-  try {
-    const Entry& entry = entry_of(number);
+  const Entry& entry = entry_of(number);
+  const std::string name = "lesson_" + entry.id();
+  return console::run(name, [&] {
     const Lesson& lesson = lesson_of(number);
-    name += "_" + entry.id();
     const Options options = parse_options(argc, argv, lesson);
     if (options.help) {
-      fmt::print("Lesson {}. {}\n\nusage: {} [FLAG]...\n\n{}", entry.number, entry.title, name,
-                 help_text(lesson));
-      return 0;
+      console::print("Lesson {}. {}\n\nusage: {} [FLAG]...\n\n{}", entry.number, entry.title, name,
+                     console::raw(help_text(lesson)));
+      return static_cast<int>(Exit::ok);
     }
-    if (options.describe) return describe(lesson), 0;
-    const std::size_t failed = run(lesson, options, body);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      fail(Exit::failure, "standard output cannot be written");
+    if (options.describe) return describe(lesson), static_cast<int>(Exit::ok);
+    try {
+      const std::size_t failed = run(lesson, options, body);
+      console::flush();
+      if (failed != 0) return static_cast<int>(Exit::failure);
+    } catch (const Quit&) {
+      return static_cast<int>(Exit::ok);
     }
-    if (failed != 0) return static_cast<int>(Exit::failure);
     if (options.broken.empty() && options.fault.empty()) mark_done(options);
     return static_cast<int>(Exit::ok);
-  } catch (const Quit&) {
-    return static_cast<int>(Exit::ok);
-  } catch (const Error& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "{}: {}\n", name, error.what());
-    return static_cast<int>(error.exit());
-  } catch (const std::exception& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "{}: {}\n", name, error.what());
-    return static_cast<int>(Exit::failure);
-  }
+  });
 }
 
 }  // namespace vitruvian::lessons

@@ -21,8 +21,11 @@ struct Streams {
 };
 inline constexpr int not_there = -1;
 
-/// Runs a program and waits for it. Returns its exit code, 128 + the signal that ended it, or
-/// `not_there` when there is no such program; throws where it cannot be started for another reason.
+/// Runs a program, without standard input, and waits for it. Returns its exit code, 128 + the
+/// signal that ended it, or `not_there` when there is no such program; throws where it cannot be
+/// started for another reason. The program and whatever it starts end with this one, however that
+/// ends; by SIGINT, SIGTERM and SIGHUP it ends them, then throws (with the exit code of that
+/// signal).
 int run_program(std::vector<std::string> words, const Streams& streams = {});
 
 /// Builds a target of CMake in the folder that `program_folder` lies in, which it says first; what

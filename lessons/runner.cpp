@@ -1,6 +1,7 @@
 // lesson: the runner of the course. It finds a lesson, builds its program when that is missing or
 // older than its source, and becomes it.
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "lessons/contents.hpp"
@@ -116,12 +117,12 @@ void list(bool ascii) {
   const Entry* const next = first_unread();
   text += next == nullptr ? "You have read them all.\n"
                           : fmt::format("Next: lesson {}\n", next->number);
-  fmt::print("{}", ascii ? to_ascii(text) : text);
+  console::print("{}", console::raw(ascii ? to_ascii(text) : text));
 }
 
 // docs/lessons/README.md
 void list_markdown() {
-  fmt::print(
+  console::print(
       "# The course\n\n"
       "One program per equation, from a derivative to a trained Vision Transformer. These pages "
       "are\n"
@@ -129,13 +130,14 @@ void list_markdown() {
       "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n");
   for_each_written(
       [](const Part& part) {
-        fmt::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n", part.title);
+        console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n",
+                       part.title);
       },
       [](const Entry& entry) {
         std::string equation;  // a bar would end the cell, in code too
         for (const char c : entry.equation) equation += c == '|' ? "\\|" : std::string(1, c);
-        fmt::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.id(),
-                   equation, entry.minutes);
+        console::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.id(),
+                       equation, entry.minutes);
       });
 }
 
@@ -168,7 +170,7 @@ void build_if_needed(const Entry& entry, const fs::path& program) {
     fs::create_directories(done.parent_path(), told_by_the_lesson);
     words.insert(words.end(), {"--done-file", done.string()});
   }
-  std::fflush(stdout);
+  console::flush();
   execv(program.c_str(), pointers(words).data());
   fail("{} cannot be run: {}", program.string(), std::strerror(errno));
 }
@@ -181,7 +183,7 @@ int run(std::vector<std::string> words) {
     return std::find(flags.begin(), flags.end(), flag) != flags.end();
   };
   if (command == "--help" || command == "-h" || command == "help") {
-    fmt::print("{}{}", usage, exercise_usage());
+    console::print("{}", console::raw(fmt::format("{}{}", usage, exercise_usage())));
   } else if (is_exercise_command(command)) {
     return exercise_command(command, flags);
   } else if (command == "list") {
@@ -190,7 +192,7 @@ int run(std::vector<std::string> words) {
   } else if (command == "next") {
     const Entry* const entry = first_unread();
     if (entry == nullptr) {
-      fmt::print("You have read them all. lesson list shows them.\n");
+      console::print("You have read them all. lesson list shows them.\n");
     } else {
       become(*entry, flags);
     }
@@ -205,13 +207,6 @@ int run(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const Error& error) {
-    fmt::print(stderr, "lesson: {}\n", error.what());
-    return static_cast<int>(error.exit());
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "lesson: {}\n", error.what());
-    return static_cast<int>(Exit::failure);
-  }
+  return console::run("lesson",
+                      [&] { return run(std::vector<std::string>(argv + 1, argv + argc)); });
 }

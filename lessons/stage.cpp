@@ -1,5 +1,6 @@
 #include "lessons/stage.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "lessons/source.hpp"
 
@@ -41,8 +42,8 @@ std::unique_ptr<Renderer> renderer_of(const Options& options) {
 }
 
 void write(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  console::write_out(text);
+  console::flush();
 }
 
 // What was typed before Enter; throws where no more can come.
@@ -77,8 +78,8 @@ Stage::Stage(const Options& options, std::string source)
   }
   step_ = options.step && can_ask_;
   if (options.step && !terminal) {
-    fmt::print(stderr, "--step waits at a terminal, and this is none: everything "
-                       "follows at once\n");
+    console::print(stderr, "--step waits at a terminal, and this is none: everything "
+                           "follows at once\n");
   }
 }
 

@@ -116,6 +116,44 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
     case $output in *$'\x1b['* | *"think first"*) fail "colour, or a wait, on a dumb terminal" ;; esac
   fi
 
+  # Who ends the runner ends what it has started, and what that has started.
+  mkdir "$scratch/tmp" "$scratch/build/lessons" "$scratch/build/lessons/exercises"
+  cp "$real/exercise_checks" "$scratch/build/bin"
+  cmake_does "echo \$\$ >>'$scratch/pids'; sleep 1000 & echo \$! >>'$scratch/pids'; wait"
+  echo "$scratch/tools/cmake" >"$scratch/build/lessons/exercises/compiler.txt"
+  touch -d '2001-01-01' "$scratch/build/bin/lesson_01_notation"
+  "$scratch/build/bin/lesson" exercise 1 --dir "$scratch/mine" >/dev/null
+  for signal in TERM INT HUP KILL; do
+    for words in 1 "check 1 --dir $scratch/mine"; do
+      what="lesson $words, ended by $signal"
+      output=""
+      rm -f "$scratch/pids"
+      set -m # or INT would be ignored
+      # shellcheck disable=SC2086
+      PATH="$scratch/tools:/usr/bin:/bin" TMPDIR="$scratch/tmp" "$scratch/build/bin/lesson" $words \
+        >"$scratch/said" 2>&1 </dev/null &
+      set +m
+      for _ in $(seq 600); do
+        [ "$(wc -l 2>/dev/null <"$scratch/pids")" = 2 ] && break
+        sleep 0.1
+      done
+      [ "$(wc -l <"$scratch/pids")" = 2 ] || fail "did not start: $(cat "$scratch/said")"
+      kill -$signal $!
+      wait $! 2>/dev/null
+      status=$?
+      [ $status = $((128 + $(kill -l $signal))) ] || fail "ends with $status"
+      for pid in $(cat "$scratch/pids"); do
+        for _ in $(seq 200); do
+          kill -0 "$pid" 2>/dev/null || break
+          sleep 0.1
+        done
+        if kill -0 "$pid" 2>/dev/null; then fail "leaves $(ps -o args= -p "$pid")" && kill -9 "$pid"; fi
+      done
+      [ $signal = KILL ] || [ -z "$(ls "$scratch/tmp")" ] || fail "leaves files: $(ls "$scratch/tmp")"
+      rm -rf "$scratch/tmp/"*
+    done
+  done
+
   rm "$scratch/tools/cmake" "$scratch/build/bin/lesson_01_notation"
   what="no cmake"
   output=$(PATH="$scratch/tools" "$scratch/build/bin/lesson" 1 2>&1 </dev/null)

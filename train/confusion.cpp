@@ -1,5 +1,7 @@
 #include "train/confusion.hpp"
 
+#include "core/console.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +15,7 @@ namespace {
 constexpr std::size_t longest_name = 16;  // in a terminal's columns
 constexpr std::size_t listed = 10;
 
-// A name as a terminal may show it, cut or filled to `width` characters. Class names come from
-// files: what controls a terminal becomes '?'.
+// A name, cut or filled to `width` characters.
 std::string fitted_name(const std::string& name, std::size_t width) {
   std::string text;
   std::size_t characters = 0;
@@ -23,7 +24,7 @@ std::string fitted_name(const std::string& name, std::size_t width) {
     const bool continues = (byte & 0xC0U) == 0x80U;  // a further byte of a UTF-8 character
     if (!continues && characters == width) break;
     if (!continues) ++characters;
-    text += byte < 0x20 || byte == 0x7F ? '?' : c;
+    text += c;
   }
   return text + std::string(width - std::min(characters, width), ' ');
 }
@@ -108,7 +109,7 @@ std::string lists_text(const Confusion& confusion, const std::vector<std::string
 }  // namespace
 
 std::string class_name(const std::vector<std::string>& names, std::size_t k) {
-  return k < names.size() ? names[k] : std::to_string(k);
+  return k < names.size() ? console::visible(names[k]) : std::to_string(k);
 }
 
 Confusion confusion_of(const Predictions& predictions) {

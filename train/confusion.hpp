@@ -40,7 +40,7 @@ inline constexpr std::size_t most_classes_shown = 20;
 std::string to_text(const Confusion& confusion, const std::vector<std::string>& names,
                     std::size_t columns = 80, bool styled = false);
 
-/// The name of class k: its number where there are no names.
+/// The name of class k, made visible; its number where there are no names.
 std::string class_name(const std::vector<std::string>& names, std::size_t k);
 
 }  // namespace vitruvian

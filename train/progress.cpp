@@ -1,5 +1,6 @@
 #include "train/progress.hpp"
 
+#include "core/console.hpp"
 #include "train/confusion.hpp"
 
 #include <fmt/format.h>
@@ -89,37 +90,38 @@ Progress::~Progress() { clear_bar(); }
 
 void Progress::clear_bar() {
   if (!bar_shown_) return;
-  std::fputs("\r\033[K", out_);
+  console::print(out_, "\r\033[K");
   std::fflush(out_);
   bar_shown_ = false;
 }
 
 void Progress::started(const RunStart& start) {
-  fmt::print(out_, "model    {}: {} parameters, {:.2f} million MACs an image, about {} to train\n",
-             start.model, start.parameters, static_cast<double>(start.macs) / 1e6,
-             human_bytes(start.training_bytes));
-  fmt::print(
+  console::print(out_,
+                 "model    {}: {} parameters, {:.2f} million MACs an image, about {} to train\n",
+                 start.model, start.parameters, static_cast<double>(start.macs) / 1e6,
+                 human_bytes(start.training_bytes));
+  console::print(
       out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
       start.validation_images == 0 ? ""
                                    : fmt::format("{} to validate on, ", start.validation_images),
       start.test_images);
-  fmt::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
-             start.epochs, start.steps, start.warmup, clock_time(start.seconds_an_epoch),
-             start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
+  console::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
+                 start.epochs, start.steps, start.warmup, clock_time(start.seconds_an_epoch),
+                 start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
   std::fflush(out_);
   last_ = Clock::now();
 }
 
 void Progress::noted(const std::string& sentence) {
   clear_bar();
-  fmt::print(out_, "note     {}\n", sentence);
+  console::print(out_, "note     {}\n", sentence);
   std::fflush(out_);
 }
 
 void Progress::tested(const TestReport& test) {
   clear_bar();
-  fmt::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
-             test.loss, 100 * test.accuracy, test.epoch);
+  console::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
+                 test.loss, 100 * test.accuracy, test.epoch);
   std::fflush(out_);
 }
 
@@ -159,11 +161,11 @@ void Progress::stepped(const StepReport& step) {
   if (draws_) losses_.add(step.loss);
   if (terminal_) {
     if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
-    fmt::print(out_, "\r\033[K{}", bar(step, columns_of(out_), losses_));
+    console::print(out_, "\r\033[K{}", bar(step, columns_of(out_), losses_));
     bar_shown_ = true;
   } else {
     if (now - last_ < interval) return;
-    fmt::print(out_, "{}\n", line(step));
+    console::print(out_, "{}\n", line(step));
   }
   std::fflush(out_);
   last_ = now;
@@ -171,7 +173,7 @@ void Progress::stepped(const StepReport& step) {
 
 void Progress::profiled(const ProfileReport& profile) {
   clear_bar();
-  fmt::print(out_, "{}\n", profile.to_text());
+  console::print(out_, "{}\n", console::lines(profile.to_text()));
   std::fflush(out_);
 }
 
@@ -186,9 +188,9 @@ std::string Progress::line(const EpochReport& e) {
 void Progress::finished_epoch(const EpochReport& epoch) {
   clear_bar();
   if (colour_ && epoch.epoch == epoch.epochs) {
-    fmt::print(out_, "\033[1m{}\033[0m\n", line(epoch));
+    console::print(out_, "\033[1m{}\033[0m\n", line(epoch));
   } else {
-    fmt::print(out_, "{}\n", line(epoch));
+    console::print(out_, "{}\n", line(epoch));
   }
   std::fflush(out_);
   last_ = Clock::now();
@@ -197,7 +199,8 @@ void Progress::finished_epoch(const EpochReport& epoch) {
 void Progress::predicted(const Predictions& predictions,
                          const std::vector<std::string>& class_names) {
   clear_bar();
-  fmt::print(out_, "{}", to_text(confusion_of(predictions), class_names, 80, colour_));
+  console::print(out_, "{}",
+                 console::raw(to_text(confusion_of(predictions), class_names, 80, colour_)));
   std::fflush(out_);
 }
 

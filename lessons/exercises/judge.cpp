@@ -1,5 +1,6 @@
 #include "lessons/exercises/judge.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 
@@ -169,13 +170,13 @@ bool Judge::report() const {
     const bool agrees = c.problem.empty();
     agreed += agrees ? 1 : 0;
     if (!agrees && first == nullptr) first = &c;
-    fmt::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", c.label);
+    console::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", c.label);
   }
   if (first == nullptr) return true;
   std::string indented;
   for (const char c : first->problem) indented += c == '\n' ? "\n  " : std::string(1, c);
-  fmt::print("\nWith {}:\n  {}\n\n{} of {} cases agree.\n", first->label, indented, agreed,
-             cases_.size());
+  console::print("\nWith {}:\n  {}\n\n{} of {} cases agree.\n", first->label,
+                 console::lines(indented), agreed, cases_.size());
   return false;
 }
 

@@ -1,6 +1,7 @@
 // exercise_checks NAME FILE.so SECONDS: loads what a learner's file was compiled to, and judges it.
 // `lesson check` runs it. Exit code 0 when everything agrees, else 1.
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "lessons/exercises/judge.hpp"
 
@@ -83,17 +84,13 @@ Submission submission_of(const char* file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return static_cast<int>(Exit::usage);
-  try {
+  return console::run("", [argc, argv] {
+    if (argc != 4) fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS");
     std::snprintf(seconds, sizeof seconds, "%s", argv[3]);
     const Check check = check_of(argv[1]);
     guard(std::atoi(seconds));
     Judge judge(submission_of(argv[2]));
     check(judge);
     return judge.report() ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -1,0 +1,135 @@
+#include "core/console.hpp"
+
+#include "core/error.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+namespace vitruvian::console {
+namespace {
+
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0: no UTF-8
+};
+
+// The first character of `text`, which is not empty: RFC 3629, so neither surrogates, nor longer
+// forms than needed, nor anything beyond U+10FFFF.
+Character first_of(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  std::uint32_t code = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const bool longer = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return longer || surrogate || code > 0x10FFFF ? Character{} : Character{code, bytes};
+}
+
+// Unicode's Cc, Bidi_Control, Zl and Zp.
+bool steers(std::uint32_t code) {
+  const auto within = [code](std::uint32_t first, std::uint32_t last) {
+    return code >= first && code <= last;
+  };
+  return code < 0x20 || within(0x7F, 0x9F) || code == 0x61C || within(0x200E, 0x200F) ||
+         within(0x2028, 0x202E) || within(0x2066, 0x2069);
+}
+
+std::string spelled_out(std::uint32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  return fmt::format("\\u{:04x}", code);
+}
+
+[[noreturn]] void cannot_be_written() {
+  const int error = errno;
+  fail(Exit::failure, "standard output cannot be written{}",
+       error == 0 ? "" : ": " + std::system_category().message(error));
+}
+
+int report(std::string_view name, Exit exit, const std::string& message) {
+  std::fflush(stdout);  // what was said before comes first; if that fails, this line still counts
+  print(stderr, "{}{}{}\n", name, name.empty() ? "" : ": ", message);
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+std::string visible(std::string_view text, std::string_view kept) {
+  std::string result;
+  while (!text.empty()) {
+    const Character c = first_of(text);
+    if (c.bytes == 0) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (steers(c.code) && !(c.bytes == 1 && kept.find(text[0]) != std::string_view::npos)) {
+      result += spelled_out(c.code);
+    } else {
+      result += text.substr(0, c.bytes);
+    }
+    text.remove_prefix(c.bytes == 0 ? 1 : c.bytes);
+  }
+  return result;
+}
+
+void write_out(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) cannot_be_written();
+}
+
+void write_to(std::FILE* stream, std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stream));
+}
+
+void flush() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed) errno = 0;  // an earlier write failed, and why is forgotten
+  if (!flushed || std::ferror(stdout) != 0) cannot_be_written();
+}
+
+void open_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // The lowest that is free: this one. For reading, so that writing fails as it did.
+    const int opened = ::open("/dev/null", O_RDONLY);
+    if (opened == -1 && ::open("/", O_RDONLY) == -1) ::_exit(static_cast<int>(Exit::failure));
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+int run(std::string_view name, const std::function<int()>& body) {
+  open_streams();
+  try {
+    const int code = body();
+    flush();
+    return code;
+  } catch (const Error& error) {
+    return report(name, error.exit(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(name, Exit::failure, "out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::error_code& code = error.code();
+    const bool loop = code == std::errc::too_many_symbolic_link_levels;
+    const std::string path = error.path1().string();
+    return report(name, loop ? Exit::data : Exit::failure,
+                  path.empty() ? error.what() : fmt::format("{}: {}", path, code.message()));
+  } catch (const std::exception& error) {
+    return report(name, Exit::failure, error.what());
+  }
+}
+
+}  // namespace vitruvian::console

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+/// What a program says to whoever started it. Text that came from outside (arguments, names in
+/// files, addresses) must not steer a terminal, so every program prints through here.
+namespace vitruvian::console {
+
+/// `text` with what would steer a terminal, or leave the line, spelled out: "\n", "\t", "\r";
+/// "\u001b" for other control characters, for those that change the direction of writing, and for
+/// line and paragraph separators; "\xff" for a byte that is no UTF-8. Bytes in `kept` stay.
+std::string visible(std::string_view text, std::string_view kept = "");
+
+/// Text that the program itself laid out, and that is printed as it is: help, a picture, colours.
+struct Raw {
+  std::string text;
+};
+inline Raw raw(std::string text) { return {std::move(text)}; }
+/// Several lines, each of them made visible.
+inline Raw lines(std::string_view text) { return {visible(text, "\n")}; }
+
+/// What `print` makes of an argument: text becomes visible, numbers stay. Nothing else is taken.
+template <class T>
+auto shown(const T& value) {
+  if constexpr (std::is_same_v<T, Raw>) {
+    return value.text;
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return visible(value);
+  } else {
+    static_assert(std::is_arithmetic_v<T>, "print text, numbers, or what raw() or lines() make");
+    return value;
+  }
+}
+template <class T>
+using Shown = decltype(shown(std::declval<const T&>()));
+
+void write_out(std::string_view text);
+void write_to(std::FILE* stream, std::string_view text);
+
+/// Prints to standard output; throws (Exit::failure) where that cannot be written.
+template <class... Args>
+void print(fmt::format_string<Shown<Args>...> format, const Args&... args) {
+  write_out(fmt::format(format, shown(args)...));
+}
+/// Prints to a stream: to one that cannot be written too, without a word. What standard output
+/// loses so, `run` reports at the end.
+template <class... Args>
+void print(std::FILE* stream, fmt::format_string<Shown<Args>...> format, const Args&... args) {
+  write_to(stream, fmt::format(format, shown(args)...));
+}
+/// Brings to its reader what was printed to standard output; throws where that cannot be done.
+void flush();
+
+/// Makes descriptors 0 to 2 exist, so that no file that is opened later gets one of their numbers
+/// and what is printed: a closed one reads as empty and cannot be written, as before. A reader that
+/// left and a limit on the size of files become errors of writing instead of signals.
+void open_streams();
+
+/// The whole of a `main`: opens the streams, runs `body`, and returns its exit code. Whatever is
+/// thrown becomes one line "name: what was wrong" on standard error (without a name, the line
+/// alone) and the code that belongs to it; so does output that could not be written.
+int run(std::string_view name, const std::function<int()>& body);
+
+}  // namespace vitruvian::console

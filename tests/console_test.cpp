@@ -1,0 +1,120 @@
+// What a program says to a terminal: text from outside stays on its line and steers nothing.
+
+#include "core/console.hpp"
+
+#include "core/error.hpp"
+#include "tests/folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace vitruvian {
+namespace {
+
+using console::visible;
+
+TEST_CASE("what would steer a terminal is spelled out, the rest stays") {
+  CHECK(visible("plain, \"quoted\" \\ ~") == "plain, \"quoted\" \\ ~");
+  CHECK(visible("Größe 大 \U0001F600 e\u0301") == "Größe 大 \U0001F600 e\u0301");
+  CHECK(visible("a\nb\tc\rd") == "a\\nb\\tc\\rd");
+  CHECK(visible("a\nb\tc", "\n") == "a\nb\\tc");
+  CHECK(visible("\x1b]0;title\x07") == "\\u001b]0;title\\u0007");
+  CHECK(visible(std::string("\0\x7f", 2)) == "\\u0000\\u007f");
+  CHECK(visible("\u0080\u009b31m\u00a0") == "\\u0080\\u009b31m\u00a0");  // C1; not the space
+  CHECK(visible("\u202egnp.exe\u2066 \u200e\u061c") == "\\u202egnp.exe\\u2066 \\u200e\\u061c");
+  CHECK(visible("\u2028\u2029\u2027\u2030") == "\\u2028\\u2029\u2027\u2030");
+}
+
+TEST_CASE("bytes that are no UTF-8 are spelled out one by one") {
+  CHECK(visible("\xff\xfe") == "\\xff\\xfe");
+  CHECK(visible("\x9b"
+                "31m") == "\\x9b31m");  // C1 in Latin-1
+  CHECK(visible("gr\xf6\xdf") == "gr\\xf6\\xdf");
+  CHECK(visible("\xc3") == "\\xc3");                             // cut off
+  CHECK(visible("\xe5\xa4") == "\\xe5\\xa4");                    // cut off
+  CHECK(visible("\xc1\x9b") == "\\xc1\\x9b");                    // two bytes for one
+  CHECK(visible("\xe0\x82\x9b") == "\\xe0\\x82\\x9b");           // three for two
+  CHECK(visible("\xf0\x80\x80\x9b") == "\\xf0\\x80\\x80\\x9b");  // four for two
+  CHECK(visible("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(visible("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // beyond Unicode
+  CHECK(visible("\xf4\x8f\xbf\xbf") == "\xf4\x8f\xbf\xbf");
+  // Every byte alone, and every pair: nothing below a space, and valid as it stands.
+  for (int a = 0; a < 256; ++a) {
+    for (int b = 0; b < 256; ++b) {
+      const std::string pair = {static_cast<char>(a), static_cast<char>(b)};
+      const std::string shown = visible(pair);
+      CHECK(visible(shown) == shown);
+      for (const char c : shown) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7F) FAIL(a << ' ' << b);
+      }
+    }
+  }
+}
+
+TEST_CASE("what is printed: arguments are made visible, the format and raw() are not") {
+  const Folder folder;
+  std::FILE* const file = std::fopen(folder.file("out").c_str(), "w");
+  REQUIRE(file != nullptr);
+  const std::string name = "a\x1b[2J";
+  console::print(file, "\033[1m{:>10}|{}|{}|{}|{:.1f}\n", name, name.c_str(),
+                 console::raw("\033[0m"), console::lines("x\ny\x07"), 1.25);
+  std::fclose(file);
+  CHECK(content(folder.file("out")) == "\033[1ma\\u001b[2J|a\\u001b[2J|\033[0m|x\ny\\u0007|1.2\n");
+}
+
+// What a program prints and returns whose body is `body`.
+struct Ended {
+  int code;
+  std::string out, err;
+};
+Ended run(const Folder& folder, const std::function<int()>& body) {
+  const std::string out = folder.file("out");
+  const std::string err = folder.file("err");
+  std::fflush(stdout);
+  const int before[] = {::dup(STDOUT_FILENO), ::dup(STDERR_FILENO)};
+  for (const auto& [path, descriptor] :
+       {std::pair{out, STDOUT_FILENO}, std::pair{err, STDERR_FILENO}}) {
+    const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(opened, descriptor);
+    ::close(opened);
+  }
+  const int code = console::run("name", body);
+  std::fflush(stdout);
+  ::dup2(before[0], STDOUT_FILENO);
+  ::dup2(before[1], STDERR_FILENO);
+  ::close(before[0]);
+  ::close(before[1]);
+  return {code, content(out), content(err)};
+}
+
+TEST_CASE("whatever is thrown becomes one line and the exit code that belongs to it") {
+  const Folder folder;
+  const Ended good = run(folder, [] {
+    console::print("said\n");
+    return 7;
+  });
+  CHECK(good.code == 7);
+  CHECK(good.out == "said\n");
+  CHECK(good.err.empty());
+  const Ended data = run(folder, []() -> int { fail(Exit::data, "a {} b", "x\n\x1b"); });
+  CHECK(data.code == 3);
+  CHECK(data.err == "name: a x\\n\\u001b b\n");
+  const Ended memory = run(folder, []() -> int { throw std::bad_alloc(); });
+  CHECK(memory.code == 1);
+  CHECK(memory.err == "name: out of memory\n");
+  const Ended other = run(folder, []() -> int { throw std::runtime_error("two\nlines"); });
+  CHECK(other.code == 1);
+  CHECK(other.err == "name: two\\nlines\n");
+  const std::filesystem::path loop = folder.path / "loop";
+  std::filesystem::create_symlink("loop", loop);
+  const Ended link = run(folder, [&] { return static_cast<int>(is_directory(loop)); });
+  CHECK(link.code == 3);
+  CHECK(link.err == "name: " + loop.string() + ": Too many levels of symbolic links\n");
+}
+
+}  // namespace
+}  // namespace vitruvian
