@@ -157,7 +157,7 @@ std::vector<Array> gradients(std::span<const Root> roots, const std::vector<Tens
     for (auto entry = first; entry != last; ++entry) {
       // Nobody reads a leaf's cotangent afterwards: it need not be copied.
       const bool last_reader = !node.vjp && std::next(entry) == last;
-      result[entry->second] = last_reader ? std::move(g) : g;
+      result[entry->second] = last_reader ? std::move(g) : g;  // NOLINT(bugprone-use-after-move)
       found[entry->second] = true;
     }
   });

@@ -220,7 +220,8 @@ Array random_distinct(const Shape& shape, double gap, std::uint64_t seed) {
   Array x = empty(shape);
   const Rng rng(seed);
   const std::vector<std::size_t> place = rng.fork("place").permutation(x.size());
-  const double middle = static_cast<double>(x.size() / 2);
+  const std::size_t half = x.size() / 2;
+  const auto middle = static_cast<double>(half);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double point = static_cast<double>(place[i]) - middle + 0.5;
     x.data()[i] = static_cast<real>(gap * (3 * point + rng.uniform(i) - 0.5));

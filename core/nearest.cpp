@@ -47,7 +47,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
-                         std::string otherwise) {
+                         const std::string& otherwise) {
   const std::string near = nearest(word, candidates);
   if (!near.empty()) return fmt::format("did you mean {}?", near);
   return otherwise.empty() ? fmt::format("there are {}", fmt::join(candidates, ", ")) : otherwise;

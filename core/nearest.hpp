@@ -14,6 +14,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// How an error about a word that does not exist ends: "did you mean X?"; or, where nothing is
 /// near, `otherwise`: "there are A, B, C" unless given.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
-                         std::string otherwise = {});
+                         const std::string& otherwise = {});
 
 }  // namespace vitruvian

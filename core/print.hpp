@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <iosfwd>
+#include <ostream>
 #include <string>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {

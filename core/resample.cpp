@@ -26,8 +26,10 @@ std::vector<Taps> antialiased(Filter filter, std::size_t n_in, std::size_t n_out
   std::vector<Taps> result(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double centre = (static_cast<double>(begin + i) + 0.5) * scale;
+    // Pillow cuts off after adding a half: NOLINTBEGIN(bugprone-incorrect-roundings)
     const auto first = static_cast<std::size_t>(std::max(centre - support + 0.5, 0.0));
     const auto end = std::min(static_cast<std::size_t>(centre + support + 0.5), n_in);
+    // NOLINTEND(bugprone-incorrect-roundings)
     Taps& taps = result[i];
     taps.first = first;
     double sum = 0;

@@ -7,6 +7,8 @@
 #include "train/recipes.hpp"
 #include "train/settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>

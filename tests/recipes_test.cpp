@@ -6,6 +6,7 @@
 #include "train/options.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <set>
 

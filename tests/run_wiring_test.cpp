@@ -15,10 +15,13 @@
 #include "vit/pos_resize.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <memory>
 
 using namespace vitruvian;
 

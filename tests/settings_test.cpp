@@ -6,6 +6,7 @@
 #include "train/traps.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

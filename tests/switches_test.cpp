@@ -9,7 +9,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <type_traits>
 
 using namespace vitruvian;
 using golden::difference;

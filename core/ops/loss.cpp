@@ -6,6 +6,7 @@
 #include "core/ops/rows.hpp"
 
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
