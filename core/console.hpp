@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 /// What a program says to whoever started it. Text that came from outside (arguments, names in
 /// files, addresses) must not steer a terminal, so every program prints through here.

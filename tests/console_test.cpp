@@ -9,7 +9,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 
 namespace vitruvian {
 namespace {
