@@ -11,33 +11,35 @@ namespace vitruvian {
 namespace {
 
 [[noreturn]] void fail_on(const std::string& path, Exit exit, int error) {
+  if (error == ENOENT) fail(exit, "{}: there is no such file", path);
   fail(exit, "{}: cannot be read: {}", path, std::system_category().message(error));
 }
 
 }  // namespace
 
 RegularFile::RegularFile(const std::string& path, Exit exit)
-    : path_(path), exit_(exit), stream_(nullptr, &std::fclose) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) fail_on(path, exit, errno);
-  stream_.reset(::fdopen(descriptor, "rb"));
-  if (!stream_) {
-    const int error = errno;
-    ::close(descriptor);
-    fail_on(path, exit, error);
-  }
+    : ByteSource(path, exit), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_ < 0) fail_on(path, exit, errno);
   struct ::stat info = {};
-  if (::fstat(descriptor, &info) != 0) fail_on(path, exit, errno);
-  if (!S_ISREG(info.st_mode)) fail(exit, "{}: it is not a regular file", path);
-  size_ = static_cast<std::uint64_t>(info.st_size);
+  const bool known = ::fstat(descriptor_, &info) == 0;
+  const int error = errno;
+  if (known && S_ISREG(info.st_mode)) {
+    set_size(static_cast<std::uint64_t>(info.st_size));
+    return;
+  }
+  ::close(descriptor_);
+  if (!known) fail_on(path, exit, error);
+  if (S_ISDIR(info.st_mode)) fail(exit, "{}: expected a file, found a directory", path);
+  fail(exit, "{}: expected a regular file, found something else", path);
 }
 
-void RegularFile::read_at(std::uint64_t offset, std::span<char> out) const {
+RegularFile::~RegularFile() { ::close(descriptor_); }
+
+void RegularFile::read(std::uint64_t offset, std::span<char> out) const {
   while (!out.empty()) {
-    const ::ssize_t n =
-        ::pread(::fileno(stream_.get()), out.data(), out.size(), static_cast<::off_t>(offset));
-    if (n < 0 && errno != EINTR) fail_on(path_, exit_, errno);
-    if (n == 0) fail(exit_, "{}: the file shrank while it was read", path_);
+    const ::ssize_t n = ::pread(descriptor_, out.data(), out.size(), static_cast<::off_t>(offset));
+    if (n < 0 && errno != EINTR) fail_on(name(), exit(), errno);
+    if (n == 0) fail(exit(), "{}: the file shrank while it was read", name());
     if (n > 0) {
       out = out.subspan(static_cast<std::size_t>(n));
       offset += static_cast<std::uint64_t>(n);

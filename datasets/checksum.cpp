@@ -69,10 +69,10 @@ std::string checksum_of_file(const std::filesystem::path& path, ChecksumKind kin
   const RegularFile file(path.string(), Exit::data);
   Checksum checksum(kind);
   std::vector<std::uint8_t> buffer(std::size_t{1} << 16U);
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.stream())) {
+  ByteStream stream(file);
+  while (const std::size_t n = stream.read(buffer.data(), buffer.size())) {
     checksum.update(std::span(buffer).first(n));
   }
-  if (std::ferror(file.stream()) != 0) fail(Exit::data, "{}: reading failed", path.string());
   return checksum.hex();
 }
 

@@ -1,6 +1,7 @@
 #include "datasets/cifar.hpp"
 
 #include "core/error.hpp"
+#include "core/regular_file.hpp"
 #include "datasets/file.hpp"
 
 #include <cstdint>
@@ -37,9 +38,9 @@ Dataset empty_cifar(std::string name, std::vector<std::string> class_names) {
 
 // The records of a file whose labels, before each picture, are below `classes`; the label at `kept`
 // is kept.
-void append_records(Dataset& data, const std::filesystem::path& path, std::size_t records,
+void append_records(Dataset& data, const ByteSource& source, std::size_t records,
                     const std::vector<std::size_t>& classes, std::size_t kept) {
-  DataFile file(path);
+  DataFile file(source);
   const std::uint64_t record = classes.size() + pixels_of_record;
   const std::vector<std::uint8_t> bytes =
       file.take(records * record, fmt::format("{} records", records));
@@ -81,12 +82,18 @@ Dataset empty_cifar100(bool coarse) {
   return data;
 }
 
+void append_cifar10(Dataset& data, const ByteSource& source, std::size_t records) {
+  append_records(data, source, records, {10}, 0);
+}
 void append_cifar10(Dataset& data, const std::filesystem::path& path, std::size_t records) {
-  append_records(data, path, records, {10}, 0);
+  append_cifar10(data, RegularFile(path.string(), Exit::data), records);
 }
 
+void append_cifar100(Dataset& data, const ByteSource& source, std::size_t records) {
+  append_records(data, source, records, {20, 100}, data.classes == 20 ? 0 : 1);
+}
 void append_cifar100(Dataset& data, const std::filesystem::path& path, std::size_t records) {
-  append_records(data, path, records, {20, 100}, data.classes == 20 ? 0 : 1);
+  append_cifar100(data, RegularFile(path.string(), Exit::data), records);
 }
 
 Split read_cifar10(const std::string& directory) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/byte_source.hpp"
 #include "datasets/dataset.hpp"
 
 #include <cstddef>
@@ -23,9 +24,11 @@ const std::vector<std::string>& cifar100_coarse_names();
 
 /// Appends the `records` records of one file to `data`. Throws an `Error` (Exit::data) when the
 /// file is not exactly that long or a label is not below 10.
+void append_cifar10(Dataset& data, const ByteSource& source, std::size_t records = 10'000);
 void append_cifar10(Dataset& data, const std::filesystem::path& path, std::size_t records = 10'000);
 
 /// The same of a file of CIFAR-100; `data` says which of the two labels is kept, both are checked.
+void append_cifar100(Dataset& data, const ByteSource& source, std::size_t records);
 void append_cifar100(Dataset& data, const std::filesystem::path& path, std::size_t records);
 
 /// data_batch_1.bin to data_batch_5.bin and test_batch.bin in `directory`, or in its folder

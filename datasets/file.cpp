@@ -6,22 +6,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
+#include <span>
 #include <system_error>
 
 namespace vitruvian {
-namespace {
-
-std::string last_error() { return std::generic_category().message(errno); }
-
-}  // namespace
-
-// zlib's state and the packed bytes that wait for it.
+// zlib's state.
 struct DataFile::Inflater {
   z_stream stream{};
-  std::array<std::uint8_t, 65536> packed{};
-  bool ended = false;  // a whole gzip member has been unpacked
+  std::uint64_t taken = 0;  // packed bytes that zlib was given
+  bool ended = false;       // a whole gzip member has been unpacked
 
   explicit Inflater(const std::string& name) {
     constexpr int gzip_window = 15 + 16;
@@ -32,39 +26,14 @@ struct DataFile::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
-DataFile::DataFile(const std::filesystem::path& path) : path_(path), file_(nullptr, &std::fclose) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    const bool missing = !error || error == std::errc::no_such_file_or_directory;
-    fail(Exit::data, "{}: {}", name(), missing ? "there is no such file" : error.message());
-  }
-  if (std::filesystem::is_directory(status)) {
-    fail(Exit::data, "{}: expected a file, found a directory", name());
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    fail(Exit::data, "{}: expected a regular file, found something else", name());
-  }
-  file_.reset(std::fopen(path.c_str(), "rb"));
-  if (!file_) fail(Exit::data, "{}: cannot be read: {}", name(), last_error());
-  size_ = std::filesystem::file_size(path, error);
-  if (error) fail(Exit::data, "{}: cannot be read: {}", name(), error.message());
-
-  std::array<std::uint8_t, 2> start{};
-  const bool gzip = read_disk(start.data(), 2) == 2 && start[0] == 0x1f && start[1] == 0x8b;
-  std::rewind(file_.get());
-  if (gzip) inflater_ = std::make_unique<Inflater>(name());
+DataFile::DataFile(const ByteSource& source) : stream_(source) {
+  std::array<char, 2> start{};
+  if (source.size() < start.size()) return;
+  source.read_at(0, start);
+  if (start[0] == '\x1f' && start[1] == '\x8b') inflater_ = std::make_unique<Inflater>(name());
 }
 
 DataFile::~DataFile() = default;
-
-std::size_t DataFile::read_disk(std::uint8_t* out, std::size_t n) {
-  const std::size_t got = std::fread(out, 1, n, file_.get());
-  if (got < n && std::ferror(file_.get()) != 0) {
-    fail(Exit::data, "{}: reading failed: {}", name(), last_error());
-  }
-  return got;
-}
 
 std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
   z_stream& stream = inflater_->stream;
@@ -72,13 +41,14 @@ std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
   stream.avail_out = static_cast<uInt>(n);
   while (stream.avail_out > 0) {
     if (stream.avail_in == 0) {
-      stream.next_in = inflater_->packed.data();
-      stream.avail_in =
-          static_cast<uInt>(read_disk(inflater_->packed.data(), inflater_->packed.size()));
-      if (stream.avail_in == 0) {
+      const std::span<const char> packed = stream_.next();
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+      stream.avail_in = static_cast<uInt>(packed.size());
+      inflater_->taken += packed.size();
+      if (packed.empty()) {
         if (inflater_->ended) break;
         fail(Exit::data, "{}: the gzip stream breaks off after {} bytes; expected its end", name(),
-             size_);
+             inflater_->taken);
       }
     }
     if (inflater_->ended) {  // something follows: another member, as gzip allows
@@ -89,17 +59,15 @@ std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
     if (result == Z_STREAM_END) {
       inflater_->ended = true;
     } else if (result != Z_OK) {
-      const auto unread = static_cast<std::uint64_t>(stream.avail_in);
       fail(Exit::data, "{}: the gzip stream is damaged near offset {}: {}", name(),
-           static_cast<std::uint64_t>(std::ftell(file_.get())) - unread,
-           stream.msg != nullptr ? stream.msg : "not gzip");
+           inflater_->taken - stream.avail_in, stream.msg != nullptr ? stream.msg : "not gzip");
     }
   }
   return n - stream.avail_out;
 }
 
 std::size_t DataFile::read(std::uint8_t* out, std::size_t n) {
-  const std::size_t got = inflater_ ? read_packed(out, n) : read_disk(out, n);
+  const std::size_t got = inflater_ ? read_packed(out, n) : stream_.read(out, n);
   offset_ += got;
   return got;
 }
@@ -115,7 +83,8 @@ std::vector<std::uint8_t> DataFile::take(std::uint64_t n, const std::string& wha
     fail(Exit::data, "{}: at offset {} the {} would take {} bytes, more than memory can address",
          name(), start, what, n);
   }
-  if (!inflater_ && n > size_ - std::min(size_, start)) broken_off(size_ - std::min(size_, start));
+  const std::uint64_t size = stream_.source().size();
+  if (!inflater_ && n > size - start) broken_off(size - start);
   constexpr std::uint64_t step = 1U << 20U;
   std::vector<std::uint8_t> bytes;
   while (bytes.size() < n) {
@@ -142,7 +111,7 @@ void DataFile::expect_end() {
          offset_ - 1);
   }
   fail(Exit::data, "{}: expected the end at offset {}, found {} more bytes", name(), offset_ - 1,
-       size_ - (offset_ - 1));
+       stream_.source().size() - (offset_ - 1));
 }
 
 namespace {

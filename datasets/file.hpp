@@ -1,8 +1,9 @@
 #pragma once
 
+#include "core/byte_source.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,8 +15,8 @@ namespace vitruvian {
 /// its name. Every failure throws an `Error` (Exit::data) that names the file and the place.
 class DataFile {
  public:
-  /// Throws when there is no such file, it may not be read, or it is not a regular file.
-  explicit DataFile(const std::filesystem::path& path);
+  /// The source must outlive it.
+  explicit DataFile(const ByteSource& source);
   ~DataFile();
   DataFile(const DataFile&) = delete;
   DataFile& operator=(const DataFile&) = delete;
@@ -28,21 +29,16 @@ class DataFile {
   /// Throws when anything follows. A gzip stream is unpacked no further than one byte.
   void expect_end();
 
-  [[nodiscard]] std::string name() const { return path_.string(); }
+  [[nodiscard]] const std::string& name() const { return stream_.source().name(); }
   /// Bytes taken so far: of the content, where it is packed.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
-  /// Bytes of the file on disk.
-  [[nodiscard]] std::uint64_t size_on_disk() const { return size_; }
 
  private:
   struct Inflater;
   std::size_t read(std::uint8_t* out, std::size_t n);
   std::size_t read_packed(std::uint8_t* out, std::size_t n);
-  std::size_t read_disk(std::uint8_t* out, std::size_t n);
 
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::uint64_t size_ = 0;
+  ByteStream stream_;
   std::uint64_t offset_ = 0;
   std::unique_ptr<Inflater> inflater_;  // null for a plain file
 };

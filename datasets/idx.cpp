@@ -1,6 +1,7 @@
 #include "datasets/idx.hpp"
 
 #include "core/error.hpp"
+#include "core/regular_file.hpp"
 #include "datasets/file.hpp"
 
 #include <utility>
@@ -73,7 +74,11 @@ std::filesystem::path mnist_directory(const std::string& name, const std::string
 }  // namespace
 
 IdxImages read_idx_images(const std::filesystem::path& path) {
-  DataFile file(path);
+  return read_idx_images(RegularFile(path.string(), Exit::data));
+}
+
+IdxImages read_idx_images(const ByteSource& source) {
+  DataFile file(source);
   expect_magic(file, image_magic);
   IdxImages images;
   images.count = take_dimension(file, "a number of images", largest_count);
@@ -87,7 +92,11 @@ IdxImages read_idx_images(const std::filesystem::path& path) {
 }
 
 std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes) {
-  DataFile file(path);
+  return read_idx_labels(RegularFile(path.string(), Exit::data), classes);
+}
+
+std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes) {
+  DataFile file(source);
   expect_magic(file, label_magic);
   const std::uint32_t count = take_dimension(file, "a number of labels", largest_count);
   const std::uint64_t start = file.offset();

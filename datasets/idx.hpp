@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/byte_source.hpp"
 #include "datasets/dataset.hpp"
 
 #include <cstddef>
@@ -20,9 +21,11 @@ struct IdxImages {
 
 /// Magic 0x00000803, then count, rows, columns. Throws an `Error` (Exit::data) that names file,
 /// offset, what was expected and what was found.
+IdxImages read_idx_images(const ByteSource& source);
 IdxImages read_idx_images(const std::filesystem::path& path);
 
 /// Magic 0x00000801, then count. Throws likewise, and for a label that is not below `classes`.
+std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes);
 std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes);
 
 /// What MNIST, Fashion-MNIST or KMNIST is, no images yet: `name` is mnist, fashion-mnist or kmnist.

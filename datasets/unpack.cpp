@@ -6,21 +6,22 @@
 #if VITRUVIAN_HAS_LIBARCHIVE
 #include <archive.h>
 #include <archive_entry.h>
+
+#include <memory>
+#include <set>
+#endif
+
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <system_error>
-#endif
+#include <utility>
 
 namespace vitruvian {
-
-#if VITRUVIAN_HAS_LIBARCHIVE
 namespace {
-
-constexpr std::size_t most_entries = 10'000;
 
 // One line, whatever the archive calls its entries.
 std::string printable(std::string text) {
@@ -30,16 +31,22 @@ std::string printable(std::string text) {
   return text.size() > 200 ? text.substr(0, 200) + "..." : text;
 }
 
+}  // namespace
+
+#if VITRUVIAN_HAS_LIBARCHIVE
+namespace {
+
+constexpr std::size_t most_entries = 10'000;
+
 class Tar {
  public:
-  explicit Tar(const std::filesystem::path& path)
-      : name_(path.string()), archive_(archive_read_new(), &archive_read_free) {
-    const RegularFile regular(name_, Exit::data);  // says why where it is none
+  explicit Tar(const ByteSource& source)
+      : stream_(source), archive_(archive_read_new(), &archive_read_free) {
     if (!archive_ || archive_read_support_filter_gzip(archive_.get()) != ARCHIVE_OK ||
         archive_read_support_format_tar(archive_.get()) != ARCHIVE_OK) {
       fail("libarchive does not start");
     }
-    if (archive_read_open_filename(archive_.get(), name_.c_str(), 1U << 16U) != ARCHIVE_OK) {
+    if (archive_read_open(archive_.get(), this, nullptr, &on_read, nullptr) != ARCHIVE_OK) {
       damaged();
     }
   }
@@ -62,7 +69,8 @@ class Tar {
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    fail(Exit::data, "{}: {}", name_, fmt::format(format, std::forward<Args>(args)...));
+    fail(Exit::data, "{}: {}", stream_.source().name(),
+         fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:
@@ -71,7 +79,19 @@ class Tar {
     refuse("damaged archive: {}", printable(text != nullptr ? text : "no tar"));
   }
 
-  std::string name_;
+  // No exception may pass through libarchive.
+  static la_ssize_t on_read(archive* from, void* self, const void** bytes) {
+    try {
+      const std::span<const char> some = static_cast<Tar*>(self)->stream_.next();
+      *bytes = some.data();
+      return static_cast<la_ssize_t>(some.size());
+    } catch (const Error& error) {
+      archive_set_error(from, EIO, "%s", error.what());
+      return -1;
+    }
+  }
+
+  ByteStream stream_;
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 
@@ -92,6 +112,43 @@ std::filesystem::path safe_path(const Tar& tar, archive_entry* entry) {
   }
   return path.lexically_normal();
 }
+
+}  // namespace
+
+void read_tar(const ByteSource& archive, std::uint64_t max_bytes, TarSink& sink) {
+  Tar tar(archive);
+  std::set<std::filesystem::path> files;
+  std::vector<char> buffer(std::size_t{1} << 16U);
+  std::uint64_t total = 0;
+  std::size_t entries = 0;
+  while (archive_entry* const entry = tar.next()) {
+    if (++entries > most_entries) tar.refuse("it has more than {} entries", most_entries);
+    const std::filesystem::path path = safe_path(tar, entry);
+    if (archive_entry_filetype(entry) == AE_IFDIR) {
+      sink.folder(path);
+      continue;
+    }
+    if (!files.insert(path).second) tar.refuse("'{}' comes twice", printable(path.string()));
+    sink.file(path);
+    while (const std::size_t n = tar.read(buffer.data(), buffer.size())) {
+      total += n;
+      if (total > max_bytes) tar.refuse("it unpacks to more than {} bytes", max_bytes);
+      sink.bytes(std::span(buffer).first(n));
+    }
+  }
+  if (files.empty()) tar.refuse("there is no file in it");
+}
+
+#else
+
+void read_tar(const ByteSource& archive, std::uint64_t, TarSink&) {
+  fail(Exit::failure, "{}: this build cannot unpack it: it was made without libarchive",
+       archive.name());
+}
+
+#endif
+
+namespace {
 
 // A new file, closed in any case.
 class NewFile {
@@ -127,51 +184,56 @@ class NewFile {
   int descriptor_ = -1;
 };
 
+// Writes what it is handed below a directory.
+class TarWriter final : public TarSink {
+ public:
+  TarWriter(std::string archive, std::filesystem::path directory)
+      : archive_(std::move(archive)), directory_(std::move(directory)) {}
+
+  void folder(const std::filesystem::path& path) override {
+    std::error_code error;
+    std::filesystem::create_directories(directory_ / path, error);
+    if (error) {
+      fail(Exit::failure, "{}: cannot be made: {}", (directory_ / path).string(), error.message());
+    }
+  }
+  void file(const std::filesystem::path& path) override {
+    close();
+    folder(path.parent_path());
+    std::error_code error;
+    if (std::filesystem::exists(directory_ / path, error)) {
+      fail(Exit::data, "{}: '{}' comes twice", archive_, printable(path.string()));
+    }
+    out_.emplace(directory_ / path);
+    files_.push_back(path.string());
+  }
+  void bytes(std::span<const char> some) override { out_->write(some.data(), some.size()); }
+
+  std::vector<std::string> take() {
+    close();
+    return std::move(files_);
+  }
+
+ private:
+  void close() {
+    if (out_) out_->close();
+    out_.reset();
+  }
+
+  std::string archive_;
+  std::filesystem::path directory_;
+  std::vector<std::string> files_;
+  std::optional<NewFile> out_;
+};
+
 }  // namespace
 
 std::vector<std::string> unpack_tar(const std::filesystem::path& archive,
                                     const std::filesystem::path& directory,
                                     std::uint64_t max_bytes) {
-  Tar tar(archive);
-  std::vector<std::string> files;
-  std::vector<char> buffer(std::size_t{1} << 16U);
-  std::uint64_t total = 0;
-  std::size_t entries = 0;
-  while (archive_entry* const entry = tar.next()) {
-    if (++entries > most_entries) tar.refuse("it has more than {} entries", most_entries);
-    const std::filesystem::path path = safe_path(tar, entry);
-    std::error_code error;
-    const bool folder = archive_entry_filetype(entry) == AE_IFDIR;
-    const std::filesystem::path parent = folder ? path : path.parent_path();
-    std::filesystem::create_directories(directory / parent, error);
-    if (error) {
-      fail(Exit::failure, "{}: cannot be made: {}", (directory / parent).string(), error.message());
-    }
-    if (folder) continue;
-    if (std::filesystem::exists(directory / path, error)) {
-      tar.refuse("'{}' comes twice", printable(path.string()));
-    }
-    NewFile out(directory / path);
-    while (const std::size_t n = tar.read(buffer.data(), buffer.size())) {
-      total += n;
-      if (total > max_bytes) tar.refuse("it unpacks to more than {} bytes", max_bytes);
-      out.write(buffer.data(), n);
-    }
-    out.close();
-    files.push_back(path.string());
-  }
-  if (files.empty()) tar.refuse("there is no file in it");
-  return files;
+  TarWriter writer(archive.string(), directory);
+  read_tar(RegularFile(archive.string(), Exit::data), max_bytes, writer);
+  return writer.take();
 }
-
-#else
-
-std::vector<std::string> unpack_tar(const std::filesystem::path& archive,
-                                    const std::filesystem::path&, std::uint64_t) {
-  fail(Exit::failure, "{}: this build cannot unpack it: it was made without libarchive",
-       archive.string());
-}
-
-#endif
 
 }  // namespace vitruvian

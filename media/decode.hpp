@@ -1,13 +1,12 @@
 #pragma once
 
+#include "core/byte_source.hpp"
 #include "core/error.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <string>
 
-// The decoders: they read a stream and hand on rows. Internal to media.
+// The decoders: they read bytes and hand on rows. Internal to media.
 
 namespace vitruvian {
 
@@ -24,23 +23,24 @@ class RowSink {
   virtual void row(const std::uint8_t* pixels) = 0;
 };
 
-struct Source {
-  std::FILE* stream;
-  const std::string& name;  ///< what errors call it
+/// A picture's bytes, from their beginning, and how large it may be.
+struct Packed {
+  ByteStream& stream;
   std::uint64_t max_pixels;
 
   template <class... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
-    fail(Exit::data, "{}: {}", name, fmt::format(format, std::forward<Args>(args)...));
+    fail(Exit::data, "{}: {}", stream.source().name(),
+         fmt::format(format, std::forward<Args>(args)...));
   }
   /// Throws where a picture of this size is not to be read. `whole` is one that must be in memory.
   void check_size(std::uint64_t width, std::uint64_t height, bool whole) const;
 };
 
-/// By the first bytes; the stream may be at its beginning only.
-void decode(const Source& source, RowSink& sink);
-void decode_png(const Source& source, RowSink& sink);
-void decode_jpeg(const Source& source, RowSink& sink);
-void decode_pnm(const Source& source, RowSink& sink);
+/// By the first bytes.
+void decode(const ByteSource& source, std::uint64_t max_pixels, RowSink& sink);
+void decode_png(const Packed& packed, RowSink& sink);
+void decode_jpeg(const Packed& packed, RowSink& sink);
+void decode_pnm(const Packed& packed, RowSink& sink);
 
 }  // namespace vitruvian

@@ -142,23 +142,26 @@ class Fitter : public RowSink {
   std::vector<std::uint8_t> converted_, resized_;
 };
 
-void read(const std::string& path, std::uint64_t max_pixels, RowSink& sink) {
-  const RegularFile file(path, Exit::data);
-  decode({file.stream(), path, max_pixels}, sink);
-}
-
 }  // namespace
 
-Image read_image(const std::string& path, std::uint64_t max_pixels) {
+Image read_image(const ByteSource& source, std::uint64_t max_pixels) {
   Collector collector;
-  read(path, max_pixels, collector);
+  decode(source, max_pixels, collector);
   return collector.take();
 }
 
-Image read_image(const std::string& path, const Fit& fit, std::uint64_t max_pixels) {
+Image read_image(const ByteSource& source, const Fit& fit, std::uint64_t max_pixels) {
   Fitter fitter(fit);
-  read(path, max_pixels, fitter);
+  decode(source, max_pixels, fitter);
   return fitter.take();
+}
+
+Image read_image(const std::string& path, std::uint64_t max_pixels) {
+  return read_image(RegularFile(path, Exit::data), max_pixels);
+}
+
+Image read_image(const std::string& path, const Fit& fit, std::uint64_t max_pixels) {
+  return read_image(RegularFile(path, Exit::data), fit, max_pixels);
 }
 
 Image fitted(const Image& image, const Fit& fit) {

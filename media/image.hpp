@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/byte_source.hpp"
 #include "core/resample.hpp"
 
 #include <cstddef>
@@ -55,8 +56,11 @@ struct Fit {
 /// palettes and less than 8 bits are expanded. The orientation that a camera notes is not applied.
 /// Throws (Exit::data), in one line that names the file, where it is no such picture, is cut short
 /// or damaged, or too large, and where the build has no library for it.
+Image read_image(const ByteSource& source, std::uint64_t max_pixels = usual_max_pixels);
 Image read_image(const std::string& path, std::uint64_t max_pixels = usual_max_pixels);
 /// The same and fitted, row by row: a large picture is never in memory.
+Image read_image(const ByteSource& source, const Fit& fit,
+                 std::uint64_t max_pixels = usual_max_pixels);
 Image read_image(const std::string& path, const Fit& fit,
                  std::uint64_t max_pixels = usual_max_pixels);
 /// A picture that is in memory, fitted.

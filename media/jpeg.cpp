@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <csetjmp>
+#include <span>
 #include <vector>
 #endif
 
@@ -24,7 +25,7 @@ constexpr int most_scans = 32;
 // libjpeg was called, over frames of C only.
 class JpegReader {
  public:
-  explicit JpegReader(const Source& source) : source_(source) {
+  explicit JpegReader(const Packed& packed) : packed_(packed) {
     jpeg_.err = jpeg_std_error(&errors_);
     errors_.error_exit = &on_error;
     errors_.emit_message = &on_message;
@@ -33,6 +34,12 @@ class JpegReader {
     run([](jpeg_decompress_struct* jpeg) { jpeg_create_decompress(jpeg); });
     progress_.progress_monitor = &on_progress;
     jpeg_.progress = &progress_;
+    bytes_.init_source = [](j_decompress_ptr) {};
+    bytes_.fill_input_buffer = &on_empty;
+    bytes_.skip_input_data = &on_skip;
+    bytes_.resync_to_restart = &jpeg_resync_to_restart;
+    bytes_.term_source = [](j_decompress_ptr) {};
+    jpeg_.src = &bytes_;
   }
   ~JpegReader() { jpeg_destroy_decompress(&jpeg_); }
   JpegReader(const JpegReader&) = delete;
@@ -50,7 +57,7 @@ class JpegReader {
   [[nodiscard]] const jpeg_decompress_struct& jpeg() const { return jpeg_; }
 
  private:
-  [[noreturn]] void failed() const { source_.refuse("{}", message_); }
+  [[noreturn]] void failed() const { packed_.refuse("{}", message_); }
 
   [[noreturn]] static void stop(j_common_ptr jpeg) {
     JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
@@ -73,6 +80,28 @@ class JpegReader {
     if (level >= 0 || code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR) return;
     stop(jpeg);
   }
+  // At the end of the file libjpeg is handed the marker of an end, after a warning, which stops it.
+  static boolean on_empty(j_decompress_ptr jpeg) {
+    static constexpr JOCTET end[2] = {0xFF, JPEG_EOI};
+    const JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
+    std::span<const char> bytes;
+    try {
+      bytes = self.packed_.stream.next();
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): none may pass through libjpeg
+    }
+    if (bytes.empty()) WARNMS(jpeg, JWRN_JPEG_EOF);
+    const bool at_end = bytes.empty();
+    jpeg->src->next_input_byte = at_end ? end : reinterpret_cast<const JOCTET*>(bytes.data());
+    jpeg->src->bytes_in_buffer = at_end ? sizeof end : bytes.size();
+    return TRUE;
+  }
+  static void on_skip(j_decompress_ptr jpeg, long n) {
+    if (n <= 0) return;
+    auto left = static_cast<std::size_t>(n);
+    for (; left > jpeg->src->bytes_in_buffer; on_empty(jpeg)) left -= jpeg->src->bytes_in_buffer;
+    jpeg->src->next_input_byte += left;
+    jpeg->src->bytes_in_buffer -= left;
+  }
   static void on_progress(j_common_ptr jpeg) {
     if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= most_scans) return;
     JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
@@ -81,33 +110,30 @@ class JpegReader {
     std::longjmp(self.jump_, 1);
   }
 
-  const Source& source_;
+  const Packed& packed_;
   jpeg_decompress_struct jpeg_ = {};
   jpeg_error_mgr errors_ = {};
   jpeg_progress_mgr progress_ = {};
+  jpeg_source_mgr bytes_ = {};
   std::jmp_buf jump_ = {};
   char message_[160] = {};
 };
 
 }  // namespace
 
-void decode_jpeg(const Source& source, RowSink& sink) {
-  JpegReader reader(source);
-  std::FILE* const stream = source.stream;
-  reader.run([stream](jpeg_decompress_struct* jpeg) {
-    jpeg_stdio_src(jpeg, stream);
-    jpeg_read_header(jpeg, TRUE);
-  });
+void decode_jpeg(const Packed& packed, RowSink& sink) {
+  JpegReader reader(packed);
+  reader.run([](jpeg_decompress_struct* jpeg) { jpeg_read_header(jpeg, TRUE); });
   const bool whole =
       jpeg_has_multiple_scans(const_cast<jpeg_decompress_struct*>(&reader.jpeg())) != 0;
-  source.check_size(reader.jpeg().image_width, reader.jpeg().image_height, whole);
+  packed.check_size(reader.jpeg().image_width, reader.jpeg().image_height, whole);
   const int colours = reader.jpeg().num_components;
   if (colours != 1 && colours != 3) {
-    source.refuse("a JPEG of {} components (CMYK?); grey and RGB are read", colours);
+    packed.refuse("a JPEG of {} components (CMYK?); grey and RGB are read", colours);
   }
   // A quarter of the pixels, at three bytes: what check_size lets pass with halved colours.
   const auto memory = static_cast<long>(std::min<std::uint64_t>(
-      std::max<std::uint64_t>(source.max_pixels / 4 * 3, 4U << 20U), 1U << 30U));
+      std::max<std::uint64_t>(packed.max_pixels / 4 * 3, 4U << 20U), 1U << 30U));
   reader.run([colours, memory](jpeg_decompress_struct* jpeg) {
     jpeg->out_color_space = colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg->mem->max_memory_to_use = memory;
@@ -131,8 +157,8 @@ void decode_jpeg(const Source& source, RowSink& sink) {
 
 #else
 
-void decode_jpeg(const Source& source, RowSink&) {
-  source.refuse("this build cannot read JPEG: it was made without libjpeg");
+void decode_jpeg(const Packed& packed, RowSink&) {
+  packed.refuse("this build cannot read JPEG: it was made without libjpeg");
 }
 
 #endif

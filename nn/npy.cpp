@@ -17,6 +17,19 @@ struct Descr {
 constexpr std::array descrs{Descr{"<f2", FileType::f16}, Descr{"<f4", FileType::f32},
                             Descr{"<f8", FileType::f64}, Descr{"|V2", FileType::bf16}};
 
+// What follows the order of the bytes, of numpy's types that are not read: a letter, and the bytes
+// (characters of 4, where it is U) of one. 0 where it is none.
+std::size_t bytes_of(std::string_view code) {
+  constexpr std::string_view letters = "biufcSVU";
+  if (code.size() < 2 || code.size() > 5 || letters.find(code[0]) == letters.npos) return 0;
+  std::size_t n = 0;
+  for (const char c : code.substr(1)) {
+    if (c < '0' || c > '9') return 0;
+    n = 10 * n + static_cast<std::size_t>(c - '0');
+  }
+  return code[0] == 'U' ? 4 * n : n;
+}
+
 // Reads the dictionary from front to back. Python's literals allow more than numpy ever writes;
 // only what numpy writes is taken, in any order of the keys.
 class Dictionary {
@@ -86,14 +99,20 @@ class Dictionary {
     return text;
   }
 
-  FileType dtype() {
+  NamedType dtype() {
     const std::string_view name = quoted();
-    for (const Descr& d : descrs) {
-      if (d.name == name) return d.type;
+    const bool ordered = !name.empty() && std::string_view("<>|=").find(name[0]) != name.npos;
+    if (const std::size_t bytes = ordered ? bytes_of(name.substr(1)) : 0; bytes != 0) {
+      NamedType type{FileType::other, 8 * bytes, std::string(name)};
+      for (const Descr& d : descrs) {
+        if (d.name == name) type.type = d.type;
+      }
+      return type;
     }
     const bool plain = name.size() <= 8 && std::all_of(name.begin(), name.end(),
                                                        [](char c) { return c > ' ' && c < 0x7f; });
-    fail(Exit::checkpoint, "{}: dtype '{}'; <f2, <f4, <f8 and |V2 (bfloat16) are known", what_,
+    fail(Exit::checkpoint,
+         "{}: dtype '{}' has no fixed number of bytes; <f2, <f4, <f8, |V2 are read", what_,
          plain ? name : "?");
   }
 
@@ -156,7 +175,7 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& what) {
   }
   NpyHeader header = Dictionary(bytes.substr(start, length), what).parse();
   header.begin = start + length;
-  header.bytes = bytes_of_shape(header.shape, width(header.type), what);
+  header.bytes = bytes_of_shape(header.shape, header.type.bits, what);
   return header;
 }
 

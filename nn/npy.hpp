@@ -18,7 +18,7 @@ namespace vitruvian {
 inline constexpr std::size_t largest_npy_header = 10'000;
 
 struct NpyHeader {
-  FileType type = FileType::f32;
+  NamedType type;
   bool fortran_order = false;
   std::vector<std::size_t> shape;
   std::size_t begin = 0;    ///< of the numbers, from the start of the file
@@ -27,8 +27,8 @@ struct NpyHeader {
 
 /// Parses the header at the start of `bytes`, which hold the whole file or at least
 /// `largest_npy_header` of it. Throws (Exit::checkpoint), naming `what`, on anything that is not
-/// exactly such a header, on a dtype that is not <f2, <f4, <f8 or |V2 (which is how JAX saves
-/// bfloat16), and on a shape that overflows.
+/// exactly such a header, on a dtype that has no fixed number of bytes, and on a shape that
+/// overflows. |V2 is how JAX saves bfloat16.
 NpyHeader parse_npy_header(std::string_view bytes, const std::string& what);
 
 }  // namespace vitruvian

@@ -1,14 +1,15 @@
 #include "nn/npz.hpp"
 
 #include "core/error.hpp"
+#include "core/regular_file.hpp"
 
 #if VITRUVIAN_HAS_LIBZIP
-#include "core/regular_file.hpp"
 #include "nn/npy.hpp"
 
 #include <zip.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -27,14 +28,14 @@ constexpr std::uint64_t largest_directory = 1U << 20U;
 // Deflate writes 258 bytes with 2 bits at best.
 constexpr std::uint64_t best_deflate = 1032;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& problem) {
-  fail(Exit::checkpoint, "{}: {}", path, problem);
+[[noreturn]] void refuse(const std::string& what, const std::string& problem) {
+  fail(Exit::checkpoint, "{}: {}", what, problem);
 }
 
 // The record at the end of the archive (its last 22 bytes, no comment) says how large the directory
 // is. Archives that need the 64-bit form of it (above 4 GB) are refused.
-void check_directory(const std::string& path) {
-  const RegularFile file(path, Exit::checkpoint);
+void check_directory(const ByteSource& file) {
+  const std::string& path = file.name();
   constexpr std::size_t record = 22;
   constexpr std::size_t reach = record + 65535;  // how far before the end libzip looks for one
   std::string tail(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), reach)), '\0');
@@ -56,32 +57,102 @@ void check_directory(const std::string& path) {
   }
 }
 
-struct Archive {
-  std::string path;
-  zip_t* zip = nullptr;
-
-  explicit Archive(std::string p) : path(std::move(p)) {
-    int error = 0;
-    zip = zip_open(path.c_str(), ZIP_RDONLY, &error);
-    if (zip == nullptr) {
-      zip_error_t reason;
-      zip_error_init_with_code(&reason, error);
+// An archive that libzip reads from a source, by calling us.
+class Archive {
+ public:
+  explicit Archive(std::shared_ptr<const ByteSource> file) : file_(std::move(file)) {
+    zip_error_init(&error_);
+    zip_error_t reason;
+    zip_error_init(&reason);
+    zip_source_t* const source = zip_source_function_create(&on_command, this, &reason);
+    if (source != nullptr) zip_ = zip_open_from_source(source, ZIP_RDONLY, &reason);
+    if (zip_ == nullptr) {
       const std::string text = zip_error_strerror(&reason);
       zip_error_fini(&reason);
-      refuse(path, "the zip archive cannot be read: " + text);
+      if (source != nullptr) zip_source_free(source);
+      zip_error_fini(&error_);
+      refuse(path(), "the zip archive cannot be read: " + text);
     }
+    zip_error_fini(&reason);
   }
-  ~Archive() { zip_discard(zip); }
+  ~Archive() {
+    zip_discard(zip_);
+    zip_error_fini(&error_);
+  }
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return file_->name(); }
+  [[nodiscard]] zip_t* zip() const { return zip_; }
+
+ private:
+  static zip_int64_t on_command(void* self, void* data, zip_uint64_t n, zip_source_cmd_t command) {
+    return static_cast<Archive*>(self)->answer(data, n, command);
+  }
+
+  zip_int64_t answer(void* data, zip_uint64_t n, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_OPEN:
+        offset_ = 0;
+        return 0;
+      case ZIP_SOURCE_READ:
+        return read(static_cast<char*>(data), n);
+      case ZIP_SOURCE_CLOSE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      case ZIP_SOURCE_STAT: {
+        zip_stat_t& stat = *static_cast<zip_stat_t*>(data);
+        zip_stat_init(&stat);
+        stat.size = file_->size();
+        stat.valid = ZIP_STAT_SIZE;
+        return sizeof stat;
+      }
+      case ZIP_SOURCE_SEEK: {
+        const zip_int64_t at =
+            zip_source_seek_compute_offset(offset_, file_->size(), data, n, &error_);
+        if (at < 0) return -1;
+        offset_ = static_cast<std::uint64_t>(at);
+        return 0;
+      }
+      case ZIP_SOURCE_TELL:
+        return static_cast<zip_int64_t>(offset_);
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&error_, data, n);
+      case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(
+            ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_FREE, ZIP_SOURCE_STAT,
+            ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_ERROR, ZIP_SOURCE_SUPPORTS, -1);
+      default:
+        zip_error_set(&error_, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+  }
+
+  // No exception may pass through libzip.
+  zip_int64_t read(char* out, zip_uint64_t n) {
+    n = std::min<std::uint64_t>(n, file_->size() - offset_);
+    try {
+      file_->read_at(offset_, {out, static_cast<std::size_t>(n)});
+    } catch (const Error&) {
+      zip_error_set(&error_, ZIP_ER_READ, EIO);
+      return -1;
+    }
+    offset_ += n;
+    return static_cast<zip_int64_t>(n);
+  }
+
+  std::shared_ptr<const ByteSource> file_;
+  std::uint64_t offset_ = 0;
+  zip_error_t error_{};
+  zip_t* zip_ = nullptr;
 };
 
 // One entry of an archive, read from front to back.
 class Entry {
  public:
   Entry(const Archive& archive, zip_uint64_t index, std::string what)
-      : what_(std::move(what)), file_(zip_fopen_index(archive.zip, index, 0), &zip_fclose) {
-    if (!file_) refuse(what_, fmt::format("cannot be unpacked: {}", zip_strerror(archive.zip)));
+      : what_(std::move(what)), file_(zip_fopen_index(archive.zip(), index, 0), &zip_fclose) {
+    if (!file_) refuse(what_, fmt::format("cannot be unpacked: {}", zip_strerror(archive.zip())));
   }
 
   // As many bytes as there are, up to out's.
@@ -105,6 +176,7 @@ class Entry {
 
 Bytes read_numbers(const Archive& archive, zip_uint64_t index, const NpyHeader& header,
                    const std::string& what) {
+  check_readable(header.type, what);
   Entry entry(archive, index, what);
   Bytes bytes(header.begin);
   entry.read(bytes.data(), bytes.size());
@@ -113,23 +185,24 @@ Bytes read_numbers(const Archive& archive, zip_uint64_t index, const NpyHeader& 
   if (entry.read(bytes.data(), bytes.size()) != bytes.size() || entry.read(&more, 1) != 0) {
     refuse(what, "the packed bytes are not as many as promised");
   }
-  return widened(std::move(bytes), header.type);
+  return widened(std::move(bytes), header.type.type);
 }
 
 StoredTensor open_entry(const std::shared_ptr<const Archive>& archive, zip_uint64_t index) {
   zip_stat_t info;
-  if (zip_stat_index(archive->zip, index, ZIP_FL_ENC_RAW, &info) != 0) {
-    refuse(archive->path, fmt::format("entry {} of the zip archive cannot be read: {}", index,
-                                      zip_strerror(archive->zip)));
+  if (zip_stat_index(archive->zip(), index, ZIP_FL_ENC_RAW, &info) != 0) {
+    refuse(archive->path(), fmt::format("entry {} of the zip archive cannot be read: {}", index,
+                                        zip_strerror(archive->zip())));
   }
   std::string name = info.name;
   if (!name.ends_with(".npy") || name.size() > longest_name ||
       std::any_of(name.begin(), name.end(),
                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) {
-    refuse(archive->path, fmt::format("entry {} of the zip archive is not called NAME.npy", index));
+    refuse(archive->path(),
+           fmt::format("entry {} of the zip archive is not called NAME.npy", index));
   }
   name.resize(name.size() - 4);
-  const std::string what = fmt::format("{}: '{}'", archive->path, name);
+  const std::string what = fmt::format("{}: '{}'", archive->path(), name);
   if (info.comp_method != ZIP_CM_STORE && info.comp_method != ZIP_CM_DEFLATE) {
     refuse(what, "it is packed by a method that numpy does not use");
   }
@@ -149,7 +222,7 @@ StoredTensor open_entry(const std::shared_ptr<const Archive>& archive, zip_uint6
   const auto read = [archive, index, header, what] {
     return read_numbers(*archive, index, header, what);
   };
-  StoredTensor tensor{name, dtype_of(header.type), header.shape, read};
+  StoredTensor tensor{name, dtype_of(header.type.type), header.shape, read};
   if (header.fortran_order) {  // the bytes are those of the array with its axes turned round
     std::reverse(tensor.shape.begin(), tensor.shape.end());
     std::vector<std::size_t> axes(tensor.shape.size());
@@ -161,11 +234,11 @@ StoredTensor open_entry(const std::shared_ptr<const Archive>& archive, zip_uint6
 
 }  // namespace
 
-TensorFile read_npz(const std::string& path) {
-  check_directory(path);
-  const auto archive = std::make_shared<const Archive>(path);
-  TensorFile result{path, {}, {}};
-  const zip_int64_t entries = zip_get_num_entries(archive->zip, 0);
+TensorFile read_npz(const std::shared_ptr<const ByteSource>& file) {
+  check_directory(*file);
+  const auto archive = std::make_shared<const Archive>(file);
+  TensorFile result{file->name(), {}, {}};
+  const zip_int64_t entries = zip_get_num_entries(archive->zip(), 0);
   for (zip_int64_t i = 0; i < entries; ++i) {
     result.tensors.push_back(open_entry(archive, static_cast<zip_uint64_t>(i)));
   }
@@ -175,17 +248,22 @@ TensorFile read_npz(const std::string& path) {
       result.tensors.begin(), result.tensors.end(),
       [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
   if (twice != result.tensors.end()) {
-    refuse(path, fmt::format("the name '{}' comes twice", twice->name));
+    refuse(file->name(), fmt::format("the name '{}' comes twice", twice->name));
   }
   return result;
 }
 
 #else
 
-TensorFile read_npz(const std::string& path) {
-  fail(Exit::checkpoint, "{}: this build cannot read .npz files: it was made without libzip", path);
+TensorFile read_npz(const std::shared_ptr<const ByteSource>& file) {
+  fail(Exit::checkpoint, "{}: this build cannot read .npz files: it was made without libzip",
+       file->name());
 }
 
 #endif
+
+TensorFile read_npz(const std::string& path) {
+  return read_npz(std::make_shared<const RegularFile>(path, Exit::checkpoint));
+}
 
 }  // namespace vitruvian

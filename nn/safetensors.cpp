@@ -50,6 +50,8 @@ void load(const std::vector<NamedParameter>& parameters, const TensorFile& file)
     const auto found = stored.find(p.name);
     if (found == stored.end()) {
       missing.push_back(fmt::format("'{}'", p.name));
+    } else if (found->second->dtype == Dtype::other) {
+      misshapen.push_back(fmt::format("'{}' holds no floating-point numbers", p.name));
     } else if (const auto& shape = found->second->shape;
                Shape(shape.begin(), shape.end()) != p.tensor.shape()) {
       misshapen.push_back(fmt::format("'{}' is {}, not {}", p.name, shape_text(shape),

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -37,7 +36,7 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
            begin, end, data_size);
     }
     if (const std::uint64_t needed =
-            bytes_of_shape(*e.shape, width(*e.type), fmt::format("{}: '{}'", source, e.name));
+            bytes_of_shape(*e.shape, e.type->bits, fmt::format("{}: '{}'", source, e.name));
         needed != end - begin) {
       fail(Exit::checkpoint, "{}: '{}' of shape ({}) needs {} bytes but has {}", source, e.name,
            fmt::join(*e.shape, ", "), needed, end - begin);
@@ -57,15 +56,16 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
   }
 }
 
-// Where the bytes of a file come from: [begin, begin + n).
-using ReadBytes = std::function<void(std::uint64_t begin, std::span<char> out)>;
+}  // namespace
 
-TensorFile open(const ReadBytes& read, std::uint64_t size, const std::string& source) {
+TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
+  const std::string& source = file->name();
+  const std::uint64_t size = file->size();
   std::uint64_t length = 0;
   if (size < sizeof length) {
     fail(Exit::checkpoint, "{}: {} bytes are too few for a safetensors file", source, size);
   }
-  read(0, {reinterpret_cast<char*>(&length), sizeof length});
+  file->read_at(0, {reinterpret_cast<char*>(&length), sizeof length});
   if (length > largest_header) {
     fail(Exit::checkpoint,
          "{}: it promises a header of {} bytes, above {}: not a safetensors file?", source, length,
@@ -79,7 +79,7 @@ TensorFile open(const ReadBytes& read, std::uint64_t size, const std::string& so
   Header header;
   {
     std::string json(static_cast<std::size_t>(length), '\0');
-    read(sizeof length, json);
+    file->read_at(sizeof length, json);
     header = parse_header(json, source);
   }
   check_layout(header.entries, rest - length, source);
@@ -88,33 +88,22 @@ TensorFile open(const ReadBytes& read, std::uint64_t size, const std::string& so
   for (HeaderEntry& e : header.entries) {
     const std::uint64_t begin = sizeof length + length + e.offsets->front();
     const auto bytes = static_cast<std::size_t>(e.offsets->back() - e.offsets->front());
-    const FileType type = *e.type;
-    result.tensors.push_back({std::move(e.name), dtype_of(type),
-                              std::vector<std::size_t>(e.shape->begin(), e.shape->end()),
-                              [read, begin, bytes, type] {
-                                Bytes numbers(bytes);
-                                read(begin, numbers);
-                                return widened(std::move(numbers), type);
-                              }});
+    const auto read = [file, begin, bytes, type = *e.type, name = e.name] {
+      check_readable(type, fmt::format("{}: '{}'", file->name(), name));
+      Bytes numbers(bytes);
+      file->read_at(begin, numbers);
+      return widened(std::move(numbers), type.type);
+    };
+    result.tensors.push_back(
+        {std::move(e.name), dtype_of(e.type->type), std::move(*e.shape), read});
   }
   std::sort(result.tensors.begin(), result.tensors.end(),
             [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
   return result;
 }
 
-}  // namespace
-
-TensorFile parse_safetensors(std::span<const char> bytes, const std::string& source) {
-  const auto read = [bytes](std::uint64_t begin, std::span<char> out) {
-    if (!out.empty()) std::memcpy(out.data(), bytes.data() + begin, out.size());
-  };
-  return open(read, bytes.size(), source);
-}
-
 TensorFile read_safetensors(const std::string& path) {
-  const auto file = std::make_shared<const RegularFile>(path, Exit::checkpoint);
-  const auto read = [file](std::uint64_t begin, std::span<char> out) { file->read_at(begin, out); };
-  return open(read, file->size(), path);
+  return read_safetensors(std::make_shared<const RegularFile>(path, Exit::checkpoint));
 }
 
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,

@@ -2,7 +2,7 @@
 
 #include "nn/tensor_file.hpp"
 
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,14 +12,13 @@
 
 namespace vitruvian {
 
-/// Reads a whole buffer, which must outlive the result. Throws (Exit::checkpoint), naming `source`
-/// and what is wrong: a header that is too long (above 16 MB), no JSON, or repeats a name; a dtype
-/// that is not F64, F32, F16 or BF16 (integers included: no ViT has such weights); a shape that
+/// Opens a file: reads and checks its header only. Throws (Exit::checkpoint), naming the file and
+/// what is wrong: a header that is too long (above 16 MB), no JSON from its first byte to its
+/// padding of spaces, or repeats a name; a dtype that the format does not have; a shape that
 /// overflows or does not fit its bytes; tensors that overlap, leave holes, or lie outside; bytes
 /// that nobody owns; more than 65,536 names, or one that is no line of at most 1,000 characters.
-TensorFile parse_safetensors(std::span<const char> bytes, const std::string& source);
-
-/// Opens a file: reads and checks its header only. Throws as above.
+/// Tensors of other types than F64, F32, F16 and BF16 are listed, but not read.
+TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_safetensors(const std::string& path);
 
 /// Writes tensors safely (see core/safe_file.hpp), one at a time, sorted by name. The same input

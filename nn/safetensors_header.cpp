@@ -11,12 +11,32 @@
 namespace vitruvian {
 namespace {
 
+// All types of the format; a file may hold some that nobody here reads.
 struct TypeName {
-  FileType type;
   std::string_view name;
+  std::size_t bits;
+  FileType type = FileType::other;
 };
-constexpr std::array type_names{TypeName{FileType::f32, "F32"}, TypeName{FileType::f64, "F64"},
-                                TypeName{FileType::f16, "F16"}, TypeName{FileType::bf16, "BF16"}};
+constexpr std::array type_names{TypeName{"F32", 32, FileType::f32},
+                                TypeName{"F64", 64, FileType::f64},
+                                TypeName{"F16", 16, FileType::f16},
+                                TypeName{"BF16", 16, FileType::bf16},
+                                TypeName{"BOOL", 8},
+                                TypeName{"U8", 8},
+                                TypeName{"I8", 8},
+                                TypeName{"U16", 16},
+                                TypeName{"I16", 16},
+                                TypeName{"U32", 32},
+                                TypeName{"I32", 32},
+                                TypeName{"U64", 64},
+                                TypeName{"I64", 64},
+                                TypeName{"C64", 64},
+                                TypeName{"F8_E5M2", 8},
+                                TypeName{"F8_E4M3", 8},
+                                TypeName{"F8_E8M0", 8},
+                                TypeName{"F6_E2M3", 6},
+                                TypeName{"F6_E3M2", 6},
+                                TypeName{"F4", 4}};
 
 std::string_view name_of(Dtype dtype) { return dtype == Dtype::f32 ? "F32" : "F64"; }
 
@@ -71,11 +91,11 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     }
     if (place_ != Place::entry || field_ != "dtype") return unexpected("a string");
     for (const TypeName& t : type_names) {
-      if (t.name == value) entry().type = t.type;
+      if (t.name == value) entry().type = NamedType{t.type, t.bits, value};
     }
     if (!entry().type) {
       check_line("dtype", value);
-      wrong("'{}' has dtype '{}'; F64, F32, F16 and BF16 are known", name_, value);
+      wrong("'{}' has dtype '{}', which the format does not have", name_, value);
     }
     return true;
   }
@@ -129,7 +149,6 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool unexpected(const char* what) {
-    if (place_ == Place::before) wrong("{} stands where an object was expected", what);
     if (place_ == Place::metadata) wrong("__metadata__ holds {}, not only strings", what);
     wrong("{} stands in '{}' where none was expected", what, name_);
   }
@@ -185,6 +204,17 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
 Header parse_header(std::string_view json, const std::string& source) {
   HeaderReader reader(source);
+  // The format wants the object to be the first byte and lets only spaces follow it. The parser
+  // would skip white space before, and take a NUL for the end.
+  const auto wrong = [&source](const char* what) {
+    fail(Exit::checkpoint, "{}: its header {}", source, what);
+  };
+  if (!json.starts_with('{')) wrong("does not begin with '{'");
+  if (json.find('\0') != std::string_view::npos) wrong("holds a NUL");
+  if (const auto last = json.find_last_not_of(' ');
+      std::string_view("\t\n\r").find(json[last]) != std::string_view::npos) {
+    wrong("is padded with more than spaces");
+  }
   nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
   return reader.take();
 }

@@ -18,7 +18,7 @@ inline constexpr std::size_t most_names = 65'536;  // of tensors and metadata to
 
 struct HeaderEntry {
   std::string name;
-  std::optional<FileType> type;
+  std::optional<NamedType> type;
   std::optional<std::vector<std::size_t>> shape;
   std::optional<std::vector<std::size_t>> offsets;  // begin and end
 };

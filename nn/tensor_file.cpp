@@ -37,7 +37,16 @@ void gather(const char* from, char* to, std::size_t number, const std::vector<st
 
 }  // namespace
 
-std::size_t width(Dtype dtype) { return dtype == Dtype::f32 ? sizeof(float) : sizeof(double); }
+std::size_t width(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return sizeof(float);
+    case Dtype::f64:
+      return sizeof(double);
+    default:
+      return 0;
+  }
+}
 
 std::size_t StoredTensor::size() const { return product(shape); }
 
@@ -177,16 +186,17 @@ std::string some_of(const std::vector<std::string>& phrases) {
                                 : text;
 }
 
-TensorFile read_tensor_file(const std::string& path) {
+TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file) {
   std::array<char, 4> start{};
-  {
-    const RegularFile file(path, Exit::checkpoint);
-    if (file.size() >= start.size()) file.read_at(0, start);
-  }
+  if (file->size() >= start.size()) file->read_at(0, start);
   // A zip archive starts with "PK" 3 4, or "PK" 5 6 when it is empty. As the length of a
   // safetensors header that would be above its limit.
   const std::string_view magic(start.data(), start.size());
-  return magic == "PK\3\4" || magic == "PK\5\6" ? read_npz(path) : read_safetensors(path);
+  return magic == "PK\3\4" || magic == "PK\5\6" ? read_npz(file) : read_safetensors(file);
+}
+
+TensorFile read_tensor_file(const std::string& path) {
+  return read_tensor_file(std::make_shared<const RegularFile>(path, Exit::checkpoint));
 }
 
 }  // namespace vitruvian

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "core/byte_source.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +17,10 @@
 namespace vitruvian {
 
 /// What the numbers are. Half precision in a file (float16, bfloat16) is widened to float32 as it
-/// is read, which loses nothing.
-enum class Dtype { f32, f64 };
-/// Bytes of a number.
+/// is read, which loses nothing. Any other type that the format has (integers, say, which are no
+/// weights) is listed with its name and shape, but its numbers are not read.
+enum class Dtype { f32, f64, other };
+/// Bytes of a number; 0 for `other`.
 std::size_t width(Dtype dtype);
 
 /// Strings about the file as a whole: what safetensors calls __metadata__.
@@ -29,7 +33,7 @@ struct StoredTensor {
   Dtype dtype = Dtype::f32;
   std::vector<std::size_t> shape;
   /// The numbers: row-major, little-endian, size() * width(dtype) bytes. Throws (Exit::checkpoint)
-  /// when they cannot be read.
+  /// when they cannot be read, naming the tensor and its type where that is `other`.
   std::function<Bytes()> read;
 
   /// How many numbers it holds.
@@ -72,7 +76,9 @@ std::string shape_text(const std::vector<std::size_t>& shape);
 /// "'a', 'b', 'c' and 4 more".
 std::string some_of(const std::vector<std::string>& phrases);
 
-/// Opens a file of weights: .npz where it starts as a zip archive, otherwise safetensors.
+/// Opens a file of weights: .npz where it starts as a zip archive, otherwise safetensors. Only
+/// its list of tensors is read; the numbers are when somebody asks.
+TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_tensor_file(const std::string& path);
 
 }  // namespace vitruvian

@@ -27,18 +27,16 @@ float from_half(std::uint16_t bits) {
 
 }  // namespace
 
-std::size_t width(FileType type) {
-  switch (type) {
-    case FileType::f64:
-      return 8;
-    case FileType::f32:
-      return 4;
-    default:
-      return 2;
-  }
+Dtype dtype_of(FileType type) {
+  if (type == FileType::other) return Dtype::other;
+  return type == FileType::f64 ? Dtype::f64 : Dtype::f32;
 }
 
-Dtype dtype_of(FileType type) { return type == FileType::f64 ? Dtype::f64 : Dtype::f32; }
+void check_readable(const NamedType& type, const std::string& what) {
+  if (type.type != FileType::other) return;
+  fail(Exit::checkpoint, "{} has dtype '{}'; float64, float32, float16 and bfloat16 are read", what,
+       type.name);
+}
 
 Bytes widened(Bytes bytes, FileType type) {
   if (type == FileType::f32 || type == FileType::f64) return bytes;
@@ -53,16 +51,24 @@ Bytes widened(Bytes bytes, FileType type) {
   return result;
 }
 
-std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t width,
+std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t bits,
                              const std::string& what) {
-  std::uint64_t product = width;
+  constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  std::uint64_t count = 1;
   for (const std::size_t n : shape) {
-    if (n != 0 && product > std::numeric_limits<std::ptrdiff_t>::max() / n) {
+    if (n != 0 && count > most / n) {
       fail(Exit::checkpoint, "{}: its shape {} overflows", what, shape_text(shape));
     }
-    product *= std::max<std::size_t>(n, 1);
+    count *= std::max<std::size_t>(n, 1);
   }
-  return std::find(shape.begin(), shape.end(), 0U) == shape.end() ? product : 0;
+  if (count / 8 >= most / bits) {  // count * bits / 8 may be above `most`
+    fail(Exit::checkpoint, "{}: its shape {} overflows", what, shape_text(shape));
+  }
+  if (std::find(shape.begin(), shape.end(), 0U) != shape.end()) return 0;
+  if (count % 8 * bits % 8 != 0) {
+    fail(Exit::checkpoint, "{}: its shape {} does not end with a byte", what, shape_text(shape));
+  }
+  return count / 8 * bits + count % 8 * bits / 8;
 }
 
 }  // namespace vitruvian

@@ -24,21 +24,24 @@ std::string chunk(const std::string& kind, const std::string& data) {
   return big_endian(data.size()) + body + big_endian(crc);
 }
 
-// A PNG of one value; only so many of its rows are there.
+// A PNG of one value; so many of its rows are there, which may be fewer or more than it says.
 [[maybe_unused]] std::string png(std::uint64_t width, std::uint64_t height, std::uint64_t rows,
-                                 char colour, const std::string& extra = "", char interlace = 0) {
+                                 char colour, const std::string& extra = "", char interlace = 0,
+                                 char value = '\0') {
   const std::size_t channels = colour == 2 ? 3 : 1;
-  const std::string row(1 + static_cast<std::size_t>(width) * channels, '\0');
+  const std::string row = '\0' + std::string(static_cast<std::size_t>(width) * channels, value);
   std::string data(1'000'000, '\0');
   z_stream stream{};
   REQUIRE(deflateInit(&stream, 6) == Z_OK);
   stream.next_out = reinterpret_cast<Bytef*>(data.data());
   stream.avail_out = static_cast<uInt>(data.size());
+  bool good = true;
   for (std::uint64_t y = 0; y < rows; ++y) {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(row.data()));
     stream.avail_in = static_cast<uInt>(row.size());
-    REQUIRE(deflate(&stream, Z_NO_FLUSH) == Z_OK);
+    good = good && deflate(&stream, Z_NO_FLUSH) == Z_OK;
   }
+  REQUIRE(good);
   REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
   data.resize(stream.total_out);
   deflateEnd(&stream);
@@ -96,6 +99,25 @@ std::vector<Attack> picture_attacks() {
        {"a PNG cut short", [=] { return good.substr(0, good.size() - 20); }, "cut short"},
        {"a PNG with a damaged stream", [=] { return damaged; }, "damaged PNG: "},
        {"a PNG of 2^31 pixels a side", [=] { return png(0x7fffffff, 1, 0, 0); }, "above 65535"},
+       {"256 MB behind 28 rows", [=] { return png(28, 28, 9'000'000, 0); },
+        "more data than its rows need"},
+       {"50 MB behind 28 rows, packed to less than a row may take",
+        [=] { return png(28, 28, 1'700'000, 0); }, "damaged PNG: "},
+       {"one row too many", [=] { return png(28, 28, 29, 0); }, "damaged PNG: "},
+       {"a second stream behind the first",
+        [=] {
+          const std::string whole = png(28, 28, 28, 0);
+          return whole.substr(0, whole.size() - 12) + chunk("IDAT", std::string(100'000, 'x')) +
+                 chunk("IEND", "");
+        },
+        "more data than its rows need"},
+       {"a colour beyond the palette",
+        [=] { return png(28, 28, 28, 3, chunk("PLTE", "abcdef"), 0, '\2'); }, "beyond its palette"},
+       {"a colour far beyond the palette",
+        [=] { return png(28, 28, 28, 3, chunk("PLTE", "abcdef"), 0, '\xFF'); },
+        "beyond its palette"},
+       {"an interlaced colour beyond the palette",
+        [=] { return png(1, 1, 1, 3, chunk("PLTE", "abcdef"), 1, '\2'); }, "beyond its palette"},
        {"a PNG of no pixels", [=] { return png(0, 1, 0, 0); }, "damaged PNG: "},
        {"a chunk of 2 GB", [=] { return good.substr(0, 33) + big_endian(0x7fffffff) + "zTXtx"; },
         "damaged PNG: "}});
@@ -129,6 +151,22 @@ TEST_CASE("pictures") {
 
 TEST_CASE("a good picture and good weights, for comparison") {
   const Folder folder;
+#if VITRUVIAN_HAS_PNG
+  // The last of a palette's colours, and data in pieces of which the last hold only the checksum.
+  const std::string whole = png(28, 28, 28, 3, chunk("PLTE", "abcdef"), 0, '\1');
+  const std::size_t data = whole.find("IDAT") + 4;
+  std::string pieces = whole.substr(0, data - 8);
+  const std::string packed = whole.substr(data, whole.size() - data - 16);
+  for (const char c : packed) pieces += chunk("IDAT", std::string(1, c));
+  pieces += chunk("IDAT", "") + chunk("tEXt", "a note") + chunk("IEND", "");
+  for (const std::string& bytes : {whole, pieces}) {
+    write(folder.path / "p", bytes);
+    const Ending seen = run(folder, {"predict", "--weights", digit_model, folder.file("p")});
+    CAPTURE(seen.error);
+    CHECK(seen.exit == 0);
+  }
+  std::filesystem::remove(folder.path / "p");
+#endif
   std::ofstream(folder.file("p"), std::ios::binary) << golden_picture("grey.pgm");
   const Ending ending = run(folder, {"predict", "--weights", digit_model, folder.file("p")});
   CHECK(ending.exit == 0);

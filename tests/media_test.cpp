@@ -166,7 +166,7 @@ TEST_CASE("what is no picture says so") {
   CHECK(reading(folder, "P5 1 1 7\n\11").message ==
         "damaged PNM: a value of 9 above its largest, 7");
   CHECK(failure_of([&] { static_cast<void>(read_image(folder.path.string())); }).message ==
-        folder.path.string() + ": it is not a regular file");
+        folder.path.string() + ": expected a file, found a directory");
   if (VITRUVIAN_HAS_JPEG) {
     CHECK(reading(folder, from_base64(golden()["cmyk"])).message ==
           "a JPEG of 4 components (CMYK?); grey and RGB are read");

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
@@ -159,6 +160,54 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
         "f: it holds no tensors; no ViT of torchvision, timm, Hugging Face or JAX");
   CHECK(failure_of([&] { static_cast<void>(to_timm(golden_file("hf"), Scheme::jax)); }).message ==
         "f: its names look like Hugging Face's, not JAX's");
+}
+
+TEST_CASE("integers that some project saves beside its weights are left out, and that is said") {
+  TensorFile file = golden_file("hf");
+  const auto unread = []() -> Bytes { fail(Exit::checkpoint, "asked for"); };
+  file.tensors.push_back({"vit.embeddings.position_ids", Dtype::other, {1, 5}, unread});
+  CHECK(same(to_timm(file, Scheme::hf, false).file,
+             to_timm(golden_file("hf"), Scheme::hf, false).file));
+  file.tensors.back().dtype = Dtype::f32;
+  CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf, false)); }).message ==
+        "f: its names look like Hugging Face's, but it has 'vit.embeddings.position_ids', which no "
+        "such ViT has");
+
+  const Folder folder;
+  write(golden_file("hf"), folder.file("w"));
+  std::string bytes = content(folder.file("w"));
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const std::size_t end = bytes.find_last_of('}', 7 + static_cast<std::size_t>(length));
+  const std::size_t data = bytes.size() - 8 - static_cast<std::size_t>(length);
+  const std::string more =
+      fmt::format(R"(,"n":{{"dtype":"I64","shape":[],"data_offsets":[{},{}]}})", data, data + 8);
+  bytes.insert(end, more);
+  length += more.size();
+  std::memcpy(bytes.data(), &length, sizeof length);
+  vitruvian::write(folder.path / "w", bytes + "12345678");
+  const VitWeights weights = open_weights(folder.file("w"), {.heads = 2});
+  REQUIRE(weights.notes.size() == 1);
+  CHECK(weights.notes[0] == "'n': no floating-point numbers, left out");
+  CHECK(weights.tensors.find("n") == nullptr);
+}
+
+TEST_CASE("a config that another project wrote does not stop whoever names the scheme") {
+  const Folder folder;
+  TensorFile file = golden_file("hf");
+  for (const char* const config : {R"({"hidden_size":8})", "yaml: no", R"({"C":3,"H":8})"}) {
+    CAPTURE(config);
+    file.metadata["config"] = config;
+    write(file, folder.file("w"));
+    const VitWeights weights = open_weights(folder.file("w"), {.scheme = Scheme::hf, .heads = 2});
+    CHECK_FALSE(weights.ours);
+    CHECK(weights.config.D == 8);
+    const Failure failure =
+        failure_of([&] { static_cast<void>(open_weights(folder.file("w"), {.heads = 2})); });
+    CHECK(failure.exit == Exit::checkpoint);
+    CHECK(failure.message.find("the model's config ") != std::string::npos);
+    CHECK(failure.message.find(" (--from-scheme, ") != std::string::npos);
+  }
 }
 
 TEST_CASE("old and bare names are read") {

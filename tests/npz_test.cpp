@@ -110,10 +110,14 @@ TEST_CASE("malformed .npy headers are refused") {
         "f: .npy version 7.0; 1.0, 2.0 and 3.0 are known");
   CHECK(refused("\x93NUMPY" + std::string("\2\0\xFF\xFF\xFF\xFF", 6)).find("too long") !=
         std::string::npos);
-  CHECK(refused(npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,)}", "")) ==
-        "f: dtype '<i8'; <f2, <f4, <f8 and |V2 (bfloat16) are known");
-  CHECK(refused(npy("{'descr': '\n', 'fortran_order': False, 'shape': (1,)}", "")) ==
-        "f: dtype '?'; <f2, <f4, <f8 and |V2 (bfloat16) are known");
+  for (const auto& [descr, shown] :
+       {std::pair{"|O", "|O"}, {"\n", "?"}, {"", ""}, {"f4", "f4"}, {"<f", "<f"}, {"<f0", "<f0"}}) {
+    CHECK(
+        refused(npy(fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (1,)}}", descr),
+                    "")) ==
+        fmt::format("f: dtype '{}' has no fixed number of bytes; <f2, <f4, <f8, |V2 are read",
+                    shown));
+  }
   CHECK(refused(npy(start + "'shape': (1,), 'shape': (1,)}", "")) ==
         "f: its .npy header has an unknown key or one that comes twice");
   CHECK(refused(npy(start + "}", "")) == "f: its .npy header has no descr, fortran_order or shape");
@@ -131,6 +135,28 @@ TEST_CASE("malformed .npy headers are refused") {
         "f: its .npy header has a fortran_order that is neither True nor False");
   CHECK(refused(npy("{'descr': '<f4", "")) == "f: its .npy header has a text without end");
   CHECK(refused(npy("[]", "")) == "f: its .npy header has no dictionary as numpy writes it");
+}
+
+TEST_CASE("arrays of other types are listed, and refused when somebody asks for their numbers") {
+  const auto array = [](const char* descr, std::size_t bytes) {
+    return npy(fmt::format("{{'descr': '{}', 'fortran_order': True, 'shape': (2, 1)}}", descr),
+               std::string(bytes, 'x'));
+  };
+  const std::string bytes = zip({{"i.npy", array("<i8", 16)},
+                                 {"s.npy", array("<U3", 24)},
+                                 {"b.npy", array(">f4", 8)},
+                                 {"x.npy", array("<f4", 8)}});
+  const TensorFile file =
+      read_tensor_file(std::make_shared<const MemorySource>(bytes, "f", Exit::checkpoint));
+  REQUIRE(file.tensors.size() == 4);
+  CHECK(file.at("x").read() == Bytes(8, 'x'));
+  for (const auto& [name, descr] : {std::pair{"i", "<i8"}, {"s", "<U3"}, {"b", ">f4"}}) {
+    CHECK(file.at(name).dtype == Dtype::other);
+    CHECK(file.at(name).shape == std::vector<std::size_t>{2, 1});
+    CHECK(failure_of([&] { static_cast<void>(file.at(name).read()); }).message ==
+          fmt::format("f: '{}' has dtype '{}'; float64, float32, float16 and bfloat16 are read",
+                      name, descr));
+  }
 }
 
 TEST_CASE("every truncation and every flipped bit is refused or harmless") {

@@ -23,6 +23,11 @@ std::string bytes_of(const std::string& header, std::size_t data) {
   return bytes + header + std::string(data, 'x');
 }
 
+// The bytes must outlive the result.
+TensorFile parse_safetensors(const std::string& bytes, const std::string& name) {
+  return read_safetensors(std::make_shared<const MemorySource>(bytes, name, Exit::checkpoint));
+}
+
 Failure parse_failure(const std::string& bytes) {
   return failure_of([&] { static_cast<void>(parse_safetensors(bytes, "f")); });
 }
@@ -112,8 +117,13 @@ TEST_CASE("malformed files are refused in one line that says why") {
       {std::string(16, '\xFF'),
        "f: it promises a header of 18446744073709551615 bytes, above 16777216: not a safetensors "
        "file?"},
-      {bytes_of("", 0), "f: in its header, it is not valid JSON at byte 1"},
-      {bytes_of("[]", 0), "f: in its header, an array stands where an object was expected"},
+      {bytes_of("", 0), "f: its header does not begin with '{'"},
+      {bytes_of("[]", 0), "f: its header does not begin with '{'"},
+      {bytes_of(" {" + x4 + "}", 4), "f: its header does not begin with '{'"},
+      {bytes_of("{" + x4 + "}\n", 4), "f: its header is padded with more than spaces"},
+      {bytes_of("{" + x4 + "}" + std::string(1, '\0') + "anything", 4),
+       "f: its header holds a NUL"},
+      {bytes_of("{" + x4 + "}" + std::string(7, '\0'), 4), "f: its header holds a NUL"},
       {bytes_of("{", 0), "f: in its header, it is not valid JSON at byte 2"},
       {bytes_of("{} {}", 0), "f: in its header, it is not valid JSON at byte 4"},
       {bytes_of("{\"\xFF\":1}", 0), "f: in its header, it is not valid JSON at byte 3"},
@@ -122,8 +132,14 @@ TEST_CASE("malformed files are refused in one line that says why") {
        "f: in its header, a number stands in 'x' where none was expected"},
       {bytes_of(R"({"x":{"dtype":"F32","dtype":"F64","shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has two 'dtype'"},
-      {bytes_of(R"({"x":{"dtype":"I8","shape":[1],"data_offsets":[0,4]}})", 4),
-       "f: in its header, 'x' has dtype 'I8'; F64, F32, F16 and BF16 are known"},
+      {bytes_of(R"({"x":{"dtype":"I7","shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: in its header, 'x' has dtype 'I7', which the format does not have"},
+      {bytes_of(R"({"x":{"dtype":"I64","shape":[1],"data_offsets":[0,4]}})", 4),
+       "f: 'x' of shape (1) needs 8 bytes but has 4"},
+      {bytes_of(R"({"x":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2),
+       "f: 'x': its shape (3,) does not end with a byte"},
+      {bytes_of(R"({"x":{"dtype":"F64","shape":[1152921504606846976],"data_offsets":[0,0]}})", 0),
+       "f: 'x': its shape (1152921504606846976,) overflows"},
       {bytes_of(R"({"x":{"shape":[1],"data_offsets":[0,4]}})", 4),
        "f: in its header, 'x' has no dtype"},
       {bytes_of(R"({"x":{"dtype":"F32","data_offsets":[0,4]}})", 4),
@@ -175,6 +191,63 @@ TEST_CASE("malformed files are refused in one line that says why") {
     CHECK(failure.message == row.message);
     CHECK(failure.exit == Exit::checkpoint);
   }
+}
+
+TEST_CASE("tensors of other types are listed, and refused when somebody asks for their numbers") {
+  const float one = 1;
+  std::string bytes = bytes_of(R"({"a":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},)"
+                               R"("b":{"dtype":"BOOL","shape":[4],"data_offsets":[16,20]},)"
+                               R"("c":{"dtype":"F6_E2M3","shape":[2,2],"data_offsets":[20,23]},)"
+                               R"("x":{"dtype":"F32","shape":[1],"data_offsets":[23,27]}})",
+                               23);
+  bytes.append(reinterpret_cast<const char*>(&one), sizeof one);
+  const TensorFile file = parse_safetensors(bytes, "f");
+  REQUIRE(file.tensors.size() == 4);
+  CHECK(file.at("x").values() == std::vector<double>{1});
+  CHECK(file.at("a").dtype == Dtype::other);
+  CHECK(file.at("a").shape == std::vector<std::size_t>{2});
+  for (const auto& [name, type] : {std::pair{"a", "I64"}, {"b", "BOOL"}, {"c", "F6_E2M3"}}) {
+    const StoredTensor& t = file.at(name);
+    const std::string expected = fmt::format(
+        "f: '{}' has dtype '{}'; float64, float32, float16 and bfloat16 are read", name, type);
+    CHECK(failure_of([&] { static_cast<void>(t.read()); }).message == expected);
+    CHECK(failure_of([&] { static_cast<void>(t.values()); }).message == expected);
+  }
+  const Tensor a(zeros({2}));
+  TensorFile only = file;
+  only.tensors.resize(1);
+  CHECK(failure_of([&] {
+          load({{"a", Role::weight, a}}, only);
+        }).message == "f: 'a' holds no floating-point numbers");
+}
+
+// Counts what is read of it.
+class Counted final : public ByteSource {
+ public:
+  explicit Counted(const std::string& bytes)
+      : ByteSource("f", Exit::checkpoint), memory_(bytes, "f", Exit::checkpoint) {
+    set_size(bytes.size());
+  }
+  mutable std::uint64_t bytes_read = 0;
+
+ private:
+  void read(std::uint64_t offset, std::span<char> out) const override {
+    bytes_read += out.size();
+    memory_.read_at(offset, out);
+  }
+  MemorySource memory_;
+};
+
+TEST_CASE("opening a file reads its header, and asking for a tensor that tensor") {
+  const std::string bytes =
+      bytes_of(R"({"a":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]},)"
+               R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4000,4008]}})",
+               4008);
+  const auto counted = std::make_shared<const Counted>(bytes);
+  const TensorFile file = read_tensor_file(counted);
+  CHECK(counted->bytes_read == 4 + bytes.size() - 4008);  // 4 to see that it is no archive
+  static_cast<void>(file.at("b").read());
+  CHECK(counted->bytes_read == 12 + bytes.size() - 4008);
 }
 
 TEST_CASE("half precision is read as the float32 that it is") {
@@ -260,10 +333,10 @@ TEST_CASE("a file that cannot be read says so") {
     return failure_of([&] { static_cast<void>(read_safetensors(path)); });
   };
   CHECK(reading(folder.file("absent")).message ==
-        folder.file("absent") + ": cannot be read: No such file or directory");
+        folder.file("absent") + ": there is no such file");
   CHECK(reading(folder.path.string()).message ==
-        folder.path.string() + ": it is not a regular file");
-  CHECK(reading("/dev/zero").message == "/dev/zero: it is not a regular file");
+        folder.path.string() + ": expected a file, found a directory");
+  CHECK(reading("/dev/zero").message == "/dev/zero: expected a regular file, found something else");
   CHECK(reading("/dev/zero").exit == Exit::checkpoint);
 }
 

@@ -66,6 +66,7 @@ class Reader {
     for (const StoredTensor& t : file.tensors) {
       const std::optional<Place> place = find_place(t.name, scheme);
       if (!place) {
+        if (t.dtype == Dtype::other) continue;  // an index or a counter that is saved beside them
         extra_.push_back(fmt::format("'{}'", t.name));
         continue;
       }

@@ -107,11 +107,23 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
   try {
     if (weights.ours) weights.config = ViTConfig::from_json(carried->second);
   } catch (const Error& error) {
-    fail(Exit::checkpoint, "{}: {}", path, error.what());
+    // Others may call something of theirs "config": whoever names the scheme need not have ours.
+    if (!request.scheme) {
+      fail(Exit::checkpoint, "{}: {} (--from-scheme, if another project wrote it)", path,
+           error.what());
+    }
+    weights.ours = false;
   }
   if (weights.ours && weights.scheme == Scheme::timm) {
     weights.tensors = std::move(file);  // whether they fit the config, the model says
   } else {
+    std::vector<std::string> others;
+    for (const StoredTensor& t : file.tensors) {
+      if (t.dtype == Dtype::other) others.push_back(fmt::format("'{}'", t.name));
+    }
+    if (!others.empty()) {
+      weights.notes.push_back(some_of(others) + ": no floating-point numbers, left out");
+    }
     Named named = to_timm(file, weights.scheme, request.classes != 0);
     weights.tensors = std::move(named.file);
     if (!weights.ours) {
