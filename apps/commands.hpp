@@ -24,17 +24,19 @@ void add_data(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
 void print_version();
 
-/// A flag that takes a whole number, not a negative one (which CLI11 would wrap around).
+/// A flag that takes a whole number up to `largest`, not a negative one (which CLI11 would wrap
+/// around).
 template <class Count>
 CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
-                       const std::string& description) {
+                       const std::string& description, std::uint64_t largest = 1'000'000) {
   return command.add_option(name, count, description)
       ->type_name("N")
       ->check(CLI::Validator(
-          [](const std::string& text) {
+          [largest](const std::string& text) {
             const bool whole = !text.empty() && text.size() <= 19 &&
                                text.find_first_not_of("0123456789") == std::string::npos;
-            return whole ? "" : "'" + text + "' is not a whole number";
+            if (whole && std::stoull(text) <= largest) return std::string();
+            return "'" + text + "' is not a whole number from 0 to " + std::to_string(largest);
           },
           ""));
 }
@@ -46,7 +48,7 @@ void add_data_flags(CLI::App& command, Options& options) {
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");
   add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all");
+            "Use the first so many test images; 0 means all", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
 }

@@ -206,7 +206,8 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   previewing.add_option("--out", options->out, "The picture to write")
       ->required()
       ->type_name("FILE.png");
-  add_count(previewing, "--seed", options->seed, "Of the choice and of everything that is drawn");
+  add_count(previewing, "--seed", options->seed, "Of the choice and of everything that is drawn",
+            9'999'999'999'999'999'999U);
   add_count(previewing, "--columns", options->columns, "Pictures in a row");
   add_count(previewing, "--image-size", options->image_size,
             "What the pictures of a folder become");

@@ -43,7 +43,8 @@ void add_picture_flags(CLI::App& command, Options& options, PictureFlags& flags)
                     "the names' project has it")
         ->type_name("X[,X,X]");
   }
-  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more")
+  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
+            1'000'000'000'000)
       ->capture_default_str();
 }
 

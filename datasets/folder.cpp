@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+// What operating systems leave in folders that people look at.
+bool litter(const fs::path& path) {
+  std::string name = path.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const auto names = {
+      "thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "icon\r",
+      "__macosx",  "@eadir",      "$recycle.bin",      "lost+found",  "system volume information"};
+  return name.starts_with('.') || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// As RFC 3629 defines it: no surrogates, nothing longer than need be.
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U;
+    };
+    const unsigned first = byte(0);
+    const std::size_t more = first < 0x80    ? 0
+                             : first < 0xC2  ? 4
+                             : first < 0xE0  ? 1
+                             : first < 0xF0  ? 2
+                             : first <= 0xF4 ? 3
+                                             : 4;
+    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (more == 4 || (more > 0 && (byte(1) < low || byte(1) > high))) return false;
+    for (std::size_t k = 2; k <= more; ++k) {
+      if ((byte(k) & 0xC0U) != 0x80) return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
 
 // The folders in a directory, sorted by name.
 std::vector<std::string> folders_in(const fs::path& directory) {
@@ -25,7 +59,7 @@ std::vector<std::string> folders_in(const fs::path& directory) {
   std::vector<std::string> names;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     std::error_code loop;  // of links: no folder
-    if (at->is_directory(loop) && !hidden(at->path()))
+    if (at->is_directory(loop) && !litter(at->path()))
       names.push_back(at->path().filename().string());
   }
   if (error) fail(Exit::data, "{}: {}", directory.string(), error.message());
@@ -40,7 +74,7 @@ std::vector<std::string> files_below(const fs::path& directory) {
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
        at.increment(error)) {
     std::error_code loop;  // of links: a file that cannot be read
-    if (hidden(at->path())) {
+    if (litter(at->path())) {
       at.disable_recursion_pending();
     } else if (!at->is_directory(loop)) {
       names.push_back(at->path().lexically_relative(directory).string());
@@ -68,6 +102,11 @@ std::vector<std::string> classes_in(const fs::path& directory) {
   std::vector<std::string> found = folders_in(directory);
   if (found.empty()) {
     fail(Exit::data, "{}: expected a folder for each class, found none", directory.string());
+  }
+  for (const std::string& name : found) {
+    if (is_utf8(name)) continue;
+    fail(Exit::data, "{}: this class cannot be kept with a model: its folder's name is not UTF-8",
+         (directory / name).string());
   }
   return found;
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 // A directory for each class, of pictures in any depth below it, as torchvision's ImageFolder has
-// it: the classes are the sorted names. Files and folders whose names begin with a dot do not
-// count.
+// it: the classes are the sorted names, which must be UTF-8. What operating systems leave behind
+// does not count: names that begin with a dot, Thumbs.db, desktop.ini, __MACOSX and the like.
 
 namespace vitruvian {
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,17 @@ struct CheckpointFile {
 void write_checkpoint(const std::string& path, const RunState& state,
                       std::vector<StoredTensor> tensors);
 /// Reads it back. Throws (Exit::checkpoint), naming the file and what is wrong, unless every byte
-/// of it is as it was written.
+/// of it is as it was written and every field of the state is in its range.
+CheckpointFile read_checkpoint(const std::shared_ptr<const ByteSource>& source);
 CheckpointFile read_checkpoint(const std::string& path);
+
+/// What a checkpoint's metadata say.
+struct CheckpointState {
+  RunState state;
+  std::map<std::string, std::string> crc32;  ///< of each tensor, in hexadecimal
+};
+/// Parses it. Throws (Exit::checkpoint), naming `source` and the field.
+CheckpointState parse_checkpoint_state(const std::string& json, const std::string& source);
 
 /// CRC-32 of more bytes after those that gave `crc`; 0 to begin with.
 std::uint32_t crc32_of(const void* bytes, std::size_t size, std::uint32_t crc = 0);

@@ -3,9 +3,12 @@
 #include "core/error.hpp"
 #include "datasets/dataset.hpp"
 #include "train/progress.hpp"
+#include "train/settings.hpp"
 #include "vit/pos_resize.hpp"
 #include "vit/variants.hpp"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #if __has_include(<unistd.h>)
@@ -24,10 +27,6 @@ std::uint64_t physical_memory() {
     return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes);
 #endif
   return 0;
-}
-
-void check_at_least_one(const char* name, std::size_t value) {
-  if (value == 0) fail(Exit::usage, "{} must be at least 1", name);
 }
 
 }  // namespace
@@ -75,29 +74,18 @@ void TrainOptions::validate() const {
   if (dataset == "folder" && image_size == 0) {
     fail(Exit::usage, "--dataset folder needs --image-size N: its pictures have many sizes");
   }
+  for_each_setting(*this, [](const char* name, const auto& field, auto...) {
+    const std::string expected = out_of_range(name, field);
+    if (expected.empty()) return;
+    std::string flag = name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(field)>>) {
+      fail(Exit::usage, "--{} {}: expected {}", flag, field, expected);
+    } else {
+      fail(Exit::usage, "--{}: expected {}", flag, expected);
+    }
+  });
   model.validate();
-  check_at_least_one("--epochs", epochs);
-  check_at_least_one("--batch-size", batch_size);
-  check_at_least_one("--accumulate", accumulate);
-  for (const auto& [name, n] :
-       {std::pair{"--epochs", epochs}, std::pair{"--accumulate", accumulate},
-        std::pair{"--image-size", image_size}}) {
-    if (n > 1'000'000) fail(Exit::usage, "{} {} is beyond reason (at most 1000000)", name, n);
-  }
-  if (!(lr > 0 && lr <= 100)) fail(Exit::usage, "--lr {} is not between 0 and 100", lr);
-  if (!(weight_decay >= 0 && weight_decay <= 100)) {
-    fail(Exit::usage, "--weight-decay {} is not between 0 and 100", weight_decay);
-  }
-  if (!(warmup >= 0 && warmup <= 1))
-    fail(Exit::usage, "--warmup {} is not a share between 0 and 1", warmup);
-  if (!(clip >= 0 && clip <= 1e9))
-    fail(Exit::usage, "--clip {} is not a norm (0 means none)", clip);
-  for (const auto& [name, share] :
-       {std::pair{"--label-smoothing", label_smoothing}, std::pair{"--momentum", momentum},
-        std::pair{"--beta1", beta1}, std::pair{"--beta2", beta2}, std::pair{"--ema", ema},
-        std::pair{"--val-fraction", val_fraction}}) {
-    if (!(share >= 0 && share < 1)) fail(Exit::usage, "{} {} is not in [0, 1)", name, share);
-  }
   augment.validate();
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");

@@ -97,6 +97,10 @@ struct Said {
 /// what is unknown, said twice in a file, or no value of its kind.
 TrainOptions settle(const Said& said);
 
+/// The settings that one JSON object says, such as TrainOptions::to_json() gives; errors call it
+/// `source`. Throws likewise.
+TrainOptions settings_from_json(const std::string& json, const std::string& source);
+
 /// The settings of the run in a directory, and the flags of those that do not matter to its
 /// results. Throws (Exit::checkpoint) when there is no run, and (Exit::usage) for a flag that
 /// contradicts it.

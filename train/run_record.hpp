@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/byte_source.hpp"
+
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -47,6 +49,11 @@ struct RunRecord {
   /// The first epoch with the highest accuracy of that kind; null when there is none.
   [[nodiscard]] const Epoch* best() const;
 };
+
+/// Adds the lines of metrics.jsonl, or of timing.jsonl. Throws (Exit::data), naming source and
+/// line, where it is damaged or beyond reason (1 GB); the last line may be cut short.
+void read_metrics(const ByteSource& source, RunRecord& run);
+void read_timing(const ByteSource& source, RunRecord& run);
 
 /// Reads config.json, metrics.jsonl and timing.jsonl of a run directory; the last two may be absent
 /// (nothing was trained yet), and the last line of each may be cut short (the run was killed).

@@ -26,9 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Sets `x`, or says what was expected.
+// Sets `x`, or says what is wrong: "not a whole number from 1 to 1000000".
 template <class T>
-std::string from_value(const Json& value, T& x) {
+std::string from_value(const Json& value, std::string_view name, T& x) {
   if constexpr (std::is_enum_v<T>) {
     const auto names = names_of(x);
     const auto found = value.is_string()
@@ -39,21 +39,34 @@ std::string from_value(const Json& value, T& x) {
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!value.is_boolean()) return "neither true nor false";
     x = value.get<bool>();
-  } else if constexpr (is_rate<T>) {
-    if (std::is_same_v<T, std::optional<double>> && value.is_null()) {
-      x = T();
-      return "";
-    }
-    if (!value.is_number()) return "not a number";
-    x = value.get<double>();
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (!value.is_string()) return "not a string";
     x = value.get<std::string>();
   } else {
-    if (!value.is_number_unsigned()) return "not a whole number";
-    x = value.get<T>();
+    if (is_rate<T> && std::is_same_v<T, std::optional<double>> && value.is_null()) {
+      x = T();
+      return "";
+    }
+    const bool whole = std::is_integral_v<T>;
+    const bool right = whole ? value.is_number_unsigned() : value.is_number();
+    const Range& range = range_of(name);
+    if (!right || !range.holds(value.get<double>())) return "not " + range.text(whole);
+    if constexpr (whole) {
+      x = value.get<T>();
+    } else {
+      x = value.get<double>();
+    }
   }
   return "";
+}
+
+// A value of a file in a message: a line, and no book.
+std::string shortened(std::string text) {
+  constexpr std::size_t longest = 60;
+  if (text.size() <= longest) return text;
+  std::size_t n = longest;  // not within a character
+  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0U) == 0x80U) --n;
+  return text.substr(0, n) + "...";
 }
 
 // A flag's text as the value that a file would hold.
@@ -82,23 +95,53 @@ std::vector<std::string> setting_names() {
   return names;
 }
 
-// An object without doubled keys.
+// The setting whose number no double holds; nlohmann's parser says only which number.
+[[noreturn]] void too_large(const std::string& source, const std::string& key,
+                            const std::string& why) {
+  const std::size_t begin = std::min(why.find('\''), why.size());
+  std::string expected = "beyond every number";
+  TrainOptions any;
+  for_each_setting(any, [&](const char* name, auto& field, auto...) {
+    using T = std::decay_t<decltype(field)>;
+    if (key != name || !(is_rate<T> || std::is_integral_v<T>) || std::is_same_v<T, bool>) return;
+    expected = "not " + range_of(name).text(std::is_integral_v<T>);
+  });
+  std::string number = why.substr(begin);
+  number.erase(std::remove(number.begin(), number.end(), '\''), number.end());
+  fail(Exit::usage, "{}: '{}' is {}: {}", source, shortened(key), shortened(number), expected);
+}
+
+// An object without doubled keys, beyond reason neither in depth nor in number.
 Json parse_object(const std::string& text, const std::string& source) {
+  constexpr int deepest = 8;
+  constexpr std::size_t most_settings = 1000;
   std::vector<std::set<std::string>> keys;
-  const auto check = [&](int, Json::parse_event_t event, Json& parsed) {
+  std::size_t count = 0;
+  std::string last;
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest) fail(Exit::usage, "{}: nested too deeply for settings", source);
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      fail(Exit::usage, "{}: '{}' is said twice", source, parsed.get<std::string>());
+    if (event != Json::parse_event_t::key) return true;
+    last = parsed.get<std::string>();
+    if (!keys.back().insert(last).second) {
+      fail(Exit::usage, "{}: '{}' is said twice", source, shortened(last));
+    }
+    if (++count > most_settings)
+      fail(Exit::usage, "{}: more than {} settings", source, most_settings);
     return true;
   };
   try {
     Json json = Json::parse(text, check);
     if (!json.is_object()) fail(Exit::usage, "{}: not a JSON object of settings", source);
     return json;
+  } catch (const Json::out_of_range& error) {
+    too_large(source, last, error.what());
   } catch (const Json::exception& error) {
     const std::string why = error.what();
-    fail(Exit::usage, "{}: not JSON: {}", source, why.substr(why.find("parse error")));
+    const std::size_t begin = why.find("parse error");
+    fail(Exit::usage, "{}: not JSON: {}", source,
+         shortened(begin == std::string::npos ? why : why.substr(begin)));
   }
 }
 
@@ -112,13 +155,13 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
     for_each_setting(options, [&](const char* name, auto& field, auto...) {
       if (key != name) return;
       known = true;
-      const std::string wrong = from_value(value, field);
+      const std::string wrong = from_value(value, name, field);
       if (!wrong.empty()) {
-        fail(Exit::usage, "{}: '{}' is {}: {}", source, key, value.dump(), wrong);
+        fail(Exit::usage, "{}: '{}' is {}: {}", source, key, shortened(value.dump()), wrong);
       }
     });
     if (known) continue;
-    fail(Exit::usage, "{}: there is no setting '{}'; {}", source, key,
+    fail(Exit::usage, "{}: there is no setting '{}'; {}", source, shortened(key),
          did_you_mean(key, setting_names(), "--print-recipe prints them all"));
   }
   if (json.contains("width") && !json.contains("mlp_width")) {
@@ -134,10 +177,9 @@ Json flags_as_json(const std::map<std::string, std::string>& flags) {
     const auto said = flags.find(name);
     if (said == flags.end()) return;
     Json value = value_of<std::decay_t<decltype(field)>>(said->second);
-    const std::string wrong = value.is_discarded() ? "not a number" : from_value(value, field);
+    const std::string wrong = from_value(value, name, field);
     if (!wrong.empty()) {
-      fail(Exit::usage, "{}: '{}' is {}", flag_of(name), said->second,
-           std::is_integral_v<std::decay_t<decltype(field)>> ? "not a whole number" : wrong);
+      fail(Exit::usage, "{}: '{}' is {}", flag_of(name), shortened(said->second), wrong);
     }
     json[name] = std::move(value);
   });
@@ -177,14 +219,7 @@ void count_classes(TrainOptions& options) {
   options.model.K = folder_class_names(options.data).size();
 }
 
-std::string read_config(const std::string& path, Exit exit) {
-  constexpr std::uint64_t largest = 1'000'000;
-  const RegularFile file(path, exit);
-  if (file.size() > largest) fail(exit, "{}: {} bytes are no config", path, file.size());
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read_at(0, text);
-  return text;
-}
+constexpr std::uint64_t largest_settings = 1'000'000;
 
 TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
   std::string dataset = "digits";
@@ -199,6 +234,10 @@ TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
 
 }  // namespace
 
+TrainOptions settings_from_json(const std::string& json, const std::string& source) {
+  return layered({{parse_object(json, source), source}});
+}
+
 TrainOptions settle(const Said& said) {
   std::vector<std::pair<Json, std::string>> layers;
   if (!said.recipe.empty()) {
@@ -206,8 +245,10 @@ TrainOptions settle(const Said& said) {
     layers.emplace_back(parse_object(recipe.settings, recipe.name), "recipe " + recipe.name);
   }
   if (!said.config.empty()) {
-    layers.emplace_back(parse_object(read_config(said.config, Exit::usage), said.config),
-                        said.config);
+    layers.emplace_back(
+        parse_object(RegularFile(said.config, Exit::usage).text(largest_settings, "a config"),
+                     said.config),
+        said.config);
   }
   const Json flags = flags_as_json(said.flags);
   layers.emplace_back(flags, "the flags");
@@ -219,11 +260,11 @@ TrainOptions settle(const Said& said) {
 
 TrainOptions settle_resumed(const std::string& directory, const Said& said) {
   const std::string path = (std::filesystem::path(directory) / "config.json").string();
-  const std::string text = read_config(path, Exit::checkpoint);
+  const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
   const Json flags = flags_as_json(said.flags);
   TrainOptions options;
   try {
-    options = layered({{parse_object(text, path), path}});
+    options = settings_from_json(text, path);
   } catch (const Error& error) {
     fail(Exit::checkpoint, "{}", error.what());
   }
@@ -232,7 +273,7 @@ TrainOptions settle_resumed(const std::string& directory, const Said& said) {
       options, [&](const char* name, auto& field, const char*, const char*, bool matters) {
         if (!flags.contains(name)) return;
         const auto before = field;
-        from_value(flags[name], field);
+        from_value(flags[name], name, field);
         if (matters && field != before) {
           fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
                flag_of(name), flags[name].dump(), path, kept.value(name, Json()).dump());
