@@ -23,7 +23,8 @@ Several suites run one after the other; the first that fails ends it. Without on
                  numbers made again (two want Debian 12's
                  python3-torchvision, python3-scipy)                     build/
   --tidy         clang-tidy, with the checks of .clang-tidy              build-tidy/
-  --fuzz         a minute of libFuzzer on each reader of files           build-fuzz/
+  --fuzz         libFuzzer on each reader of files, a minute long; or
+                 VITRUVIAN_FUZZ_SECONDS, or VITRUVIAN_FUZZ_RUNS          build-fuzz/
   --werror       stop at a warning, as those who change the code want
   --no-install   do not look at packages; all of them are there
   --help         this text
@@ -74,15 +75,36 @@ run_backends() {
 }
 
 # Random bytes, bred from good files by what they reach in the code. A crash leaves its bytes in
-# build-fuzz/.
+# build-fuzz/ and ends this; what a reader did goes to build-fuzz/fuzz-READER.log.
 run_fuzzers() (
   cd "$ROOT/build-fuzz" || exit
+  if [ -n "${VITRUVIAN_FUZZ_RUNS:-}" ]; then
+    long=-runs=$VITRUVIAN_FUZZ_RUNS
+  else
+    long=-max_total_time=${VITRUVIAN_FUZZ_SECONDS:-60}
+  fi
   python3 "$ROOT/tests/fuzz/make_corpus.py" corpus
-  for reader in safetensors npz png jpeg pnm; do
-    say "--- $reader"
-    bin/fuzz_$reader -max_total_time="${VITRUVIAN_FUZZ_SECONDS:-60}" -timeout=5 -rss_limit_mb=1024 \
-      -max_len=65536 -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix=$reader- corpus/$reader
+  total=0
+  for reader in ${VITRUVIAN_FUZZ_READERS:-safetensors npz names png jpeg pnm idx cifar gzip tar config metrics state}; do
+    dictionary=""
+    [ ! -f corpus/$reader.dict ] || dictionary=-dict=corpus/$reader.dict
+    case $reader in
+      names | png | jpeg | pnm) length=65536 ;; # what needs large files to go anywhere
+      *) length=4096 ;;
+    esac
+    if ! bin/fuzz_$reader "$long" $dictionary -max_len=$length -timeout=5 -rss_limit_mb=1024 \
+      -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix=$reader- corpus/$reader \
+      >fuzz-$reader.log 2>&1; then
+      cat fuzz-$reader.log >&2
+      say "scripts/test.sh: $reader: the fuzzer found something; its bytes are in build-fuzz/$reader-*" >&2
+      return 1
+    fi
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' fuzz-$reader.log)
+    total=$((total + runs))
+    say "$(printf '%-12s %12d executions, %7d a second' $reader "$runs" \
+      "$(sed -n 's/^stat::average_exec_per_sec: *//p' fuzz-$reader.log)")"
   done
+  say "$(printf '%-12s %12d executions, nothing found' all $total)"
 )
 
 # The long tests, and what needs PyTorch: which is Debian's, not one that shadows it.
