@@ -56,7 +56,7 @@ expect 2 "did you mean mnist" train --dataset mnits
 expect 2 "no data set 'mnits' to fetch; did you mean mnist\?$" data fetch mnits
 expect 2 "there are digits, mnist, " train --dataset imagenet
 expect 2 "machine has" train --width 100000 --heads 1 --depth 12
-expect 2 "beyond reason" train --width 99999999999
+expect 2 "is not a whole number from 1 to 1000000" train --width 99999999999
 expect 2 "dropout" train --dropout 1.5
 expect 2 "warmup" train --warmup 2
 expect 2 "train-size.*-3" train --train-size -3
