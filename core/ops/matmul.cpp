@@ -48,11 +48,6 @@ Plan plan(const Shape& a, const Shape& b) {
   return p;
 }
 
-Array reshaped(Array x, const Shape& shape) {
-  x.reshape(shape);
-  return x;
-}
-
 // op(a) op(b), batch by batch, where op transposes or not. Batches broadcast.
 Array product(Matrices a, bool trans_a, Matrices b, bool trans_b) {
   Shape shape = broadcast_shape("matmul", a.batch(), b.batch());

@@ -85,12 +85,6 @@ Shape resolved(const Shape& from, const std::vector<std::ptrdiff_t>& lengths) {
   return shape;
 }
 
-// The same elements in row-major order under another shape.
-Array reshaped(Array x, const Shape& shape) {
-  x.reshape(shape);
-  return x;
-}
-
 // y = x under another shape                dx = g under x's shape
 Tensor reshape_as(const char* op, const Tensor& x, const Shape& shape) {
   return record(op, reshaped(x.value(), shape), {x}, [](const Node& n, Array& g) {

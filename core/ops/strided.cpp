@@ -100,6 +100,11 @@ void write(Array& x, const Strided& where, const Array& values) {
   });
 }
 
+Array reshaped(Array x, const Shape& shape) {
+  x.reshape(shape);
+  return x;
+}
+
 Array stretch(const Array& x, const Shape& shape) {
   const Strided own = strided(x.shape());
   Strided s = strided(shape);

@@ -24,6 +24,9 @@ Array read(const Array& x, const Strided& where);
 /// The way back: puts the elements of `values` at the places of `where` in `x`.
 void write(Array& x, const Strided& where, const Array& values);
 
+/// The same elements in row-major order under another shape of as many.
+Array reshaped(Array x, const Shape& shape);
+
 /// `x` repeated along the axes that numpy's rule stretches to reach `shape`; it must reach it.
 Array stretch(const Array& x, const Shape& shape);
 
