@@ -34,10 +34,10 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
       CAPTURE(name);
       ++numbers;
       const bool whole = std::is_integral_v<T>;
-      const Range& range = range_of(name);
+      const Bounds& bounds = bounds_of(name);
       std::string flag = "--" + name;
       std::replace(flag.begin(), flag.end(), '_', '-');
-      const std::string expected = "not " + range.text(whole);
+      const std::string expected = "not " + bounds.text(whole);
       std::vector<std::string> bad{"-1",  "nan", "inf", "-inf", "1e999", "-1e999", "1e300",
                                    "ten", "",    "0x",  "1 2",  "[1]",   "true"};
       if (whole) {
@@ -62,8 +62,8 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
                               : fmt::format("f: '{}' is 1e999: {}", name, expected)));
       // The ends, as far as they belong to it, and through the checks of a whole run.
       for (const bool high : {false, true}) {
-        const double end = high ? range.high : range.low;
-        const bool inside = high ? !range.below : !range.above;
+        const double end = high ? bounds.high : bounds.low;
+        const bool inside = high ? !bounds.below : !bounds.above;
         const std::string text =
             whole ? (end > 1e19 ? "18446744073709551615" : fmt::format("{:.0f}", end))
                   : fmt::format("{}", end);
@@ -74,24 +74,24 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
       TrainOptions o = default_options("digits");
       for_each_setting(o, [&](const std::string& other, auto& its, auto...) {
         if constexpr (std::is_same_v<std::decay_t<decltype(its)>, T>) {
-          if (other == name) its = static_cast<T>(range.high * 2 + 1);
+          if (other == name) its = static_cast<T>(bounds.high * 2 + 1);
         }
       });
       if (name != "seed") {
         const Failure failure = failure_of([&] { o.validate(); });
         CHECK(failure.exit == Exit::usage);
         CHECK(failure.message.starts_with(flag));
-        CHECK(failure.message.ends_with(": expected " + range.text(whole)));
+        CHECK(failure.message.ends_with(": expected " + bounds.text(whole)));
       }
     }
   });
   CHECK(numbers >= 40);
   CHECK(said("batch_size", "9223372036854775807") ==
         "--batch-size: '9223372036854775807' is not a whole number from 1 to 1000000");
-  CHECK(range_of("lr").text(false) == "a number above 0 and at most 100");
-  CHECK(range_of("beta1").text(false) == "a number of at least 0 and below 1");
-  CHECK(range_of("flip").text(false) == "a number from 0 to 1");
-  CHECK_FALSE(range_of("flip").holds(std::numeric_limits<double>::quiet_NaN()));
+  CHECK(bounds_of("lr").text(false) == "a number above 0 and at most 100");
+  CHECK(bounds_of("beta1").text(false) == "a number of at least 0 and below 1");
+  CHECK(bounds_of("flip").text(false) == "a number from 0 to 1");
+  CHECK_FALSE(bounds_of("flip").holds(std::numeric_limits<double>::quiet_NaN()));
 }
 
 TEST_CASE("a config that is beyond reason ends in a line") {

@@ -25,7 +25,7 @@ template <class T>
 constexpr bool is_rate = std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>;
 
 /// Where the numbers of a setting may lie; `above` and `below` leave out the ends.
-struct Range {
+struct Bounds {
   double low = 0, high = 0;
   bool above = false, below = false;
 
@@ -34,7 +34,7 @@ struct Range {
   [[nodiscard]] std::string text(bool whole) const;
 };
 /// Of a setting that is a number.
-const Range& range_of(std::string_view name);
+const Bounds& bounds_of(std::string_view name);
 
 /// Empty where a setting's value is in its range, or no number; otherwise what it should be.
 template <class T>
@@ -42,8 +42,8 @@ std::string out_of_range(std::string_view name, const T& value) {
   if constexpr (std::is_same_v<T, std::optional<double>>) {
     return value ? out_of_range(name, *value) : "";
   } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-    const Range& range = range_of(name);
-    return range.holds(static_cast<double>(value)) ? "" : range.text(std::is_integral_v<T>);
+    const Bounds& bounds = bounds_of(name);
+    return bounds.holds(static_cast<double>(value)) ? "" : bounds.text(std::is_integral_v<T>);
   } else {
     return "";
   }

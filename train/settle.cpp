@@ -49,8 +49,8 @@ std::string from_value(const Json& value, std::string_view name, T& x) {
     }
     const bool whole = std::is_integral_v<T>;
     const bool right = whole ? value.is_number_unsigned() : value.is_number();
-    const Range& range = range_of(name);
-    if (!right || !range.holds(value.get<double>())) return "not " + range.text(whole);
+    const Bounds& bounds = bounds_of(name);
+    if (!right || !bounds.holds(value.get<double>())) return "not " + bounds.text(whole);
     if constexpr (whole) {
       x = value.get<T>();
     } else {
@@ -104,7 +104,7 @@ std::vector<std::string> setting_names() {
   for_each_setting(any, [&](const char* name, auto& field, auto...) {
     using T = std::decay_t<decltype(field)>;
     if (key != name || !(is_rate<T> || std::is_integral_v<T>) || std::is_same_v<T, bool>) return;
-    expected = "not " + range_of(name).text(std::is_integral_v<T>);
+    expected = "not " + bounds_of(name).text(std::is_integral_v<T>);
   });
   std::string number = why.substr(begin);
   number.erase(std::remove(number.begin(), number.end(), '\''), number.end());

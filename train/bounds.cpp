@@ -5,11 +5,11 @@
 
 namespace vitruvian {
 
-bool Range::holds(double x) const {
+bool Bounds::holds(double x) const {
   return (above ? x > low : x >= low) && (below ? x < high : x <= high);  // NaN is nowhere
 }
 
-std::string Range::text(bool whole) const {
+std::string Bounds::text(bool whole) const {
   const std::string kind = whole ? "a whole number" : "a number";
   if (whole && high > 1e19) return kind + " from 0 to 18446744073709551615";
   if (!above && !below) return fmt::format("{} from {:.0f} to {:.0f}", kind, low, high);
@@ -17,17 +17,17 @@ std::string Range::text(bool whole) const {
                      below ? "below" : "at most", high);
 }
 
-const Range& range_of(std::string_view name) {
+const Bounds& bounds_of(std::string_view name) {
   struct Row {
     std::string_view name;
-    Range range;
+    Bounds bounds;
   };
   static constexpr double most = 1'000'000;  // beyond every published run
   static constexpr double most_images = 100'000'000;
   static constexpr double most_steps = 1'000'000'000;
-  static constexpr Range share{0, 1};
-  static constexpr Range rate{0, 1, false, true};  // 1 would leave nothing
-  static constexpr Range size{1, most};
+  static constexpr Bounds share{0, 1};
+  static constexpr Bounds rate{0, 1, false, true};  // 1 would leave nothing
+  static constexpr Bounds size{1, most};
 
   static constexpr std::array rows{
       Row{"train_size", {0, most_images}},
@@ -77,7 +77,7 @@ const Range& range_of(std::string_view name) {
       Row{"mlp_dropout", rate},
   };
   for (const Row& row : rows) {
-    if (row.name == name) return row.range;
+    if (row.name == name) return row.bounds;
   }
   fail("the setting '{}' has no range", name);
 }
