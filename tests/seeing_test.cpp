@@ -38,10 +38,10 @@ TEST_CASE("a confusion matrix as text fits its columns, or becomes lists") {
   const std::string text = to_text(confusion_of(six()), {"cat", "dog", "a\033[31mfox"});
   CHECK(text ==
         "confusion  a row is what images show, a column what they were taken for\n"
-        "            0 1 2    right\n"
-        "0 cat       1 . 1   50.0 %\n"
-        "1 dog       . 2 .  100.0 %\n"
-        "2 a?[31mfox 1 1 .    0.0 %\n");
+        "                 0 1 2    right\n"
+        "0 cat            1 . 1   50.0 %\n"
+        "1 dog            . 2 .  100.0 %\n"
+        "2 a\\u001b[31mfox 1 1 .    0.0 %\n");
   CHECK(to_text(confusion_of(six()), {}).find("\n0 1 . 1   50.0 %\n") != std::string::npos);
   CHECK(to_text(confusion_of(six()), {}, 80, true).find("\033[1m 2\033[0m") != std::string::npos);
   CHECK(to_text(Confusion{3, std::vector<std::size_t>(9)}, {}).empty());
