@@ -107,6 +107,6 @@ void lesson(Narrator& say) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--record")
-    return console::run("lesson_28_miniature", record);
+    return console::run("lesson_28_miniature", [] { return record(); });
   return tell(28, argc, argv, lesson);
 }

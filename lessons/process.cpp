@@ -114,7 +114,7 @@ class Group {
     for (const int end : {lifeline[0], refusal[1]}) close(end);
     lifeline_ = lifeline[1];
     if (program_ < 0) refused_ = problem;
-    while (program_ > 0 && read(refusal[0], &refused_, sizeof refused_) == -1 && errno == EINTR) {
+    while (program_ > 0 && ::read(refusal[0], &refused_, sizeof refused_) == -1 && errno == EINTR) {
     }
     close(refusal[0]);
   }
@@ -161,7 +161,7 @@ class Group {
   [[noreturn]] static void guard(int lifeline) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
     char nothing = 0;
-    while (read(lifeline, &nothing, 1) == -1 && errno == EINTR) {
+    while (::read(lifeline, &nothing, 1) == -1 && errno == EINTR) {
     }
     kill(0, SIGTERM);
     sleep(1);
