@@ -134,7 +134,7 @@ class Group {
   // Asks all of them to end; a second later they are not asked.
   void end() {
     close(std::exchange(lifeline_, -1));
-    if (guard_ < 0) kill(-program_, SIGTERM);
+    kill(-program_, SIGTERM);  // as the guard does, if it lives
   }
 
  private:
