@@ -2,6 +2,7 @@
 // set, how long each of their numbers takes for one image, and the memory for all of them.
 
 #include "apps/command_line.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "core/parallel.hpp"
@@ -180,9 +181,7 @@ void run(const Options& options) {
 #endif
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   CLI::App app("Says what the figures of a trained ViT say, over a test set.", "bench_inside");
   app.add_option("--weights", options.weights, "safetensors or .npz")->required();
@@ -190,5 +189,12 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "The folder with the data set's files");
   app.add_option("--images", options.images, "The first so many test images; 0 means all");
   app.add_option("--threads", options.threads, "0 means one for each processor");
-  return run_command_line(app, argc, argv, [&] { run(options); });
+  run_command_line(app, argc, argv, [&] { run(options); });
+  return static_cast<int>(Exit::ok);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return console::run("bench_inside", [&] { return run(argc, argv); });
 }

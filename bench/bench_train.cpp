@@ -3,6 +3,7 @@
 
 #include "apps/command_line.hpp"
 #include "core/composed.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/kernels/gemm.hpp"
 #include "core/parallel.hpp"
@@ -200,9 +201,7 @@ void run(const Options& options) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Options options;
   CLI::App app("Measures training steps (forward, backward, clipping, AdamW) of a ViT.",
                "bench_train");
@@ -218,5 +217,12 @@ int main(int argc, char** argv) {
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
   app.add_option("--patch", options.patch, "Patch side P instead of the shape's");
   app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
-  return run_command_line(app, argc, argv, [&] { run(options); });
+  run_command_line(app, argc, argv, [&] { run(options); });
+  return static_cast<int>(Exit::ok);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return console::run("bench_train", [&] { return run(argc, argv); });
 }
