@@ -41,17 +41,7 @@ CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
           ""));
 }
 
-/// Adds --dataset and --data, --threads and --precision: what every command that computes has.
-template <class Options>
-void add_data_flags(CLI::App& command, Options& options) {
-  command.add_option("--dataset", options.dataset, "One that `train` knows")->capture_default_str();
-  command.add_option("--data", options.data, "The folder with the data set's files")
-      ->type_name("DIR");
-  add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all", 100'000'000);
-  command.add_flag("--skip-bad", options.skip_bad,
-                   "Leave out files of a folder that cannot be used");
-}
+/// Adds --threads and --precision: what every command that computes has.
 template <class Options>
 void add_machine_flags(CLI::App& command, Options& options) {
   add_count(command, "--threads", options.threads, "Threads; 0 means one for each processor");

@@ -1,6 +1,7 @@
 #include "apps/commands.hpp"
 #include "core/console.hpp"
 #include "core/parallel.hpp"
+#include "train/confusion.hpp"
 #include "train/trainer.hpp"
 
 #include <fmt/format.h>
@@ -10,21 +11,43 @@
 namespace vitruvian {
 
 void add_eval(CLI::App& app, std::function<void()>& chosen) {
-  auto options = std::make_shared<EvalOptions>();
-  CLI::App& command =
-      *app.add_subcommand("eval", "Measure saved weights on a data set's test images");
-  command.add_option("--weights", options->weights, "A safetensors file, or a run directory")
+  struct Flags {
+    EvalOptions options;
+    bool json = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  EvalOptions& options = flags->options;
+  CLI::App& command = *app.add_subcommand("eval", "Measure saved weights on test images");
+  command.add_option("--weights", options.weights, "A safetensors file, or a run directory")
       ->required()
       ->type_name("FILE");
-  add_data_flags(command, *options);
-  add_machine_flags(command, *options);
-  command.callback([options, &chosen] {
-    chosen = [options] {
-      if (options->threads != 0) set_threads(options->threads);
-      const Evaluation result = either::evaluate(*options);
+  command
+      .add_option("--dataset", options.dataset,
+                  "One that `train` knows; without: what the weights were trained on")
+      ->type_name("NAME");
+  command
+      .add_option("--data", options.data,
+                  "The folder with the data set's files; without: where the run found them")
+      ->type_name("DIR");
+  add_count(command, "--test-size", options.test_size,
+            "Use the first so many test images; 0 means all; without: as the run did");
+  command.add_flag("--skip-bad", options.skip_bad,
+                   "Leave out files of a folder that cannot be used");
+  command.add_flag("--json", flags->json, "Everything as one line of JSON");
+  add_machine_flags(command, options);
+  command.callback([flags, &chosen] {
+    chosen = [flags] {
+      if (flags->options.threads != 0) set_threads(flags->options.threads);
+      const Evaluation result = either::evaluate(flags->options);
       if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
+      if (flags->json) {
+        console::print("{}\n", console::raw(result.to_json()));
+        return;
+      }
       console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
-                     result.images, result.loss, 100 * result.accuracy);
+                     result.predictions.size(), result.loss, 100 * result.accuracy);
+      console::print("{}",
+                     console::raw(to_text(confusion_of(result.predictions), result.class_names)));
     };
   });
 }

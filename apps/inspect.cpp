@@ -60,9 +60,10 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
       ->type_name("FILE");
   command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
   command
-      .add_option("--dataset", options.dataset,
-                  fmt::format("Instead of pictures the test images of one of {}",
-                              fmt::join(dataset_names(), ", ")))
+      .add_option(
+          "--dataset", options.dataset,
+          fmt::format("Instead of pictures the test images of one of {}; without: those of the run",
+                      fmt::join(dataset_names(), ", ")))
       ->type_name("NAME");
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");

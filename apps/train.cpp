@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,14 @@ struct Flags {
   std::string out, resume;
   std::size_t threads = 0;
   bool print_recipe = false, sanity = false, profile = false, anomaly = false;
+  bool overwrite = false, quiet = false;
+};
+
+// What a run wants to be known all the same goes to standard error.
+class Quiet : public Observer {
+  void noted(const std::string& sentence) override {
+    console::print(stderr, "note: {}\n", sentence);
+  }
 };
 
 void list_recipes() {
@@ -31,12 +40,21 @@ void list_recipes() {
 
 TrainOptions settle(const Flags& flags) {
   const bool resumes = !flags.resume.empty();
-  if (resumes && (!flags.said.recipe.empty() || !flags.said.config.empty() || !flags.out.empty())) {
-    fail(Exit::usage, "--resume goes on with a run as it is: no --recipe, --config or --out");
+  if (resumes && (!flags.said.recipe.empty() || !flags.said.config.empty() || !flags.out.empty() ||
+                  flags.overwrite)) {
+    fail(Exit::usage,
+         "--resume goes on with a run as it is: no --recipe, --config, --out or --overwrite");
+  }
+  if (flags.overwrite && flags.out.empty()) {
+    fail(Exit::usage, "--overwrite needs --out DIR: without it a run has a new folder");
   }
   TrainOptions options =
       resumes ? settle_resumed(flags.resume, flags.said) : vitruvian::settle(flags.said);
-  if (!resumes) options.out = flags.out;
+  if (!resumes) {
+    options.dated = flags.out.empty();
+    options.out = options.dated ? "runs/" + options.dataset : flags.out;
+    options.overwrite = flags.overwrite;
+  }
   options.threads = flags.threads;
   options.profile = flags.profile;
   options.anomaly = flags.anomaly;
@@ -64,24 +82,28 @@ void run(const Flags& flags) {
   }
   options.validate();
   if (options.threads != 0) set_threads(options.threads);
-  print_machine(flags.sanity ? Precision::float64 : options.precision);
+  if (!flags.quiet) print_machine(flags.sanity ? Precision::float64 : options.precision);
   if (flags.sanity) return check_sanity(options);
-  if (!flags.said.recipe.empty()) {
+  if (!flags.said.recipe.empty() && !flags.quiet) {
     console::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
   }
   const StopSignals stop;
   Progress progress;
-  const RunResult result = either::train(options, progress);
+  Quiet quiet;
+  const RunResult result =
+      either::train(options, flags.quiet ? static_cast<Observer&>(quiet) : progress);
   if (result.was_finished) {
-    console::print("the run in {} is finished: {} epochs, {} steps\n", options.out,
-                   result.last.epoch, result.last.step);
+    console::print("the run in {} is finished: {} epochs, {} steps; --epochs N prolongs it\n",
+                   result.directory, result.last.epoch, result.last.step);
   } else {
     const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;
     if (result.test || result.last.epoch > 0) {
       console::print("test accuracy {:.2f} % in {}\n", 100 * accuracy, clock_time(result.seconds));
     }
   }
-  if (!result.weights.empty()) console::print("weights  {}\n", result.weights);
+  const std::filesystem::path directory(result.directory);
+  console::print("weights  {}\n", (directory / "model.safetensors").string());
+  console::print("report   {}\n", (directory / "report.html").string());
 }
 
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come
@@ -129,9 +151,23 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
           "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
           "one")
       ->type_name("FILE");
-  command.add_option("--out", flags->out, "The run directory")->type_name("DIR");
-  command.add_option("--resume", flags->resume, "Go on with the run in this directory")
+  command
+      .add_option(
+          "--out", flags->out,
+          "The run directory; without: a new one under runs/, named after data set and date")
       ->type_name("DIR");
+  command.add_flag(
+      "--overwrite", flags->overwrite,
+      "Put the new run in the place of one that is in --out already; other files stay");
+  command
+      .add_option("--resume", flags->resume,
+                  "Go on with the run in this directory; more --epochs than it has prolong it")
+      ->type_name("DIR");
+  for (const char* name : {"--recipe", "--config", "--out", "--resume"}) {
+    command.get_option(name)->check(CLI::Validator(
+        [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));
+  }
+  command.add_flag("--quiet", flags->quiet, "Print no progress, only what came of the run");
   add_count(command, "--threads", flags->threads, "Threads; 0 means one for each processor");
   command.add_flag("--profile", flags->profile,
                    "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"

@@ -15,6 +15,7 @@ enum class Exit : int {
   usage = 2,
   data = 3,
   checkpoint = 4,
+  hung_up = 129,      ///< by SIGHUP: the terminal is gone
   interrupted = 130,  ///< by SIGINT
   terminated = 143    ///< by SIGTERM
 };

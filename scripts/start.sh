@@ -9,7 +9,8 @@ usage: scripts/start.sh [--no-install] [OPTION OF vitruvian train]...
 
 Installs the packages that are missing (it names them first, asks only on a terminal, and uses sudo
 only where it must), builds build/bin/vitruvian and build/bin/lesson, and trains a small Vision
-Transformer on digits that the program draws itself. What it writes goes to a new folder under runs/.
+Transformer on digits that the program draws itself. What it writes goes to a new folder under runs/,
+which it names.
 
   --no-install   do not look at packages; all of them are there
   --help         this text
@@ -19,33 +20,29 @@ USAGE
 }
 
 install=yes
-out="$ROOT/runs/digits-$(date +%Y%m%d-%H%M%S)"
 options=()
-while [ $# -gt 0 ]; do
-  case $1 in
+for option in "$@"; do
+  case $option in
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
-    --out) out=${2:?--out needs a folder} && shift ;;
-    --out=*) out=${1#--out=} ;;
-    *) options+=("$1") ;;
+    *) options+=("$option") ;;
   esac
-  shift
 done
 
 [ $install = no ] || setup_packages
 build default vitruvian lesson
-"$ROOT/build/bin/vitruvian" train --out "$out" ${options[@]+"${options[@]}"}
+"$ROOT/build/bin/vitruvian" train ${options[@]+"${options[@]}"}
 
 cat <<NEXT
 
 Try next, in $ROOT:
   build/bin/lesson 1
       the course: how all of this works, one equation at a time
-  build/bin/vitruvian eval --weights ${out#"$ROOT/"}
-      the same model, read back from its file
+  build/bin/vitruvian eval --weights RUN
+      the same model, read back from its file; RUN is the folder that the trainer named
   build/bin/vitruvian train --help
       every setting of the run and of the model
-  build/bin/vitruvian train --dataset mnist --data DIR --out runs/mnist
+  build/bin/vitruvian train --dataset mnist --data DIR
       real digits: DIR holds the four files of MNIST
   cmake --build build --target gradcheck && build/bin/gradcheck
       every derivative in it against differences

@@ -64,6 +64,12 @@ expect 2 "train-size.*1e3" train --train-size 1e3
 expect 2 "seed" train --seed 99999999999999999999999
 expect 2 "--data" train --dataset mnist
 expect 2 "weights" eval
+for flag in --out --resume --config --recipe; do
+  expect 2 "$flag: a name is expected" train $flag ''
+  expect 2 "$flag: .* missing" train $flag=
+done
+expect 2 "--overwrite needs --out" train --overwrite
+check "none of them made a run" test ! -e runs
 
 # Data: exit 3.
 mkdir empty
@@ -86,13 +92,17 @@ expect 4 "nowhere" eval --weights nowhere.safetensors
 # Everything else: exit 1.
 printf '' >file
 expect 1 "file" train --out file/run "${small[@]}"
+expect 2 "file is a file: a run needs a folder" train --out file "${small[@]}"
 expect 1 "/proc" train --out /proc/run "${small[@]}"
 
 # What works.
 expect 0 "" train --out run "${small[@]}"
 check "no carriage return off a terminal" sh -c '! grep -q "$(printf "\r")" out'
 check "no escape off a terminal" sh -c '! grep -q "$(printf "\033")" out'
-check "the run says how well it did" grep -q "test accuracy" out
+check "the run says how well it did" grep -q "^test accuracy" out
+check "and in training" grep -qE "^epoch 1/1  train loss [0-9.]+ acc [0-9.]+ %  test loss [0-9.]+ acc [0-9.]+ %" out
+check "and where it is" grep -qx "out      run" out
+check "no line of an epoch is wider than 80 columns" sh -c '! grep -E "^epoch.{75}" out'
 check "a line of metrics for each of 3 steps, and one for the epoch" test "$(wc -l <run/metrics.jsonl)" -eq 4
 for key in kind step epoch train_loss test_loss test_accuracy lr grad_norm; do
   check "metrics.jsonl has $key" grep -q "\"$key\":" run/metrics.jsonl
@@ -101,9 +111,29 @@ for key in epoch images_per_second seconds; do
   check "timing.jsonl has $key" grep -q "\"$key\":" run/timing.jsonl
 done
 check "nothing temporary is left" test "$(find run | wc -l)" -eq 10
-expect 0 "" eval --weights run --test-size 20
-check "eval says the accuracy" grep -q "accuracy" out
-accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
+
+# What eval says is what train said, of the images that the run was tested on.
+sed -n '/^confusion/,/^test accuracy/p' out | grep -v "^test accuracy" >matrix
+for weights in run run/model.safetensors; do
+  expect 0 "" eval --weights $weights
+  check "eval takes the data from $weights" grep -q "^digits: 20 test images, loss " out
+  accuracy=$(sed -n 's/.*accuracy \([0-9.]*\) %.*/\1/p' out)
+  check "eval prints the confusion matrix that train printed" sh -c 'tail -n +2 out | cmp - matrix'
+done
+expect 0 "" eval --weights run --test-size 30
+check "as many images as the user wants" grep -q "^digits: 30 test images" out
+expect 0 "" eval --weights run --test-size 0
+check "or all" grep -q "^digits: 4000 test images" out
+expect 0 "" eval --weights run --json
+check "eval --json is one line" test "$(wc -l <out)" -eq 1
+test_loss=$(sed -n 's/.*"test_loss":\([^,]*\),.*/\1/p' run/metrics.jsonl)
+check "eval finds the loss that train found, to the last bit" grep -q "\"images\":20,\"loss\":$test_loss," out
+check "of each class" test "$(grep -o '"name":"[0-9]","images":2,"accuracy":' out | wc -l)" -eq 10
+check "every image once" test "$(sed 's/.*"confusion"://' out | grep -oE '[0-9]+' | paste -sd+ | sed 's/$/+0/' | xargs -I{} sh -c 'echo $(({}))')" -eq 20
+cp run/model.safetensors plain.safetensors
+expect 0 "" eval --weights plain.safetensors --test-size 20
+check "weights without a run know their data set" grep -q "^digits: 20 test images" out
+expect 2 "dataset mnist needs --data" eval --weights run --dataset mnist
 expect 0 "" train --out again "${small[@]}"
 check "eval finds what train found" grep -q "test accuracy $accuracy %" out
 check "the same seed writes the same bytes" cmp run/model.safetensors again/model.safetensors
@@ -127,9 +157,53 @@ check "a profile names ops, modules and totals" sh -c 'grep -q "^layer_norm " ou
 check "a profile changes no byte of the weights" cmp run/model.safetensors profiled/model.safetensors
 expect 0 "" train --precision double --out double "${small[@]}"
 expect 0 "" eval --weights double --test-size 20
+
+# A run is safe with its owner's files.
 cp run/model.safetensors first.safetensors
-expect 0 "" train --seed 3 --out run "${small[@]}"
-check "an earlier run's weights are kept" cmp first.safetensors run/model.previous.safetensors
+cp -r run before
+echo mine >run/notes.tmp
+echo mine >before/notes.tmp
+expect 2 "run holds a run already: --resume run goes on with it, --overwrite" train --seed 3 --out run "${small[@]}"
+expect 2 "run/ holds a run already" train --seed 3 --out run/ "${small[@]}"
+check "and nothing of it is changed" diff -r run before
+expect 2 "run/checkpoints lies inside the run" train --out run/checkpoints "${small[@]}"
+expect 0 "" train --seed 3 --out run --overwrite "${small[@]}"
+check "another run is in its place" sh -c '! cmp -s first.safetensors run/model.safetensors'
+check "all that was there and was not the run's" sh -c 'grep -qx mine run/notes.tmp && rm run/notes.tmp'
+check "and nothing else" test "$(find run | wc -l)" -eq 10
+mkdir mine
+echo '{"mine": 1}' >mine/config.json
+for flags in "" --overwrite; do
+  # shellcheck disable=SC2086 # one flag, or none
+  expect 2 "mine/config.json is there already, and no run's" train --out mine $flags "${small[@]}"
+done
+check "a foreign file is as it was" test "$(cat mine/*)" = '{"mine": 1}'
+
+# Without --out a run has a folder of its own, each of two in the same second.
+mkdir place
+(cd place && "$vitruvian" train "${small[@]}" >../out 2>../err) &
+(cd place && "$vitruvian" train "${small[@]}" --seed 2 >../out2 2>&1)
+wait $!
+check "two folders" test "$(find place/runs -mindepth 1 -maxdepth 1 -name 'digits-20*' | wc -l)" -eq 2
+for said in out out2; do
+  where=$(sed -n 's/^out      //p' $said)
+  check "the folder is told" test -s "place/$where/model.safetensors"
+  check "and the weights in it" grep -qx "weights  $where/model.safetensors" $said
+done
+check "the two are apart" test "$(sed -n 's/^out  *//p' out)" != "$(sed -n 's/^out  *//p' out2)"
+expect 0 "" train --quiet --out quiet "${small[@]}"
+check "a quiet run prints what came of it, and no more" sh -c \
+  'test "$(sed "s/ .*//" out | paste -sd" ")" = "test weights report"'
+
+# More epochs.
+expect 0 "" train --resume quiet --epochs 2
+check "a finished run is prolonged, and says so" grep -q "^note     prolonged from 1 epochs to 2: .* the same 0 steps" out
+check "it goes on where it was" grep -q "goes on after step 3$" out
+check "the config says it" grep -q '"epochs": 2' quiet/config.json
+check "two epochs" test "$(grep -c '"kind":"epoch"' quiet/metrics.jsonl)" -eq 2
+expect 2 "--epochs 1, but quiet is a run of 2: .* prolonged, not shortened" train --resume quiet --epochs 1
+expect 2 "beyond reason" train --resume quiet --epochs 2000000
+expect 2 "no --recipe, --config, --out or --overwrite" train --resume quiet --overwrite
 head -c 1000 first.safetensors >cut.safetensors
 expect 4 "cut.safetensors" eval --weights cut.safetensors
 
@@ -144,6 +218,7 @@ check "a recipe is printed whole" grep -q '"weight_decay": 0.1' out
 check "a flag overrides it" grep -q '"lr": 0.0005' out
 expect 0 "" train --config run/config.json --out configured
 check "a run's config.json makes the run again" cmp run/model.safetensors configured/model.safetensors
+expect 0 "" train --config run/config.json --out configured --overwrite
 echo '{"epochs": 1, "lr": 0.1, "lr": 0.2}' >doubled.json
 expect 2 "doubled.json: 'lr' is said twice" train --config doubled.json
 echo '{"epoch": 1}' >unknown.json
@@ -159,7 +234,7 @@ expect 2 "optimizer.*adamw, adam, sgd" train --optimizer sdg
 expect 2 "patience needs" train --patience 3
 expect 2 "keep-head needs" train --keep-head
 expect 4 "no run to resume|config.json" train --resume nowhere
-expect 2 "no --recipe, --config or --out" train --resume run --out other
+expect 2 "no --recipe, --config, --out or --overwrite" train --resume run --out other
 expect 0 "" train --resume run
 check "a finished run says so" grep -q "is finished: 1 epochs, 3 steps" out
 for optimizer in adam sgd; do
@@ -168,12 +243,16 @@ done
 expect 0 "" train --accumulate 4 --batch-size 4 --micro-batch 4 --out accumulated "${small[@]:0:10}"
 expect 0 "" train --batch-size 16 --micro-batch 4 --out whole "${small[@]:0:10}"
 check "four accumulated batches are one of four parts" cmp accumulated/model.safetensors whole/model.safetensors
+mkdir broken
+cd broken || exit 1
 expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '[a-z_]+'.* training images [0-9]" \
   train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16
 expect 1 "broke down at step [0-9]+ of .*--anomaly found: the first is " train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 --anomaly "${small[@]:0:4}" --batch-size 16
 
 expect 0 "" train --sanity --train-size 40 --test-size 20
 check "three checks of this very model" test "$(grep -c '^ok ' out)" -eq 3
+check "which make no run" test "$(find runs -mindepth 1 -maxdepth 1 | wc -l)" -eq 2
+cd .. || exit 1
 
 # Fine-tuning: another size, other images, a new head.
 expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-decay 0 --train-size 40 --test-size 20 --epochs 1 --out tuned
@@ -339,12 +418,25 @@ check "the report has a folder's pictures" grep -q "data:image/png" hues/report.
 cp hues/report.html first.html
 expect 0 "" report hues
 check "and again" cmp first.html hues/report.html
-expect 0 "" eval --weights hues --dataset folder --data colours
+expect 0 "" eval --weights hues
 check "eval sees the fifth that was set aside" grep -q "^folder: 12 test images" out
+check "and names the classes" grep -qE "^ *[012] blue " out
+expect 0 "" inspect --weights hues --out inside
+check "inspect sees it too" grep -q "the first 12 test images of folder" inside/index.html
 expect 0 "" predict --weights hues colours/red/1.ppm
 check "predict names a folder's classes" grep -q " red$" out
+mv colours hidden
+for command in "eval --weights hues" "inspect --weights hues --out inside2" "report hues" \
+  "eval --weights hues/checkpoints/best.safetensors" "train --resume hues --epochs 3"; do
+  # shellcheck disable=SC2086
+  expect 3 "colours: .*hues was trained on it: --data DIR says where it is now" $command
+done
+expect 0 "" eval --weights hues --data hidden
+check "data that were moved" grep -q "^folder: 12 test images" out
+expect 0 "" report hues --data hidden
+mv hidden colours
 expect 0 "" "${of_folder[@]}" --data parted --out parted-run
-expect 0 "" eval --weights parted-run --dataset folder --data parted
+expect 0 "" eval --weights parted-run
 check "eval sees the folder test/" grep -q "^folder: 24 test images" out
 
 mkdir elsewhere
@@ -375,7 +467,10 @@ check "nothing is made for it" test ! -e none
 "$vitruvian" "${of_folder[@]}" --data spoilt --skip-bad --out skipped >out 2>err
 check "a folder's bad files are left out" test -e skipped/model.safetensors
 check "and counted" grep -q "4 left out" out err
-expect 3 "cannot be used" eval --weights skipped --dataset folder --data spoilt
+expect 0 "4 left out" eval --weights skipped
+cp skipped/model.safetensors alone.safetensors
+expect 3 "cannot be used" eval --weights alone.safetensors --dataset folder --data spoilt
+expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 expect 2 "image-size" "${of_folder[@]}" --data colours --image-size 0
 expect 2 "needs --data" "${of_folder[@]}"
 expect 3 "nowhere: there is no such directory" "${of_folder[@]}" --data nowhere
@@ -383,6 +478,9 @@ mkdir -p fewer/blue fewer/pink
 cp colours/blue/1.ppm fewer/blue
 cp colours/red/1.ppm fewer/pink
 expect 3 "no class 'pink'" eval --weights hues --dataset folder --data fewer
+
+check "whoever says --out has no other folder" test ! -e runs
+
 expect 0 "" --version
 check "--version names the matrix product" grep -q "matrix product" out
 expect 0 "" train --help

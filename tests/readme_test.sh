@@ -24,13 +24,14 @@ for part in data_batch_1 data_batch_2 data_batch_3 data_batch_4 data_batch_5 tes
   head -c 30730000 /dev/zero >"$folder/cifar/$part.bin"
 done
 
-mkdir -p "$folder/folder/dark" "$folder/folder/pale" "$folder/runs"
+mkdir -p "$folder/folder/dark" "$folder/folder/pale"
 "$programs/vitruvian" data preview digits --columns 2 --out "$folder/folder/dark/1.png" >"$folder/out"
 for i in {2..20}; do cp "$folder/folder/dark/1.png" "$folder/folder/dark/$i.png"; done
 cp "$folder"/folder/dark/*.png "$folder/folder/pale"
 
 commands=0
-cd "$root"
+ln -s "$root/models" "$folder/models"
+cd "$folder" # runs of the reader's land here, not in the checkout
 while read -r command; do
   set -- ${command%%#*}
   program=$programs/${1##*/}
@@ -42,7 +43,6 @@ while read -r command; do
       cifar10) data=cifar && arguments+=("$argument") ;;
       folder) data=folder && arguments+=("$argument") ;;
       DIR) arguments+=("$folder/$data") ;;
-      runs/*) arguments+=("$folder/$argument") ;;
       IMAGE...) arguments+=("$folder/blank.pgm") ;;
       *) arguments+=("$argument") ;;
     esac
@@ -60,6 +60,6 @@ while read -r command; do
     exit 1
   fi
   commands=$((commands + 1))
-done < <(grep -hE '^build/bin/' README.md docs/{trainer,inside,weights}.md)
+done < <(cd "$root" && grep -hE '^build/bin/' README.md docs/{trainer,inside,weights}.md)
 echo "$commands commands of README and docs/ run"
 [ "$commands" -ge 20 ]

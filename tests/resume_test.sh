@@ -23,7 +23,7 @@ step_of() { sed -n 's/.*goes on after step \([0-9]*\).*/\1/p' "$1"; }
 "$vitruvian" train "${settings[@]}" --checkpoint-every 2 --out calm >out 2>&1 || fail "$(cat out)"
 
 # Asked to stop: the step is finished, saved, and the way on is told.
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
   "$vitruvian" train "${settings[@]}" --checkpoint-every 1000 --out asked >out 2>err &
   pid=$!
   until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
@@ -31,8 +31,7 @@ for signal in INT TERM; do
   if kill -$signal $pid 2>/dev/null; then
     wait $pid
     code=$?
-    expected=$([ $signal = INT ] && echo 130 || echo 143)
-    [ $code -eq "$expected" ] || fail "$signal gives $code: $(cat err)"
+    [ $code -eq $((128 + $(kill -l $signal))) ] || fail "$signal gives $code: $(cat err)"
     grep -q 'vitruvian train --resume asked' err || fail "no way on: $(cat err)"
   else
     wait $pid
@@ -45,6 +44,15 @@ for signal in INT TERM; do
   done
   rm -rf asked
 done
+
+# Under nohup, which has SIGHUP ignored, a run outlives its terminal.
+nohup "$vitruvian" train "${settings[@]}" --out asked >out 2>err &
+pid=$!
+until [ -s asked/metrics.jsonl ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -HUP $pid 2>/dev/null
+wait $pid || fail "nohup: $(cat err)"
+cmp asked/model.safetensors calm/model.safetensors || fail "nohup: another model"
+rm -rf asked
 
 # Asked twice, within a step that takes long: it leaves at once. Not once only: a signal that comes
 # in the middle of a product may do harm.

@@ -123,10 +123,9 @@ pretend "training"
 run start.sh --epochs 2
 expect_status 0
 expect_call "cmake --build --preset default --target vitruvian lesson"
-expect_call "vitruvian train --out $root/runs/digits-"
-expect_call " --epochs 2"
+expect_call "vitruvian train --epochs 2"
 expect "test accuracy 98.00 %"
-expect "vitruvian eval --weights runs/digits-"
+expect "vitruvian eval --weights RUN"
 expect "build/bin/lesson 1"
 
 pretend "training into a folder of the user's"

@@ -66,11 +66,19 @@ TEST_CASE("a sparkline falls as the loss does, at any length") {
   CHECK(line.empty());
   CHECK(line.text(8).empty());
   for (const double y : {3.0, 2.0, 1.0, gap}) line.add(y);
-  CHECK(line.text(8) == "\u2588\u2585\u2581");
+  CHECK(line.text(8) == "\u2588\u2586\u2581");
   for (int i = 0; i < 100000; ++i) line.add(1);
   CHECK(line.text(8).size() == 8 * 3);
   CHECK(line.text(8).starts_with("\u2588"));
   CHECK(line.text(8).ends_with("\u2581"));
+
+  // A loss as runs have it: what comes after the first epoch is seen as well.
+  Sparkline loss;
+  for (const double y : {2.3, 1.2, 0.6, 0.3, 0.15, 0.08}) loss.add(y);
+  CHECK(loss.text(8) == "\u2588\u2587\u2585\u2584\u2582\u2581");
+  Sparkline to_zero;
+  for (const double y : {1.0, 0.5, 0.0}) to_zero.add(y);
+  CHECK(to_zero.text(8) == "\u2588\u2588\u2581");
 
   const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
   CHECK(Progress::bar(step, 80, line).starts_with("[====            ] \u2588"));
@@ -78,6 +86,34 @@ TEST_CASE("a sparkline falls as the loss does, at any length") {
   for (std::size_t columns = 1; columns < 200; ++columns) {
     const std::string bar = Progress::bar(step, columns, line);
     CHECK(bar.size() - 2 * count_of(bar, "\xE2\x96") <= std::max<std::size_t>(1, columns - 1));
+  }
+}
+
+TEST_CASE("the line of an epoch fits, and says what there is room for") {
+  EpochReport e;
+  e.epoch = 3;
+  e.epochs = 12;
+  e.train_loss = 0.8157;
+  e.train_accuracy = 0.7231;
+  e.test_loss = 0.2365;
+  e.test_accuracy = 0.9225;
+  e.images_per_second = 10469;
+  e.seconds = 83;
+  CHECK(Progress::line(e) ==
+        "epoch 3/12  train loss 0.8157 acc 72.31 %  test loss 0.2365 acc 92.25 %  1:23");
+  CHECK(
+      Progress::line(e, 100) ==
+      "epoch 3/12  train loss 0.8157 acc 72.31 %  test loss 0.2365 acc 92.25 %  10469 img/s  1:23");
+  CHECK(Progress::line(e, 60) == "epoch 3/12  test loss 0.2365 acc 92.25 %  1:23");
+  e.validation = true;
+  CHECK(Progress::line(e, 60) == "epoch 3/12  val loss 0.2365 acc 92.25 %  1:23");
+  e.epoch = 100;
+  e.epochs = 300;
+  e.seconds = 3723;
+  CHECK(Progress::line(e) ==
+        "epoch 100/300  train loss 0.8157 acc 72.31 %  val loss 0.2365 acc 92.25 %");
+  for (std::size_t columns = 2; columns < 120; ++columns) {
+    CHECK(Progress::line(e, columns).size() < columns);
   }
 }
 

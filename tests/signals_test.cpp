@@ -67,5 +67,36 @@ TEST_CASE("signals do not disturb products") {
   set_threads(before);
 }
 
+TEST_CASE("a closed terminal asks a run to stop, unless its owner said that it shall not") {
+  const auto handler_of = [](int signal) {
+    struct sigaction action {};
+    REQUIRE(::sigaction(signal, nullptr, &action) == 0);
+    return action.sa_handler;
+  };
+  const std::vector<int> all{SIGHUP, SIGINT, SIGTERM};
+  std::vector<void (*)(int)> before;  // doctest has handlers too
+  for (const int signal : all) before.push_back(handler_of(signal));
+  {
+    const StopSignals stop;
+    std::raise(SIGHUP);
+    CHECK(StopSignals::received() == SIGHUP);
+    std::raise(SIGHUP);  // of the kernel and of the shell
+    CHECK(StopSignals::received() == SIGHUP);
+    std::raise(SIGTERM);
+    CHECK(StopSignals::received() == SIGTERM);
+    std::raise(SIGHUP);
+    CHECK(StopSignals::received() == SIGTERM);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK((handler_of(all[i]) == before[i]));
+  std::signal(SIGHUP, SIG_IGN);  // as nohup does
+  {
+    const StopSignals stop;
+    std::raise(SIGHUP);
+    CHECK(StopSignals::received() == 0);
+  }
+  CHECK((handler_of(SIGHUP) == SIG_IGN));
+  std::signal(SIGHUP, SIG_DFL);
+}
+
 }  // namespace
 }  // namespace vitruvian

@@ -8,7 +8,6 @@
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "train/progress.hpp"
-#include "train/run_directory.hpp"
 #include "train/step.hpp"
 #include "train/weights.hpp"
 #include "vit/tiny.hpp"
@@ -189,22 +188,6 @@ TEST_CASE("lines that a run prints") {
     CHECK(Progress::bar(step, columns).size() <= columns);
   }
   CHECK(EpochReport{}.to_json().find("\"test_accuracy\":0.0") != std::string::npos);
-}
-
-TEST_CASE("a run directory keeps what an earlier run left, and cleans up what it cannot make") {
-  const Folder folder;
-  const std::string run = folder.file("run");
-  {
-    RunDirectory directory(run, "{}\n");
-    directory.append_metrics("{\"epoch\":1}");
-    CHECK_FAILS_WITH(RunDirectory(run), "another trainer is at work in this directory");
-  }
-  CHECK(content(run + "/metrics.jsonl") == "{\"epoch\":1}\n");
-  { RunDirectory directory(run, "{\"again\":1}\n"); }
-  CHECK(content(run + "/metrics.previous.jsonl") == "{\"epoch\":1}\n");
-  CHECK(content(run + "/config.previous.json") == "{}\n");
-  CHECK(content(run + "/config.json") == "{\"again\":1}\n");
-  CHECK_FAILS_WITH(RunDirectory(run + "/config.json/inside", "{}"), "config.json/inside");
 }
 
 TEST_CASE("weights come back as they were, and say what they were trained on") {

@@ -22,8 +22,8 @@ struct InspectOptions {
   std::string weights;  ///< as PredictOptions has it; may be empty with `strip`
   WeightsRequest request;
   std::vector<std::string> images;  ///< PNG, JPEG, PGM or PPM; without, test images of `dataset`
-  std::string dataset;     ///< empty: the built-in digits for a model trained on them, else none
-  std::string data;        ///< the folder with the data set's files
+  std::string dataset;  ///< empty: what the run was trained on, or the built-in digits; else none
+  std::string data;     ///< the folder with the data set's files
   std::size_t count = 16;  ///< the first so many test images
   std::string out;         ///< the folder to write to
 

@@ -4,6 +4,7 @@
 #include "datasets/batch.hpp"
 #include "train/figures.hpp"
 #include "train/input.hpp"
+#include "train/run_directory.hpp"
 #include "train/training_data.hpp"
 
 #include <algorithm>
@@ -51,22 +52,19 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
   for (const std::string& note : trained.notes) observer.note(note);
   const TrainedOn data =
       normalisation(trained, options.mean, options.std, options.weights, observer.note);
-  const std::string known = trained.data.dataset == "digits" ? "digits" : "";
-  const std::string name = options.dataset.empty() ? known : options.dataset;
+  const bool known = trained.data.dataset == "digits" || !run_of(options.weights).empty();
   Subject subject;
-  if (options.images.empty() && !name.empty()) {
-    check_dataset_name(name);
-    check_data_given(name, options.data);
+  const bool asked = !options.dataset.empty() || known;
+  if (options.images.empty() && asked) {
     std::string note;
     TrainedOn normalised_as = trained.data;
     normalised_as.mean = data.mean;
     normalised_as.std = data.std;
-    const Loader images = test_data({.name = name,
-                                     .directory = options.data,
-                                     .seed = data_seed,
-                                     .test_size = options.count,
-                                     .or_fewer = true},
-                                    trained.model.config, normalised_as, note);
+    TestImagesSaid said;
+    said.dataset = options.dataset;
+    said.data = options.data;
+    const Loader images =
+        test_data(said, options.weights, trained.model.config, normalised_as, note, options.count);
     if (!note.empty()) observer.note(note);
     subject = subject_of(images, options.count, trained.model.config);
   }
@@ -74,7 +72,7 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
   subject.class_names = trained.data.class_names(trained.model.config.K);
   if (!options.images.empty()) {
     read_pictures(subject, trained, options, observer);
-  } else if (name.empty()) {
+  } else if (!asked) {
     observer.note("no pictures and no data set: only what can be read off the weights is drawn");
     subject.described = "no images";
   }

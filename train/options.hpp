@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,11 @@ struct TrainOptions {
   std::size_t threads = 0;  ///< 0 means one for each processor
   Precision precision = Precision::float32;
 
-  std::string out;                   ///< the run directory
+  std::string out;                   ///< the run directory; empty: nothing is written
+  bool dated = false;                ///< `out` is the beginning of its name, the date follows
+  bool overwrite = false;            ///< a run that is in it already gives way
   bool resume = false;               ///< go on with the run in it
+  std::size_t prolong_to = 0;        ///< then: epochs in all, where they are more than its own
   std::size_t log_every = 0;         ///< steps between lines of metrics.jsonl; 0: some 300 lines
   std::size_t checkpoint_every = 0;  ///< steps; 0: about a minute
   std::size_t save_every = 0;        ///< epochs whose weights are kept; 0: none
@@ -102,9 +106,22 @@ TrainOptions settle(const Said& said);
 TrainOptions settings_from_json(const std::string& json, const std::string& source);
 
 /// The settings of the run in a directory, and the flags of those that do not matter to its
-/// results. Throws (Exit::checkpoint) when there is no run, and (Exit::usage) for a flag that
-/// contradicts it.
+/// results; more epochs than it has become `prolong_to`. Throws (Exit::checkpoint) when there is no
+/// run, and (Exit::usage) for a flag that contradicts it.
 TrainOptions settle_resumed(const std::string& directory, const Said& said);
+
+/// The settings that a JSON text of `to_json` holds; a folder's classes are not counted. Throws
+/// (Exit::checkpoint), naming the source, where it makes no sense.
+TrainOptions settings_of(const std::string& json, const std::string& source);
+/// The same of the config.json in a run's directory.
+TrainOptions settings_of_run(const std::string& directory);
+
+/// A run's settings when it shall have `epochs` in all: the warm-up keeps the steps that it had,
+/// and the schedule falls over the longer run.
+TrainOptions prolonged(TrainOptions run, std::size_t epochs, std::size_t steps_an_epoch);
+
+/// A config.json with other settings: what made the run stays.
+std::string with_settings(const std::string& config, const TrainOptions& options);
 
 /// The settings that make two runs differ: "lr is 0.1, not 0.002" for the first, or empty.
 std::string difference(const std::string& settings, const std::string& others);
@@ -121,13 +138,17 @@ TrainOptions default_options(const std::string& dataset);
 /// Throws (Exit::usage) when a data set that is read from files comes without a folder.
 void check_data_given(const std::string& dataset, const std::string& data);
 
+/// Which test images. What is not said is the run's that the weights lie in; of weights without a
+/// run, the data set's that they were trained on.
+struct TestImagesSaid {
+  std::string dataset, data;
+  std::optional<std::size_t> test_size;  ///< 0 means all
+  bool skip_bad = false;                 ///< as in training
+};
+
 /// What `vitruvian eval` needs.
-struct EvalOptions {
+struct EvalOptions : TestImagesSaid {
   std::string weights;  ///< a safetensors file, or a run directory that holds one
-  std::string dataset = "digits";
-  std::string data;
-  std::size_t test_size = 0;
-  bool skip_bad = false;  ///< as in training
   std::size_t threads = 0;
   Precision precision = Precision::float32;
 };

@@ -29,14 +29,6 @@ bool is_terminal([[maybe_unused]] std::FILE* file) {
 #endif
 }
 
-std::size_t columns_of([[maybe_unused]] std::FILE* file) {
-#if __has_include(<unistd.h>)
-  winsize size{};
-  if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-#endif
-  return 80;
-}
-
 bool wants_colour() {
   const char* const no_color = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
@@ -88,6 +80,17 @@ Progress::Progress(std::FILE* out)
 
 Progress::~Progress() { clear_bar(); }
 
+// A file, a pipe, or a terminal that does not say: 80.
+std::size_t Progress::columns() const {
+#if __has_include(<unistd.h>)
+  winsize size{};
+  if (terminal_ && ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+#endif
+  return 80;
+}
+
 void Progress::clear_bar() {
   if (!bar_shown_) return;
   console::print(out_, "\r\033[K");
@@ -96,9 +99,9 @@ void Progress::clear_bar() {
 }
 
 void Progress::started(const RunStart& start) {
-  console::print(out_,
-                 "model    {}: {} parameters, {:.2f} million MACs an image, about {} to train\n",
-                 start.model, start.parameters, static_cast<double>(start.macs) / 1e6,
+  console::print(out_, "model    {}\n", start.model);
+  console::print(out_, "         {} parameters, {:.2f} million MACs an image, about {} to train\n",
+                 start.parameters, static_cast<double>(start.macs) / 1e6,
                  human_bytes(start.training_bytes));
   console::print(
       out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
@@ -108,6 +111,10 @@ void Progress::started(const RunStart& start) {
   console::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
                  start.epochs, start.steps, start.warmup, clock_time(start.seconds_an_epoch),
                  start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
+  if (!start.directory.empty()) console::print(out_, "out      {}\n", start.directory);
+  if (start.validation_images == 0 && start.epochs > 1) {
+    noted("the test set is looked at after every epoch; --val-fraction keeps it unread to the end");
+  }
   std::fflush(out_);
   last_ = Clock::now();
 }
@@ -161,7 +168,7 @@ void Progress::stepped(const StepReport& step) {
   if (draws_) losses_.add(step.loss);
   if (terminal_) {
     if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
-    console::print(out_, "\r\033[K{}", bar(step, columns_of(out_), losses_));
+    console::print(out_, "\r\033[K{}", bar(step, columns(), losses_));
     bar_shown_ = true;
   } else {
     if (now - last_ < interval) return;
@@ -177,20 +184,29 @@ void Progress::profiled(const ProfileReport& profile) {
   std::fflush(out_);
 }
 
-std::string Progress::line(const EpochReport& e) {
-  return fmt::format(
-      "epoch {}/{}  train loss {:.4f}  {} loss {:.4f}  {} accuracy {:.2f} %  {:.0f} img/s  {}",
-      e.epoch, e.epochs, e.train_loss, e.validation ? "val" : "test", e.test_loss,
-      e.validation ? "val" : "test", 100 * e.test_accuracy, e.images_per_second,
-      clock_time(e.seconds));
+std::string Progress::line(const EpochReport& e, std::size_t columns) {
+  const char* const held_out = e.validation ? "val" : "test";
+  const std::string epoch = fmt::format("epoch {}/{}", e.epoch, e.epochs);
+  const std::string train =
+      fmt::format("  train loss {:.4f} acc {:.2f} %", e.train_loss, 100 * e.train_accuracy);
+  const std::string test =
+      fmt::format("  {} loss {:.4f} acc {:.2f} %", held_out, e.test_loss, 100 * e.test_accuracy);
+  const std::string time = "  " + clock_time(e.seconds);
+  const std::string pace = fmt::format("  {:.0f} img/s", e.images_per_second);
+  for (const std::string& text : {epoch + train + test + pace + time, epoch + train + test + time,
+                                  epoch + train + test, epoch + test + time, epoch + test}) {
+    if (text.size() < columns) return text;
+  }
+  return epoch.substr(0, columns > 1 ? columns - 1 : 0);
 }
 
 void Progress::finished_epoch(const EpochReport& epoch) {
   clear_bar();
+  const std::string text = line(epoch, columns());
   if (colour_ && epoch.epoch == epoch.epochs) {
-    console::print(out_, "\033[1m{}\033[0m\n", line(epoch));
+    console::print(out_, "\033[1m{}\033[0m\n", text);
   } else {
-    console::print(out_, "{}\n", line(epoch));
+    console::print(out_, "{}\n", text);
   }
   std::fflush(out_);
   last_ = Clock::now();
@@ -200,7 +216,7 @@ void Progress::predicted(const Predictions& predictions,
                          const std::vector<std::string>& class_names) {
   clear_bar();
   console::print(out_, "{}",
-                 console::raw(to_text(confusion_of(predictions), class_names, 80, colour_)));
+                 console::raw(to_text(confusion_of(predictions), class_names, columns(), colour_)));
   std::fflush(out_);
 }
 

@@ -11,9 +11,9 @@ namespace vitruvian {
 
 /// Prints how a run goes. On a terminal: a bar that is redrawn in place, with the course of the
 /// loss and the time left. Elsewhere (a file, a pipe, CI): one plain line every `interval`, no
-/// carriage returns. One line an epoch in both, and the confusion matrix at the end. Colours only
-/// on a terminal, and not with NO_COLOR set or TERM=dumb; the loss is drawn where the locale is
-/// UTF-8.
+/// carriage returns. One line an epoch in both, no wider than the terminal, and the confusion
+/// matrix at the end. Colours only on a terminal, and not with NO_COLOR set or TERM=dumb; the loss
+/// is drawn where the locale is UTF-8.
 class Progress : public Observer {
  public:
   explicit Progress(std::FILE* out = stdout);
@@ -32,11 +32,13 @@ class Progress : public Observer {
   /// room for, and leaves the last column free; `losses` may be empty.
   static std::string bar(const StepReport& step, std::size_t columns, const Sparkline& losses = {});
   static std::string line(const StepReport& step);
-  static std::string line(const EpochReport& epoch);
+  /// As much of it as fits into `columns` less one.
+  static std::string line(const EpochReport& epoch, std::size_t columns = 80);
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] std::size_t columns() const;
   void clear_bar();
 
   std::FILE* out_;

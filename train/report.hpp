@@ -1,5 +1,6 @@
 #pragma once
 
+#include "train/predictions.hpp"
 #include "train/profile_report.hpp"
 
 #include <cstddef>
@@ -9,13 +10,12 @@
 
 namespace vitruvian {
 
-struct Predictions;
-
 /// What is known before the first step.
 struct RunStart {
-  std::string model;  ///< "ViT 28 x 28 x 1, P 7, D 64, L 4, h 4, M 256"
+  std::string directory;  ///< empty where nothing is written
+  std::string model;      ///< "ViT 28 x 28 x 1, P 7, D 64, L 4, h 4, M 256"
   std::uint64_t parameters = 0;
-  std::uint64_t training_bytes = 0;  ///< an estimate, see ViTConfig::training_bytes
+  std::uint64_t training_bytes = 0;  ///< an estimate: ViTConfig::training_bytes, and the images
   std::string dataset;
   std::uint64_t macs = 0;       ///< multiply-adds of one image's forward pass
   double seconds_an_epoch = 0;  ///< foretold, from three steps
@@ -70,6 +70,20 @@ struct TestReport {
   double loss = 0;
   double accuracy = 0;  ///< a fraction
 
+  [[nodiscard]] std::string to_json() const;
+};
+
+/// What a trained model makes of test images.
+struct Evaluation {
+  std::string dataset;
+  std::vector<std::string> class_names;
+  double loss = 0;
+  double accuracy = 0;  ///< a fraction
+  Predictions predictions;
+  std::string note{};  ///< what was left out, or ""
+
+  /// {"dataset":...,"images":n,"loss":...,"accuracy":...,"classes":[{"name":...,"images":n,
+  /// "accuracy":...}],"confusion":[[...]]}: a row of the matrix is a true class.
   [[nodiscard]] std::string to_json() const;
 };
 

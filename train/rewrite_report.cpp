@@ -13,7 +13,6 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 bool rewrite_report(const ReportOptions& options) {
-  const RunRecord run = read_run(options.directory);
   const std::string weights = weights_file(options.directory);
   if (!std::filesystem::exists(weights)) {
     write_report(options.directory, nullptr);
@@ -24,13 +23,9 @@ bool rewrite_report(const ReportOptions& options) {
     fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
   }
   std::string note;  // the run has said it
-  const Loader test =
-      test_data({.name = run.setting("dataset"),
-                 .directory = options.data.empty() ? run.setting("data") : options.data,
-                 .seed = data_seed,
-                 .test_size = run.count("test_size"),
-                 .skip_bad = run.setting("skip_bad") == "true"},
-                trained.model.config, trained.data, note);
+  TestImagesSaid said;
+  said.data = options.data;
+  const Loader test = test_data(said, options.directory, trained.model.config, trained.data, note);
   const Predictions predictions = predict_all(trained.model, test);
   const ReportExamples examples{predictions, test};
   write_report(options.directory, &examples,

@@ -71,8 +71,6 @@ std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
                                        .undecayed = all_but_weights});
 }
 
-std::size_t ceil_div(std::size_t n, std::size_t d) { return (n + d - 1) / d; }
-
 }  // namespace
 
 Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observer,
@@ -89,7 +87,7 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
                                .std = train_.images().about().std}),
       model_(initial(options, rng_.fork("weights"), observer)),
       optimizer_(optimizer_of(options, named_parameters(model_))),
-      steps_an_epoch_(ceil_div(data.indices.train.size(), options.batch_size * options.accumulate)),
+      steps_an_epoch_(steps_an_epoch(options, data.indices.train.size())),
       steps_(options.epochs * steps_an_epoch_),
       warmup_(warmup_steps(options, steps_)),
       log_every_(options.log_every != 0 ? options.log_every
@@ -112,12 +110,20 @@ RunArrays Run::arrays() {
   return result;
 }
 
+void check_settings(const TrainOptions& options, const CheckpointFile& file,
+                    std::size_t steps_an_epoch) {
+  const std::string& path = file.tensors.source;
+  TrainOptions was = settings_of(file.state.settings, path);
+  if (was.epochs < options.epochs) was = prolonged(was, options.epochs, steps_an_epoch);
+  const std::string differs = difference(options.to_json(), was.to_json());
+  if (differs.empty()) return;
+  fail(Exit::checkpoint, "{}: made with other settings than config.json's, where {}", path,
+       differs);
+}
+
 void Run::resume(const CheckpointFile& checkpoint) {
   const std::string& path = checkpoint.tensors.source;
-  const std::string differs = difference(state_.settings, checkpoint.state.settings);
-  if (!differs.empty()) {
-    fail(Exit::checkpoint, "{}: it is of another run: in this one {}", path, differs);
-  }
+  check_settings(options_, checkpoint, steps_an_epoch_);
   if (checkpoint.state.data != state_.data) {
     fail(Exit::checkpoint, "{}: the data are not those of the run: their checksum is {}, not {}",
          path, state_.data, checkpoint.state.data);
@@ -130,6 +136,7 @@ void Run::resume(const CheckpointFile& checkpoint) {
   const std::string settings = std::exchange(state_.settings, {});
   state_ = checkpoint.state;
   state_.settings = settings;
+  state_.finished = false;
   directory_->rewind(state_.metrics_size, state_.epochs);
 }
 
@@ -283,9 +290,11 @@ void Run::stop_if_asked() {
   const int signal = StopSignals::received();
   if (signal == 0) return;
   if (directory_ != nullptr) checkpoint();
-  fail(signal == SIGINT ? Exit::interrupted : Exit::terminated, "stopped after step {} of {}; {}",
-       state_.step, steps_,
-       directory_ == nullptr ? "without --out there is nothing to resume"
+  const Exit exit = signal == SIGINT   ? Exit::interrupted
+                    : signal == SIGHUP ? Exit::hung_up
+                                       : Exit::terminated;
+  fail(exit, "stopped after step {} of {}; {}", state_.step, steps_,
+       directory_ == nullptr ? "it writes no run directory: there is nothing to resume"
                              : fmt::format("to go on: vitruvian train --resume {}", options_.out));
 }
 

@@ -18,6 +18,11 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
+/// Throws (Exit::checkpoint) when a checkpoint was made with other settings; fewer epochs are none,
+/// where the run was prolonged.
+void check_settings(const TrainOptions& options, const CheckpointFile& file,
+                    std::size_t steps_an_epoch);
+
 /// One run of training: the model, what changes with every step, and where it is written down. All
 /// that a step depends on is the options, the data and what a checkpoint holds; no clock, no
 /// thread.

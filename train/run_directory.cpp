@@ -10,41 +10,57 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <ctime>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace vitruvian {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The highest folder of `path` that does not exist yet: what has to be removed again if the run
-// cannot begin.
-fs::path first_missing(const fs::path& path) {
-  fs::path missing;
+void check_above(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path), ignored);
+  for (fs::path above = whole.parent_path(); above != above.parent_path();
+       above = above.parent_path()) {
+    if (is_run(above)) {
+      fail(Exit::usage, "{} lies inside the run {}: choose another folder (--out)", path.string(),
+           above.string());
+    }
+  }
+}
+
+// Makes the folders that are missing, and adds them to `made`, the outermost first.
+void make_folders(const fs::path& path, std::vector<fs::path>& made) {
+  std::vector<fs::path> missing;
   for (fs::path p = fs::absolute(path).lexically_normal(); !p.empty() && !fs::exists(p);
        p = p.parent_path()) {
-    missing = p;
+    if (p.has_filename()) missing.insert(missing.begin(), p);
   }
-  return missing;
+  for (const fs::path& folder : missing) {
+    if (fs::create_directory(folder)) made.push_back(folder);
+  }
 }
 
-void keep_previous(const fs::path& file) {
-  if (!fs::exists(file)) return;
-  fs::path kept = file;
-  kept.replace_extension(".previous" + file.extension().string());
-  if (fs::is_directory(kept)) fs::remove_all(kept);
-  fs::rename(file, kept);
-}
-
-// Temporary files of a process that was killed: nobody else writes here, see lock().
-void remove_leftovers(const fs::path& folder) {
-  std::vector<fs::path> leftovers;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".tmp") leftovers.push_back(entry.path());
+// runs/digits-20261122-154501; of several in one second the later ones have -2, -3, ... Who makes
+// the folder has the name.
+fs::path make_dated(const fs::path& beginning) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "-%Y%m%d-%H%M%S", &local);
+  for (std::size_t n = 1;; ++n) {
+    fs::path path = beginning;
+    path += date.data();
+    if (n > 1) path += fmt::format("-{}", n);
+    if (fs::create_directory(path)) return path;
   }
-  for (const fs::path& leftover : leftovers) fs::remove(leftover);
 }
 
 std::string read_text(const std::string& path) {
@@ -56,44 +72,81 @@ std::string read_text(const std::string& path) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const fs::path& path, const std::string& config) : path_(path) {
-  fs::path made;
-  try {
-    made = first_missing(path);
-    fs::create_directories(path);
-    lock();
-    remove_leftovers(path);
-    for (const char* name : {"config.json", "metrics.jsonl", "timing.jsonl", "model.safetensors",
-                             "report.html", "checkpoints"}) {
-      keep_previous(path / name);
+void RunDirectory::check(const fs::path& path, bool overwrite) {
+  check_above(path);
+  std::error_code ignored;
+  if (is_run(path)) {
+    if (overwrite) return;
+    fail(Exit::usage,
+         "{} holds a run already: --resume {} goes on with it, --overwrite puts the new one in its "
+         "place, another --out leaves it alone",
+         path.string(), path.string());
+  }
+  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
+    fail(Exit::usage, "{} is a file: a run needs a folder (--out)", path.string());
+  }
+  for (const char* name : names_of_run) {
+    if (fs::exists(fs::symlink_status(path / name, ignored))) {
+      fail(Exit::usage, "{} is there already, and no run's: choose another folder (--out)",
+           (path / name).string());
     }
-    fs::create_directory(path / "checkpoints");
-    open_files();
-    // Last: a folder with a config is a run that can be resumed.
-    write_file_safely((path / "config.json").string(), config);
-  } catch (const fs::filesystem_error& error) {
+  }
+}
+
+RunDirectory::RunDirectory(const fs::path& path, const std::string& config, NewRun how)
+    : path_(path) {
+  std::vector<fs::path> made;
+  bool ours = false;
+  const auto undo = [&] {
+    try {
+      if (ours) {
+        remove_results(path_);
+        fs::remove(path_ / "config.json");
+        fs::remove(path_ / "checkpoints");
+      }
+    } catch (const fs::filesystem_error&) {  // the first error is the one to tell
+    }
     std::error_code ignored;
-    if (!made.empty()) fs::remove_all(made, ignored);
+    std::reverse(made.begin(), made.end());
+    for (const fs::path& folder : made) fs::remove(folder, ignored);  // unless it is not empty
     if (lock_ >= 0) ::close(lock_);
-    fail(Exit::failure, "the run directory {} cannot be made: {}", path.string(),
+  };
+  try {
+    how.dated ? check_above(path) : check(path, how.overwrite);
+    make_folders(how.dated ? path.parent_path() : path, made);
+    if (how.dated) {
+      path_ = make_dated(path);
+      made.push_back(path_);
+    }
+    lock();
+    check(path_, how.overwrite);
+    const bool replaces = is_run(path_);
+    ours = !replaces;
+    remove_leftovers(path_);
+    if (replaces) remove_results(path_);
+    // First: a folder with a config is a run, and whatever is missing is made when it is resumed.
+    write_config(config);
+    fs::create_directory(path_ / "checkpoints");
+    open_files();
+  } catch (const fs::filesystem_error& error) {
+    undo();
+    fail(Exit::failure, "the run directory {} cannot be made: {}", path_.string(),
          error.code().message());
   } catch (const Error&) {
-    std::error_code ignored;
-    if (!made.empty()) fs::remove_all(made, ignored);
-    if (lock_ >= 0) ::close(lock_);
+    undo();
     throw;
   }
 }
 
 RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
-  if (!fs::exists(path / "config.json")) {
+  std::error_code ignored;
+  if (!fs::exists(path / "config.json", ignored)) {
     fail(Exit::checkpoint, "{}: no run to resume: it has no config.json", path.string());
   }
   try {
     lock();
     fs::create_directory(path / "checkpoints");
     remove_leftovers(path);
-    remove_leftovers(path / "checkpoints");
     open_files();
   } catch (const fs::filesystem_error& error) {
     if (lock_ >= 0) ::close(lock_);
@@ -130,6 +183,10 @@ void RunDirectory::open_files() {
 }
 
 std::string RunDirectory::config() const { return read_text((path_ / "config.json").string()); }
+
+void RunDirectory::write_config(const std::string& config) const {
+  write_file_safely((path_ / "config.json").string(), config);
+}
 
 void RunDirectory::rewind(std::uint64_t metrics_size, std::size_t epochs) {
   if (metrics_.size() < metrics_size) {
@@ -169,10 +226,6 @@ void RunDirectory::keep_last() const {
   std::error_code ignored;
   fs::remove(link, ignored);
   fail(Exit::failure, "{}: cannot be replaced: {}", previous, error.message());
-}
-
-std::string weights_file(const std::string& path) {
-  return fs::is_directory(path) ? (fs::path(path) / "model.safetensors").string() : path;
 }
 
 }  // namespace vitruvian

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "train/append_file.hpp"
+#include "train/run_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,12 @@
 #include <vector>
 
 namespace vitruvian {
+
+/// How the folder of a new run is made.
+struct NewRun {
+  bool overwrite = false;  ///< the run that is there already gives way
+  bool dated = false;      ///< the path is the beginning of a name; the date and time follow
+};
 
 /// The folder of one run:
 ///   config.json                        all settings, and what made the run
@@ -20,14 +27,15 @@ namespace vitruvian {
 ///   checkpoints/epoch-0005.safetensors those of an epoch, where somebody wants them
 ///   model.safetensors                  the weights at the end
 ///   report.html                        what became of it
+/// These, and what a killed process left of them (core/safe_file.cpp), are all that it ever writes,
+/// replaces or removes: whatever else lies in the folder is somebody else's.
 /// While it lives, no other process can open it: two trainers in a folder would spoil each other's
 /// run. Everything throws naming the path and the reason.
 class RunDirectory {
  public:
-  /// Makes the folder, and its parents, and writes config.json. Files of an earlier run in it are
-  /// kept, once, as *.previous. Throws (Exit::failure) when that cannot be done; a folder that was
-  /// made for it is gone again then.
-  RunDirectory(const std::filesystem::path& path, const std::string& config);
+  /// Makes the folder, and its parents, and writes config.json. Throws as `check` does, and
+  /// (Exit::failure) when it cannot be done; what was made for it is gone again then.
+  RunDirectory(const std::filesystem::path& path, const std::string& config, NewRun how = {});
   /// Opens the folder of a run that is to go on, and removes what a killed process left half-done.
   /// Throws (Exit::checkpoint) when there is no run.
   explicit RunDirectory(const std::filesystem::path& path);
@@ -35,7 +43,13 @@ class RunDirectory {
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
+  /// Throws (Exit::usage) where a new run may not go: into the folder of another, unless that may
+  /// be overwritten; inside one; or where foreign files have the names of a run's.
+  static void check(const std::filesystem::path& path, bool overwrite);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::string config() const;
+  void write_config(const std::string& config) const;
 
   void append_metrics(const std::string& line) { metrics_.append(line); }
   void append_timing(const std::string& line) { timing_.append(line); }
@@ -61,8 +75,5 @@ class RunDirectory {
   AppendFile metrics_, timing_;
   int lock_ = -1;
 };
-
-/// `path` itself, or model.safetensors in it when it is a folder.
-std::string weights_file(const std::string& path);
 
 }  // namespace vitruvian

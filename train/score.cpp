@@ -36,16 +36,25 @@ MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices,
   return {std::move(images), std::move(labels), rng};
 }
 
-Score score(const VisionTransformer& model, const Loader& data) {
+Score score(const VisionTransformer& model, const Loader& data, Predictions* predictions) {
   const std::vector<std::size_t> order = natural_order(data.size());
   const auto groups = shares(order, micro_batches_of(model.config, order.size()));
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
+  const std::size_t K = model.config.K;
+  if (predictions != nullptr) {
+    *predictions = {K, {}, std::vector<double>(data.size() * K)};
+    for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
+  }
   each_group(model, data, groups,
              [&](std::size_t i, const std::vector<std::size_t>& labels, const Tensor& logits) {
                losses[i] =
                    static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
                correct[i] = count_correct(logits.value(), labels);
+               if (predictions == nullptr) return;
+               const Tensor p = softmax(logits);
+               std::copy_n(p.value().data(), p.value().size(),
+                           predictions->probabilities.data() + groups[i].front() * K);
              });
   const auto n = static_cast<double>(data.size());
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
@@ -53,17 +62,8 @@ Score score(const VisionTransformer& model, const Loader& data) {
 }
 
 Predictions predict_all(const VisionTransformer& model, const Loader& data) {
-  const std::size_t K = model.config.K;
-  const std::vector<std::size_t> order = natural_order(data.size());
-  const auto groups = shares(order, micro_batches_of(model.config, data.size()));
-  Predictions result{K, {}, std::vector<double>(data.size() * K)};
-  for (const std::size_t i : order) result.labels.push_back(data.label(i));
-  each_group(model, data, groups,
-             [&](std::size_t i, const std::vector<std::size_t>&, const Tensor& logits) {
-               const Tensor p = softmax(logits);
-               std::copy_n(p.value().data(), p.value().size(),
-                           result.probabilities.data() + groups[i].front() * K);
-             });
+  Predictions result;
+  score(model, data, &result);
   return result;
 }
 

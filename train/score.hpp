@@ -18,8 +18,9 @@ struct Score {
 };
 
 /// How well a model does on the images of a loader, as they are: groups of them, each carried
-/// through the net by one thread. The same bits for any number of threads.
-Score score(const VisionTransformer& model, const Loader& data);
+/// through the net by one thread. The same bits for any number of threads. What it says of each
+/// image goes to `predictions`, where they are asked for.
+Score score(const VisionTransformer& model, const Loader& data, Predictions* predictions = nullptr);
 
 /// The probabilities that a model gives to the classes of all images of a loader.
 Predictions predict_all(const VisionTransformer& model, const Loader& data);

@@ -36,6 +36,13 @@ std::string TrainOptions::to_json(const std::map<std::string, std::string>& make
   return json.dump(2) + "\n";
 }
 
+std::string with_settings(const std::string& config, const TrainOptions& options) {
+  Json json = Json::parse(config);
+  const Json settings = Json::parse(options.to_json());
+  for (const auto& item : settings.items()) json[item.key()] = item.value();
+  return json.dump(2) + "\n";
+}
+
 bool same_machine(const std::string& config, const std::string& other) {
   const Json one = Json::parse(config, nullptr, false);
   const Json two = Json::parse(other, nullptr, false);

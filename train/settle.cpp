@@ -5,6 +5,7 @@
 #include "train/recipes.hpp"
 #include "train/run_directory.hpp"
 #include "train/settings.hpp"
+#include "train/training_data.hpp"
 #include "vit/fields.hpp"
 #include "vit/weights.hpp"
 
@@ -258,28 +259,46 @@ TrainOptions settle(const Said& said) {
   return options;
 }
 
-TrainOptions settle_resumed(const std::string& directory, const Said& said) {
-  const std::string path = (std::filesystem::path(directory) / "config.json").string();
-  const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
-  const Json flags = flags_as_json(said.flags);
-  TrainOptions options;
+TrainOptions settings_of(const std::string& json, const std::string& source) {
   try {
-    options = settings_from_json(text, path);
+    return settings_from_json(json, source);
   } catch (const Error& error) {
     fail(Exit::checkpoint, "{}", error.what());
   }
+}
+
+TrainOptions settings_of_run(const std::string& directory) {
+  const std::string path = (std::filesystem::path(directory) / "config.json").string();
+  const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
+  return settings_of(text, path);
+}
+
+TrainOptions settle_resumed(const std::string& directory, const Said& said) {
+  const Json flags = flags_as_json(said.flags);
+  TrainOptions options = settings_of_run(directory);
   const Json kept = Json::parse(options.to_json());
   for_each_setting(
       options, [&](const char* name, auto& field, const char*, const char*, bool matters) {
         if (!flags.contains(name)) return;
         const auto before = field;
         from_value(flags[name], name, field);
-        if (matters && field != before) {
+        if (matters && field != before && std::string(name) != "epochs") {
           fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
-               flag_of(name), flags[name].dump(), path, kept.value(name, Json()).dump());
+               flag_of(name), flags[name].dump(), directory, kept.value(name, Json()).dump());
         }
       });
-  count_classes(options);
+  const std::size_t planned = kept["epochs"];
+  if (options.epochs < planned) {
+    fail(Exit::usage,
+         "--epochs {}, but {} is a run of {}: a resumed run can be prolonged, not shortened",
+         options.epochs, directory, planned);
+  }
+  if (options.epochs > planned) options.prolong_to = std::exchange(options.epochs, planned);
+  try {
+    count_classes(options);
+  } catch (const Error& error) {
+    throw perhaps_moved(error, directory);
+  }
   options.out = directory;
   options.resume = true;
   return options;

@@ -32,6 +32,9 @@ std::string Sparkline::text(std::size_t width) const {
     for (std::size_t i = begin; i < end; ++i) sum += values[i];
     bars.push_back(sum / static_cast<double>(end - begin));
   }
+  // By its logarithm: a loss that falls from 2.3 to 0.2 would hide a later fall to 0.05.
+  const double least = *std::max_element(bars.begin(), bars.end()) * 1e-4;
+  for (double& value : bars) value = least > 0 ? std::log(std::max(value, least)) : value;
   const auto [low, high] = std::minmax_element(bars.begin(), bars.end());
   std::string text;
   for (const double value : bars) {

@@ -5,9 +5,10 @@
 
 namespace vitruvian {
 
-/// While it lives, SIGINT and SIGTERM do not end the program but are remembered, so that a run can
-/// finish its step and save; a second one ends it at once, with exit code 128 + signal. Signals go
-/// to the thread that makes it: the pool's take none (core/parallel.cpp says why).
+/// While it lives, SIGINT, SIGTERM and SIGHUP do not end the program but are remembered, so that a
+/// run can finish its step and save; a second SIGINT or SIGTERM ends it at once, with exit code
+/// 128 + signal. A SIGHUP that is ignored, as under nohup, stays so. Signals go to the thread that
+/// makes it: the pool's take none (core/parallel.cpp says why).
 class StopSignals {
  public:
   StopSignals();

@@ -53,28 +53,40 @@ std::optional<CheckpointFile> newest(const RunDirectory& directory, Observer& ob
   return std::nullopt;
 }
 
-RunResult already_finished(const TrainOptions& options, const RunState& state) {
-  RunResult result;
-  result.was_finished = true;
-  result.last.epoch = state.epochs;
-  result.last.step = state.step;
-  result.weights = (std::filesystem::path(options.out) / "model.safetensors").string();
-  return result;
+// What there is to do for a run whose last checkpoint is this one: nothing, where it is finished
+// and shall have no more epochs than it had.
+bool is_finished(const TrainOptions& options, const CheckpointFile& file) {
+  if (!file.state.finished) return false;
+  const std::size_t planned = settings_of(file.state.settings, file.tensors.source).epochs;
+  if (std::max(options.epochs, options.prolong_to) == planned) {
+    check_settings(options, file, 0);
+    return true;
+  }
+  if (file.state.epochs < planned) {
+    fail(Exit::usage,
+         "{}: the run stopped early, after {} of {} epochs (--patience {}): it is not prolonged",
+         options.out, file.state.epochs, planned, options.patience);
+  }
+  return false;
 }
 
-// Settings that have changed in config.json since the checkpoint was made make another run.
-void check_same_run(const TrainOptions& options, const CheckpointFile& file) {
-  const std::string differs = difference(options.to_json(), file.state.settings);
-  if (differs.empty()) return;
-  fail(Exit::checkpoint, "{}: made with other settings than config.json's, where {}",
-       file.tensors.source, differs);
+// A run that goes on, and what was said of more epochs is its setting from here on.
+void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
+  if (options.prolong_to == 0) return;
+  const std::size_t before = options.epochs;
+  options = prolonged(options, options.prolong_to, steps_an_epoch(options, images));
+  observer.noted(
+      fmt::format("prolonged from {} epochs to {}: from here on the learning rate is that of a run "
+                  "of {} after the same {} steps of warm-up",
+                  before, options.epochs, options.epochs, options.warmup_steps));
 }
 
 }  // namespace
 
-RunResult train(const TrainOptions& options, Observer& observer) {
+RunResult train(const TrainOptions& wanted, Observer& observer) {
   const auto start = Clock::now();
-  options.validate();
+  wanted.validate();
+  TrainOptions options = wanted;
   const Composed composed(options.composed);
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
 
@@ -83,30 +95,38 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   if (options.resume) {
     directory.emplace(options.out);
     checkpoint = newest(*directory, observer);
-    if (checkpoint) check_same_run(options, *checkpoint);
-    if (checkpoint && checkpoint->state.finished) {
-      return already_finished(options, checkpoint->state);
+    if (checkpoint && is_finished(options, *checkpoint)) {
+      RunResult result;
+      result.was_finished = true;
+      result.directory = options.out;
+      result.last.epoch = checkpoint->state.epochs;
+      result.last.step = checkpoint->state.step;
+      return result;
     }
+  } else if (!options.out.empty() && !options.dated) {
+    RunDirectory::check(options.out, options.overwrite);  // at once, not after the data are read
   }
 
   const TrainingData data = training_data(options);
   if (!data.images.note.empty()) observer.noted(data.images.note);
+  prolong(options, data.indices.train.size(), observer);
   const std::size_t resident = images_at_once(options, data.indices.train.size());
-  const std::uint64_t bytes = options.model.training_bytes(resident, sizeof(real));
+  const std::uint64_t bytes =
+      options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
   const std::string config = options.to_json({{"matrix_product", kernels::gemm_description()},
                                               {"instruction_set", kernels::simd_description()},
                                               {"data_checksum", data.checksum}});
   if (options.resume) {
-    if (difference(directory->config(), config).empty() &&
-        !same_machine(directory->config(), config)) {
+    if (!same_machine(directory->config(), config)) {
       observer.noted(
           "the run began with another matrix product or instruction set: from here on its bits may "
           "differ from those of an undisturbed run");
     }
   } else if (!options.out.empty()) {
-    directory.emplace(options.out, config);
+    directory.emplace(options.out, config, NewRun{options.overwrite, options.dated});
+    options.out = directory->path().string();
   }
   Run run(options, data, observer, directory ? &*directory : nullptr);
   if (checkpoint) {
@@ -115,12 +135,13 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   } else if (directory) {
     directory->rewind(0, 0);
   }
-  observer.started(run.start(bytes));
-  for (const std::string& trap : traps(options)) observer.noted(trap);
-  if (data.indices.validation.empty() && options.epochs > 1) {
-    observer.noted(
-        "the test set is looked at after every epoch; --val-fraction keeps it unread to the end");
+  if (options.prolong_to != 0) {
+    directory->write_config(with_settings(directory->config(), options));
   }
+  RunStart begun = run.start(bytes);
+  begun.directory = options.out;
+  observer.started(begun);
+  for (const std::string& trap : traps(options)) observer.noted(trap);
 
   RunResult result;
   while (run.goes_on()) result.last = run.epoch();
@@ -130,7 +151,7 @@ RunResult train(const TrainOptions& options, Observer& observer) {
   const Predictions predictions = predict_all(run.kept(), test);
   observer.predicted(predictions, test.images().about().class_names);
   if (directory) {
-    result.weights = directory->weights_path();
+    result.directory = options.out;
     const ReportExamples examples{predictions, test};
     write_report(options.out, &examples, report_figures(run.kept(), test, options.out));
   }
@@ -140,7 +161,6 @@ RunResult train(const TrainOptions& options, Observer& observer) {
 }
 
 Evaluation evaluate(const EvalOptions& options) {
-  check_data_given(options.dataset, options.data);
   const TrainedModel trained = load_weights(weights_file(options.weights));
   const VisionTransformer& model = trained.model;
   if (trained.data.mean.empty() || trained.data.std.empty()) {
@@ -148,15 +168,15 @@ Evaluation evaluate(const EvalOptions& options) {
          "{}: its metadata has no 'mean' and 'std'; weights made by 'vitruvian train' have them",
          options.weights);
   }
-  std::string note;
-  const Loader data = test_data({.name = options.dataset,
-                                 .directory = options.data,
-                                 .seed = data_seed,
-                                 .test_size = options.test_size,
-                                 .skip_bad = options.skip_bad},
-                                model.config, trained.data, note);
-  const Score result = score(model, data);
-  return {options.dataset, data.size(), result.loss, result.accuracy, note};
+  Evaluation result;
+  const Loader data = test_data(options, options.weights, model.config, trained.data, result.note);
+  const Score found = score(model, data, &result.predictions);
+  const Dataset& about = data.images().about();
+  result.dataset = about.name;
+  result.class_names = about.class_names;
+  result.loss = found.loss;
+  result.accuracy = found.accuracy;
+  return result;
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -18,7 +18,7 @@ struct RunResult {
   EpochReport last;                ///< of the last epoch; empty when a resumed run had none left
   std::optional<TestReport> test;  ///< of a run with a validation split
   bool was_finished = false;       ///< before it was resumed: nothing was done
-  std::string weights;             ///< the file they were written to; empty without a run directory
+  std::string directory;           ///< the run's; empty where nothing was written
   double seconds = 0;              ///< of the whole run
 };
 
@@ -26,14 +26,6 @@ struct RunResult {
 struct SanityCheck {
   std::string text;
   bool passed = false;
-};
-
-struct Evaluation {
-  std::string dataset;
-  std::size_t images = 0;
-  double loss = 0;
-  double accuracy = 0;  ///< a fraction
-  std::string note{};   ///< what was left out, or ""
 };
 
 #if defined(__clang__)
@@ -44,11 +36,11 @@ struct Evaluation {
 
 namespace f32 {
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
-/// RunDirectory lists. The same bits for any number of threads, and for a run that was killed at
-/// any moment and resumed. Nothing is written before everything that can be checked is checked.
+/// RunDirectory lists. A run that is resumed with more epochs than it has goes on as one of so
+/// many. The same bits for any number of threads, and for a run that was killed at any moment and
+/// resumed. Nothing is written before everything that can be checked is checked.
 RunResult train(const TrainOptions& options, Observer& observer);
-/// The loss and accuracy of saved weights on a data set's test images, normalised as the images
-/// were that the weights were trained on.
+/// What saved weights say of test images, normalised as the images were that they were trained on.
 Evaluation evaluate(const EvalOptions& options);
 /// The loss at the start against ln K; derivatives of this very model by every parameter against
 /// differences; and 20 images learned by heart.

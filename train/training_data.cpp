@@ -4,7 +4,9 @@
 #include "datasets/batch.hpp"
 #include "media/image.hpp"
 #include "train/checkpoint_file.hpp"
+#include "train/run_directory.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -55,9 +57,7 @@ Dataset at_size_of(const ViTConfig& model, Dataset data) {
   return resized(data, model.H, model.W);
 }
 
-}  // namespace
-
-Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
+Loader open_test(Source source, const ViTConfig& model, const TrainedOn& trained,
                  std::string& note) {
   const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
   if (source.name != "folder") {
@@ -76,6 +76,59 @@ Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained
       {.subset = std::move(test.subset), .mean = normalisation.mean, .std = normalisation.std});
 }
 
+}  // namespace
+
+Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
+                 const TrainedOn& trained, std::string& note, std::size_t at_most) {
+  Source source{.name = said.dataset,
+                .directory = said.data,
+                .seed = data_seed,
+                .test_size = said.test_size.value_or(0),
+                .or_fewer = at_most != 0,
+                .skip_bad = said.skip_bad};
+  const std::string directory = run_of(weights);
+  bool where_it_was = false;
+  if (!directory.empty()) {
+    const TrainOptions run = settings_of_run(directory);
+    if (source.name.empty()) source.name = run.dataset;
+    if (source.name == run.dataset) {
+      where_it_was = source.directory.empty() && !run.data.empty();
+      if (where_it_was) source.directory = run.data;
+      if (!said.test_size) source.test_size = run.test_size;
+      source.skip_bad = source.skip_bad || run.skip_bad;
+    }
+  }
+  if (source.name.empty()) source.name = trained.dataset;
+  if (source.name.empty()) {
+    fail(Exit::usage, "{}: it does not say what it was trained on: --dataset NAME does", weights);
+  }
+  if (at_most != 0 && (source.test_size == 0 || source.test_size > at_most)) {
+    source.test_size = at_most;
+  }
+  check_dataset_name(source.name);
+  check_data_given(source.name, source.directory);
+  try {
+    return open_test(source, model, trained, note);
+  } catch (const Error& error) {
+    if (!where_it_was) throw;
+    throw perhaps_moved(error, directory);
+  }
+}
+
+Error perhaps_moved(const Error& error, const std::string& run) {
+  if (error.exit() != Exit::data) return error;
+  return {Exit::data, fmt::format("{}; {} was trained on it: --data DIR says where it is now",
+                                  error.what(), run)};
+}
+
+std::uint64_t TrainingData::resident_bytes() const {
+  static constexpr std::size_t ahead = 256;  // see Loader::announce
+  const auto bytes_of = [](const Images& some) -> std::uint64_t {
+    return (some.slow() ? std::min(some.size(), ahead) : some.size()) * some.about().image_size();
+  };
+  return bytes_of(*images.train) + (images.test == images.train ? 0 : bytes_of(*images.test));
+}
+
 TrainedOn trained_on(const TrainingData& data) {
   const Dataset& about = data.images.train->about();
   TrainedOn result{about.name, about.mean, about.std, {}};
@@ -83,7 +136,9 @@ TrainedOn trained_on(const TrainingData& data) {
   return result;
 }
 
-TrainingData training_data(const TrainOptions& options) {
+namespace {
+
+TrainingData open_training(const TrainOptions& options) {
   const ViTConfig& model = options.model;
   const Source source{.name = options.dataset,
                       .directory = options.data,
@@ -124,6 +179,17 @@ TrainingData training_data(const TrainOptions& options) {
     data.indices = std::move(parts);
   }
   return data;
+}
+
+}  // namespace
+
+TrainingData training_data(const TrainOptions& options) {
+  try {
+    return open_training(options);
+  } catch (const Error& error) {
+    if (!options.resume) throw;
+    throw perhaps_moved(error, options.out);
+  }
 }
 
 }  // namespace vitruvian

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/error.hpp"
 #include "datasets/loader.hpp"
 #include "datasets/open.hpp"
 #include "datasets/split.hpp"
@@ -18,17 +19,26 @@ struct TrainingData {
   /// Of all pixels and labels, of the training set and the test set: CRC-32; of a folder's files
   /// SHA-256 (without OpenSSL: their number, mean and std).
   std::string checksum;
+
+  /// What stays in memory of the images: all, or of pictures in files those decoded ahead.
+  [[nodiscard]] std::uint64_t resident_bytes() const;
 };
 
 /// Opens what the options ask for, resized and split. Throws as `open_images` does, and
-/// (Exit::data) when the images are not of the model's shape and classes.
+/// (Exit::data) when the images are not of the model's shape and classes, or those of a run that
+/// is resumed are not where they were.
 TrainingData training_data(const TrainOptions& options);
 
 /// The test images as a trained model takes them: of its size and classes, and normalised as those
-/// were that it was trained on. What the user should know of them is added to `note`. Throws as
-/// `open_test_images` does, and (Exit::data) when they have other channels or classes.
-Loader test_data(Source source, const ViTConfig& model, const TrainedOn& trained,
-                 std::string& note);
+/// were that it was trained on. `weights` is its file, or its run's directory: see TestImagesSaid.
+/// `at_most` 0 means all. What the user should know of them is added to `note`. Throws as
+/// `open_test_images` does, (Exit::usage) where no data set is known, and (Exit::data) when they
+/// have other channels or classes, or are not where the run found them.
+Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
+                 const TrainedOn& trained, std::string& note, std::size_t at_most = 0);
+
+/// An error of data that a run was trained on, with the way out: they may have been moved.
+Error perhaps_moved(const Error& error, const std::string& run);
 
 /// What weights say of the images of a run.
 TrainedOn trained_on(const TrainingData& data);

@@ -36,10 +36,22 @@ std::vector<std::string> traps(const TrainOptions& o) {
   return result;
 }
 
+std::size_t steps_an_epoch(const TrainOptions& options, std::size_t images) {
+  const std::size_t a_step = options.batch_size * options.accumulate;
+  return (images + a_step - 1) / a_step;
+}
+
 std::size_t warmup_steps(const TrainOptions& options, std::size_t steps) {
   const auto share =
       static_cast<std::size_t>(std::lround(options.warmup * static_cast<double>(steps)));
   return options.warmup_steps == 0 ? share : std::min(share, options.warmup_steps);
+}
+
+TrainOptions prolonged(TrainOptions run, std::size_t epochs, std::size_t steps_an_epoch) {
+  run.warmup_steps = warmup_steps(run, run.epochs * steps_an_epoch);
+  run.warmup = run.warmup_steps == 0 ? 0 : 1;  // the steps alone say it
+  run.epochs = epochs;
+  return run;
 }
 
 }  // namespace vitruvian
