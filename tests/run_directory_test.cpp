@@ -4,11 +4,13 @@
 #include "core/error.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
+#include "train/stop.hpp"
 #include "train/trainer.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <numbers>
@@ -57,6 +59,18 @@ class Rates : public Observer {
   std::map<std::size_t, double> of_step;  // from 1
   RunStart begun;
   std::string notes;
+};
+
+// Somebody presses Ctrl-C in a step.
+class Stopping : public Observer {
+ public:
+  explicit Stopping(std::size_t step) : step_(step) {}
+  void stepped(const StepReport& step) override {
+    if (step.step == step_) std::raise(SIGINT);
+  }
+
+ private:
+  std::size_t step_;
 };
 
 RunResult train_here(const TrainOptions& options, Observer& observer) {
@@ -231,7 +245,9 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
   whole.warmup = 1;
   whole.warmup_steps = 3;
   train_here(whole, nobody);
-  fs::copy(o.out, folder.file("killed"), fs::copy_options::recursive);
+  for (const char* name : {"killed", "stopped"}) {
+    fs::copy(o.out, folder.file(name), fs::copy_options::recursive);
+  }
   train_here(resumed(o.out, {{"epochs", "3"}}), nobody);
   train_here(resumed(o.out, {{"epochs", "5"}}), nobody);  // and once more
 
@@ -241,7 +257,20 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
   write(killed + "/config.json", with_settings(content(killed + "/config.json"), settings));
   CHECK(train_here(resumed(killed), nobody).last.epoch == 5);
 
-  for (const std::string& run : {o.out, killed}) {
+  const std::string stopped = folder.file("stopped");
+  {
+    const StopSignals stop;
+    Stopping stopping(10);
+    const Failure failure = failure_of([&] {
+      train_here(resumed(stopped, {{"epochs", "5"}}), stopping);
+    });
+    CHECK(failure.exit == Exit::interrupted);
+    CHECK(failure.message.find(
+              "stopped after step 10 of 15; to go on: vitruvian train --resume ") == 0);
+  }
+  CHECK(train_here(resumed(stopped), nobody).last.epoch == 5);
+
+  for (const std::string& run : {o.out, killed, stopped}) {
     for (const char* name : {"model.safetensors", "metrics.jsonl", "config.json",
                              "checkpoints/last.safetensors", "checkpoints/best.safetensors"}) {
       INFO(run << " " << name);
