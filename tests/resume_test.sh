@@ -64,7 +64,8 @@ for time in 1 2 3; do
   kill -INT $pid && sleep 0.05 && kill -TERM $pid
   wait $pid
   code=$?
-  [ $code -eq 143 ] || fail "two signals give $code: $(cat err)"
+  # Of two signals that wait for a process that was not running, either may come first.
+  [ $code -eq 143 ] || [ $code -eq 130 ] || fail "two signals give $code: $(cat err)"
   ! grep -q resume err || fail "the second signal was waited for: $(cat err)"
   rm -rf asked
 done

@@ -51,6 +51,7 @@ StopSignals::~StopSignals() {
     ::sigaction(stopping[i], &actions_before[i], nullptr);
   }
   ::sigaltstack(&stack_before, nullptr);
+  stop_signal = 0;
 }
 
 int StopSignals::received() { return stop_signal; }
