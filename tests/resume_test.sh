@@ -164,7 +164,7 @@ pid=$!
 until [ -s busy/metrics.jsonl ]; do sleep 0.01; done
 "$vitruvian" train --resume busy >out2 2>err
 { [ $? -eq 1 ] && grep -q 'another trainer' err; } || fail "two trainers: $(cat out2 err)"
-"$vitruvian" train "${settings[@]}" --out busy >out2 2>err
+"$vitruvian" train "${settings[@]}" --out busy --overwrite >out2 2>err
 { [ $? -eq 1 ] && grep -q 'another trainer' err; } || fail "two trainers: $(cat out2 err)"
 [ -s busy/metrics.jsonl ] || fail "the second trainer spoiled the first one's files"
 mv busy gone # deleted while it runs; at once, as rm would race with what is being written
