@@ -41,7 +41,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
       const Evaluation result = either::evaluate(flags->options);
       if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
       if (flags->json) {
-        console::print("{}\n", console::raw(result.to_json()));
+        console::print("{}\n", result.to_json());
         return;
       }
       console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
