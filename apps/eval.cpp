@@ -30,7 +30,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
                   "The folder with the data set's files; without: where the run found them")
       ->type_name("DIR");
   add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all; without: as the run did");
+            "Use the first so many test images; 0 means all; without: as the run did", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
   command.add_flag("--json", flags->json, "Everything as one line of JSON");
