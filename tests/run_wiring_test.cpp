@@ -311,10 +311,11 @@ TEST_CASE("what `train` writes is what its weights say of the images") {
   CHECK(kept.test->accuracy == doctest::Approx(found.accuracy).epsilon(1e-12));
   CHECK(record.test_loss == kept.test->loss);
   CHECK(record.test_accuracy == kept.test->accuracy);
-  CHECK(result.weights == o.out + "/model.safetensors");
-  const Evaluation evaluated =
-      f64::evaluate({.weights = o.out, .dataset = "digits", .data = "", .test_size = 30});
-  CHECK(evaluated.images == 30);
+  CHECK(result.directory == o.out);
+  EvalOptions of_run;  // which says the rest
+  of_run.weights = o.out;
+  const Evaluation evaluated = f64::evaluate(of_run);
+  CHECK(evaluated.predictions.size() == 30);
   CHECK(evaluated.loss == doctest::Approx(found.loss).epsilon(1e-12));
   CHECK(evaluated.accuracy == doctest::Approx(found.accuracy).epsilon(1e-12));
 
