@@ -33,7 +33,9 @@ void add_convert(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("--to", options->to, "The safetensors file to write")
       ->required()
       ->type_name("FILE");
-  command.add_option("--scheme", *scheme, "torchvision, timm (ours), hf (Hugging Face) or jax")
+  command
+      .add_option("--scheme", *scheme,
+                  "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
       ->required();
   add_weights_flags(command, *flags);
   command.callback([options, flags, scheme, &chosen] {

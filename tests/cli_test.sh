@@ -353,7 +353,7 @@ expect 3 "more than 1199; --max-pixels" predict --weights run --max-pixels 1199 
 check "a picture that is missing: exit 3" test $? -eq 3
 check "the others are answered" test "$(grep -c blank.pgm out)" -eq 2
 check "and it is named" grep -q "vitruvian: nowhere.png" err
-for scheme in timm torchvision hf jax; do
+for scheme in timm torchvision hf jax vitruvian; do
   expect 0 "" convert --from run --to $scheme.safetensors --scheme $scheme
   check "weights go to $scheme and back" sh -c \
     '"$1" convert --from $2.safetensors --to back.safetensors --scheme timm && cmp timm.safetensors back.safetensors' \
@@ -373,6 +373,17 @@ expect 2 "8 heads were asked for" convert --from run --to x --scheme hf --heads 
 expect 4 "hf.safetensors: its names look like Hugging Face's, not JAX's" convert --from hf.safetensors --from-scheme jax --to x --scheme timm
 expect 4 "noise.safetensors" convert --from noise.safetensors --to x --scheme timm
 expect 1 "/proc" convert --from run --to /proc/x --scheme timm
+expect 0 "" train --out fixed "${small[@]}" --positions sincos_2d --mean-pooling
+expect 2 "torchvision's ViT has no such thing as mean_pooling; --scheme timm or jax or vitruvian" \
+  convert --from fixed --to x --scheme torchvision
+for scheme in timm jax; do
+  check "fixed positions and a mean go to $scheme" "$vitruvian" convert --from fixed --to $scheme.fixed --scheme $scheme
+  "$vitruvian" predict --weights fixed blank.pgm >expected
+  "$vitruvian" predict --weights $scheme.fixed blank.pgm >out
+  check "and predict the same under $scheme's names" cmp expected out
+done
+expect 0 "" train --out post "${small[@]}" --post-norm --gelu-tanh
+expect 2 "no such thing as gelu_tanh, post_norm; --scheme vitruvian can" convert --from post --to x --scheme torchvision
 check "nothing was written" test ! -e x
 
 # Data sets.

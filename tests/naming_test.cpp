@@ -166,10 +166,9 @@ TEST_CASE("integers that some project saves beside its weights are left out, and
   TensorFile file = golden_file("hf");
   const auto unread = []() -> Bytes { fail(Exit::checkpoint, "asked for"); };
   file.tensors.push_back({"vit.embeddings.position_ids", Dtype::other, {1, 5}, unread});
-  CHECK(same(to_timm(file, Scheme::hf, false).file,
-             to_timm(golden_file("hf"), Scheme::hf, false).file));
+  CHECK(same(to_timm(file, Scheme::hf).file, to_timm(golden_file("hf"), Scheme::hf).file));
   file.tensors.back().dtype = Dtype::f32;
-  CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf, false)); }).message ==
+  CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf)); }).message ==
         "f: its names look like Hugging Face's, but it has 'vit.embeddings.position_ids', which no "
         "such ViT has");
 
@@ -229,7 +228,7 @@ TEST_CASE("old and bare names are read") {
   CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf)); }).message ==
         "f: its names look like Hugging Face's, but it lacks 'classifier.weight', "
         "'classifier.bias'");
-  CHECK(to_timm(file, Scheme::hf, true).sizes.K == 0);
+  CHECK(to_timm(file, Scheme::hf, {.head = true}).sizes.K == 0);
 }
 
 TEST_CASE("positions resize as the four projects' own functions do it") {

@@ -4,6 +4,7 @@
 #include "nn/init.hpp"
 #include "tests/expect.hpp"
 #include "tests/vit_testing.hpp"
+#include "vit/waves.hpp"
 
 #include <doctest/doctest.h>
 
@@ -157,7 +158,7 @@ TEST_CASE("positions: what each of them adds") {
     return c;
   }();
   // sin(p), cos(p), sin(p / 10), ...: D = 8 has the frequencies 1, 1e-1, 1e-2, 1e-3.
-  const Array waves = sincos(3, 8);
+  const Array waves = array({3, 8}, sincos_waves(3, 8));
   for (std::size_t p = 0; p < 3; ++p) {
     for (std::size_t i = 0; i < 4; ++i) {
       const double angle = static_cast<double>(p) * std::pow(10.0, -static_cast<double>(i));
@@ -166,7 +167,7 @@ TEST_CASE("positions: what each of them adds") {
     }
   }
   // Column 2 of row 1 is patch 5; its frequencies are 1 and 1e-2.
-  const Array grid = sincos_2d(2, 3, 8);
+  const Array grid = array({6, 8}, sincos_2d_waves(2, 3, 8));
   const double expected[] = {std::sin(2.0), std::sin(0.02), std::cos(2.0), std::cos(0.02),
                              std::sin(1.0), std::sin(0.01), std::cos(1.0), std::cos(0.01)};
   for (std::size_t j = 0; j < 8; ++j) CHECK(std::abs(grid(5, j) - expected[j]) < 1e-6);

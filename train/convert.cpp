@@ -3,20 +3,22 @@
 #include "nn/safetensors_file.hpp"
 #include "train/run_directory.hpp"
 #include "train/trained_on.hpp"
+#include "vit/held.hpp"
 
 #include <utility>
 
 namespace vitruvian {
 
 Converted convert(const ConvertOptions& options) {
-  VitWeights weights = open_weights(weights_file(options.from), options.request);
+  const VitWeights weights =
+      held_by(options.scheme, open_weights(weights_file(options.from), options.request));
   const ViTConfig& config = weights.config;
   TrainedOn data = trained_on(weights.tensors.metadata, config.C, options.from);
   if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);
   TensorFile named = from_timm(weights.tensors, options.scheme, config.h);
   const std::size_t tensors = named.tensors.size();
   write_safetensors(options.to, std::move(named.tensors), to_metadata({config, std::move(data)}));
-  return {config, weights.scheme, tensors, std::move(weights.notes)};
+  return {config, weights.scheme, tensors, weights.notes};
 }
 
 }  // namespace vitruvian

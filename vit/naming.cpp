@@ -25,6 +25,8 @@ struct Symbols {
         return sizes.C;
       case 'P':
         return sizes.P;
+      case 'W':
+        return sizes.P_w;
       case 'D':
         return sizes.D;
       case 'M':
@@ -78,10 +80,10 @@ class Reader {
     }
   }
 
-  Named read(bool headless) {
+  Named read(const Without& without) {
     // An L of 0 is a file without blocks: those of one are missing.
     symbols_.sizes.L = std::max<std::size_t>(symbols_.sizes.L, 1);
-    check_complete(headless);
+    check_complete(without);
     measure();
     check_shapes();
     TensorFile result{file_.source, file_.metadata, {}};
@@ -111,13 +113,14 @@ class Reader {
     return found == tensors_.end() ? nullptr : found->second;
   }
 
-  void check_complete(bool headless) const {
+  void check_complete(const Without& without) const {
     std::vector<std::string> missing;
     for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
       const TensorRow& r = tensor_rows.at(row);
       const std::size_t parts = parts_of(r, scheme_);
       for (std::size_t block = 0; block < blocks_of(row); ++block) {
-        bool some = r.need == Need::always || (r.need == Need::head && !headless);
+        bool some = r.need == Need::always || (r.need == Need::head && !without.head) ||
+                    (r.need == Need::class_token && !without.class_token);
         for (std::size_t part = 0; part < parts; ++part) some = some || find({row, block, part});
         for (std::size_t part = 0; some && part < parts; ++part) {
           if (find({row, block, part}) == nullptr) {
@@ -154,6 +157,7 @@ class Reader {
     s.D = jax ? patch[3] : patch[0];
     s.C = jax ? patch[2] : patch[1];
     s.P = jax ? patch[0] : patch[2];
+    s.P_w = jax ? patch[1] : patch[3];
     s.tokens = measured("pos_embed", 3)->shape[1];
     s.M = measured("blocks.{}.mlp.fc1.bias", 1)->shape[0];
     if (jax) s.h = measured("blocks.{}.attn.qkv.bias", 2)->shape[0];
@@ -199,22 +203,22 @@ class Reader {
 }  // namespace
 
 const std::vector<std::string>& scheme_names() {
-  static const std::vector<std::string> names{"torchvision", "timm", "hf", "jax"};
+  static const std::vector<std::string> names{"torchvision", "timm", "hf", "jax", "vitruvian"};
   return names;
 }
 
 Scheme scheme_of(const std::string& name) {
-  for (const Scheme scheme : schemes) {
-    if (name_of(scheme) == name) return scheme;
-  }
-  fail(Exit::usage, "there is no naming scheme '{}'; {}", name, did_you_mean(name, scheme_names()));
+  const std::vector<std::string>& names = scheme_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<Scheme>(found - names.begin());
+  fail(Exit::usage, "there is no naming scheme '{}'; {}", name, did_you_mean(name, names));
 }
 
 std::string name_of(Scheme scheme) { return scheme_names().at(static_cast<std::size_t>(scheme)); }
 
 std::string names_of(Scheme scheme) {
-  static const std::array<std::string, 4> possessives{"torchvision's", "timm's", "Hugging Face's",
-                                                      "JAX's"};
+  static const std::array<std::string, 5> possessives{"torchvision's", "timm's", "Hugging Face's",
+                                                      "JAX's", "our"};
   return possessives.at(static_cast<std::size_t>(scheme));
 }
 
@@ -238,15 +242,16 @@ Scheme detect_scheme(const TensorFile& file) {
   return best;
 }
 
-Named to_timm(const TensorFile& file, Scheme scheme, bool headless) {
+Named to_timm(const TensorFile& file, Scheme scheme, const Without& without) {
   if (const Scheme found = detect_scheme(file); found != scheme) {
     fail(Exit::checkpoint, "{}: its names look like {}, not {}", file.source, names_of(found),
          names_of(scheme));
   }
-  return Reader(file, scheme).read(headless);
+  return Reader(file, scheme).read(without);
 }
 
 TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
+  if (scheme == Scheme::timm || scheme == Scheme::vitruvian) return file;
   TensorFile result{file.source, file.metadata, {}};
   for (const StoredTensor& t : file.tensors) {
     const std::optional<Place> place = find_place(t.name, Scheme::timm);

@@ -25,13 +25,14 @@ enum class Layout {
 };
 
 /// Whether a file must have it.
-enum class Need { always, head, never };
+enum class Need { always, class_token, head, never };
 
 /// One tensor, or one of each block, "{}" being the block's number. "[qkv]" stands for three
 /// tensors, of the query, the key and the value, where a scheme keeps them apart.
 struct TensorRow {
   std::string_view timm;
-  /// Ours: T is 1 + N, R the width of what enters the head, the rest the paper's symbols.
+  /// Ours: T is 1 + N, or N without a class token; W the width of a patch, R that of what enters
+  /// the head; the rest are the paper's symbols.
   std::string_view shape;
   std::string_view torchvision, hf, jax;
   Layout layout;
@@ -41,10 +42,10 @@ struct TensorRow {
 
 inline constexpr std::array tensor_rows{
     TensorRow{"cls_token", "1 1 D", "class_token", "vit.embeddings.cls_token", "cls", Layout::same,
-              Need::always},
+              Need::class_token},
     TensorRow{"pos_embed", "1 T D", "encoder.pos_embedding", "vit.embeddings.position_embeddings",
               "Transformer/posembed_input/pos_embedding", Layout::same, Need::always},
-    TensorRow{"patch_embed.proj.weight", "D C P P", "conv_proj.weight",
+    TensorRow{"patch_embed.proj.weight", "D C P W", "conv_proj.weight",
               "vit.embeddings.patch_embeddings.projection.weight", "embedding/kernel",
               Layout::image, Need::always},
     TensorRow{"patch_embed.proj.bias", "D", "conv_proj.bias",

@@ -1,32 +1,19 @@
 #include "vit/positions.hpp"
 
 #include "core/ops.hpp"
+#include "vit/waves.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
-namespace {
-
-// A class token needs no place of its own where places are those of the grid: its row is zero.
-Array with_class_token(const Array& grid, std::size_t T, std::size_t D) {
-  Array all = zeros({1, T, D});
-  std::copy(grid.data(), grid.data() + grid.size(), all.data() + all.size() - grid.size());
-  return all;
-}
-
-}  // namespace
-
 PositionEmbedding::PositionEmbedding(const ViTConfig& c) : class_token(!c.mean_pooling) {
   if (c.positions == Positions::learned) {
     table = Parameter(zeros({1, c.T(), c.D}));
   } else if (c.positions == Positions::learned_2d) {
     rows = Parameter(zeros({c.grid_height(), c.D / 2}));
     columns = Parameter(zeros({c.grid_width(), c.D / 2}));
-  } else if (c.positions == Positions::sincos) {
-    waves = Tensor(with_class_token(sincos(c.T(), c.D), c.T(), c.D));
-  } else if (c.positions == Positions::sincos_2d) {
-    waves = Tensor(with_class_token(sincos_2d(c.grid_height(), c.grid_width(), c.D), c.T(), c.D));
+  } else if (c.positions == Positions::sincos || c.positions == Positions::sincos_2d) {
+    waves = Tensor(array({1, c.T(), c.D}, fixed_positions(c)));
   }
 }
 
@@ -74,36 +61,6 @@ Tensor RelativePositionBias::operator()() const {
   const auto h = static_cast<std::ptrdiff_t>(table.shape()[1]);
   const auto T = static_cast<std::ptrdiff_t>(std::lround(std::sqrt(offsets.size())));
   return permute(reshape(index_select(table, 0, offsets), {T, T, h}), {2, 0, 1});
-}
-
-Array sincos(std::size_t places, std::size_t D) {
-  Array E = empty({places, D});
-  for (std::size_t p = 0; p < places; ++p) {
-    for (std::size_t j = 0; j < D; ++j) {
-      const double f = std::pow(10000.0, -static_cast<double>(j / 2 * 2) / static_cast<double>(D));
-      const double angle = static_cast<double>(p) * f;
-      E.data()[p * D + j] = static_cast<real>(j % 2 == 0 ? std::sin(angle) : std::cos(angle));
-    }
-  }
-  return E;
-}
-
-Array sincos_2d(std::size_t height, std::size_t width, std::size_t D) {
-  Array E = empty({height * width, D});
-  const std::size_t quarter = D / 4;
-  for (std::size_t place = 0; place < height * width; ++place) {
-    const auto x = static_cast<double>(place % width);
-    const auto y = static_cast<double>(place / width);
-    real* const row = E.data() + place * D;
-    for (std::size_t i = 0; i < quarter; ++i) {
-      const double f = std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(quarter));
-      row[i] = static_cast<real>(std::sin(x * f));
-      row[quarter + i] = static_cast<real>(std::cos(x * f));
-      row[2 * quarter + i] = static_cast<real>(std::sin(y * f));
-      row[3 * quarter + i] = static_cast<real>(std::cos(y * f));
-    }
-  }
-  return E;
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -37,12 +37,4 @@ struct RelativePositionBias {
   Tensor operator()() const;
 };
 
-/// Waves of the place p (Vaswani et al. 2017, arXiv 1706.03762, section 3.5), (places, D):
-///   E[p, 2i] = sin(p / 10000^(2i / D))    E[p, 2i + 1] = cos(the same)
-Array sincos(std::size_t places, std::size_t D);
-/// Waves of the column x in the first half, of the row y in the second (Chen et al. 2021, MoCo v3,
-/// arXiv 2104.02057), (height width, D), with f_i = 10000^(-i / (D / 4)):
-///   E[(y, x)] = [sin(x f), cos(x f), sin(y f), cos(y f)]
-Array sincos_2d(std::size_t height, std::size_t width, std::size_t D);
-
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

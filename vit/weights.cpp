@@ -1,6 +1,7 @@
 #include "vit/weights.hpp"
 
 #include "core/error.hpp"
+#include "vit/held.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,7 @@ ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Sche
   ViTConfig config;
   config.C = sizes.C;
   config.P = sizes.P;
+  config.P_w = sizes.P_w == sizes.P ? 0 : sizes.P_w;
   config.D = sizes.D;
   config.L = sizes.L;
   config.M = sizes.M;
@@ -33,7 +35,8 @@ ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Sche
          "{}: {} position embeddings are none of a class token and a square of patches", source,
          sizes.tokens);
   }
-  config.H = config.W = side * config.P;
+  config.H = side * config.patch_height();
+  config.W = side * config.patch_width();
   config.h = sizes.h != 0 ? sizes.h : request.heads;
   if (config.h == 0) {
     if (config.D % published_head_width != 0) {
@@ -81,7 +84,13 @@ void resize(VitWeights& weights, const WeightsRequest& request) {
   config.validate();
   const Grid to{config.grid_height(), config.grid_width()};
   const StoredTensor* const positions = weights.tensors.find("pos_embed");
-  if (positions == nullptr || from == to) return;
+  if (from == to) return;
+  if (config.positions == Positions::learned_2d || config.positions == Positions::relative) {
+    fail(Exit::usage, "{}: its positions are of {} x {} patches and cannot be resized: {}",
+         weights.tensors.source, from.height, from.width,
+         config.positions == Positions::relative ? "relative" : "learned_2d");
+  }
+  if (positions == nullptr) return;
   const std::size_t rows = positions->shape.size() == 3 ? positions->shape[1] : 0;
   const std::size_t patches = from.height * from.width;
   if (rows != patches && rows != patches + 1) {
@@ -104,18 +113,22 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
   const auto carried = file.metadata.find("config");
   weights.ours = carried != file.metadata.end();
   weights.scheme = request.scheme ? *request.scheme : detect_scheme(file);
+  if (weights.scheme == Scheme::vitruvian) {
+    if (!weights.ours) fail(Exit::checkpoint, "{}: it carries no config of ours", path);
+    weights.scheme = Scheme::timm;
+  }
   try {
     if (weights.ours) weights.config = ViTConfig::from_json(carried->second);
   } catch (const Error& error) {
     // Others may call something of theirs "config": whoever names the scheme need not have ours.
-    if (!request.scheme) {
+    if (!request.scheme || *request.scheme == Scheme::vitruvian) {
       fail(Exit::checkpoint, "{}: {} (--from-scheme, if another project wrote it)", path,
            error.what());
     }
     weights.ours = false;
   }
   if (weights.ours && weights.scheme == Scheme::timm) {
-    weights.tensors = std::move(file);  // whether they fit the config, the model says
+    weights.tensors = as_config_says(std::move(file), weights.config);
   } else {
     std::vector<std::string> others;
     for (const StoredTensor& t : file.tensors) {
@@ -124,10 +137,17 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
     if (!others.empty()) {
       weights.notes.push_back(some_of(others) + ": no floating-point numbers, left out");
     }
-    Named named = to_timm(file, weights.scheme, request.classes != 0);
+    const bool headless = request.classes != 0 ||  //
+                          (weights.ours && weights.config.head == Head::none);
+    const bool no_class_token = weights.ours && weights.config.mean_pooling;
+    Named named = to_timm(file, weights.scheme, {headless, no_class_token});
     weights.tensors = std::move(named.file);
-    if (!weights.ours) {
+    if (weights.ours) {  // whether the tensors fit the config, the model says
+      weights.tensors = as_config_says(std::move(weights.tensors), weights.config);
+    } else {
       weights.config = inferred(named.sizes, request, weights.scheme, path);
+      const bool tanh = weights.tensors.find("pre_logits.weight") != nullptr;
+      if (tanh && weights.scheme != Scheme::hf) weights.config.head = Head::tanh;
       try {
         weights.config.validate();
       } catch (const Error& error) {

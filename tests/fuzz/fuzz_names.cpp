@@ -9,7 +9,7 @@
 void read_one(const std::shared_ptr<const vitruvian::ByteSource>& source) {
   using namespace vitruvian;
   const TensorFile file = read_safetensors(source);
-  const Named named = to_timm(file, detect_scheme(file), true);
+  const Named named = to_timm(file, detect_scheme(file), {.head = true});
   for (const StoredTensor& t : from_timm(named.file, Scheme::torchvision, 1).tensors) {
     if (t.size() <= 100'000 && t.values().size() != t.size()) std::abort();
   }
