@@ -68,7 +68,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");
   add_count(command, "--images", options.count,
-            "The first so many of them, or as many as there are")
+            "So many of them, the classes in turn, or as many as there are")
       ->capture_default_str();
   command.add_option("--out", options.out, "The folder for figures, numbers and index.html")
       ->required()
@@ -76,7 +76,8 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   const std::string whose = "Whose attention is drawn alone (all count from 0)";
   add_count(command, "--layer", options.layer, "Without: the last")->group(whose);
   add_count(command, "--head", options.head, "Without: the mean of all")->group(whose);
-  add_count(command, "--query", options.query, "A patch in raster order; without: the class token")
+  add_count(command, "--query", options.query,
+            "A patch in raster order; without: the class token, or the patch in the middle")
       ->group(whose);
   const std::string more = "Many gradients";
   command

@@ -125,11 +125,22 @@ check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
 "$vitruvian" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 \
   --depth 1 --heads 2 --epochs 1 --batch-size 4 --out own >/dev/null 2>&1 || fail "the folder's run"
 expect 0 "" --checkpoint own --dataset folder --data pictures --out of_own
-check "the folder's test images are drawn" grep -q "the first 2 test images of folder" of_own/index.html
+check "the folder's test images are drawn" grep -q "2 test images of folder, the classes in turn" of_own/index.html
 mkdir pictures/c && cp grey.pgm pictures/c
 expect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
   --data pictures --out o
 expect 2 "dataset folder needs --data" --checkpoint own --dataset folder --out o
+
+# Neither class token nor learned positions: nothing of them is drawn.
+"$vitruvian" train --train-size 40 --test-size 20 --epochs 2 --save-every 1 --width 16 --depth 1 \
+  --heads 2 --batch-size 16 --positions sincos_2d --mean-pooling --out mean >/dev/null 2>&1 || fail "the mean's run"
+expect 0 "" --checkpoint mean --images 3 --out of_mean --smoothgrad=2 --integrated-gradients 2
+check_shape of_mean/attention_matrix.npy "16, 16"
+check "true labels beside what was found" test "$(grep -o '"true [0-9], found [0-9]: ' of_mean/explanations.json | wc -l)" -eq 3
+check "no class token" sh -c '! grep -i "class token\|on_class_token" of_mean/index.html of_mean/*.json mean/report.html'
+check "no positions that find a grid" sh -c '! grep "finding their grid" mean/report.html'
+check "positions that do, in a run that learns them" grep -q "finding their grid" run/report.html
+expect 4 "learns no table of positions" --strip mean --out strip_of_mean
 
 printf '%d checks, %d failures\n' "$checks" "$failures"
 [ "$failures" -eq 0 ]

@@ -241,4 +241,9 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
   CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
   CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
+  // Long paths are broken, so that a third run stays on the page.
+  const std::string page = html_comparison({runs[0], runs[0], runs[1]});
+  CHECK(page.find("<table class=\"runs\">") != std::string::npos);
+  CHECK(page.find(".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;") !=
+        std::string::npos);
 }

@@ -2,6 +2,9 @@
 // ticks.
 
 #include "tests/seeing.hpp"
+#include "datasets/loader.hpp"
+#include "train/figures.hpp"
+#include "train/inspect.hpp"
 #include "train/progress.hpp"
 #include "train/run_charts.hpp"
 #include "train/sparkline.hpp"
@@ -15,6 +18,59 @@ namespace {
 constexpr double gap = not_recorded;
 
 }  // namespace
+
+TEST_CASE("images of a data set that is sorted by class are shown with the classes in turn") {
+  Dataset data;
+  data.channels = data.height = data.width = 1;
+  data.labels = {0, 0, 0, 0, 2, 2, 1};
+  data.pixels.assign(data.labels.size(), 0);
+  data.classes = 3;
+  data.class_names = {"a", "b", "c"};
+  data.mean = {0.5}, data.std = {0.5};
+  const Loader images(data);
+  using Order = std::vector<std::size_t>;
+  CHECK(classes_in_turn(images, 3) == Order{0, 4, 6});
+  CHECK(classes_in_turn(images, 5) == Order{0, 4, 6, 1, 5});
+  CHECK(classes_in_turn(images, 100) == Order{0, 4, 6, 1, 5, 2, 3});
+}
+
+TEST_CASE("the patch that asks is marked, and no class token is drawn where there is none") {
+  const Image image{8, 8, 1, std::vector<std::uint8_t>(64, 128)};
+  const Numbers map{{2, 2}, {0.1, 0.2, 0.3, 0.4}};
+  const auto reds = [](const Image& picture) {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
+      n += picture.pixels[i] == 230 && picture.pixels[i + 1] == 40 && picture.pixels[i + 2] == 40;
+    }
+    return n;
+  };
+  const auto says = [](const Figure& figure, const char* words) {
+    return figure.text.find(words) != std::string::npos;
+  };
+  const figures::Asker token{"the class token", {}, true};
+  const figures::Asker patch{"patch 2", 2, false};
+  const Figure by_token = figures::attention_map(image, map, token, "layer 0");
+  const Figure by_patch = figures::attention_map(image, map, patch, "layer 0");
+  CHECK(reds(by_token.picture) == 0);
+  CHECK(reds(by_patch.picture) > 1000);
+  CHECK(says(by_token, "class token is missing"));
+  CHECK_FALSE(says(by_patch, "class token"));
+  const Numbers maps{{1, 1, 2, 2}, map.values};
+  CHECK(reds(figures::attention_maps(maps, token).picture) == 0);
+  CHECK(reds(figures::attention_maps(maps, patch).picture) > 100);
+
+  const Numbers heads{{1, 2}, {0.5, 0.25}};
+  const figures::HeadNumbers with{heads, heads, heads, heads};
+  const figures::HeadNumbers without{heads, {}, heads, heads};
+  for (const auto& [numbers, there] : {std::pair{with, true}, std::pair{without, false}}) {
+    CHECK(says(figures::attention_distance(numbers, 3), "class token") == there);
+    const Figure figure = figures::attention_entropy(numbers, 5);
+    CHECK(says(figure, "class token") == there);
+    CHECK((figure.files.at(0).content.find("on_class_token") != std::string::npos) == there);
+  }
+  CHECK(figures::attention_entropy(with, 5).picture.width >
+        figures::attention_entropy(without, 5).picture.width);
+}
 
 TEST_CASE("confusion, accuracies and mistakes of six images counted by hand") {
   const Predictions predictions = six();

@@ -21,21 +21,6 @@ namespace {
 
 constexpr double tight = in_double ? 1e-12 : 1e-4;
 
-// As golden_switches.py draws them, from number `at` of the pool on.
-void fill(const VisionTransformer& model, const std::vector<double>& pool, std::size_t at = 0) {
-  std::vector<NamedParameter> parameters = named_parameters(model);
-  std::sort(parameters.begin(), parameters.end(),
-            [](const NamedParameter& a, const NamedParameter& b) { return a.name < b.name; });
-  for (const NamedParameter& p : parameters) {
-    const double mean = p.name.find("norm") != std::string::npos && p.name.ends_with("weight");
-    const WriteGuard guard = p.tensor.mutable_value();
-    Array& value = *guard;
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      value.data()[i] = static_cast<real>(0.4 * pool[at++ % pool.size()] + mean);
-    }
-  }
-}
-
 struct Setting {
   std::string field;  // two of one field do not meet
   std::string name;

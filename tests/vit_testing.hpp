@@ -74,6 +74,22 @@ inline VisionTransformer of_order_one(const ViTConfig& config, const Rng& rng) {
   return model;
 }
 
+/// Values of the parameters as golden_switches.py draws them, from number `at` of the pool on.
+inline void fill(const VisionTransformer& model, const std::vector<double>& pool,
+                 std::size_t at = 0) {
+  std::vector<NamedParameter> parameters = named_parameters(model);
+  std::sort(parameters.begin(), parameters.end(),
+            [](const NamedParameter& a, const NamedParameter& b) { return a.name < b.name; });
+  for (const NamedParameter& p : parameters) {
+    const double mean = p.name.find("norm") != std::string::npos && p.name.ends_with("weight");
+    const WriteGuard guard = p.tensor.mutable_value();
+    Array& value = *guard;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      value.data()[i] = static_cast<real>(0.4 * pool[at++ % pool.size()] + mean);
+    }
+  }
+}
+
 inline Tensor images_for(const ViTConfig& config, std::size_t B, std::uint64_t seed) {
   return Tensor(random_normal({B, config.C, config.H, config.W}, seed));
 }

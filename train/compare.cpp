@@ -160,7 +160,7 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
 
 std::string html_comparison(const std::vector<RunRecord>& runs) {
   const Comparison comparison = comparison_of(runs);
-  std::string table = "<div class=\"scroll\"><table>\n<tr><th></th>";
+  std::string table = "<div class=\"scroll\"><table class=\"runs\">\n<tr><th></th>";
   for (const std::string& name : comparison.runs) {
     table += fmt::format("<th>{}</th>", html_escaped(name));
   }

@@ -40,6 +40,8 @@ inline Image titled(const Image& picture, const std::string& title) {
 inline Figure::File npy_file(const std::string& name, const Numbers& numbers) {
   return {name + ".npy", npy_of(numbers)};
 }
+/// A path or a name, in quotes, as JSON has it.
+std::string quoted(const std::string& text);
 inline std::string json_list(const std::vector<double>& values) {
   return json_of({{values.size()}, values});
 }

@@ -3,6 +3,7 @@
 #include "train/album.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,16 +30,23 @@ Figure position_similarity(const Numbers& similarity, double line, double rest);
 /// The small grids alone, blue where the cosine is below 0, red above.
 Image similarity_picture(const Numbers& similarity, std::size_t cell, std::size_t gap);
 
-/// What heads do, each (L, h).
+/// What heads do, each (L, h); `on_class_token` is empty where there is none.
 struct HeadNumbers {
   Numbers distance, on_class_token, entropy, saturated;
 };
+/// Whose attention it is. A patch is marked in the figures.
+struct Asker {
+  std::string name;
+  std::optional<std::size_t> patch;
+  bool class_token = true;  ///< whether the model has one
+};
 Figure attention_distance(const HeadNumbers& heads, std::size_t images);
 Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens);
-/// (L, h, gh, gw): one query's attention to the patches; `query` names it.
-Figure attention_maps(const Numbers& maps, const std::string& query);
-/// One of them, (gh, gw), over the image; `which` says whose.
-Figure attention_map(const Image& image, const Numbers& map, const std::string& which);
+/// (L, h, gh, gw): one query's attention to the patches.
+Figure attention_maps(const Numbers& maps, const Asker& asker);
+/// One of them, (gh, gw), over the image; `which` says of which layer and head.
+Figure attention_map(const Image& image, const Numbers& map, const Asker& asker,
+                     const std::string& which);
 /// (T, T).
 Figure attention_matrix(const Numbers& matrix, const std::string& which, bool class_token);
 

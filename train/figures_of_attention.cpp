@@ -51,6 +51,23 @@ Image map_as_large_as(const Matrix& map, Range range, const Image& image, std::s
   return enlarged(coloured(map, ColourMap::viridis, range), cell);
 }
 
+// The picture of a grid of patches, with one of them in a frame; nothing is marked for the class
+// token.
+Image marked(Image picture, const Matrix& grid, const std::optional<std::size_t>& patch) {
+  if (!patch) return picture;
+  const std::size_t height = picture.height / grid.rows;
+  const std::size_t width = picture.width / grid.columns;
+  const std::size_t line = std::clamp<std::size_t>(std::min(height, width) / 8, 1, 4);
+  Canvas canvas(picture.width, picture.height);
+  canvas.picture(0, 0, picture);
+  constexpr Colour red{230, 40, 40};
+  const auto x = static_cast<double>(*patch % grid.columns * width + line);
+  const auto y = static_cast<double>(*patch / grid.columns * height + line);
+  canvas.frame(x, y, static_cast<double>(width - 2 * line), static_cast<double>(height - 2 * line),
+               red, static_cast<double>(line));
+  return std::move(canvas).image();
+}
+
 }  // namespace
 
 Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
@@ -78,9 +95,12 @@ Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
           "Attention distance",
           fmt::format("How far each head looks: the attention-weighted distance between patch "
                       "centres, in pixels, averaged over queries and {} image{} (Figure 7, right; "
-                      "Figure 11). The class token, which is nowhere, is left out as query and as "
-                      "key, and what is left is brought back to a sum of 1.",
-                      images, images == 1 ? "" : "s"),
+                      "Figure 11).{}",
+                      images, images == 1 ? "" : "s",
+                      heads.on_class_token.values.empty()
+                          ? ""
+                          : " The class token, which is nowhere, is left out as query and as key, "
+                            "and what is left is brought back to a sum of 1."),
           drawn(chart),
           {{"attention_distance.json",
             fmt::format("{{\"unit\": \"pixels\", \"images\": {}, \"layers\": {}}}\n", images,
@@ -99,24 +119,30 @@ Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
     return drawn(
         HeatMap{matrix_of(numbers), title, "head", "layer", bar, ColourMap::viridis, range}, 360);
   };
+  const bool class_token = !heads.on_class_token.values.empty();
+  std::vector<Image> pictures{
+      map(heads.entropy, "Entropy", "nats", Range{0, most}),
+      map(heads.saturated, "Saturated queries", "share", from_zero(heads.saturated))};
+  std::string json = "\"entropy\": " + json_of(heads.entropy);
+  if (class_token) {
+    pictures.insert(pictures.begin() + 1, map(heads.on_class_token, "On the class token", "share",
+                                              from_zero(heads.on_class_token)));
+    json += ", \"on_class_token\": " + json_of(heads.on_class_token);
+  }
   return {"attention_entropy",
           "What heads do",
           fmt::format("Of every head: the entropy of its attention in nats (0 looks at one token, "
-                      "log {} = {:.2f} at all alike), the share that patches give to the class "
-                      "token, and the share of queries that give one token more than 0.99.",
-                      tokens, most),
-          tiled({map(heads.entropy, "Entropy", "nats", Range{0, most}),
-                 map(heads.on_class_token, "On the class token", "share",
-                     from_zero(heads.on_class_token)),
-                 map(heads.saturated, "Saturated queries", "share", from_zero(heads.saturated))},
-                3, 10),
+                      "log {} = {:.2f} at all alike), {}and the share of queries that give one "
+                      "token more than 0.99.",
+                      tokens, most,
+                      class_token ? "the share that patches give to the class token, " : ""),
+          tiled(pictures, pictures.size(), 10),
           {{"attention_entropy.json",
-            fmt::format("{{\"entropy\": {}, \"on_class_token\": {}, \"saturated\": {}}}\n",
-                        json_of(heads.entropy), json_of(heads.on_class_token),
-                        json_of(heads.saturated))}}};
+            fmt::format("{{{}, \"saturated\": {}}}\n", json, json_of(heads.saturated))}}};
 }
 
-Figure attention_maps(const Numbers& maps, const std::string& query) {
+Figure attention_maps(const Numbers& maps, const Asker& asker) {
+  const std::string& query = asker.name;
   const auto& shape = maps.shape;
   const std::size_t cell = std::max<std::size_t>(76 / std::max(shape[2], shape[3]), 3);
   constexpr std::size_t gap = 6;
@@ -125,14 +151,17 @@ Figure attention_maps(const Numbers& maps, const std::string& query) {
   for (std::size_t i = 0; i < flat.shape[0]; ++i) {
     const Matrix map = matrix_at(flat, i);
     const double most = range_of(map.values).high;
-    tiles.push_back(enlarged(coloured(map, ColourMap::viridis, {0, most}), cell));
+    tiles.push_back(
+        marked(enlarged(coloured(map, ColourMap::viridis, {0, most}), cell), map, asker.patch));
   }
   return {
       "attention_maps",
       "Attention of every head",
       "The attention of " + query +
           " to the patches of the first image, in every layer and head, each map scaled by its "
-          "own largest share. The numbers are the shares, (L, h, H / P, W / P).",
+          "own largest share." +
+          (asker.patch ? " The patch that asks has a frame." : "") +
+          " The numbers are the shares, (L, h, H / P, W / P).",
       framed(tiled(tiles, shape[1], gap),
              {"Attention of " + query, "head", "layer", tile_ticks(shape[1], shape[3] * cell, gap),
               tile_ticks(shape[0], shape[2] * cell, gap),
@@ -140,18 +169,21 @@ Figure attention_maps(const Numbers& maps, const std::string& query) {
       {npy_file("attention_maps", maps)}};
 }
 
-Figure attention_map(const Image& image, const Numbers& map, const std::string& which) {
+Figure attention_map(const Image& image, const Numbers& map, const Asker& asker,
+                     const std::string& which) {
   const Matrix matrix = matrix_of(map);
   const Range range{0, std::max(range_of(matrix.values).high, 1e-12)};
   const std::size_t scale = scale_to(320, image.height, image.width);
   const Image small = coloured(matrix, ColourMap::viridis, range);
   return {"attention_map",
           "Attention over the image",
-          "Attention of " + which +
-              ", beside the image and as its light. What goes to the class token is missing.",
-          tiled({titled(enlarged(image, scale), "Image"),
-                 titled(enlarged(lit(image, matrix, range), scale), "Lit by attention"),
-                 framed(map_as_large_as(matrix, range, image, scale),
+          "Attention of " + asker.name + ", " + which + ", beside the image and as its light." +
+              (asker.patch ? " The patch that asks has a frame." : "") +
+              (asker.class_token ? " What goes to the class token is missing." : ""),
+          tiled({titled(marked(in_rgb(enlarged(image, scale)), matrix, asker.patch), "Image"),
+                 titled(marked(enlarged(lit(image, matrix, range), scale), matrix, asker.patch),
+                        "Lit by attention"),
+                 framed(marked(map_as_large_as(matrix, range, image, scale), matrix, asker.patch),
                         {"Share of attention",
                          "",
                          "",
@@ -207,6 +239,9 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
   }
   std::vector<Figure::File> files;
   for (const Explained& column : columns) files.push_back(npy_file(column.name, column.maps));
+  std::string rows;
+  for (const std::string& label : labels) rows += (rows.empty() ? "" : ", ") + quoted(label);
+  files.push_back({"explanations.json", "{\"images\": [" + rows + "]}\n"});
   return {"explanations",
           "What the output comes from",
           text,

@@ -10,12 +10,12 @@
 // The figures that are curves, and the text of the tape.
 
 namespace vitruvian::figures {
-namespace {
 
-// A path or a name, in quotes, as JSON has it.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
+
+namespace {
 
 std::vector<double> counted(std::size_t n) {
   std::vector<double> numbers(n);

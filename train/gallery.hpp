@@ -36,8 +36,9 @@ void draw_layers(const VisionTransformer& model, const Subject& subject, Gallery
 void draw_strip(const std::vector<std::string>& checkpoints, const WeightsRequest& request,
                 Gallery& gallery);
 
-/// Whether there is something to compare.
+/// Whether something is added to the tokens that tells their places, and whether it is learned.
 bool has_position_table(const ViTConfig& config);
+bool learns_position_table(const ViTConfig& config);
 
 /// In either precision's stead.
 Numbers numbers(const Array& array);

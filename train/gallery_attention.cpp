@@ -42,7 +42,7 @@ void draw_attention(const VisionTransformer& model, const Subject& subject,
     const inspect::Attention seen = inspect::attention(model, subject.inputs[b]);
     const inspect::Heads of_image = inspect::heads(seen);
     add_to(heads.distance, of_image.distance);
-    add_to(heads.on_class_token, of_image.on_class_token);
+    if (!config.mean_pooling) add_to(heads.on_class_token, of_image.on_class_token);
     add_to(heads.entropy, of_image.entropy);
     add_to(heads.saturated, of_image.saturated);
     if (b > 0) continue;
@@ -54,10 +54,11 @@ void draw_attention(const VisionTransformer& model, const Subject& subject,
         maps.values.insert(maps.values.end(), map.data(), map.data() + map.size());
       }
     }
-    gallery.add(figures::attention_maps(maps, asker));
+    const figures::Asker who{asker, query.patch, !config.mean_pooling};
+    gallery.add(figures::attention_maps(maps, who));
     gallery.add(figures::attention_map(
-        subject.pictures[0], numbers(inspect::attention_map(seen, layer, options.head, query)),
-        fmt::format("{}, {}", asker, whose)));
+        subject.pictures[0], numbers(inspect::attention_map(seen, layer, options.head, query)), who,
+        whose));
     const Array& probs = seen.probs[layer];  // (1, h, T, T)
     const std::size_t T = config.T();
     Numbers matrix{{T, T}, std::vector<double>(T * T, 0.0)};

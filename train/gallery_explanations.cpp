@@ -1,3 +1,4 @@
+#include "train/confusion.hpp"
 #include "train/gallery.hpp"
 #include "vit/inspect.hpp"
 #include "vit/inspect_gradients.hpp"
@@ -25,15 +26,20 @@ void append(Numbers& all, const Array& one) {
   all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
-std::string verdict_of(const Subject& subject, const Array& logits, std::size_t target) {
+// "6: 71 %"; "true 5, found 6: 71 %" where the label is known.
+std::string verdict_of(const Subject& subject, std::size_t image, const Array& logits,
+                       std::size_t target) {
   const real* const z = logits.data();
   double largest = z[0];
   for (std::size_t k = 0; k < logits.size(); ++k) largest = std::max(largest, double{z[k]});
   double sum = 0;
   for (std::size_t k = 0; k < logits.size(); ++k) sum += std::exp(z[k] - largest);
-  const std::string name =
-      subject.class_names.empty() ? fmt::format("class {}", target) : subject.class_names[target];
-  return fmt::format("{}: {:.0f} %", name, 100 * std::exp(z[target] - largest) / sum);
+  std::string text;
+  if (image < subject.labels.size()) {
+    text = "true " + class_name(subject.class_names, subject.labels[image]) + ", found ";
+  }
+  return text + fmt::format("{}: {:.0f} %", class_name(subject.class_names, target),
+                            100 * std::exp(z[target] - largest) / sum);
 }
 
 // Black, in the model's units: (C, H, W).
@@ -87,7 +93,7 @@ void draw_explanations(const VisionTransformer& model, const Subject& subject,
     }
     if (b >= count) continue;
     const inspect::Targets target = inspect::most_probable(seen.logits);
-    verdicts.push_back(verdict_of(subject, seen.logits, target[0]));
+    verdicts.push_back(verdict_of(subject, b, seen.logits, target[0]));
     append(rollout.maps, shares);
     append(weighted.maps,
            inspect::shares_of_patches(inspect::gradient_rollout(model, x, target), config));

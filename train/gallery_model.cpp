@@ -24,6 +24,10 @@ bool has_position_table(const ViTConfig& config) {
   return config.positions != Positions::none && config.positions != Positions::relative;
 }
 
+bool learns_position_table(const ViTConfig& config) {
+  return config.positions == Positions::learned || config.positions == Positions::learned_2d;
+}
+
 Numbers numbers(const Array& array) {
   return {{array.shape().begin(), array.shape().end()},
           {array.data(), array.data() + array.size()}};
@@ -88,8 +92,8 @@ void draw_strip(const std::vector<std::string>& checkpoints, const WeightsReques
   std::vector<figures::Moment> moments;
   for (const std::string& path : checkpoints) {
     const TrainedModel trained = load_weights(path, request);
-    if (!has_position_table(trained.model.config)) {
-      fail(Exit::checkpoint, "{}: the model has no table of positions to compare", path);
+    if (!learns_position_table(trained.model.config)) {
+      fail(Exit::checkpoint, "{}: the model learns no table of positions to compare", path);
     }
     const Array similarity = inspect::position_similarity(trained.model);
     const auto lines = inspect::lines(similarity);

@@ -49,6 +49,7 @@ th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--rule); }
 th { color: var(--muted); font-weight: 500; }
 th:first-child { text-align: left; }
+.runs th, .runs td { white-space: normal; overflow-wrap: anywhere; min-width: 6rem; max-width: 16rem; }
 .matrix th, .matrix td { border: 2px solid var(--card); padding: .25rem .45rem; min-width: 2.4rem;
   text-align: center; }
 .matrix th:first-child { text-align: right; max-width: 10rem; overflow: hidden;

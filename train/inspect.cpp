@@ -78,7 +78,7 @@ std::vector<ReportFigure> report_figures(const VisionTransformer& model, const L
   draw_explanations(model, subject, {}, gallery);
   draw_layers(model, subject, gallery);
   const std::size_t epochs = checkpoints_of(directory, 1).size();
-  if (epochs > 1 && has_position_table(model.config)) {
+  if (epochs > 1 && learns_position_table(model.config)) {
     constexpr std::size_t most = 12;
     draw_strip(checkpoints_of(directory, (epochs + most - 1) / most), {}, gallery);
   }

@@ -18,13 +18,15 @@
 
 namespace vitruvian {
 
+class Loader;
+
 struct InspectOptions {
   std::string weights;  ///< as PredictOptions has it; may be empty with `strip`
   WeightsRequest request;
   std::vector<std::string> images;  ///< PNG, JPEG, PGM or PPM; without, test images of `dataset`
   std::string dataset;  ///< empty: what the run was trained on, or the built-in digits; else none
   std::string data;     ///< the folder with the data set's files
-  std::size_t count = 16;  ///< the first so many test images
+  std::size_t count = 16;  ///< so many test images, the classes in turn
   std::string out;         ///< the folder to write to
 
   // Whose attention is drawn alone; counted from 0.
@@ -58,6 +60,10 @@ struct InspectObserver {
 /// in the order of these: each `every`-th and the last. (A run's `last` is no file of weights, and
 /// its `best` one of the others again.) Throws (Exit::data) where the folder cannot be read.
 std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t every);
+
+/// The first `count` images of a loader, each class in its turn: eight images show eight classes,
+/// where there are so many.
+std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count);
 
 #if defined(__clang__)
 #pragma clang diagnostic push

@@ -1,9 +1,11 @@
 #include "core/error.hpp"
+#include "datasets/loader.hpp"
 #include "train/inspect.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -62,6 +64,22 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
     if (i % every == 0 || i + 1 == found.size()) paths.push_back(found[i].second);
   }
   return paths;
+}
+
+std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count) {
+  count = std::min(count, images.size());
+  std::vector<std::size_t> chosen;
+  std::map<std::size_t, std::size_t> of_class;
+  std::vector<char> taken(images.size(), 0);
+  for (std::size_t turn = 0; chosen.size() < count; ++turn) {
+    for (std::size_t i = 0; i < images.size() && chosen.size() < count; ++i) {
+      if (taken[i] != 0 || of_class[images.label(i)] > turn) continue;
+      taken[i] = 1;
+      ++of_class[images.label(i)];
+      chosen.push_back(i);
+    }
+  }
+  return chosen;
 }
 
 }  // namespace vitruvian

@@ -35,7 +35,7 @@ void read_pictures(Subject& subject, const TrainedModel& trained, const InspectO
 Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& config) {
   const Dataset& about = images.images().about();
   Subject subject;
-  const std::vector<std::size_t> order = natural_order(std::min(count, images.size()));
+  const std::vector<std::size_t> order = classes_in_turn(images, count);
   for (const auto& one : batches(order, 1)) {
     Array x = empty({1, config.C, config.H, config.W});
     subject.labels.push_back(images.load_plain(one, x.data()).at(0));
@@ -43,7 +43,8 @@ Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& con
     subject.inputs.push_back(std::move(x));
   }
   if (about.class_names.size() == config.K) subject.class_names = about.class_names;
-  subject.described = fmt::format("the first {} test images of {}", order.size(), about.name);
+  subject.described =
+      fmt::format("{} test images of {}, the classes in turn", order.size(), about.name);
   return subject;
 }
 
@@ -64,7 +65,7 @@ Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
     said.dataset = options.dataset;
     said.data = options.data;
     const Loader images =
-        test_data(said, options.weights, trained.model.config, normalised_as, note, options.count);
+        test_data(said, options.weights, trained.model.config, normalised_as, note);
     if (!note.empty()) observer.note(note);
     subject = subject_of(images, options.count, trained.model.config);
   }

@@ -18,13 +18,14 @@ struct Subject {
   std::vector<Array> inputs;        ///< (1, C, H, W)
   std::vector<std::size_t> labels;  ///< of a data set's images
   std::vector<std::string> class_names;
-  std::string described;  ///< "16 test images of digits"
+  std::string described;  ///< "16 test images of digits, the classes in turn"
 };
 
 /// Reads the pictures or the data set's images. Throws as read_image and load_test do.
 Subject subject_of(const TrainedModel& trained, const InspectOptions& options,
                    const InspectObserver& observer);
-/// The first images of a loader, which have the model's shape; `data` stays empty.
+/// The first images of a loader, the classes in turn, which have the model's shape; `data` stays
+/// empty.
 Subject subject_of(const Loader& images, std::size_t count, const ViTConfig& config);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -87,11 +87,10 @@ Array gradient_rollout(const VisionTransformer& model, const Array& images,
   const auto dA = grad(y, A, picking(y.shape(), or_most_probable(targets, y.value())));
   const NoGrad no_grad;
   const std::size_t T = model.config.T();
-  Array I = zeros({images.shape()[0], T, T});
-  for (std::size_t i = 0; i < I.size(); i += i % (T * T) == T * T - 1 ? 1 : T + 1) I.data()[i] = 1;
-  Tensor R(I);
+  Tensor R(zeros({images.shape()[0], T, T}));  // R_l - I
   for (std::size_t l = 0; l < A.size(); ++l) {
-    R = R + matmul(mean(relu(A[l].detach() * Tensor(dA[l])), {1}), R);
+    const Tensor weighted = mean(relu(A[l].detach() * Tensor(dA[l])), {1});
+    R = R + matmul(weighted, R) + weighted;
   }
   return R.value();
 }

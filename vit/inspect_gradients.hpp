@@ -35,7 +35,8 @@ Targets most_probable(const Array& logits);
 /// A rollout that counts attention for how much it matters to the target's logit y_c (Chefer et al.
 /// 2021, arXiv 2103.15679, equations 5 and 6):
 ///   A'_l = mean over heads of max(A_l * d y_c / d A_l, 0)    R_l = R_{l-1} + A'_l R_{l-1}
-/// (B, T, T), from R_0 = I; R - I is what attention moved. Read it with shares_of_patches.
+/// from R_0 = I. Returns R_L - I, what attention moved, (B, T, T): a patch's own entry of 1 would
+/// hide it in a mean over rows. Read it with shares_of_patches.
 Array gradient_rollout(const VisionTransformer& model, const Array& images,
                        const Targets& targets = {});
 

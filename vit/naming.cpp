@@ -218,7 +218,7 @@ std::string name_of(Scheme scheme) { return scheme_names().at(static_cast<std::s
 
 std::string names_of(Scheme scheme) {
   static const std::array<std::string, 5> possessives{"torchvision's", "timm's", "Hugging Face's",
-                                                      "JAX's", "our"};
+                                                      "JAX's", "ours"};
   return possessives.at(static_cast<std::size_t>(scheme));
 }
 

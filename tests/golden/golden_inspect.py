@@ -5,15 +5,20 @@ of the embedding filters (k, C, P, P), by singular values, the largest entry pos
 those of the filters along them, divided by D. "similarity" (N, N) is the cosine of the patches'
 position embeddings. For each layer and head (L, h): "distance", attention-weighted, in pixels, class
 token left out and rows renormalised; "on_class_token"; "entropy" in nats over all tokens. "rollout"
-and "gradient_rollout" (B, T, T). With the most probable class of each image as target, which
+and "gradient_rollout", which is R - I (B, T, T). With the most probable class of each image as target, which
 "targets" holds: "input_gradient" (B, C, H, W); "integrated", integrated gradients from a baseline of
 -0.5 by the midpoint rule with 8 steps, and "difference" (B) of the logits. "norms": for each
 intermediate [root mean square of its value, the same of the loss's gradient by it].
+
+"mean_pooled" is another model: "config" without a class token, with fixed positions, its parameters
+and images as switches.json has them. "rollout" and "gradient_rollout" (B, N) are the shares of the
+patches in what the mean over all tokens reads, by plain loops.
 """
 
 import torch
 import torch.nn.functional as F
 
+import golden_switches
 import golden_vit
 from golden_format import dump, tensor
 from golden_vit import C, D, L, P, SIDE, T
@@ -21,6 +26,37 @@ from golden_vit import C, D, L, P, SIDE, T
 
 def rms(x):
     return x.square().mean().sqrt().item()
+
+
+def times(a, b):
+    T = len(a)
+    return [[sum(a[i][k] * b[k][j] for k in range(T)) for j in range(T)] for i in range(T)]
+
+
+def mean_pooled():
+    config = {**golden_switches.BASE, "mean_pooling": True, "positions": "sincos_2d"}
+    pool, images = golden_switches.drawn()
+    vit = golden_switches.Vit(config, pool, None)
+    best = vit(images).max(1).values.sum()
+    A = [vit.probs[l] for l in range(config["L"])]
+    dA = torch.autograd.grad(best, A)
+    result = {"config": config, "rollout": [], "gradient_rollout": []}
+    h, T = config["h"], vit.tokens
+    for b in range(len(images)):
+        R = [[float(i == j) for j in range(T)] for i in range(T)]  # Abnar and Zuidema
+        G = [row[:] for row in R]  # Chefer et al., equations 5 and 6
+        for a, g in zip(A, dA):
+            a, g = a[b].tolist(), g[b].tolist()
+            M = [[sum(a[k][i][j] for k in range(h)) / h + (i == j) for j in range(T)] for i in range(T)]
+            R = times([[x / sum(row) for x in row] for row in M], R)
+            W = [[sum(max(a[k][i][j] * g[k][i][j], 0) for k in range(h)) / h for j in range(T)]
+                 for i in range(T)]
+            moved = times(W, G)
+            G = [[G[i][j] + moved[i][j] for j in range(T)] for i in range(T)]
+        for name, matrix, own in (("rollout", R, 0), ("gradient_rollout", G, 1)):
+            columns = [sum(matrix[i][j] - own * (i == j) for i in range(T)) for j in range(T)]
+            result[name].append([x / sum(columns) for x in columns])
+    return result
 
 
 def make():
@@ -80,10 +116,11 @@ def make():
         "on_class_token": tensor(torch.stack(on_class)),
         "entropy": tensor(torch.stack(entropy)),
         "rollout": tensor(R),
-        "gradient_rollout": tensor(G),
+        "gradient_rollout": tensor(G - I),
         "targets": targets.tolist(),
         "input_gradient": tensor(input_gradient(images)),
         "integrated": tensor(mean * (images - baseline)),
         "difference": tensor(picked[0] - picked[1]),
+        "mean_pooled": mean_pooled(),
         "norms": {name: [rms(x), rms(g)] for (name, x), g in zip(stages.items(), gradients)},
     })

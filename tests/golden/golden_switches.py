@@ -41,6 +41,7 @@ class Vit:
         self.grid = (c["H"] // self.patch[0], c["W"] // self.patch[1])
         self.tokens = self.grid[0] * self.grid[1] + (0 if c["mean_pooling"] else 1)
         self.p, at = {}, 0
+        self.probs = {}  # of each block (B, h, T, T)
         for name, shape in sorted(self.shapes().items()):
             n = torch.Size(shape).numel()
             values = 0.4 * pool[(at + torch.arange(n)) % POOL].reshape(shape)
@@ -171,7 +172,8 @@ class Vit:
         scores = torch.stack([q @ k.transpose(-2, -1) / D_h**0.5 for q, k, _ in heads], 1)
         if c["positions"] == "relative":
             scores = scores + self.relative_bias(l)
-        A = self.drop(torch.softmax(scores, -1), c["attention_dropout"], name + ".attn_drop")
+        self.probs[l] = torch.softmax(scores, -1)
+        A = self.drop(self.probs[l], c["attention_dropout"], name + ".attn_drop")
         out = torch.cat([A[:, i] @ v for i, (_, _, v) in enumerate(heads)], -1)
         return self.drop(self.dense(out, name + ".proj"), self.rate("projection_dropout"),
                          name + ".proj_drop")
@@ -256,10 +258,14 @@ def cases():
                                          "per_head_qkv": True}, 9
 
 
-def make():
+def drawn():
+    """The pool, and the images."""
     stream = generator("switches")
-    pool = randn(stream, POOL)
-    images = randn(stream, len(LABELS), BASE["C"], BASE["H"], BASE["W"])
+    return randn(stream, POOL), randn(stream, len(LABELS), BASE["C"], BASE["H"], BASE["W"])
+
+
+def make():
+    pool, images = drawn()
     written = []
     for name, switches, seed in cases():
         config = {**BASE, **switches}
