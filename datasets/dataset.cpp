@@ -114,8 +114,7 @@ Dataset load_test(const Source& source) {
                  : source.name == "cifar10"
                      ? read_cifar10_test(source.directory)
                      : read_cifar100_test(source.directory, source.name == "cifar100-coarse");
-  const bool all = source.or_fewer && source.test_size > test.size();
-  keep(test, all ? 0 : source.test_size, "test");
+  keep(test, source.test_size, "test");
   return test;
 }
 

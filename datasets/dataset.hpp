@@ -42,7 +42,6 @@ struct Source {
   std::uint64_t seed = 1;       ///< of the digits, which are drawn, and of the parts of a folder
   std::size_t train_size = 0;
   std::size_t test_size = 0;
-  bool or_fewer = false;  ///< where there are not so many test images: all of them, no error
 
   // What the pictures of a folder become, and what is done about those that cannot be read.
   std::size_t height = 64, width = 64, channels = 3;

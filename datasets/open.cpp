@@ -76,9 +76,7 @@ TestImages open_test_folder(const Source& source, const std::vector<std::string>
     if (!train) train = open_train_folder(source, classes);
     test = {train, parts_of(*train, source.seed).validation, note_of(*train)};
   }
-  const std::size_t there = test.subset.empty() ? test.images->size() : test.subset.size();
-  const bool all = source.or_fewer && source.test_size > there;
-  draw_subset(test.subset, test.images->size(), all ? 0 : source.test_size, source.seed);
+  draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
   return test;
 }
 

@@ -79,12 +79,11 @@ Loader open_test(Source source, const ViTConfig& model, const TrainedOn& trained
 }  // namespace
 
 Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
-                 const TrainedOn& trained, std::string& note, std::size_t at_most) {
+                 const TrainedOn& trained, std::string& note) {
   Source source{.name = said.dataset,
                 .directory = said.data,
                 .seed = data_seed,
                 .test_size = said.test_size.value_or(0),
-                .or_fewer = at_most != 0,
                 .skip_bad = said.skip_bad};
   const std::string directory = run_of(weights);
   bool where_it_was = false;
@@ -101,9 +100,6 @@ Loader test_data(const TestImagesSaid& said, const std::string& weights, const V
   if (source.name.empty()) source.name = trained.dataset;
   if (source.name.empty()) {
     fail(Exit::usage, "{}: it does not say what it was trained on: --dataset NAME does", weights);
-  }
-  if (at_most != 0 && (source.test_size == 0 || source.test_size > at_most)) {
-    source.test_size = at_most;
   }
   check_dataset_name(source.name);
   check_data_given(source.name, source.directory);

@@ -31,11 +31,11 @@ TrainingData training_data(const TrainOptions& options);
 
 /// The test images as a trained model takes them: of its size and classes, and normalised as those
 /// were that it was trained on. `weights` is its file, or its run's directory: see TestImagesSaid.
-/// `at_most` 0 means all. What the user should know of them is added to `note`. Throws as
-/// `open_test_images` does, (Exit::usage) where no data set is known, and (Exit::data) when they
-/// have other channels or classes, or are not where the run found them.
+/// What the user should know of them is added to `note`. Throws as `open_test_images` does,
+/// (Exit::usage) where no data set is known, and (Exit::data) when they have other channels or
+/// classes, or are not where the run found them.
 Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
-                 const TrainedOn& trained, std::string& note, std::size_t at_most = 0);
+                 const TrainedOn& trained, std::string& note);
 
 /// An error of data that a run was trained on, with the way out: they may have been moved.
 Error perhaps_moved(const Error& error, const std::string& run);
