@@ -29,7 +29,7 @@ TEST_CASE("numbers are written as numpy.save writes them") {
   REQUIRE(bytes.size() == 128 + 48);
   CHECK(bytes.substr(0, 128) == header);
   const NpyHeader read = parse_npy_header(bytes, "it");
-  CHECK(read.type == FileType::f64);
+  CHECK(read.type.type == FileType::f64);
   CHECK(read.shape == std::vector<std::size_t>{2, 3});
   CHECK_FALSE(read.fortran_order);
   CHECK(read.begin == 128);

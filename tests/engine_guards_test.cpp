@@ -19,7 +19,7 @@ using namespace vitruvian;
 
 namespace {
 
-Tensor leaf(double value) { return Tensor(scalar(static_cast<real>(value)), true); }
+Tensor a_leaf(double value) { return Tensor(scalar(static_cast<real>(value)), true); }
 
 double only(const Tensor& x) { return static_cast<double>(*x.grad()->data()); }
 
@@ -50,13 +50,13 @@ TEST_CASE("a write after the op read the value is refused, however the array was
 }
 
 TEST_CASE("a result that is being changed is refused, too") {
-  const Tensor z = exp(leaf(1));
+  const Tensor z = exp(a_leaf(1));
   const WriteGuard guard = z.mutable_value();
   CHECK_FAILS_WITH(z.backward(), "the result of 'exp' was changed after it was computed");
 }
 
 TEST_CASE("what was recorded while a guard lived stays refused after its end") {
-  const Tensor x = leaf(3);
+  const Tensor x = a_leaf(3);
   std::optional<Tensor> y;
   {
     const WriteGuard guard = x.mutable_value();
@@ -69,7 +69,7 @@ TEST_CASE("what was recorded while a guard lived stays refused after its end") {
 }
 
 TEST_CASE("two guards of one tensor: both must end") {
-  const Tensor x = leaf(3);
+  const Tensor x = a_leaf(3);
   std::optional<WriteGuard> first;
   first.emplace(x.node_ptr());
   { const WriteGuard second = x.mutable_value(); }
@@ -94,8 +94,8 @@ TEST_CASE("a guard takes values of the tensor's shape, and outlives its handle")
 // --- freezing ------------------------------------------------------------------------------------
 
 TEST_CASE("a frozen leaf gets no gradient until it is thawed") {
-  const Tensor x = leaf(3);
-  const Tensor w = leaf(5);
+  const Tensor x = a_leaf(3);
+  const Tensor w = a_leaf(5);
   (x * w).backward();
   w.set_requires_grad(false);
   CHECK(w.grad() == nullptr);
@@ -112,8 +112,8 @@ TEST_CASE("a frozen leaf gets no gradient until it is thawed") {
 }
 
 TEST_CASE("freezing or thawing between forward and backward is refused: half a graph is none") {
-  const Tensor x = leaf(3);
-  const Tensor w = leaf(5);
+  const Tensor x = a_leaf(3);
+  const Tensor w = a_leaf(5);
   w.set_requires_grad(false);
   const Tensor y = x * w + (w * 2) * x;  // w * 2 is not on the tape
   w.set_requires_grad(true);
@@ -124,7 +124,7 @@ TEST_CASE("freezing or thawing between forward and backward is refused: half a g
 // --- several results -----------------------------------------------------------------------------
 
 TEST_CASE("several results share one walk") {
-  const Tensor x = leaf(3);
+  const Tensor x = a_leaf(3);
   std::size_t calls = 0;
   const Tensor shared = record("shared", scalar(6), {x}, [&calls](const Node&, const Array& g) {
     ++calls;
@@ -143,7 +143,7 @@ TEST_CASE("several results share one walk") {
 }
 
 TEST_CASE("one result may be inside another, or come twice") {
-  const Tensor x = leaf(3);
+  const Tensor x = a_leaf(3);
   const Tensor inner = x * 2;
   const Tensor outer = square(inner);  // d/dx = 2 * 6 * 2 = 24
   CHECK(*grad({inner, outer}, {x}, {}, true)[0].data() == real{26});
@@ -193,7 +193,7 @@ TEST_CASE("backward's errors name the module of the node, once, and not the call
 }
 
 TEST_CASE("NoGrad's results are told apart from those of constants") {
-  const Tensor x = leaf(2);
+  const Tensor x = a_leaf(2);
   std::optional<Tensor> y;
   {
     const NoGrad no_grad;
