@@ -19,7 +19,7 @@ using golden::difference;
 
 namespace {
 
-constexpr double tight = in_double ? 1e-12 : 1e-4;
+constexpr double exactly = in_double ? 1e-12 : 1e-4;
 
 struct Setting {
   std::string field;  // two of one field do not meet
@@ -82,7 +82,7 @@ void check_close(const std::vector<Array>& a, const std::vector<Array>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     CAPTURE(i);
     REQUIRE(a[i].shape() == b[i].shape());
-    if (largest(b[i]) > 1e-9) CHECK(difference(a[i], b[i]) < 10 * tight);
+    if (largest(b[i]) > 1e-9) CHECK(difference(a[i], b[i]) < 10 * exactly);
   }
 }
 
@@ -115,15 +115,15 @@ TEST_CASE("each switch alone, and each rate by given masks: PyTorch's logits, lo
     fill(model, pool);
     const Rng rng(c["seed"].is_null() ? 0 : c["seed"].get<std::uint64_t>());
     const Tensor logits = model(images, {.rng = c["seed"].is_null() ? nullptr : &rng});
-    CHECK(difference(logits.value(), golden::tensor(c["logits"])) < tight);
+    CHECK(difference(logits.value(), golden::tensor(c["logits"])) < exactly);
     const Tensor loss = cross_entropy(logits, labels);
-    CHECK(std::abs(static_cast<double>(loss.item()) - c["loss"].get<double>()) < tight);
+    CHECK(std::abs(static_cast<double>(loss.item()) - c["loss"].get<double>()) < exactly);
     loss.backward();
     std::size_t checked = 0;
     for (const NamedParameter& p : named_parameters(model)) {
       CAPTURE(p.name);
       const Array expected = golden::tensor(c["gradients"].at(p.name));
-      CHECK(difference(*p.tensor.grad(), expected) < 10 * tight);
+      CHECK(difference(*p.tensor.grad(), expected) < 10 * exactly);
       ++checked;
     }
     CHECK(checked == c["gradients"].size());
@@ -175,7 +175,7 @@ TEST_CASE("all pairs of switches: traced, composed, whole blocks, nothing random
         check_close(logits_and_gradients(model, images, {.rng = random}), plain);
       }
       const Array plain = model(images).value();
-      CHECK(difference(whole_blocks(model, images).value(), plain) < tight);
+      CHECK(difference(whole_blocks(model, images).value(), plain) < exactly);
       // Rates do nothing at inference; training with none of them is inference, to the bit.
       const VisionTransformer still(without_randomness(config), Rng(1));
       copy_parameters(model, still);
