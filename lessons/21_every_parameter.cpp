@@ -102,11 +102,13 @@ void lesson(Narrator& say) {
   const auto qkv = split(gradient_of("blocks.0.attn.qkv.bias"), {c.D, c.D, c.D}, 0);
   const Tensor third = qkv[say.broken("query-bias") ? 0 : 1];
   check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1), "1", full({c.D}, 1));
-  const WriteGuard bias = vit.blocks[0].attn.qkv.bias.tensor().mutable_value();
-  const Array kept = *bias, before = logits().value();
-  for (std::size_t i = c.D; i < 2 * c.D; ++i) (*bias)(i) += 3;
+  const Tensor bias = vit.blocks[0].attn.qkv.bias.tensor();
+  const Array kept = bias.value(), before = logits().value();
+  Array moved = kept;
+  for (std::size_t i = c.D; i < 2 * c.D; ++i) moved(i) += 3;
+  bias.mutable_value() = moved;
   check_equal(say, "logits, key's bias + 3", "after", logits(), "before", before, 1e-11);
-  *bias = kept;
+  bias.mutable_value() = kept;
   say.text("A relative error of that gradient is noise divided by noise. So ours judges an entry "
            "below a thousandth of its parameter's largest against that thousandth.");
 

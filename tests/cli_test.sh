@@ -204,7 +204,7 @@ check "it goes on where it was" grep -q "goes on after step 3$" out
 check "the config says it" grep -q '"epochs": 2' quiet/config.json
 expect 2 "epochs.*is not a whole number from 1 to 1000000" train --resume quiet --epochs 2000000
 expect 2 "--epochs 1, but quiet is a run of 2: .* prolonged, not shortened" train --resume quiet --epochs 1
-expect 2 "beyond reason" train --resume quiet --epochs 2000000
+expect 2 "is not a whole number from 1 to 1000000" train --resume quiet --epochs 2000000
 expect 2 "no --recipe, --config, --out or --overwrite" train --resume quiet --overwrite
 head -c 1000 first.safetensors >cut.safetensors
 expect 4 "cut.safetensors" eval --weights cut.safetensors
@@ -435,7 +435,7 @@ expect 0 "" eval --weights hues
 check "eval sees the fifth that was set aside" grep -q "^folder: 12 test images" out
 check "and names the classes" grep -qE "^ *[012] blue " out
 expect 0 "" inspect --weights hues --out inside
-check "inspect sees it too" grep -q "the first 12 test images of folder" inside/index.html
+check "inspect sees it too" grep -q "12 test images of folder, the classes in turn" inside/index.html
 expect 0 "" predict --weights hues colours/red/1.ppm
 check "predict names a folder's classes" grep -q " red$" out
 mv colours hidden

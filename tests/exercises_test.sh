@@ -102,7 +102,7 @@ mistakes() {
   expect 1 "still open" check 1
   expect 0 "exercises/06" exercise 6 --dir exercises
   printf '' >file
-  expect 1 "file/06_softmax.cpp cannot be written" exercise 6 --dir file
+  expect 1 "file/06_softmax.cpp: cannot be written" exercise 6 --dir file
 
   # The file does not compile, or hands nothing in.
   sed -i 's/return {};/return y * gg;/' "$(yours 6)"

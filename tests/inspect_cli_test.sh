@@ -129,7 +129,10 @@ check "the folder's test images are drawn" grep -q "2 test images of folder, the
 mkdir pictures/c && cp grey.pgm pictures/c
 expect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
   --data pictures --out o
-expect 2 "dataset folder needs --data" --checkpoint own --dataset folder --out o
+rm -r pictures/c
+expect 0 "" --checkpoint own --dataset folder --out of_run # the run knows where they are
+check "the same images" cmp of_own/index.html of_run/index.html
+expect 2 "dataset folder needs --data" --checkpoint own/model.safetensors --dataset folder --out o
 
 # Neither class token nor learned positions: nothing of them is drawn.
 "$vitruvian" train --train-size 40 --test-size 20 --epochs 2 --save-every 1 --width 16 --depth 1 \

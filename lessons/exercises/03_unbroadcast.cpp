@@ -26,7 +26,7 @@ Tensor unstretched(const Tensor& g, const Shape& shape) {
     if (stretched) axes.push_back(static_cast<int>(i));
   }
   if (axes.empty()) return g;
-  return reshape(sum(g, axes), {shape.begin(), shape.end()});
+  return reshape(sum(g, axes), shape);
   // [end]
 }
 
@@ -39,5 +39,5 @@ EXERCISE(unstretched);
 // added = g.rank() - shape.size(). Axis i of g was added if i < added, and stretched if
 // shape[i - added] is 1 while g.shape()[i] is not. Collect those i in an `Axes`.
 // [hint 3]
-// return reshape(sum(g, axes), {shape.begin(), shape.end()}); but when `axes` is empty return g:
+// return reshape(sum(g, axes), shape); but when `axes` is empty return g:
 // summing over {} sums over everything.
