@@ -92,6 +92,7 @@ TEST_CASE("a run directory writes, replaces and removes its own files only") {
                                       "model.safetensors.bak",
                                       "last.safetensors",
                                       "a-b.tmp",
+                                      "metrics.jsonl.old-copy.tmp",
                                       "notes.1-2.tmp",
                                       "data/report.html",
                                       "data/last.safetensors.1-2.tmp"};
@@ -301,13 +302,16 @@ TEST_CASE("a run that stopped early is not prolonged") {
 }
 
 TEST_CASE("the memory that a run announces counts its images") {
-  Rates few, many;
+  Rates few, many, more;
   TrainOptions o = small("");
   o.epochs = 1;
   train_here(o, few);
   o.test_size += 1000;
   train_here(o, many);
   CHECK(many.begun.training_bytes - few.begun.training_bytes == 1000 * 28 * 28);
+  o.train_size += 60;
+  train_here(o, more);
+  CHECK(more.begun.training_bytes - many.begun.training_bytes == 60 * 28 * 28);
   CHECK(few.begun.training_bytes >= o.model.training_bytes(1, sizeof(real)) + 70 * 28 * 28);
   CHECK(few.begun.directory.empty());
 }
