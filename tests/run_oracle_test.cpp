@@ -130,7 +130,7 @@ struct Case {
   }
   // Loss, rate and norm of a step; or of an epoch the six numbers.
   [[nodiscard]] double off(const char* of, std::size_t number, std::vector<double> found) const {
-    return apart(found, json[of][number - 1].get<std::vector<double>>().data());
+    return apart(found, json.at(of).at(number - 1).get<std::vector<double>>().data());
   }
 };
 

@@ -118,8 +118,8 @@ Judged judged(const VisionTransformer& model, const Dataset& data,
 TEST_CASE("--init: positions are resized as each project does it, and the rest is the file's") {
   const Folder folder;
   const Json positions = golden::read("positions.json");
-  for (const Json& c : positions["cases"]) {
-    const auto grid = [&](const char* key, std::size_t i) { return c[key][i].get<std::size_t>(); };
+  for (const Json& c : positions.at("cases")) {
+    const auto grid = [&](const char* key, std::size_t i) { return c.at(key).at(i).get<std::size_t>(); };
     constexpr std::size_t P = 2;
     ViTConfig config = small().model;
     config.H = P * grid("from", 0);
@@ -129,7 +129,7 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
     config.h = 1;
     const VisionTransformer old(config, Rng(3));
     Array table = old.pos_embed.table.value();
-    const auto values = c["values"].get<std::vector<double>>();
+    const auto values = c.at("values").get<std::vector<double>>();
     std::copy(values.begin(), values.end(), table.data() + config.D);
     old.pos_embed.table.tensor().mutable_value() = table;
     const std::string file = folder.file("w.safetensors");
@@ -150,7 +150,7 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
       const TrainingData data = one_image(o.model.H, o.model.W);
       Notes notes;
       const Run run(o, data, notes, nullptr);
-      const auto expected = c[how.empty() ? "timm" : how].get<std::vector<double>>();
+      const auto expected = c.at(how.empty() ? "timm" : how).get<std::vector<double>>();
       const Array found = value(run.model(), "pos_embed");
       REQUIRE(found.shape() == Shape{1, 1 + expected.size() / 2, 2});
       for (std::size_t d = 0; d < 2; ++d) CHECK(found.data()[d] == table.data()[d]);
