@@ -25,6 +25,8 @@ Several suites run one after the other; the first that fails ends it. Without on
   --tidy         clang-tidy, with the checks of .clang-tidy              build-tidy/
   --fuzz         libFuzzer on each reader of files, a minute long; or
                  VITRUVIAN_FUZZ_SECONDS, or VITRUVIAN_FUZZ_RUNS          build-fuzz/
+  --mutation     mistakes that the tests must see
+                 (tests/mutation/run.py), an hour or more         build-mutation/
   --werror       stop at a warning, as those who change the code want
   --no-install   do not look at packages; all of them are there
   --help         this text
@@ -38,7 +40,7 @@ for option in "$@"; do
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
     --werror) CMAKE_OPTIONS="-DVITRUVIAN_WERROR=ON" ;;
-    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --slow | --tidy | --fuzz)
+    --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --slow | --tidy | --fuzz | --mutation)
       suites="$suites ${option#--}"
       ;;
     *)
@@ -158,6 +160,10 @@ run_suite() {
     tidy)
       configure tidy
       run_tidy
+      ;;
+    mutation)
+      python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs"
+      python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs" --rows
       ;;
     fuzz)
       build fuzz fuzz_targets

@@ -39,7 +39,7 @@ bool can_hold(const ViTConfig& c, Scheme scheme) {
 
 // Whether the tensors alone say which model it is.
 bool says_itself(const ViTConfig& c, Scheme scheme) {
-  return scheme != Scheme::vitruvian && !c.gelu_tanh && !c.mean_pooling && c.head == Head::linear &&
+  return scheme != Scheme::vitruvian && !c.gelu_tanh && !c.mean_pooling && c.head != Head::none &&
          c.eps == (scheme == Scheme::hf ? 1e-12 : 1e-6) && c.grid_height() == c.grid_width();
 }
 
@@ -50,7 +50,7 @@ ViTConfig drawn_config(const Rng& rng) {
   c.C = one_of(2) == 0 ? 3 : 1;
   c.L = 1 + one_of(2);
   c.h = 1U << one_of(3);
-  if (one_of(4) == 0) c.W = 12;
+  if (one_of(3) == 0) c.W = 12;
   c.eps = std::array{1e-6, 1e-12, 1e-3}.at(one_of(5) < 3 ? 0 : 1 + one_of(2));
   for_each_option(c, [&](const char*, auto& value) {
     using Value = std::decay_t<decltype(value)>;
@@ -59,7 +59,7 @@ ViTConfig drawn_config(const Rng& rng) {
     } else if constexpr (std::is_enum_v<Value>) {
       if (one_of(3) == 0) value = static_cast<Value>(one_of(names_of(value).size()));
     } else if constexpr (std::is_same_v<Value, std::size_t>) {
-      if (one_of(6) == 0) value = 2;
+      if (one_of(c.W == 12 ? 2 : 6) == 0) value = c.W == 12 ? 6 : 2;  // 2 x 2 patches, or 2 x 4
     } else {
       if (one_of(6) == 0) value = 0.1;
     }
@@ -98,7 +98,7 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
   const Folder folder;
   const std::string from = folder.file("from");
   const std::string to = folder.file("to");
-  std::size_t completed = 0, said_themselves = 0;
+  std::size_t completed = 0, said_themselves = 0, of_a_tanh = 0, of_oblong_patches = 0;
   for (std::uint64_t i = 0; i < 300; ++i) {
     const Rng rng = Rng(5).fork("convert", {i});
     const ViTConfig config = drawn_config(rng);
@@ -134,6 +134,8 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     if (scheme == Scheme::vitruvian) CHECK(converted.config == config);
     if (!says_itself(config, scheme)) continue;
     ++said_themselves;  // what anyone reads who knows nothing of our config
+    if (config.head == Head::tanh) ++of_a_tanh;
+    if (config.W == 12) ++of_oblong_patches;
     write_safetensors(to, file.tensors, {});
     const WeightsRequest how{.scheme = scheme, .heads = config.h};
     CHECK(golden::difference(logits_of(to, images, how), expected) <
@@ -142,6 +144,54 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
   CHECK(completed > 150);
   CHECK(completed < 250);
   CHECK(said_themselves > 25);
+  CHECK(of_a_tanh > 5);
+  CHECK(of_oblong_patches > 3);
+}
+
+TEST_CASE("what convert cannot put into the tensors, and what it wrote out, it says") {
+  const Folder folder;
+  const auto notes = [&](const std::string& scheme, auto change) {
+    ViTConfig config = tiny_vit();
+    config.C = 3;
+    change(config);
+    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
+    ConvertOptions options;
+    options.from = folder.file("w");
+    options.to = folder.file("out");
+    options.scheme = scheme_of(scheme);
+    return convert(options).notes;
+  };
+  using Notes = std::vector<std::string>;
+  CHECK(notes("timm", [](ViTConfig&) {}) == Notes{});
+  CHECK(notes("jax", [](ViTConfig&) {}) ==
+        Notes{"in JAX's ViT: its own code computes the tanh form, and other logits by some 1e-3"});
+  CHECK(notes("jax", [](ViTConfig& c) { c.gelu_tanh = true; }) == Notes{});
+  CHECK(notes("hf", [](ViTConfig& c) { c.positions = Positions::none, c.qkv_bias = false; }) ==
+        Notes{"in Hugging Face's ViT: layer_norm_eps=1e-6",
+              "written out: no qkv_bias as a bias of zeros; positions none as positions of zeros"});
+}
+
+TEST_CASE("timm's own names for what it alone calls otherwise") {
+  const Folder folder;
+  const auto has = [&](const std::string& name, auto change) {
+    ViTConfig config = tiny_vit();
+    change(config);
+    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
+    ConvertOptions options;
+    options.from = folder.file("w");
+    options.to = folder.file("out");
+    options.scheme = Scheme::timm;
+    static_cast<void>(convert(options));
+    return read_safetensors(options.to).find(name) != nullptr;
+  };
+  const auto tanh = [](ViTConfig& c) { c.head = Head::tanh; };
+  const auto pooled = [](ViTConfig& c) { c.mean_pooling = c.norm_after_pooling = true; };
+  CHECK(has("pre_logits.fc.weight", tanh));
+  CHECK(has("pre_logits.fc.bias", tanh));
+  CHECK(has("norm.weight", tanh));
+  CHECK(has("fc_norm.weight", pooled));
+  CHECK(has("fc_norm.bias", pooled));
+  CHECK_FALSE(has("norm.weight", pooled));
 }
 
 TEST_CASE("what convert refuses, it names, with the schemes that could") {

@@ -192,6 +192,31 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
   }
 }
 
+TEST_CASE("what happens in a loop between ops is the loop's, whoever runs its chunks") {
+  const std::size_t before = threads();
+  for (const std::size_t n : {1, 2, 4}) {
+    CAPTURE(n);
+    set_threads(n);
+    const Tensor x(random_normal({4}, 1), true);
+    const Profile profile(true);
+    std::vector<Tensor> values(4);
+    parallel_for(4, 1, [&](std::size_t i, std::size_t) {
+      std::this_thread::sleep_for(nap);
+      Profile::mark("images");
+      values[i] = sum(x);
+      Profile::count_flops(10 + i);  // of an op that is not over
+    });
+    const Tensor y = x + x;
+    CHECK(other(profile, "images") >= 4 * napped);
+    CHECK(row(profile.ops(), "sum").calls == 4);
+    CHECK(row(profile.ops(), "sum").flops == 0);
+    CHECK(row(profile.ops(), "add").flops == 10 + 11 + 12 + 13);
+    CHECK(row(profile.paths(), "").flops == 10 + 11 + 12 + 13);
+    for (const Tensor& value : values) CHECK(profile.nodes().contains(value.node_ptr().get()));
+  }
+  set_threads(before);
+}
+
 TEST_CASE("a profile changes no bit") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
   const std::vector<MicroBatch> parts = images(tiny_vit(), 3, 2);
