@@ -69,8 +69,9 @@ Tensor moved(const Tensor& x, std::ptrdiff_t by) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "A Transformer eats a sequence of vectors, whatever they stand for. So the first step of a "
-      "ViT makes a sequence of an image. A digit of 28 x 28 pixels, and its patches of 7 x 7:");
+      "A CNN eats the raw image, a grid of pixels. A Transformer eats a sequence of vectors, "
+      "whatever they stand for. So the first step of a ViT makes a sequence of an image, patch by "
+      "patch. A digit of 28 x 28 pixels, and its patches of 7 x 7:");
   const Tensor digit = digit_image(3);
   say.figure(picture_of("The digit.", {digit}));
   const Array pieces = reshape(patches_of(digit), {16, 7, 7}).value();

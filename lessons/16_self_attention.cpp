@@ -121,7 +121,7 @@ void lesson(Narrator& say) {
   say.code("sharpness", "lessons/attention.cpp");
   Rows rows;
   Sharpness plain{}, scaled{};
-  for (const std::size_t width : {4, 16, 64, 256, 1024}) {
+  for (const std::size_t width : {4, 16, 64, 256, 512, 1024}) {
     const double spreads = std::sqrt(double(width));
     plain = sharpness(width, 1, say.seed()), scaled = sharpness(width, spreads, say.seed());
     rows.push_back(row(width, plain.text(), scaled.text()));
@@ -145,6 +145,15 @@ void lesson(Narrator& say) {
   say.text("`{}`", refusal([&] { matmul(s.v, s.A); }));
   const Tensor P = softmax(Tensor(random_normal({4, 4}, 5))), V(random_normal({4, 4}, 6));
   check_differs(say, "four tokens, D_h = 4", "V P", matmul(V, P), "P V", matmul(P, V));
+  say.text(
+      "It also says d_k = d_v = 512. That is D, the width of the Transformer of 2017; each of "
+      "its 8 heads has D / h of it, 64, as have the 12 of ViT-Base's 768. Divided by √512, the "
+      "scores of such a head would spread by 0.35, and its shares be nearly even:");
+  const double D_h_2017 = 512.0 / 8, D_h_base = 768.0 / 12;
+  say.check("D / h", {"512 / 8", D_h_2017}, {"768 / 12", D_h_base}, 0);
+  say.check("spread of q k^T / √512, D_h = 64",
+            {"measured", sharpness(64, std::sqrt(512.0), say.seed()).spread},
+            {"√(64 / 512)", std::sqrt(64 / 512.0)}, .2);
   say.sources_disagree(
       "B 32",
       "A note calls the class token \"the token that attends to all other tokens\". Every token "

@@ -3,6 +3,8 @@
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
+#include "lessons/paper.hpp"
+#include "nn/multihead_attention.hpp"
 
 #include <fmt/format.h>
 
@@ -155,6 +157,18 @@ void lesson(Narrator& say) {
               "Another keeps √D_h as a tensor on a GPU. Here such heads are refused:");
   const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
   check_refused(say, "refused with a sentence", three_heads);
+  say.text("Its other arguments, and what of them a ViT needs. All of them are here, too:");
+  say.table(arguments_of_multihead_attention());
+  const MultiheadAttention same(D, h, Rng(1), {.batch_first = true});
+  const auto to = named_parameters(same), from = named_parameters(msa);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].tensor.mutable_value() = from[i].tensor.value();
+  }
+  check_equal(say, "MSA", "theirs", same(z, z, z).output, "ours", right);
+  const MultiheadAttention more(
+      D, h, Rng(1), {.add_bias_kv = true, .add_zero_attn = true, .kdim = 3, .batch_first = true});
+  const Tensor looks = more(z, zeros({B, T, 3}), z).weights;
+  shapes(say, "with a bias and a zero among the keys: A (B, h, T, T + 2)", looks);
   say.pytorch(
       "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv, `out_proj` "
       "U_msa. It also returns the heads' mean map, unless `need_weights=False`.");

@@ -1,7 +1,8 @@
 // Lesson 18. The MLP: the other half of an encoder block.
 
 #include "lessons/lesson.hpp"
-#include "nn/layers.hpp"
+#include "lessons/paper.hpp"
+#include "nn/mlp.hpp"
 #include "vit/config.hpp"
 
 #include <cmath>
@@ -48,10 +49,9 @@ std::vector<Leaf> by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
 }
 
 // [region mistakes]
-using MLP = const Mlp&;
-Tensor without_gelu(MLP f, const Tensor& z) { return f.fc2(f.fc1(z)); }
-Tensor with_relu(MLP f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
-Tensor bent_at_the_end(MLP f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
+Tensor without_gelu(const Mlp& f, const Tensor& z) { return f.fc2(f.fc1(z)); }
+Tensor with_relu(const Mlp& f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
+Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
@@ -144,6 +144,16 @@ void lesson(Narrator& say) {
               "MLP that bends its answer could hardly take anything away from the token.");
   const auto variant = say.broken("relu") ? with_relu : equation;
   check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
+  say.table(arguments_of_mlp());
+  const auto proposed = [&](const MLP::Options& options) {
+    const MLP theirs(D, {M, D}, Rng(1), options);
+    const auto to = named_parameters(theirs), from = named_parameters(mlp);
+    for (std::size_t i = 0; i < 4; ++i) to[i].tensor.mutable_value() = from[i].tensor.value();
+    return theirs(z);
+  };
+  check_equal(say, "MLP(z)", "told GELU", proposed({.activation = Activation::gelu}), "ours",
+              right);
+  check_equal(say, "MLP(z)", "told nothing", proposed({}), "relu", with_relu(mlp, z));
   check_differs(say, "MLP(z)", "relu", with_relu(mlp, z), "GELU", right);
   check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z), "GELU", right);
   say.holds("bent at the end, nothing is below -0.17",

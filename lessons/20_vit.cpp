@@ -33,7 +33,9 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("An overview counts five steps, as Figure 1 does: cut the image into patches and embed "
            "each; tell each where it is; put a class token in front; let all look at each other; "
-           "read the class off that, with an \"MLP head\". Is that the ViT?");
+           "read the class off that, with an \"MLP head\". Drawn as there, from top to bottom:");
+  say.code("figure 1", "lessons/paper.cpp");
+  say.text("Is that the ViT?");
 
   say.heading("The equations");
   const ViTConfig demo = variant("mini_vit").config;

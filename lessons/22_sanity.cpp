@@ -24,6 +24,13 @@ Array first_gradient(const std::vector<std::size_t>& labels) {
   return g;
 }
 
+// [region one question each]
+// K questions of yes or no, of which one is a yes, to a head whose weights are 0 and whose biases
+// are b: -log sigmoid(b) - (K - 1) log(1 - sigmoid(b)).
+double first_loss(double b, double classes) {
+  return std::log1p(std::exp(-b)) + (classes - 1) * std::log1p(std::exp(b));
+}
+
 // [region leak]
 using Encoder = std::function<Tensor(const VisionTransformer&, Tensor)>;
 Tensor each_image(const VisionTransformer& m, Tensor z) {
@@ -79,6 +86,22 @@ void lesson(Narrator& say) {
             {"ln 10", std::log(10.0)}, 1e-4);
   say.differs("the same with head weights from N(0, 1)",
               {"measured", rounded(loss_of(loud, batch), 3)}, {"ln 10", std::log(10.0)}, 0.1);
+  say.text(
+      "The head's bias begins at 0, too. Not so where each class is a question of its own, "
+      "answered by a sigmoid: there 0 says \"half of all classes\", and the first loss is K ln "
+      "2. To say \"one of K\" the bias must be about -ln K. timm offers that, and the authors "
+      "pre-train from -10, which is it for ImageNet-21k:");
+  say.code("one question each");
+  const double of_21k = 21843;
+  say.check("-ln K for K = 21,843", {"measured", -std::log(of_21k)}, {"the authors'", -10}, 1e-3);
+  say.check("loss, bias 0", {"measured", first_loss(0, of_21k)}, {"K ln 2", of_21k * std::log(2)},
+            1e-12);
+  say.check("loss, bias -10", {"measured", first_loss(-10, of_21k)},
+            {"1 + ln K", 1 + std::log(of_21k)}, 1e-3);
+  say.text(
+      "Whose initial values are there besides? The library draws those of JAX, torchvision, "
+      "timm and Hugging Face. timm's \"moco\" it has not: the matrices of JAX's, the biases of "
+      "the MLP 0 instead of 1e-6 times noise, a head drawn as they are, and the rest timm's.");
 
   say.heading("2. Is the first gradient the one that it must be?");
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",

@@ -89,7 +89,7 @@ void lesson(Narrator& say) {
              {"D.2: depth helps most", "a little, within the spread"},
              {"D.2: width helps least", "from 24 to 48, then no more"},
              {"D.2: smaller patches help", "no: the contrary"},
-             {"D.3: token or mean, equally good", "about: within the spread"}});
+             {"D.3: token or mean alike (other learning rates)", "about: within the spread"}});
   say.text("Where the toy disagrees, it disagrees for a reason. 600 steps are a beginning, and a "
            "beginner is quickest where there is least to learn. A patch of 14 is a quarter of the "
            "image: its embedding alone sees much of a digit, and four positions are soon learned. "

@@ -62,7 +62,7 @@ const std::vector<Entry>& contents() {
       {30, "attention_maps", "Attention maps and rollout", "R = Π (A + I) / 2", 12, "3-6 4-25"},
       {31, "other_weights", "Weights from elsewhere", "timm = torchvision = ours", 10, "1-22"},
       {32, "where_to_read_on", "What was simplified, and where to read on", "PyTorch, timm, JAX",
-       10, "1-1 1-2 1-23 1-29 4-2 4-4 4-16 4-19"},
+       10, "1-1 1-2 1-23 1-29 1-30 4-2 4-4 4-16 4-19"},
   };
   return list;
 }

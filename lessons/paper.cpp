@@ -2,6 +2,26 @@
 
 #include <fmt/format.h>
 
+// [region figure 1]
+//   an image, cut into patches                x_p^1   x_p^2   ...   x_p^N
+//                                               |       |             |
+//   a linear projection                         E       E             E
+//                                               |       |             |
+//   a class token in front           x_class    |       |             |
+//                                       +       +       +             +
+//   the positions 0, 1, 2 to N        E_pos   E_pos   E_pos   ...   E_pos
+//                                       |       |       |             |
+//                                 +-----------------------------------------+
+//   the Transformer's encoder:    |  z' = attention of norm(z), plus z       |
+//   L blocks of two halves each   |  z  = MLP of norm(z'), plus z'           |
+//                                 +-----------------------------------------+
+//                                       |       |       |             |
+//   norm and "MLP head", of the       head      .       .             .
+//   class token alone                   |
+//                                       |
+//   K logits                    bird, ball, car, ...
+// [end]
+
 namespace vitruvian::lessons {
 
 Table paper_positions() {
@@ -44,6 +64,32 @@ Table paper_table_5_as_printed() {
                           cell(a.l32), cell(a.h14)});
   }
   return table;
+}
+
+Table arguments_of_multihead_attention() {
+  return {{"nn.MultiheadAttention(", "what it is for", "in a ViT"},
+          {{"embed_dim, num_heads", "D and h; D_h = D / h", "of Table 1"},
+           {"dropout = 0", "of the shares in A", "0"},
+           {"bias = True", "of U_qkv and U_msa", "True"},
+           {"add_bias_kv = False", "a learned key and value more, T + 1 columns in A", "False"},
+           {"add_zero_attn = False", "a key and value of zeros: a place to look away", "False"},
+           {"kdim, vdim = None", "keys and values of other tokens, of another width", "D"},
+           {"batch_first = False", "(B, T, D) instead of (T, B, D)", "True"},
+           {"query, key, value", "one tensor thrice: self-attention, U_qkv in one product",
+            "all three LN(z)"},
+           {"need_weights = True", "also returns the mean of the heads' A", "False is faster"}}};
+}
+
+Table arguments_of_mlp() {
+  return {
+      {"torchvision.ops.MLP(", "what it is for", "in a ViT"},
+      {{"in_channels", "the width that comes in", "D"},
+       {"hidden_channels", "all other widths; the last goes out", "[M, D]"},
+       {"norm_layer = None", "before each activation", "None: the block has its own"},
+       {"activation_layer = ReLU", "after each layer but the last", "GELU"},
+       {"inplace = None", "activations overwrite their input: less memory, same numbers", "None"},
+       {"bias = True", "of every layer", "True"},
+       {"dropout = 0.0", "after each activation, and at the end", "the model's rate"}}};
 }
 
 }  // namespace vitruvian::lessons

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-// Rows of tables that lessons quote from the ViT paper (arXiv 2010.11929) and do not measure.
+// What lessons quote and do not measure: tables and Figure 1 of the ViT paper (arXiv 2010.11929),
+// and the arguments of PyTorch's modules.
 
 namespace vitruvian::lessons {
 
@@ -22,5 +23,10 @@ struct Accuracies {
 const std::vector<Accuracies>& paper_table_5();
 /// The same, for people.
 Table paper_table_5_as_printed();
+
+/// The arguments of torch.nn.MultiheadAttention and of torchvision.ops.MLP, as source S1 lists
+/// them: name and default, what it is for, what a ViT wants.
+Table arguments_of_multihead_attention();
+Table arguments_of_mlp();
 
 }  // namespace vitruvian::lessons
