@@ -213,20 +213,25 @@ TEST_CASE("unfold and a linear layer are a convolution") {
 }
 
 TEST_CASE("unfold lays out patches in raster order, each as (C, kh, kw)") {
-  // x[c, y, x] = 100 c + 10 y + x
-  Array image = empty({1, 2, 4, 6});
+  // x[c, y, x] = 100 c + 10 y + x; two rows of three patches.
+  Array image = empty({1, 2, 4, 9});
   for (std::size_t c = 0; c < 2; ++c) {
     for (std::size_t y = 0; y < 4; ++y) {
-      for (std::size_t x = 0; x < 6; ++x)
+      for (std::size_t x = 0; x < 9; ++x)
         image(0, c, y, x) = static_cast<real>(100 * c + 10 * y + x);
     }
   }
   const Array patches = unfold(image, {2, 3, 2, 3}).value();
-  CHECK(to_string(patches.shape()) == "(1, 4, 12)");
-  const std::vector<double> last{23, 24, 25, 33, 34, 35, 123, 124, 125, 133, 134, 135};
-  for (std::size_t i = 0; i < last.size(); ++i) CHECK(patches(0, 3, i) == last[i]);
+  CHECK(to_string(patches.shape()) == "(1, 6, 12)");
+  for (std::size_t n = 0; n < 6; ++n) {
+    for (std::size_t i = 0; i < 12; ++i) {
+      const std::size_t y = n / 3 * 2 + i / 3 % 2;
+      const std::size_t x = n % 3 * 3 + i % 3;
+      CHECK(patches(0, n, i) == static_cast<real>(100 * (i / 6) + 10 * y + x));
+    }
+  }
   const Array padded = unfold(image, {2, 3, 4, 4, 1, 1}).value();
-  CHECK(to_string(padded.shape()) == "(1, 4, 12)");
+  CHECK(to_string(padded.shape()) == "(1, 6, 12)");
   const std::vector<double> first{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 100, 101};
   for (std::size_t i = 0; i < first.size(); ++i) CHECK(padded(0, 0, i) == first[i]);
 }

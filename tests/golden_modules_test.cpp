@@ -113,6 +113,20 @@ TEST_CASE("their dropout needs a generator; the weights are those before it") {
   CHECK(difference(mlp(x).value(), mlp(x).value()) == 0);
 }
 
+TEST_CASE("what is not said is PyTorch's: relu, biases, no dropout, the batch second") {
+  const MLP mlp(4, {3, 2}, Rng(1), {});
+  CHECK(mlp.activation == Activation::relu);
+  CHECK(mlp.norms.empty());
+  CHECK(mlp.dropout.p == 0);
+  CHECK((mlp.linears[0].bias && mlp.linears[1].bias));
+  const MultiheadAttention attention(8, 2, Rng(1), {});
+  CHECK_FALSE(attention.batch_first);
+  CHECK_FALSE(attention.add_zero_attn);
+  CHECK(attention.dropout == 0);
+  CHECK((attention.in_proj_bias && attention.out_proj.bias));
+  CHECK_FALSE((attention.bias_k || attention.bias_v));
+}
+
 TEST_CASE("what cannot be is refused") {
   CHECK_FAILS_WITH(MultiheadAttention(8, 3, Rng(1), {}), "3 heads do not divide a width D of 8");
   const MultiheadAttention attention(8, 2, Rng(1), {});
