@@ -11,12 +11,14 @@ fewer than 95 % are caught. --only takes a word of a mutant's file or its number
 
     tests/mutation/run.py --rows [--only ROW]...
 
-The same for docs/requirements.md: each row of rows.py makes a requirement untrue, and the very test
-case that the page names for it must be red. All must be.
+The same for docs/requirements.md: each row of rows.py makes a requirement untrue, and a test case
+that the page names for it must be red. All must be; every case that a row names must be red for one
+of the row's mutants, and a row that names a case must have one.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -74,23 +76,23 @@ def rows():
     return [Mutant(i, file, old, new, row) for i, (row, file, old, new) in enumerate(ROWS, 1001)]
 
 
-def commands_of(row, where):
-    """What docs/requirements.md names for a row, as commands: one is enough to hold it."""
-    page = (ROOT / "docs" / "requirements.md").read_text()
-    line = next((line for line in page.splitlines() if line.startswith(f"| {row} |")), None)
-    if line is None:
-        sys.exit(f"rows.py: docs/requirements.md has no row {row}")
-    commands = []
-    for named in re.findall(r"`([^`]+: [^`]+)`", line.split("|")[4]):
-        file, case = named.split(": ", 1)
-        if PROGRAMS[file] in SCRIPTS:
-            commands.append(["ctest", "--no-tests=error", "-R", f"^{PROGRAMS[file]}$"])
-        else:
-            escaped = case.replace(",", "\\,")
-            commands.append([where / "bin" / PROGRAMS[file], f"--test-case={escaped}*"])
-    if not commands:
-        sys.exit(f"rows.py: docs/requirements.md names no test for {row}")
-    return commands
+def cases_of_rows(where):
+    """The cases that docs/requirements.md names, as commands: {row: {case: command}}."""
+    rows_of_page = {}
+    for line in (ROOT / "docs" / "requirements.md").read_text().splitlines():
+        if not re.match(r"\| ([0-4]-|B|C)\d+ \|", line):
+            continue
+        _, row, _, _, held, *_ = (cell.strip() for cell in line.split("|"))
+        cases = rows_of_page.setdefault(row, {})
+        for file, case in re.findall(r"`([^`]+?): ([^`]+)`", held):
+            if file not in PROGRAMS:
+                continue  # words of a lesson: tests/requirements_test.sh reads them
+            if PROGRAMS[file] in SCRIPTS:
+                cases[f"{file}: {case}"] = ("ctest", "--no-tests=error", "-R", f"^{PROGRAMS[file]}$")
+            else:
+                escaped = case.replace(",", "\\,")
+                cases[f"{file}: {case}"] = (where / "bin" / PROGRAMS[file], f"--test-case={escaped}*")
+    return rows_of_page
 
 
 def place_of(m, text):
@@ -204,18 +206,33 @@ def is_red(where, test, number):
 
 
 def check_rows(chosen, where, pool):
+    cases = cases_of_rows(where)
+    for m in chosen:
+        if not cases.get(m.row):
+            sys.exit(f"{m}: docs/requirements.md names no case for it")
+
+    @functools.cache
+    def is_sound(command):
+        return not fails(command, where, 0)
+
     def judge(m):
-        commands = commands_of(m.row, where)
-        if any(fails(command, where, 0) for command in commands):
-            return m, "red without the mutant"
-        return m, "" if any(fails(command, where, m.number) for command in commands) else "GREEN"
+        named = cases[m.row]
+        sound = all(is_sound(command) for command in named.values())
+        return m, sound, [case for case, command in named.items() if fails(command, where, m.number)]
 
     bad = 0
-    for m, problem in pool.map(judge, chosen):
-        print(f"{problem or 'red':24} {m}", flush=True)
-        bad += bool(problem)
+    blind = {(m.row, case) for m in chosen for case in cases[m.row]}
+    for m, sound, red in pool.map(judge, chosen):
+        print(f"{'red' if red and sound else 'GREEN' if sound else 'red without the mutant':24} {m}", flush=True)
+        bad += not (red and sound)
+        blind -= {(m.row, case) for case in red}
+    for row, case in sorted(blind):
+        print(f"row {row}: no mutant turns it red: {case}")
+    without = sorted(row for row, named in cases.items() if named and row not in {m.row for m in rows()})
+    for row in without:
+        print(f"row {row}: rows.py has no mutant")
     print(f"\n{len(chosen) - bad} of {len(chosen)} mutants of {len({m.row for m in chosen})} rows are red")
-    return 1 if bad else 0
+    return 1 if bad or blind or without else 0
 
 
 def main():
