@@ -1,17 +1,15 @@
 #pragma once
 
 #include "core/indices.hpp"
+#include "core/lengths.hpp"
 #include "core/print.hpp"
 #include "core/rng.hpp"
 #include "core/tensor.hpp"
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 // The ops: each is one function that computes a value and hands `record` its vector-Jacobian
@@ -39,20 +37,6 @@ inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-// An array beside a tensor is a constant. (xtensor's operators would take both, as an expression.)
-template <class X, class Y>
-concept TensorAndArray = (std::same_as<std::remove_cvref_t<X>, Tensor> &&
-                          std::same_as<std::remove_cvref_t<Y>, Array>) ||
-                         (std::same_as<std::remove_cvref_t<X>, Array> &&
-                          std::same_as<std::remove_cvref_t<Y>, Tensor>);
-template <class X, class Y>
-requires TensorAndArray<X, Y> Tensor operator+(X&& x, Y&& y) { return add(x, y); }
-template <class X, class Y>
-requires TensorAndArray<X, Y> Tensor operator-(X&& x, Y&& y) { return sub(x, y); }
-template <class X, class Y>
-requires TensorAndArray<X, Y> Tensor operator*(X&& x, Y&& y) { return mul(x, y); }
-template <class X, class Y>
-requires TensorAndArray<X, Y> Tensor operator/(X&& x, Y&& y) { return div(x, y); }
 // Numbers are `real` once they meet a tensor.
 inline Tensor operator+(const Tensor& a, double b) { return add(a, static_cast<real>(b)); }
 inline Tensor operator-(const Tensor& a, double b) { return add(a, static_cast<real>(-b)); }
@@ -142,24 +126,6 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor transpose(const Tensor& x, int axis0 = -2, int axis1 = -1);
 /// Axis i of the result is axis `order[i]` of x.
 Tensor permute(const Tensor& x, const Axes& order);
-/// What `reshape` takes: `{B, T, -1}` with integers of any type, or another array's shape.
-class Lengths : public std::vector<std::ptrdiff_t> {
- public:
-  template <std::integral... Ns>
-  Lengths(Ns... lengths)  // NOLINT(google-explicit-constructor)
-      : vector{checked(lengths)...} {}
-  Lengths(const Shape& shape);                  // NOLINT(google-explicit-constructor)
-  Lengths(std::vector<std::ptrdiff_t> lengths)  // NOLINT(google-explicit-constructor)
-      : vector(std::move(lengths)) {}
-
- private:
-  template <std::integral N>
-  static std::ptrdiff_t checked(N n) {
-    if (!std::in_range<std::ptrdiff_t>(n)) too_long(static_cast<std::uint64_t>(n));
-    return static_cast<std::ptrdiff_t>(n);
-  }
-  [[noreturn]] static void too_long(std::uint64_t length);
-};
 /// The same elements in row-major order; one length may be -1 and is worked out.
 Tensor reshape(const Tensor& x, const Lengths& shape);
 /// Drops an axis of length 1 (another length throws); adds one before `axis` of the result.

@@ -19,6 +19,21 @@ concept AnArray = std::same_as<std::remove_cvref_t<X>, Array>;
 template <class... Xs>
 concept WithAnArray = (std::convertible_to<Xs, Tensor> && ...) && (AnArray<Xs> || ...);
 
+// Beside a tensor. (xtensor's operators would take both, as an expression.)
+template <class X, class Y>
+concept TensorAndArray = (std::same_as<std::remove_cvref_t<X>, Tensor> &&
+                          std::same_as<std::remove_cvref_t<Y>, Array>) ||
+                         (std::same_as<std::remove_cvref_t<X>, Array> &&
+                          std::same_as<std::remove_cvref_t<Y>, Tensor>);
+template <class X, class Y>
+requires TensorAndArray<X, Y> Tensor operator+(X&& x, Y&& y) { return add(x, y); }
+template <class X, class Y>
+requires TensorAndArray<X, Y> Tensor operator-(X&& x, Y&& y) { return sub(x, y); }
+template <class X, class Y>
+requires TensorAndArray<X, Y> Tensor operator*(X&& x, Y&& y) { return mul(x, y); }
+template <class X, class Y>
+requires TensorAndArray<X, Y> Tensor operator/(X&& x, Y&& y) { return div(x, y); }
+
 // Templates of xtensor's own form, but constrained, which makes them the better match.
 #define VITRUVIAN_OF_ARRAY(op) \
   template <class X>           \
@@ -59,18 +74,21 @@ where(C&& condition, A&& a, B&& b) {
 
 // xtensor's reductions have other forms: plain functions of each kind of reference win. (With a
 // third argument the compiler stumbles over xtensor's own: write sum(Tensor(array), axes, true).)
-#define VITRUVIAN_OF_ARRAY(op, reference)                                                  \
-  inline Tensor op(reference x, Axes axes = {}) { return op(Tensor(x), std::move(axes)); } \
-  inline Tensor op(reference x, std::initializer_list<int> axes) {                         \
-    return op(Tensor(x), Axes(axes));                                                      \
+// Axes by value too: xtensor takes any reference, and would match better than a constant one.
+#define VITRUVIAN_OF_ARRAY(op, reference)                                       \
+  inline Tensor op(reference x, Axes axes = {}) { return op(Tensor(x), axes); } \
+  inline Tensor op(reference x, std::initializer_list<int> axes) {              \
+    return op(Tensor(x), Axes(axes));                                           \
   }
 #define VITRUVIAN_OF_ARRAYS(op)        \
   VITRUVIAN_OF_ARRAY(op, Array&)       \
   VITRUVIAN_OF_ARRAY(op, const Array&) \
   VITRUVIAN_OF_ARRAY(op, Array&&)
+// NOLINTBEGIN(performance-unnecessary-value-param)
 VITRUVIAN_OF_ARRAYS(sum)
 VITRUVIAN_OF_ARRAYS(mean)
 VITRUVIAN_OF_ARRAYS(amax)
+// NOLINTEND(performance-unnecessary-value-param)
 #undef VITRUVIAN_OF_ARRAYS
 #undef VITRUVIAN_OF_ARRAY
 

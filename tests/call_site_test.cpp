@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -149,6 +150,8 @@ TEST_CASE("the newer ops refuse what has no meaning, and say what would have") {
   CHECK_FAILS_WITH(unsqueeze(x, 4), "unsqueeze: axis 4");
   CHECK_FAILS_WITH(flatten(x, 2, 1), "flatten: axis 2 of (2, 3, 4) comes after axis 1");
   CHECK_FAILS_WITH(pad(x, 0, -1, 0), "pad: before is -1; slice takes entries away");
+  CHECK_FAILS_WITH(pad(x, 0, PTRDIFF_MAX, PTRDIFF_MAX), "no array is so long");
+  CHECK_FAILS_WITH(pad(x, 0, 0, PTRDIFF_MAX), "no array is so long");
   CHECK_FAILS_WITH(roll(x, 1, 3), "roll: axis 3 of an array with 3 axes");
   CHECK_FAILS_WITH(avg_pool2d(x, 2), "avg_pool2d: input (2, 3, 4) is not (B, C, H, W)");
   CHECK_FAILS_WITH(max_pool2d(image, 5), "max_pool2d: a window of 5 does not fit into images");

@@ -121,10 +121,11 @@ TEST_CASE("one axis needs no braces") {
   static_assert(sums_over<Tensor, int> && !sums_over<Tensor, bool>, "keepdim alone is no axis");
 }
 
-TEST_CASE("reshape takes what shape() gives, integers of any type, and -1") {
+TEST_CASE("reshape takes what shape() gives or some of it, integers of any type, and -1") {
   const Tensor x(random_normal({2, 6}, 1));
   const Tensor like(zeros({3, 4}));
   CHECK(reshape(x, like.shape()).shape() == Shape{3, 4});
+  CHECK(reshape(x, {like.shape().begin(), like.shape().end()}).shape() == Shape{3, 4});
   CHECK(reshape(x, {x.size(0), 2, -1}).shape() == Shape{2, 2, 3});
   CHECK(reshape(x, {3, 4}).shape() == Shape{3, 4});
   CHECK(reshape(x, {std::ptrdiff_t{4}, std::size_t{3}}).shape() == Shape{4, 3});
@@ -134,6 +135,9 @@ TEST_CASE("reshape takes what shape() gives, integers of any type, and -1") {
   CHECK(reshape(x, std::vector<std::ptrdiff_t>{12}).shape() == Shape{12});
   CHECK_FAILS_WITH(reshape(x, {5, -1}), "do not divide");
   CHECK_FAILS_WITH(reshape(x, {std::size_t(-1)}), "no array has an axis of length");
+  const std::vector<std::size_t> lengths{1, 4, 3, std::size_t(-1)};
+  CHECK(reshape(x, {lengths.begin() + 1, lengths.end() - 1}).shape() == Shape{4, 3});
+  CHECK_FAILS_WITH(reshape(x, {lengths.begin(), lengths.end()}), "no array has an axis of length");
 }
 
 TEST_CASE("backward takes a cotangent that is a number, and retain_graph that is a bool") {

@@ -7,6 +7,7 @@
 #include "core/ops/strided.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -115,10 +116,6 @@ Tensor permute(const Tensor& x, const Axes& axes) {
   return permute_as("permute", x, order);
 }
 
-Lengths::Lengths(const Shape& shape) {
-  for (const std::size_t length : shape) push_back(checked(length));
-}
-
 void Lengths::too_long(std::uint64_t length) {
   fail("reshape: no array has an axis of length {}", length);
 }
@@ -199,6 +196,11 @@ Tensor pad(const Tensor& x, int axis, std::ptrdiff_t before, std::ptrdiff_t afte
     if (n < 0) fail("pad: {} is {}; slice takes entries away", name, n);
   }
   const std::size_t length = x.shape()[a];
+  const auto room =
+      std::numeric_limits<std::ptrdiff_t>::max() - static_cast<std::ptrdiff_t>(length);
+  if (before > room || after > room - before) {
+    fail("pad: {} and {} beside a length of {}: no array is so long", before, after, length);
+  }
   Shape shape = x.shape();
   shape[a] = static_cast<std::size_t>(before) + length + static_cast<std::size_t>(after);
   Array y = full(shape, value);
