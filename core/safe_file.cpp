@@ -33,10 +33,10 @@ void write_all(int descriptor, std::string_view bytes, const std::string& path) 
 // The temporary file: closed and removed when its owner leaves early.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& target) : target_(target) {
+  TemporaryFile(const std::string& target, ::mode_t mode) : target_(target) {
     for (int attempt = 0; descriptor_ < 0; ++attempt) {
       path_ = fmt::format("{}.{}-{}.tmp", target, ::getpid(), attempt);
-      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
       const bool taken = descriptor_ < 0 && errno == EEXIST && attempt < 100;
       if (descriptor_ < 0 && errno != EINTR && !taken) fail_on(target, "be written", errno);
     }
@@ -49,6 +49,9 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   void write(std::string_view bytes) { write_all(descriptor_, bytes, target_); }
+
+  // What the umask took away. Where that cannot be, the mode is narrower than it was, never wider.
+  void set_mode(::mode_t mode) { static_cast<void>(::fchmod(descriptor_, mode)); }
 
   // From here on the content is on the disk, under the target's name.
   void become_target() {
@@ -113,10 +116,13 @@ void write_file_safely(const std::string& path,
          "{}: cannot be written: it is a symbolic link, to {}; name that, or remove it", path,
          fs::read_symlink(target, ignored).string());
   }
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
+  const bool replaces = fs::exists(status);
+  if (replaces && !fs::is_regular_file(status)) {
     fail(Exit::failure, "{}: cannot be written: it is not a regular file", path);
   }
-  TemporaryFile file(path);
+  const auto mode = static_cast<::mode_t>(status.permissions() & fs::perms::all);
+  TemporaryFile file(path, replaces ? mode : 0666);
+  if (replaces) file.set_mode(mode);
   content([&file](std::string_view piece) { file.write(piece); });
   file.become_target();
   sync_folder(target.has_parent_path() ? target.parent_path() : fs::path("."));

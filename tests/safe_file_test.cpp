@@ -93,6 +93,27 @@ TEST_CASE("a path that stands for a descriptor is written to where that is") {
   }
 }
 
+TEST_CASE("a file that is replaced hands on its permissions, whatever the umask") {
+  const Folder folder;
+  const auto mode = [&](const char* name) {
+    return static_cast<unsigned>(fs::status(folder.path / name).permissions());
+  };
+  const ::mode_t before = ::umask(027);
+  for (const unsigned m : {0600U, 0444U, 0666U, 0755U}) {
+    write_file_safely(folder.file("kept"), "old");
+    REQUIRE(::chmod(folder.file("kept").c_str(), m) == 0);
+    write_file_safely(folder.file("kept"), [&](const WriteBytes& write) {
+      for (const std::string& name : folder.files()) CHECK(mode(name.c_str()) == m);
+      write("new");
+    });
+    CHECK(mode("kept") == m);
+    CHECK(content(folder.file("kept")) == "new");
+  }
+  write_file_safely(folder.file("new"), "new");
+  ::umask(before);
+  CHECK(mode("new") == 0640U);
+}
+
 TEST_CASE("writing replaces a file, and works in the current folder") {
   const Folder folder;
   write_file_safely(folder.file("real"), "old");
