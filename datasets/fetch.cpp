@@ -1,19 +1,15 @@
 #include "datasets/fetch.hpp"
 
 #include "core/error.hpp"
+#include "core/folder_lock.hpp"
 #include "core/regular_file.hpp"
 #include "core/safe_file.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/download.hpp"
 #include "datasets/unpack.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <fstream>
 #include <map>
 #include <system_error>
@@ -71,28 +67,6 @@ fs::path place_of(const PublicDataset& dataset, const fs::path& directory) {
   return dataset.is_archive() ? directory : directory / dataset.folder;
 }
 
-// Keeps other processes from fetching into a folder. The folder itself is locked: nothing has to be
-// cleaned up after a kill. A file system that knows no locks is used without.
-class FolderLock {
- public:
-  FolderLock(const fs::path& folder, const std::function<void()>& before_waiting)
-      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
-    if (errno != EWOULDBLOCK) return;
-    before_waiting();
-    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~FolderLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 void copy_bytes(const fs::path& from, const fs::path& to) {
   const RegularFile source(from.string(), Exit::data);
   write_file_safely(to.string(), [&source](const WriteBytes& write) {
@@ -116,9 +90,11 @@ class Fetch {
     }
     options_.validate();
     make_directories(place_);
-    const FolderLock lock(place_, [this] {
+    FolderLock lock(place_.string());
+    if (lock.taken()) {
       say("another fetch is at work in {}: waiting for it to end", place_.string());
-    });
+      lock.wait();
+    }
     if (dataset_.is_archive() && unpacked_is_good()) {
       return say("{} is there and right", (options_.directory / dataset_.folder).string());
     }

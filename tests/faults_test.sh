@@ -38,6 +38,18 @@ go_on() { # after what was done to a run: it can always go on, or begin
   [ -z "$(find run -name '*.tmp')" ] || fail "$1: leftovers: $(find run -name '*.tmp')"
 }
 
+# A file system that knows no locks is used without; one that fails is not.
+for error in ENOLCK EOPNOTSUPP ENOSYS; do
+  strace -f -o /dev/null -e trace=flock -e inject=flock:error=$error \
+    "$vitruvian" train "${settings[@]}" --out unlocked >out 2>err || fail "$error: $(cat err)"
+  cmp unlocked/model.safetensors calm/model.safetensors || fail "$error: another model"
+  rm -r unlocked
+done
+strace -f -o /dev/null -e trace=flock -e inject=flock:error=EIO \
+  "$vitruvian" train "${settings[@]}" --out unlocked >out 2>err && fail "trained without its lock"
+grep -q 'unlocked: cannot be locked: Input/output error' err || fail "$(cat err)"
+[ ! -e unlocked ] || fail "left: $(find unlocked)"
+
 tried=0 index=0 swallowed=0
 while read -r call n; do
   index=$((index + 1))

@@ -223,7 +223,9 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
     train_here(longer, rates);
     CHECK(rates.notes.find("prolonged from 2 epochs to 4") != std::string::npos);
     CHECK(rates.of_step.size() == 12);
-    for (const auto& [step, lr] : rates.of_step) {
+    for (const auto& of_step : rates.of_step) {
+      const std::size_t step = of_step.first;  // no structured binding: clang 14 cannot capture one
+      const double lr = of_step.second;
       const auto s = static_cast<double>(step - 1);
       const double p = (s - 3) / (step <= 6 ? 3 : 9);  // 3 steps of warm-up, of 6, then of 12
       const double falls = schedule == ScheduleKind::cosine ? (1 + std::cos(pi * p)) / 2 : 1 - p;

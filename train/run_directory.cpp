@@ -4,15 +4,10 @@
 #include "core/regular_file.hpp"
 #include "core/safe_file.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <ctime>
 #include <sstream>
 #include <system_error>
@@ -109,7 +104,6 @@ RunDirectory::RunDirectory(const fs::path& path, const std::string& config, NewR
     std::error_code ignored;
     std::reverse(made.begin(), made.end());
     for (const fs::path& folder : made) fs::remove(folder, ignored);  // unless it is not empty
-    if (lock_ >= 0) ::close(lock_);
   };
   try {
     how.dated ? check_above(path) : check(path, how.overwrite);
@@ -149,32 +143,14 @@ RunDirectory::RunDirectory(const fs::path& path) : path_(path) {
     remove_leftovers(path);
     open_files();
   } catch (const fs::filesystem_error& error) {
-    if (lock_ >= 0) ::close(lock_);
     fail(Exit::failure, "{}: {}", error.path1().string(), error.code().message());
-  } catch (const Error&) {
-    if (lock_ >= 0) ::close(lock_);
-    throw;
   }
 }
 
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);
-}
-
-// The folder itself is locked: no file of its own, and nothing to clean up after a kill.
 void RunDirectory::lock() {
-  do {
-    lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  } while (lock_ < 0 && errno == EINTR);
-  int result = lock_;
-  while (lock_ >= 0 && (result = ::flock(lock_, LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) {
-  }
-  if (result >= 0) return;
-  if (lock_ >= 0 && errno == EWOULDBLOCK) {
-    fail(Exit::failure, "{}: another trainer is at work in this directory", path_.string());
-  }
-  fail(Exit::failure, "{}: cannot be locked: {}", path_.string(),
-       std::system_category().message(errno));
+  lock_ = FolderLock(path_.string());
+  if (!lock_.taken()) return;
+  fail(Exit::failure, "{}: another trainer is at work in this directory", path_.string());
 }
 
 void RunDirectory::open_files() {

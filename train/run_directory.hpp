@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/folder_lock.hpp"
 #include "train/append_file.hpp"
 #include "train/run_files.hpp"
 
@@ -29,8 +30,8 @@ struct NewRun {
 ///   report.html                        what became of it
 /// These, and what a killed process left of them (core/safe_file.cpp), are all that it ever writes,
 /// replaces or removes: whatever else lies in the folder is somebody else's.
-/// While it lives, no other process can open it: two trainers in a folder would spoil each other's
-/// run. Everything throws naming the path and the reason.
+/// While it lives, no other process can open it, where the file system knows locks: two trainers in
+/// a folder would spoil each other's run. Everything throws naming the path and the reason.
 class RunDirectory {
  public:
   /// Makes the folder, and its parents, and writes config.json. Throws as `check` does, and
@@ -39,7 +40,6 @@ class RunDirectory {
   /// Opens the folder of a run that is to go on, and removes what a killed process left half-done.
   /// Throws (Exit::checkpoint) when there is no run.
   explicit RunDirectory(const std::filesystem::path& path);
-  ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
@@ -73,7 +73,7 @@ class RunDirectory {
 
   std::filesystem::path path_;
   AppendFile metrics_, timing_;
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 }  // namespace vitruvian
