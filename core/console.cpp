@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -48,6 +49,8 @@ bool steers(std::uint32_t code) {
          within(0x2028, 0x202E) || within(0x2066, 0x2069);
 }
 
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
+
 std::string spelled_out(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\t') return "\\t";
@@ -83,6 +86,18 @@ std::string visible(std::string_view text, std::string_view kept) {
     text.remove_prefix(c.bytes == 0 ? 1 : c.bytes);
   }
   return result;
+}
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string first_characters(std::string_view text, std::size_t n) {
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (begins_character(text[end]) && n-- == 0) break;
+  }
+  return std::string(text.substr(0, end));
 }
 
 void write_out(std::string_view text) {

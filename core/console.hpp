@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -17,6 +18,10 @@ namespace vitruvian::console {
 /// "\u001b" for other control characters, for those that change the direction of writing, and for
 /// line and paragraph separators; "\xff" for a byte that is no UTF-8. Bytes in `kept` stay.
 std::string visible(std::string_view text, std::string_view kept = "");
+
+/// How many characters a text of UTF-8 has, and the first `n` of them: what tables are laid out by.
+std::size_t characters(std::string_view text);
+std::string first_characters(std::string_view text, std::size_t n);
 
 /// Text that the program itself laid out, and that is printed as it is: help, a picture, colours.
 struct Raw {

@@ -58,6 +58,16 @@ TEST_CASE("bytes that are no UTF-8 are spelled out one by one") {
   }
 }
 
+TEST_CASE("texts are measured and cut by the character") {
+  CHECK(console::characters("") == 0);
+  CHECK(console::characters("für 5 €") == 7);
+  CHECK(console::first_characters("für 5 €", 2) == "fü");
+  CHECK(console::first_characters("für 5 €", 6) == "für 5 ");
+  CHECK(console::first_characters("für 5 €", 7) == "für 5 €");
+  CHECK(console::first_characters("für 5 €", 8) == "für 5 €");
+  CHECK(console::first_characters("x", 0).empty());
+}
+
 TEST_CASE("what is printed: arguments are made visible, the format and raw() are not") {
   const Folder folder;
   std::FILE* const file = std::fopen(folder.file("out").c_str(), "w");

@@ -1,5 +1,6 @@
 #include "train/compare.hpp"
 
+#include "core/console.hpp"
 #include "train/html_page.hpp"
 #include "train/progress.hpp"
 #include "train/run_charts.hpp"
@@ -65,15 +66,20 @@ std::vector<Comparison::Row> differing_settings(const std::vector<RunRecord>& ru
   return rows;
 }
 
-// A value as a terminal shows it: what controls one becomes '?', a long one is cut.
+// A value as a terminal shows it; a long one is cut.
 std::string cell_text(const std::string& value) {
-  std::string text;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += byte < 0x20 || byte >= 0x7F ? '?' : c;
-  }
-  if (text.size() > widest_value) text = text.substr(0, widest_value - 2) + "..";
-  return text;
+  std::string text = console::visible(value);
+  if (console::characters(text) <= widest_value) return text;
+  return console::first_characters(text, widest_value - 2) + "..";
+}
+
+std::size_t width_of(const std::string& value) { return console::characters(cell_text(value)); }
+
+std::string left_aligned(const std::string& value, std::size_t width) {
+  return cell_text(value) + std::string(width - width_of(value), ' ');
+}
+std::string right_aligned(const std::string& value, std::size_t width) {
+  return std::string(width - width_of(value), ' ') + cell_text(value);
 }
 
 }  // namespace
@@ -123,12 +129,12 @@ Comparison comparison_of(const std::vector<RunRecord>& runs) {
 
 std::string to_text(const Comparison& comparison, std::size_t columns) {
   std::size_t label = 0;
-  for (const auto& row : comparison.rows) label = std::max(label, cell_text(row.name).size());
+  for (const auto& row : comparison.rows) label = std::max(label, width_of(row.name));
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    widths.push_back(cell_text(comparison.runs[i]).size());
+    widths.push_back(width_of(comparison.runs[i]));
     for (const auto& row : comparison.rows) {
-      widths[i] = std::max(widths[i], cell_text(row.values[i]).size());
+      widths[i] = std::max(widths[i], width_of(row.values[i]));
     }
   }
   const bool differ = std::any_of(comparison.rows.begin(), comparison.rows.end(),
@@ -143,13 +149,13 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
     if (begin > 0) text += "\n";
     text += std::string(label, ' ');
     for (std::size_t i = begin; i < end; ++i) {
-      text += fmt::format("  {:>{}}", cell_text(comparison.runs[i]), widths[i]);
+      text += "  " + right_aligned(comparison.runs[i], widths[i]);
     }
     text += "\n";
     for (const auto& row : comparison.rows) {
-      text += fmt::format("{:<{}}", cell_text(row.name), label);
+      text += left_aligned(row.name, label);
       for (std::size_t i = begin; i < end; ++i) {
-        text += fmt::format("  {:>{}}", cell_text(row.values[i]), widths[i]);
+        text += "  " + right_aligned(row.values[i], widths[i]);
       }
       text += "\n";
     }

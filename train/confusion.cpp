@@ -17,22 +17,8 @@ constexpr std::size_t listed = 10;
 
 // A name, cut or filled to `width` characters.
 std::string fitted_name(const std::string& name, std::size_t width) {
-  std::string text;
-  std::size_t characters = 0;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool continues = (byte & 0xC0U) == 0x80U;  // a further byte of a UTF-8 character
-    if (!continues && characters == width) break;
-    if (!continues) ++characters;
-    text += c;
-  }
-  return text + std::string(width - std::min(characters, width), ' ');
-}
-
-std::size_t characters_of(const std::string& name) {
-  return static_cast<std::size_t>(std::count_if(name.begin(), name.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
+  const std::string text = console::first_characters(name, width);
+  return text + std::string(width - console::characters(text), ' ');
 }
 
 std::size_t digits_of(std::size_t n) { return std::to_string(n).size(); }
@@ -59,7 +45,7 @@ std::vector<std::string> row_names(const std::vector<std::string>& names, std::s
 
 std::size_t widest_of(const std::vector<std::string>& rows) {
   std::size_t widest = 0;
-  for (const std::string& row : rows) widest = std::max(widest, characters_of(row));
+  for (const std::string& row : rows) widest = std::max(widest, console::characters(row));
   return std::min(widest, longest_name);
 }
 

@@ -1,3 +1,4 @@
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/nearest.hpp"
 #include "core/regular_file.hpp"
@@ -62,12 +63,10 @@ std::string from_value(const Json& value, std::string_view name, T& x) {
 }
 
 // A value of a file in a message: a line, and no book.
-std::string shortened(std::string text) {
+std::string shortened(const std::string& text) {
   constexpr std::size_t longest = 60;
-  if (text.size() <= longest) return text;
-  std::size_t n = longest;  // not within a character
-  while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0U) == 0x80U) --n;
-  return text.substr(0, n) + "...";
+  if (console::characters(text) <= longest) return text;
+  return console::first_characters(text, longest) + "...";
 }
 
 // A flag's text as the value that a file would hold.
