@@ -55,7 +55,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   CLI::App& command =
       *app.add_subcommand("inspect", "Draw what is inside a trained model: the paper's figures");
   command
-      .add_option("--checkpoint,--weights", options.weights,
+      .add_option("--weights,--checkpoint", options.weights,
                   "safetensors, .npz, or a run directory")
       ->type_name("FILE");
   command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");

@@ -61,10 +61,12 @@ Image marked(Image picture, const Matrix& grid, const std::optional<std::size_t>
   Canvas canvas(picture.width, picture.height);
   canvas.picture(0, 0, picture);
   constexpr Colour red{230, 40, 40};
-  const auto x = static_cast<double>(*patch % grid.columns * width + line);
-  const auto y = static_cast<double>(*patch / grid.columns * height + line);
-  canvas.frame(x, y, static_cast<double>(width - 2 * line), static_cast<double>(height - 2 * line),
-               red, static_cast<double>(line));
+  const std::size_t x = *patch % grid.columns * width + line;
+  const std::size_t y = *patch / grid.columns * height + line;
+  const auto thick = static_cast<double>(line);  // a patch may be narrower than its frame
+  canvas.frame(static_cast<double>(x), static_cast<double>(y),
+               static_cast<double>(width) - 2 * thick, static_cast<double>(height) - 2 * thick, red,
+               thick);
   return std::move(canvas).image();
 }
 

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "datasets/batch.hpp"
 #include "datasets/loader.hpp"
 #include "train/inspect.hpp"
 
@@ -67,19 +68,14 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
 }
 
 std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count) {
-  count = std::min(count, images.size());
-  std::vector<std::size_t> chosen;
   std::map<std::size_t, std::size_t> of_class;
-  std::vector<char> taken(images.size(), 0);
-  for (std::size_t turn = 0; chosen.size() < count; ++turn) {
-    for (std::size_t i = 0; i < images.size() && chosen.size() < count; ++i) {
-      if (taken[i] != 0 || of_class[images.label(i)] > turn) continue;
-      taken[i] = 1;
-      ++of_class[images.label(i)];
-      chosen.push_back(i);
-    }
-  }
-  return chosen;
+  std::vector<std::size_t> turn;
+  for (std::size_t i = 0; i < images.size(); ++i) turn.push_back(of_class[images.label(i)]++);
+  std::vector<std::size_t> order = natural_order(images.size());
+  std::stable_sort(order.begin(), order.end(),
+                   [&turn](std::size_t a, std::size_t b) { return turn[a] < turn[b]; });
+  order.resize(std::min(count, order.size()));
+  return order;
 }
 
 }  // namespace vitruvian
