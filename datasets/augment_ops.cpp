@@ -95,7 +95,7 @@ void contrast(float factor, const Planes& picture) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < plane; ++i) sum += static_cast<std::uint64_t>(grey(picture, i));
   const double mean = static_cast<double>(sum) / static_cast<double>(plane);
-  blend_with(static_cast<int>(mean + 0.5), factor, picture);
+  blend_with(static_cast<int>(std::lround(mean)), factor, picture);
 }
 
 // The smoothed version is (1 1 1, 1 5 1, 1 1 1) / 13 inside and the picture itself on its border.

@@ -239,7 +239,8 @@ void centre(const Canvas& canvas, Draws& draws, std::uint8_t* out) {
       const float x01 =
           inside ? canvas[static_cast<std::size_t>(row) * side + static_cast<std::size_t>(column)]
                  : 0.0F;
-      *out = static_cast<std::uint8_t>(255.0F * x01 * (1 - grain * noise) + 0.5F);
+      const float level = 255.0F * x01 * (1 - grain * noise);
+      *out = static_cast<std::uint8_t>(level + 0.5F);  // NOLINT(bugprone-incorrect-roundings): >= 0
     }
   }
 }

@@ -127,10 +127,10 @@ struct FolderImages::Check {
 };
 
 FolderImages::Listing FolderImages::list(const fs::path& directory,
-                                         std::vector<std::string> classes) {
+                                         const std::vector<std::string>& classes) {
   const std::vector<std::string> found = classes_in(directory);
   Listing listing;
-  listing.classes = classes.empty() ? found : std::move(classes);
+  listing.classes = classes.empty() ? found : classes;
   for (const std::string& name : found) {
     const auto at = std::find(listing.classes.begin(), listing.classes.end(), name);
     if (at == listing.classes.end()) {
@@ -164,8 +164,8 @@ Dataset FolderImages::about_of(const FolderOptions& options, const Listing& list
 }
 
 FolderImages::FolderImages(const fs::path& directory, const FolderOptions& options,
-                           std::vector<std::string> classes)
-    : FolderImages(directory, options, list(directory, std::move(classes))) {}
+                           const std::vector<std::string>& classes)
+    : FolderImages(directory, options, list(directory, classes)) {}
 
 FolderImages::FolderImages(const fs::path& directory, const FolderOptions& options, Listing listing)
     : Images(about_of(options, listing)),

@@ -29,7 +29,7 @@ class FolderImages : public Images {
   /// damaged or too large, and for classes without a picture; with `skip_bad` they are left out.
   /// `classes` fixes the classes and their order (those of the training pictures).
   FolderImages(const std::filesystem::path& directory, const FolderOptions& options,
-               std::vector<std::string> classes = {});
+               const std::vector<std::string>& classes = {});
 
   [[nodiscard]] std::size_t size() const override { return files_.size(); }
   [[nodiscard]] std::size_t label(std::size_t i) const override;
@@ -52,7 +52,8 @@ class FolderImages : public Images {
   struct Check;
   FolderImages(const std::filesystem::path& directory, const FolderOptions& options,
                Listing listing);
-  static Listing list(const std::filesystem::path& directory, std::vector<std::string> classes);
+  static Listing list(const std::filesystem::path& directory,
+                      const std::vector<std::string>& classes);
   static Dataset about_of(const FolderOptions& options, const Listing& listing);
   Check check() const;
 

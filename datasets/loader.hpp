@@ -35,7 +35,7 @@ struct Labels {
 class Loader {
  public:
   /// Throws (Exit::usage) for options that cannot be, or a subset beyond the data set.
-  Loader(std::shared_ptr<const Images> images, LoaderOptions options = {});
+  explicit Loader(std::shared_ptr<const Images> images, LoaderOptions options = {});
   explicit Loader(Dataset data, LoaderOptions options = {});
   ~Loader();
   Loader(const Loader&) = delete;  // threads may be at work for it

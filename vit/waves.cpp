@@ -8,7 +8,8 @@ std::vector<double> sincos_waves(std::size_t places, std::size_t D) {
   std::vector<double> E(places * D);
   for (std::size_t p = 0; p < places; ++p) {
     for (std::size_t j = 0; j < D; ++j) {
-      const double f = std::pow(10000.0, -static_cast<double>(j / 2 * 2) / static_cast<double>(D));
+      const std::size_t even = j - j % 2;
+      const double f = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(D));
       const double angle = static_cast<double>(p) * f;
       E[p * D + j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
@@ -20,15 +21,16 @@ std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::
   std::vector<double> E(height * width * D);
   const std::size_t quarter = D / 4;
   for (std::size_t place = 0; place < height * width; ++place) {
+    const std::size_t row = place / width;
     const auto x = static_cast<double>(place % width);
-    const auto y = static_cast<double>(place / width);
-    double* const row = E.data() + place * D;
+    const auto y = static_cast<double>(row);
+    double* const e = E.data() + place * D;
     for (std::size_t i = 0; i < quarter; ++i) {
       const double f = std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(quarter));
-      row[i] = std::sin(x * f);
-      row[quarter + i] = std::cos(x * f);
-      row[2 * quarter + i] = std::sin(y * f);
-      row[3 * quarter + i] = std::cos(y * f);
+      e[i] = std::sin(x * f);
+      e[quarter + i] = std::cos(x * f);
+      e[2 * quarter + i] = std::sin(y * f);
+      e[3 * quarter + i] = std::cos(y * f);
     }
   }
   return E;
