@@ -37,6 +37,22 @@ concept keeps_its_array = requires {
 
 // --- in place ------------------------------------------------------------------------------------
 
+TEST_CASE("a value that changed between forward and backward is refused") {
+  const Tensor x = a_leaf(3);
+  const Tensor y = square(x);
+  x.mutable_value() = scalar(4);
+  CHECK_FAILS_WITH(y.backward(), "input 0 of 'square' was changed between forward and backward");
+  CHECK(x.grad() == nullptr);
+
+  const Tensor z = exp(x);
+  z.mutable_value() = scalar(4);
+  CHECK_FAILS_WITH(z.backward(), "the result of 'exp' was changed after it was computed");
+
+  const Tensor again = square(x);  // a graph that was recorded after the change is fine
+  again.backward();
+  CHECK(only(x) == 8);
+}
+
 TEST_CASE("a write after the op read the value is refused, however the array was kept") {
   const Tensor x(array({2}, {1, 2}), true);
   const WriteGuard kept = x.mutable_value();
@@ -190,6 +206,32 @@ TEST_CASE("backward's errors name the module of the node, once, and not the call
   CHECK(message_of([&] { z.backward(); }) ==
         "backward: input 0 of 'square' was changed between forward and backward; compute the "
         "result again after a change, or change a copy (detach) - in blocks.3");
+}
+
+TEST_CASE("a rule that returns the wrong number or shape is named, with its module") {
+  const Tensor x(array({2}, {1, 2}), true);
+  const auto make = [&](Vjp rule) {
+    const Scope block("blocks", 3);
+    const Scope layer("attn");
+    return sum(record("identity", x.value(), {x}, std::move(rule)));
+  };
+  CHECK_FAILS_WITH(make([](const Node&, const Array&) { return Cotangents{}; }).backward(),
+                   "the rule of 'identity' returned 0 cotangents for 1 inputs - in blocks.3.attn");
+  CHECK_FAILS_WITH(
+      make([](const Node&, const Array&) { return cotangents(zeros({3})); }).backward(),
+      "returned a cotangent of shape (3,) for input 0 of shape (2,) - in blocks.3.attn");
+  make([](const Node&, const Array&) { return cotangents(std::nullopt); }).backward();
+  CHECK((x.grad() == nullptr || x.grad()->data()[0] == real{0}));
+}
+
+TEST_CASE("errors of ops end with the module path") {
+  const Tensor a(zeros({2, 3}));
+  const Tensor b(zeros({4}));
+  CHECK(message_of([&] { (void)(a + b); }) ==
+        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4");
+  const Scope scope("blocks", 3);
+  CHECK(message_of([&] { (void)(a + b); }) ==
+        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4 - in blocks.3");
 }
 
 TEST_CASE("NoGrad's results are told apart from those of constants") {

@@ -249,8 +249,8 @@ TEST_CASE("from a server: what cannot be written is a sentence") {
   CHECK(test.is_right());
 }
 
-TEST_CASE("of two fetches into one folder the second waits") {
-  if (!Checksum::available()) return;
+TEST_CASE("with checksums: of two fetches into one folder the second waits") {
+  if (!has_checksums()) return;
   const Folder folder;
   const std::string body = noise(1000);
   write(folder.path / "a.bin", body);
@@ -280,8 +280,8 @@ TEST_CASE("of two fetches into one folder the second waits") {
   CHECK(content(place / "a.bin") == body);
 }
 
-TEST_CASE("from files, and what the flags refuse") {
-  if (!Checksum::available()) return;
+TEST_CASE("with checksums: from files, and what the flags refuse") {
+  if (!has_checksums()) return;
   const Folder folder;
   const std::string body = noise(1000);
   write(folder.path / "usb" / "a.bin", body);

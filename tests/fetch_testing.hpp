@@ -4,6 +4,7 @@
 #include "datasets/fetch.hpp"
 #include "tests/datasets_testing.hpp"
 #include "tests/folder.hpp"
+#include "tests/skip.hpp"
 
 #include <string>
 
@@ -15,6 +16,11 @@ inline std::string noise(std::size_t n) {
   std::string text;
   for (std::size_t i = 0; i < n; ++i) text += static_cast<char>((i * i * 31 + i / 7) >> 3U);
   return text;
+}
+
+inline bool has_checksums() {
+  if (!Checksum::available()) skip("this build has no OpenSSL");
+  return Checksum::available();
 }
 
 inline std::string sha256(const std::string& text) {

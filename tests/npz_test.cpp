@@ -151,9 +151,10 @@ TEST_CASE("arrays of other types are listed, and refused when somebody asks for 
   REQUIRE(file.tensors.size() == 4);
   CHECK(file.at("x").read() == Bytes(8, 'x'));
   for (const auto& [name, descr] : {std::pair{"i", "<i8"}, {"s", "<U3"}, {"b", ">f4"}}) {
-    CHECK(file.at(name).dtype == Dtype::other);
-    CHECK(file.at(name).shape == std::vector<std::size_t>{2, 1});
-    CHECK(failure_of([&] { static_cast<void>(file.at(name).read()); }).message ==
+    const StoredTensor& t = file.at(name);
+    CHECK(t.dtype == Dtype::other);
+    CHECK(t.shape == std::vector<std::size_t>{2, 1});
+    CHECK(failure_of([&] { static_cast<void>(t.read()); }).message ==
           fmt::format("f: '{}' has dtype '{}'; float64, float32, float16 and bfloat16 are read",
                       name, descr));
   }
