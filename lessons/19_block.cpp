@@ -68,9 +68,11 @@ void lesson(Narrator& say) {
   say.in_words("normalise each token again, with a norm of its own, let it think for itself, and "
                "add that. The shape is what it was, so L blocks can follow one another.");
   say.question(
-      "An exercise from one of our sources: write Equations 2 and 3 as code before you read on. "
-      "How many lines do you need, and how many norms?",
-      "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes.");
+      "An exercise from one of our sources: go on with Equations 3 and 4 yourself, and make each "
+      "block a class. Begin before you read on: write 2 and 3 as code. How many lines do you need, "
+      "and how many norms?",
+      "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes. "
+      "Equation 4 is one line and one norm more (lesson 20).");
 
   say.heading("The equations as code");
   say.code("equations");
