@@ -240,10 +240,11 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   // What would steer a terminal is spelled out, letters stay, and columns stand below each other.
   RunRecord odd = runs[0];
   odd.name = "\033[31m";
-  odd.settings = {{"data", "Größen und noch zwanzig Zeichen"}};
+  odd.settings = {{"data", "Größen und noch zwanzig Zeichen"}, {"größe", "1"}};
   const std::string shown = to_text(comparison_of({odd, runs[1]}));
   CHECK(shown.find("                                 \\u001b[31m     two\n") == 0);
   CHECK(shown.find("data               Größen und noch zwanzi..       -\n") != std::string::npos);
+  CHECK(shown.find("größe" + std::string(37, ' ') + "1       -\n") != std::string::npos);
   // Too many for the width: several tables. Equal names: whole paths.
   CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
   CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);

@@ -51,7 +51,7 @@ MUTANTS = [
     ("vit/model.cpp", "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
     ("vit/model.cpp", "if (config.head == Head::none) return y;", ""),
     ("vit/positions.cpp", "class_token(«!c.mean_pooling»)", "true"),
-    ("vit/waves.cpp", "-static_cast<double>(j / 2 * 2) / static_cast<double>(D)", "-static_cast<double>(j) / static_cast<double>(D)"),
+    ("vit/waves.cpp", "j - j % 2", "j"),
     ("vit/waves.cpp", "j % 2 == 0 ? std::sin(angle) : std::cos(angle)", "j % 2 == 1 ? std::sin(angle) : std::cos(angle)"),
     ("vit/positions.cpp", "concat({x, y}, 2)", "concat({y, x}, 2)"),
     ("vit/positions.cpp", "of_patches + (q >= first ? 1 : k < first ? 2 : 0)", "of_patches"),
