@@ -86,8 +86,8 @@ void lesson(Narrator& say) {
       "And without labels? Section 4.6 tries masked patch prediction, after BERT: half of the "
       "patches are spoilt (80 % of them by a learned [mask], 10 % by another patch, 10 % stay), "
       "and the model guesses the mean colour of each, 3 bits a channel, one of 512 classes. On "
-      "ImageNet B/16 then reaches 79.9 %: 2 points above none, 4 below supervised "
-      "pre-training. Quoted too; MAE, below, is what became of it.");
+      "ImageNet B/16 then reaches 79.9 %: 2 points more than from scratch, 4 less than after "
+      "pre-training with labels. Quoted, too; MAE (below) is a later answer.");
 
   say.heading("What was simplified here");
   say.text(

@@ -252,7 +252,7 @@ def main():
         return 0
     where = given.build.resolve()
     where.mkdir(parents=True, exist_ok=True)
-    needed = sorted({test for m in chosen for test in tests_of(m.file)})
+    needed = [] if given.rows else sorted({test for m in chosen for test in tests_of(m.file)})
     programs = sorted(set(PROGRAMS.values()) - SCRIPTS | {"vitruvian"}) if given.rows else programs_of(needed)
     build(where, where / "build", every, programs, given.jobs)
 
