@@ -45,6 +45,22 @@ void for_each_field(State& s, const Visit& visit) {
   visit("moments_t", s.moments_t, largest_step);
 }
 
+// What is expected of a field: "a whole number from 0 to 1000".
+template <class T>
+std::string expected(double largest) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return "a text";
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return "true or false";
+  } else {
+    return fmt::format("{} from 0 to {:g}",
+                       std::is_same_v<T, double> ? "a number"
+                       : std::is_integral_v<T>   ? "a whole number"
+                                                 : "an object of whole numbers",
+                       largest);
+  }
+}
+
 // Whether `value` can be what is expected there; sets it.
 template <class T>
 bool take(const Parsed& value, double largest, T& field) {
@@ -108,15 +124,7 @@ CheckpointState parse_checkpoint_state(const std::string& text, const std::strin
   CheckpointState result;
   for_each_field(result.state, [&](const char* name, auto& field, double largest) {
     if (take(at(name), largest, field)) return;
-    using T = std::decay_t<decltype(field)>;
-    const char* const kind = std::is_same_v<T, std::string> ? "a text"
-                             : std::is_same_v<T, bool>      ? "true or false"
-                             : std::is_same_v<T, double>    ? "a number"
-                             : std::is_integral_v<T>        ? "a whole number"
-                                                            : "an object of whole numbers";
-    const bool bounded = !std::is_same_v<T, std::string> && !std::is_same_v<T, bool>;
-    wrong(fmt::format("'{}' is not {}{}", name, kind,
-                      bounded ? fmt::format(" from 0 to {:g}", largest) : ""));
+    wrong(fmt::format("'{}' is not {}", name, expected<std::decay_t<decltype(field)>>(largest)));
   });
   const RunState& state = result.state;
   if (state.correct > state.seen) wrong("'correct' is above 'seen'");
