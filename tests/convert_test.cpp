@@ -171,6 +171,39 @@ TEST_CASE("what convert cannot put into the tensors, and what it wrote out, it s
               "written out: no qkv_bias as a bias of zeros; positions none as positions of zeros"});
 }
 
+TEST_CASE("weights that say nothing of their images get what their project publishes") {
+  const Folder folder;
+  const auto normalised_by = [&](const std::string& scheme, std::size_t channels,
+                                 const Metadata& said) {
+    ViTConfig config = tiny_vit();
+    config.C = channels;
+    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
+    ConvertOptions options;
+    options.from = folder.file("w");
+    options.to = folder.file("of the project");
+    options.scheme = scheme_of(scheme);
+    static_cast<void>(convert(options));
+    write_safetensors(options.to, read_safetensors(options.to).tensors, said);
+    options.from = options.to;
+    options.to = folder.file("out");
+    options.scheme = Scheme::vitruvian;
+    options.request.heads = config.h;
+    static_cast<void>(convert(options));
+    const TrainedOn data = load_weights(options.to).data;
+    return std::pair{data.mean, data.std};
+  };
+  using V = std::vector<double>;
+  const V halves(3, 0.5);
+  CHECK(normalised_by("torchvision", 3, {}) ==
+        std::pair{V{0.485, 0.456, 0.406}, V{0.229, 0.224, 0.225}});
+  for (const char* scheme : {"timm", "hf", "jax"}) {
+    CHECK(normalised_by(scheme, 3, {}) == std::pair{halves, halves});
+  }
+  CHECK(normalised_by("torchvision", 1, {}) == std::pair{V{}, V{}});
+  CHECK(normalised_by("torchvision", 1, {{"mean", "[0.1]"}, {"std", "[0.2]"}}) ==
+        std::pair{V{0.1}, V{0.2}});
+}
+
 TEST_CASE("timm's own names for what it alone calls otherwise") {
   const Folder folder;
   const auto has = [&](const std::string& name, auto change) {

@@ -102,6 +102,28 @@ TEST_CASE("SmoothGrad is a mean of gradients: none of noise, the gradient itself
   CHECK_FAILS_WITH(smooth(0, 0.1), "at least one sample");
 }
 
+TEST_CASE("SmoothGrad's noise is a share of each image's own range") {
+  const GoldenVit vit;
+  const std::size_t size = vit.images.size() / 3;
+  Array images = vit.images;  // the others five times as wide
+  for (std::size_t i = size; i < images.size(); ++i) images.data()[i] *= 5;
+  const inspect::Targets targets{0, 2, 1};
+  Array expected = zeros(images.shape());
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    Array noisy = images;
+    for (std::size_t i = 0; i < noisy.size(); ++i) {
+      const real* const image = images.data() + i / size * size;
+      const double range =
+          *std::max_element(image, image + size) - *std::min_element(image, image + size);
+      noisy.data()[i] += static_cast<real>(0.2 * range * Rng(7).fork("smooth_grad", {k}).normal(i));
+    }
+    const Array g = inspect::input_gradient(vit.model, noisy, targets);
+    for (std::size_t i = 0; i < g.size(); ++i) expected.data()[i] += g.data()[i] / 3;
+  }
+  const Array found = inspect::smooth_grad(vit.model, images, {3, 0.2, 7}, targets);
+  CHECK(difference(found, expected) < (in_double ? 1e-12 : 1e-4));
+}
+
 TEST_CASE("saliency is the largest magnitude over channels") {
   const Array g = array({1, 2, 1, 3}, {1, -2, 0, -3, 1, 0});
   CHECK(difference(inspect::saliency(g), array({1, 1, 3}, {3, 2, 0})) == 0);

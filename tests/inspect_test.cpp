@@ -231,6 +231,13 @@ TEST_CASE("attention whose distance and entropy are known") {
   const inspect::Heads half = inspect::heads(with_maps(c, 1, map));
   CHECK(double(half.distance(0, 0)) == doctest::Approx(mean_of_all_pairs(c)));
   CHECK(half.on_class_token(0, 0) == doctest::Approx(0.5));
+  // Saturated is above 0.99 of the attention on one token.
+  for (const double most : {0.95, 0.985, 0.995}) {
+    map = full({c.T(), c.T()}, real((1 - most) / 12));
+    for (std::size_t t = 0; t < c.T(); ++t) map(t, 0) = real(most);
+    CHECK(inspect::heads(with_maps(c, 1, map)).saturated(0, 0) ==
+          doctest::Approx(most > 0.99 ? 1 : 0));
+  }
 }
 
 TEST_CASE("a map is the row it is asked for") {

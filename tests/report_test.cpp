@@ -8,6 +8,7 @@
 #include "train/compare.hpp"
 #include "train/html_page.hpp"
 #include "train/html_report.hpp"
+#include "train/run_charts.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -39,6 +40,14 @@ const std::string metrics_of_two_epochs =
 {"kind":"epoch","epoch":1,"step":2,"train_loss":2.4000000000000004,"train_accuracy":0.1,"test_loss":1.9,"test_accuracy":0.30000000000000004,"lr":0.0002,"grad_norm":3.375}
 {"kind":"step","step":3,"epoch":2,"loss":1.5,"lr":0.0003,"grad_norm":1.25}
 {"kind":"epoch","epoch":2,"step":4,"train_loss":1.3,"train_accuracy":0.52,"test_loss":1.1,"test_accuracy":0.6123456789,"lr":1e-05,"grad_norm":1.125}
+)";
+
+// A run that kept images to validate on, where the third epoch is as good as the first.
+const std::string validated_metrics =
+    R"({"kind":"epoch","epoch":1,"step":5,"train_loss":2,"val_loss":1.2,"val_accuracy":0.9}
+{"kind":"epoch","epoch":2,"step":10,"train_loss":1,"val_loss":1.1,"val_accuracy":0.8}
+{"kind":"epoch","epoch":3,"step":15,"train_loss":0.5,"val_loss":1.3,"val_accuracy":0.9}
+{"kind":"test","epoch":1,"test_loss":0.5,"test_accuracy":0.85}
 )";
 
 // A run directory in `folder`; its name is attacked too.
@@ -148,6 +157,66 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   refused(run_in(folder, "deep", "", "{\"a\":" + std::string(100000, '[')), "nested too deeply");
 }
 
+TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
+  using V = std::vector<double>;
+  const Folder folder;
+  const RunRecord run = read_run(run_in(folder, "run", metrics_of_two_epochs));
+  const RunRecord validated = read_run(run_in(folder, "validated", validated_metrics));
+  // What a chart of this title says of a name, without the gaps.
+  const auto drawn = [](const std::vector<SvgChart>& charts, const std::string& title,
+                        const std::string& name) {
+    std::pair<V, V> points;
+    for (const SvgChart& chart : charts) {
+      for (const ChartLine& line : chart.lines) {
+        if (chart.title != title || line.name != name) continue;
+        for (std::size_t i = 0; i < line.x.size(); ++i) {
+          if (std::isnan(line.y[i])) continue;
+          points.first.push_back(line.x[i]);
+          points.second.push_back(line.y[i]);
+        }
+      }
+    }
+    return points;
+  };
+  const std::string norm = "Norm of the gradient, before clipping";
+  const auto one = charts_of(run);
+  CHECK(drawn(one, "Loss", "a training step") == std::pair{V{0.5, 1.5}, V{2.5, 1.5}});
+  CHECK(drawn(one, "Loss", "training") == std::pair{V{1, 2}, V{2.4000000000000004, 1.3}});
+  CHECK(drawn(one, "Loss", "validation") == std::pair{V{}, V{}});
+  CHECK(drawn(one, "Loss", "test") == std::pair{V{1, 2}, V{1.9, 1.1}});
+  CHECK(drawn(one, "Accuracy", "training") == std::pair{V{1, 2}, V{0.1, 0.52}});
+  CHECK(drawn(one, "Accuracy", "test") == std::pair{V{1, 2}, V{0.30000000000000004, 0.6123456789}});
+  CHECK(drawn(one, "Learning rate", "learning rate") ==
+        std::pair{V{0.5, 1, 1.5}, V{1e-4, 2e-4, 3e-4}});
+  CHECK(drawn(one, norm, "norm") == std::pair{V{0.5, 1, 1.5}, V{3.25, 3.5, 1.25}});
+  CHECK(drawn(charts_of(validated), "Loss", "validation").second == V{1.2, 1.1, 1.3});
+  CHECK(drawn(charts_of(validated), "Accuracy", "validation").second == V{0.9, 0.8, 0.9});
+
+  const auto both = charts_of(std::vector{run, validated});
+  CHECK(drawn(both, "Training loss", "validated").second == V{2, 1, 0.5});
+  CHECK(drawn(both, "Validation loss", "validated").second == V{1.2, 1.1, 1.3});
+  CHECK(drawn(both, "Validation accuracy", "validated").second == V{0.9, 0.8, 0.9});
+  CHECK(drawn(both, "Validation accuracy", "run").second.empty());
+  CHECK(drawn(both, "Training accuracy", "run").second == V{0.1, 0.52});
+  CHECK(drawn(both, "Test loss", "run").second == V{1.9, 1.1});
+  CHECK(drawn(both, "Test accuracy", "run").second == V{0.30000000000000004, 0.6123456789});
+  CHECK(drawn(both, "Learning rate", "run").second == V{1e-4, 2e-4, 3e-4});
+  CHECK(drawn(both, norm, "run").second == V{3.25, 3.5, 1.25});
+}
+
+TEST_CASE("the best epoch of a run that validated is by validation, the first of equals") {
+  const Folder folder;
+  const RunRecord run = read_run(run_in(folder, "validated", validated_metrics));
+  CHECK(run.best()->epoch == 1);
+  const std::string html = html_report(run, nullptr);
+  CHECK(html.find("<b><data value=\"0.9\">90.00 %</data></b><span>best validation accuracy, "
+                  "epoch 1</span>") != std::string::npos);
+  CHECK(html.find("best test accuracy") == std::string::npos);
+  const std::string text = to_text(comparison_of({run}));
+  CHECK(text.find("best validation (epoch)  90.00 % (1)") != std::string::npos);
+  CHECK(text.find("best test") == std::string::npos);
+}
+
 // Well-formed, self-contained, and with the numbers of metrics.jsonl.
 TEST_CASE("Python reads a report") {
   if (!has_python()) return;
@@ -215,6 +284,11 @@ TEST_CASE("a report's size is bounded, whatever the run") {
   const std::string html = html_report(read_run(run), &examples);
   CHECK(html.size() < 4'000'000);
   CHECK(count_of(html, "<article>") == 48);
+  // The samples are spread over the images.
+  const std::string samples = html.substr(html.find("<h2>Samples</h2>"));
+  for (std::size_t i = 0; i < 24; ++i) {
+    CHECK(samples.find(fmt::format("alt=\"test image {}\"", i * 500 / 24)) != std::string::npos);
+  }
 }
 
 TEST_CASE("runs beside each other: what differs, what came of them") {

@@ -119,7 +119,9 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
   const Folder folder;
   const Json positions = golden::read("positions.json");
   for (const Json& c : positions.at("cases")) {
-    const auto grid = [&](const char* key, std::size_t i) { return c.at(key).at(i).get<std::size_t>(); };
+    const auto grid = [&](const char* key, std::size_t i) {
+      return c.at(key).at(i).get<std::size_t>();
+    };
     constexpr std::size_t P = 2;
     ViTConfig config = small().model;
     config.H = P * grid("from", 0);
@@ -179,7 +181,8 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   const std::string file = folder.file("w.safetensors");
   ViTConfig config = small().model;
   config.head = Head::tanh;
-  config.dropout = 0.5;
+  config.dropout = config.attention_dropout = config.stochastic_depth = 0.5;
+  config.embedding_dropout = config.projection_dropout = config.mlp_dropout = 0.5;
   config.K = 10;
   const VisionTransformer old(config, Rng(3));
   for (const NamedParameter& p : named_parameters(old)) {
@@ -193,6 +196,24 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   CHECK(o.model.head == Head::linear);  // one linear layer (section 3.2 of the paper)
   CHECK(o.model.dropout == 0);          // the recipe's, not the file's
   CHECK(o.model.mlp_dropout == 0.2);
+  // Every rate is what was said, or else the recipe's or the usual one.
+  const std::vector<std::string> names{"dropout",           "attention_dropout",
+                                       "embedding_dropout", "projection_dropout",
+                                       "mlp_dropout",       "stochastic_depth"};
+  const auto rates = [](const ViTConfig& c) {
+    return std::vector<double>{c.dropout,
+                               c.attention_dropout,
+                               c.embedding_dropout.value_or(-1),
+                               c.projection_dropout.value_or(-1),
+                               c.mlp_dropout.value_or(-1),
+                               c.stochastic_depth};
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<double> expected{0, 0, -1, -1, -1, 0};
+    expected[i] = 0.2;
+    CAPTURE(names[i]);
+    CHECK(rates(settle({"finetune", "", {{"init", file}, {names[i], "0.2"}}}).model) == expected);
+  }
   CHECK_FAILS_WITH(settle({"finetune", "", {{"init", file}, {"depth", "3"}}}),
                    "--depth 3, but the model in " + file + " has 2");
   const TrainingData data = one_image(28, 28);

@@ -86,6 +86,8 @@ TEST_CASE(
   CHECK(cifar.patch_length() == 48);
   CHECK(cifar.T() == 65);
   CHECK(cifar.D == 128);
+  CHECK(cifar.M == 4 * 128);
+  CHECK(mini_vit().eps == 1e-5);  // PyTorch's own, which the notebook does not change
 }
 
 TEST_CASE("the registry holds what Table 1 prints, and every model is valid") {
