@@ -77,6 +77,7 @@ expect 3 "missing.*|no such|No such" train --dataset mnist --data missing "${sma
 expect 3 "train-images-idx3-ubyte" train --dataset mnist --data empty --out run "${small[@]}"
 check "no run directory is left behind by a data error" test ! -e run
 expect 3 "data_batch_1.bin" train --dataset cifar10 --data empty
+expect 2 "data empty: the digits are drawn" train --data empty --out run "${small[@]}"
 mkdir damaged
 for part in train t10k; do
   printf '\0\0\10\3\0\0\0\2\0\0\0\34\0\0\0\34' >damaged/$part-images-idx3-ubyte
@@ -136,6 +137,7 @@ cp run/model.safetensors plain.safetensors
 expect 0 "" eval --weights plain.safetensors --test-size 20
 check "weights without a run know their data set" grep -q "^digits: 20 test images" out
 expect 2 "dataset mnist needs --data" eval --weights run --dataset mnist
+expect 2 "data empty: the digits are drawn" eval --weights run --data empty
 expect 0 "" train --out again "${small[@]}"
 check "eval finds what train found" grep -q "test accuracy $accuracy %" out
 check "the same seed writes the same bytes" cmp run/model.safetensors again/model.safetensors

@@ -199,6 +199,17 @@ TEST_CASE("the folder of a run is found from its files of weights") {
                            "run/checkpoints", "model.safetensors"}) {
     CHECK(run_of(folder.file(name)).empty());
   }
+  CHECK(weights_file(folder.file("other")) == folder.file("other/model.safetensors"));
+  Failure failure = failure_of([&] { weights_file(run); });
+  CHECK(failure.exit == Exit::checkpoint);
+  CHECK(failure.message == run + ": an unfinished run: train --resume " + run + " goes on with it");
+  const std::string best = run + "/checkpoints/best.safetensors";
+  write(best, "");
+  failure = failure_of([&] { weights_file(run); });
+  CHECK(failure.message.ends_with("goes on with it; " + best + " has its best weights so far"));
+  CHECK(weights_file(best) == best);
+  write(run + "/model.safetensors", "");
+  CHECK(weights_file(run) == run + "/model.safetensors");
   const fs::path here = fs::current_path();
   fs::current_path(folder.file("run/checkpoints"));
   CHECK(run_of("best.safetensors") == "..");

@@ -273,7 +273,7 @@ TEST_CASE("settings: every one goes to JSON and back, and a file may not be wron
   for (const Recipe& recipe : recipes()) {
     INFO(recipe.name);
     TrainOptions r = settle({recipe.name, "", {}});
-    r.data = "somewhere";
+    if (r.dataset != "digits") r.data = "somewhere";
     r.validate();
   }
 }

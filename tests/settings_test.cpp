@@ -102,6 +102,7 @@ TEST_CASE("a count that cannot be is refused, and what needs another setting say
   CHECK(refusal({{"keep_head", "true"}}) == "--keep-head needs --init FILE");
   CHECK(refusal({{"pos_resize", "hf"}}) == "--pos-resize needs --init FILE");
   CHECK(refusal({{"dataset", "mnist"}}).starts_with("--dataset mnist needs --data DIR"));
+  CHECK(refusal({{"data", "mine"}}).starts_with("--data mine: the digits are drawn"));
   TrainOptions o = default_options("folder");
   o.data = "somewhere";
   o.validate();

@@ -66,6 +66,13 @@ void check_data_given(const std::string& dataset, const std::string& data) {
   if (dataset != "digits" && data.empty()) {
     fail(Exit::usage, "--dataset {} needs --data DIR, the folder with its files", dataset);
   }
+  if (dataset == "digits" && !data.empty()) {
+    fail(
+        Exit::usage,
+        "--data {}: the digits are drawn by the program, not read; --dataset folder reads pictures "
+        "of yours, other names are read from their files",
+        data);
+  }
 }
 
 void TrainOptions::validate() const {

@@ -135,7 +135,8 @@ bool same_machine(const std::string& config, const std::string& other);
 /// does.
 TrainOptions default_options(const std::string& dataset);
 
-/// Throws (Exit::usage) when a data set that is read from files comes without a folder.
+/// Throws (Exit::usage) when a data set that is read from files comes without a folder, or the
+/// digits, which are drawn, with one.
 void check_data_given(const std::string& dataset, const std::string& data);
 
 /// Which test images. What is not said is the run's that the weights lie in; of weights without a

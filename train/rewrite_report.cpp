@@ -13,7 +13,7 @@
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 bool rewrite_report(const ReportOptions& options) {
-  const std::string weights = weights_file(options.directory);
+  const auto weights = (std::filesystem::path(options.directory) / "model.safetensors").string();
   if (!std::filesystem::exists(weights)) {
     write_report(options.directory, nullptr);
     return false;

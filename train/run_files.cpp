@@ -1,5 +1,6 @@
 #include "train/run_files.hpp"
 
+#include "core/error.hpp"
 #include "train/settings.hpp"
 
 #include <nlohmann/json.hpp>
@@ -107,7 +108,15 @@ std::string run_of(const std::string& path) {
 
 std::string weights_file(const std::string& path) {
   std::error_code ignored;
-  return fs::is_directory(path, ignored) ? (fs::path(path) / "model.safetensors").string() : path;
+  if (!fs::is_directory(path, ignored)) return path;
+  const fs::path file = fs::path(path) / "model.safetensors";
+  const fs::path best = fs::path(path) / checkpoints / "best.safetensors";
+  if (!fs::exists(file, ignored) && is_run(path)) {
+    fail(Exit::checkpoint, "{}: an unfinished run: train --resume {} goes on with it{}", path, path,
+         fs::exists(best, ignored) ? fmt::format("; {} has its best weights so far", best.string())
+                                   : "");
+  }
+  return file.string();
 }
 
 }  // namespace vitruvian
