@@ -109,14 +109,16 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
       matrix.values[j] = probs[j] / 2.0 + probs[T * T + j] / 2.0;
     }
     CHECK(file(gallery, "attention_matrix.npy") == npy_of(matrix));
-    options.head = 1;
     options.query = 3;
-    Gallery of_one{nobody};
-    draw_attention(model, subject, options, of_one);
-    matrix.values.assign(probs + T * T, probs + 2 * T * T);
-    CHECK(file(of_one, "attention_matrix.npy") == npy_of(matrix));
-    CHECK(file(of_one, "attention_map.npy") ==
-          npy_of(numbers(inspect::attention_map(seen[0], 0, 1, {3}))));
+    for (const std::size_t head : {0, 1}) {
+      options.head = head;
+      Gallery of_one{nobody};
+      draw_attention(model, subject, options, of_one);
+      matrix.values.assign(probs + head * T * T, probs + (head + 1) * T * T);
+      CHECK(file(of_one, "attention_matrix.npy") == npy_of(matrix));
+      CHECK(file(of_one, "attention_map.npy") ==
+            npy_of(numbers(inspect::attention_map(seen[0], 0, head, {3}))));
+    }
   }
 }
 

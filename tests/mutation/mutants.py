@@ -6,7 +6,7 @@ SCRIPTS = {"cli", "inspect_cli", "resume", "faults", "terminal"}
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "torchvision_f64", "cli", "inspect_cli", "runs_f64"]
 _RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "seeing", "cli", "resume", "inspect_cli"]
-_SETTINGS = ["seeing", "runs_f64", "cli", "run_oracle_f64"]
+_SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
 _PAGES = ["seeing", "figures", "runs_f64", "inspect_cli", "cli"]
 _INSPECT = ["train_f64", "figures", "inspect_cli", "seeing", "runs_f64", "cli"]
 
