@@ -273,6 +273,9 @@ cp seen/report.html first.html
 rm seen/report.html
 expect 0 "" report seen
 check "report writes the same page again" cmp first.html seen/report.html
+cp double/report.html first.html
+expect 0 "" report double
+check "and that of a run in double precision" cmp first.html double/report.html
 cp -r seen unfinished
 rm unfinished/model.safetensors unfinished/report.html unfinished/metrics.jsonl
 expect 0 "" report unfinished
@@ -304,7 +307,7 @@ expect 2 "did you mean vit_b_16" models vit_b_61
 expect 2 "patch of 16 does not divide" models vit_b_16 --image-size 100
 expect 2 "batch-size" models --batch-size 0
 expect 0 "" models
-for row in "vit_b_16 .* 86M .* 86,567,656" "vit_b_32 .* 86M .* 88,224,232" "vit_l_16 .* 307M .* 304,326,632" \
+for row in "vit_b_16 .* 86M .* 86,567,656  *17[.]563 " "vit_b_32 .* 86M .* 88,224,232" "vit_l_16 .* 307M .* 304,326,632" \
   "vit_l_32 .* 307M .* 306,535,400" "vit_h_14 .* 632M .* 632,045,800" "vit_s_16" "vit_ti_16" "mini_vit" "mnist" "cifar"; do
   check "models lists $row" grep -q "^$row" out
 done
@@ -328,7 +331,7 @@ grep torch.Size out >printed
 check "trace prints the notebook's five lines" cmp five printed
 check "symbols beside the numbers" grep -qE "blocks.1.attn.probs +\(B, h, T, T\) +\(1, 3, 197, 197\)" out
 check "the symbols' values" grep -q "B 1, C 3, H 224" out
-expect 0 "" trace --model cifar --batch-size 2
+expect 0 "" trace --model cifar --batch-size 3 --batch-size 2 # the last counts
 check "trace of another model" grep -qx "Eq.(1) z0: torch.Size(.2, 65, 128.)" out
 # Pictures, and weights under other names.
 { printf 'P5 40 30 255\n' && head -c 1200 /dev/zero; } >blank.pgm
@@ -346,6 +349,7 @@ expect 3 "few: 2 lines, but the model has 10 classes" predict --weights run --la
 expect 3 "cut.safetensors: not a picture" predict --weights run cut.safetensors
 expect 3 "nowhere.png" predict --weights run nowhere.png
 expect 2 "top" predict --weights run --top 0 blank.pgm
+expect 2 "threads: 2000 is not between 1 and 1024" predict --weights run --threads 2000 blank.pgm
 expect 2 "images" predict --weights run
 expect 2 "--mean has 2 numbers, but the model's images have 1" predict --weights run --mean .1,.2 blank.pgm
 expect 2 "'x' is not a number" predict --weights run --std x blank.pgm

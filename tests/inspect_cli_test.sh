@@ -43,6 +43,7 @@ expect 2 "out" --checkpoint "$weights"
 expect 2 "layer 4: the model has 0 to 3" --checkpoint "$weights" --out o --layer 4
 expect 2 "head 4: the model has 0 to 3" --checkpoint "$weights" --out o --head 4
 expect 2 "query 16: the model has 0 to 15" --checkpoint "$weights" --out o --query 16
+expect 2 "3 heads were asked for, but the file says 4" --checkpoint "$weights" --out o --heads 3
 expect 2 "whole number" --checkpoint "$weights" --out o --layer -1
 expect 2 "not both" --checkpoint "$weights" --out o --dataset digits picture.png
 expect 2 "did you mean mnist" --checkpoint "$weights" --out o --dataset mnits
