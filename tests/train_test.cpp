@@ -7,6 +7,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
+#include "train/predict.hpp"
 #include "train/progress.hpp"
 #include "train/step.hpp"
 #include "train/weights.hpp"
@@ -15,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -214,4 +216,33 @@ TEST_CASE("weights come back as they were, and say what they were trained on") {
   CHECK_FAILS_WITH(load_weights(path), "'mean' in its metadata is not 2 numbers");
   save_weights(model, {"digits", {0.1, 0.2}, {0.3, 0}}, path);
   CHECK_FAILS_WITH(load_weights(path), "'std' in its metadata holds 0");
+}
+
+TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN there is none") {
+  const Folder folder;
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  const VisionTransformer model(c, Rng(5));
+  model.head.bias.tensor().mutable_value() = array({3}, {0.5, -1, 2});  // its weights are zeros
+  PredictOptions options;
+  options.weights = folder.file("w.safetensors");
+  options.images = {folder.file("grey.pgm")};
+  write(options.images[0], "P5\n8 8\n255\n" + std::string(64, 'a'));
+  std::vector<Guess> guesses;
+  const PredictObserver observer{[](const std::string&) {},
+                                 [&](const Prediction& p) { guesses = p.guesses; }};
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+  REQUIRE(guesses.size() == 3);
+  const double sum = std::exp(0.5) + std::exp(-1.0) + std::exp(2.0);
+  const std::array<std::size_t, 3> order{2, 0, 1};
+  const std::array<double, 3> logits{2, 0.5, -1};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(guesses[i].index == order[i]);
+    CHECK(guesses[i].probability == doctest::Approx(std::exp(logits[i]) / sum));
+  }
+  model.head.bias.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
+                   "the model's logits are no numbers");
 }
