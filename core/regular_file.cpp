@@ -12,13 +12,32 @@ namespace {
 
 [[noreturn]] void fail_on(const std::string& path, Exit exit, int error) {
   if (error == ENOENT) fail(exit, "{}: there is no such file", path);
-  fail(exit, "{}: cannot be read: {}", path, std::system_category().message(error));
+  const std::error_code reason(error, std::system_category());
+  fail(exit_for(reason, exit), "{}: cannot be read: {}", path, reason.message());
+}
+
+int opened(const std::string& path) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (descriptor < 0 && errno == EINTR);  // a signal came between
+  return descriptor;
 }
 
 }  // namespace
 
+Exit exit_for(const std::error_code& reason, Exit given) {
+  for (const std::errc of_the_machine :
+       {std::errc::io_error, std::errc::no_space_on_device, std::errc::not_enough_memory,
+        std::errc::too_many_files_open, std::errc::too_many_files_open_in_system,
+        std::errc::interrupted}) {
+    if (reason == of_the_machine) return Exit::failure;
+  }
+  return given;
+}
+
 RegularFile::RegularFile(const std::string& path, Exit exit)
-    : ByteSource(path, exit), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : ByteSource(path, exit), descriptor_(opened(path)) {
   if (descriptor_ < 0) fail_on(path, exit, errno);
   struct ::stat info = {};
   const bool known = ::fstat(descriptor_, &info) == 0;

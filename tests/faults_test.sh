@@ -50,6 +50,16 @@ strace -f -o /dev/null -e trace=flock -e inject=flock:error=EIO \
 grep -q 'unlocked: cannot be locked: Input/output error' err || fail "$(cat err)"
 [ ! -e unlocked ] || fail "left: $(find unlocked)"
 
+# A path at fault is the user's, 3; a disk that fails or a full table of files is the machine's, 1.
+for what in 'config.json EACCES 3' 'config.json EIO 1' 'config.json EMFILE 1' 'checkpoints EACCES 3' \
+  'checkpoints EIO 1' 'config.json EINTR:when=1 0'; do
+  read -r file error expected <<<"$what"
+  strace -f -o /dev/null -P "$folder/calm/$file" -e trace=openat -e inject=openat:error="$error" \
+    "$vitruvian" report "$folder/calm" >out 2>err
+  code=$?
+  [ $code -eq "$expected" ] || fail "$what: exit $code: $(cat err)"
+done
+
 tried=0 index=0 swallowed=0
 while read -r call n; do
   index=$((index + 1))

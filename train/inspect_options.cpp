@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "core/regular_file.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/loader.hpp"
 #include "train/inspect.hpp"
@@ -58,7 +59,7 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
     const auto number = number_in(entry->path().stem().string());
     if (number) found.emplace_back(*number, entry->path().string());
   }
-  if (code) fail(Exit::data, "{}: {}", where.string(), code.message());
+  if (code) fail(exit_for(code, Exit::data), "{}: {}", where.string(), code.message());
   std::sort(found.begin(), found.end());
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < found.size(); ++i) {
