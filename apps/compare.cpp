@@ -1,4 +1,4 @@
-#include "train/compare.hpp"
+#include "report/compare.hpp"
 #include "apps/commands.hpp"
 #include "core/console.hpp"
 #include "core/safe_file.hpp"

@@ -6,7 +6,6 @@
 #include "datasets/open.hpp"
 #include "datasets/preview.hpp"
 #include "media/encode_png.hpp"
-#include "train/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,12 +34,12 @@ class FetchBar {
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double pace = seconds > 0.5 ? static_cast<double>(bytes - first_) / seconds : 0;
     const double left = total > bytes && pace > 0 ? static_cast<double>(total - bytes) / pace : -1;
-    console::print(
-        "\r\033[K{}  {}{}{}", file, human_bytes(bytes),
-        total != 0 ? " of " + human_bytes(total) : "",
-        pace > 0 ? fmt::format("  {}/s  {} left", human_bytes(static_cast<std::uint64_t>(pace)),
-                               clock_time(left))
-                 : "");
+    console::print("\r\033[K{}  {}{}{}", file, console::human_bytes(bytes),
+                   total != 0 ? " of " + console::human_bytes(total) : "",
+                   pace > 0 ? fmt::format("  {}/s  {} left",
+                                          console::human_bytes(static_cast<std::uint64_t>(pace)),
+                                          console::clock_time(left))
+                            : "");
     console::flush();
     shown_ = true;
   }

@@ -1,7 +1,7 @@
 #include "apps/commands.hpp"
 #include "core/console.hpp"
 #include "core/parallel.hpp"
-#include "train/confusion.hpp"
+#include "report/confusion.hpp"
 #include "train/trainer.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
       const Evaluation result = either::evaluate(flags->options);
       if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
       if (flags->json) {
-        console::print("{}\n", result.to_json());
+        console::print("{}\n", to_json(result));
         return;
       }
       console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,

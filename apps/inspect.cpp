@@ -1,4 +1,4 @@
-#include "train/inspect.hpp"
+#include "report/inspect.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
 #include "core/console.hpp"

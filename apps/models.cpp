@@ -1,7 +1,6 @@
 #include "apps/commands.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
-#include "train/progress.hpp"
 #include "vit/variants.hpp"
 
 #include <fmt/format.h>
@@ -39,8 +38,8 @@ void print_row(const Variant& model, std::size_t batch) {
   }
   console::print("{:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9.3f} {:>8} {:>8}\n", c.H, c.P, c.L,
                  c.D, c.M, c.h, grouped(c.parameters()), static_cast<double>(c.macs()) / 1e9,
-                 human_bytes(c.forward_bytes(batch, sizeof(float))),
-                 human_bytes(c.training_bytes(batch, sizeof(float))));
+                 console::human_bytes(c.forward_bytes(batch, sizeof(float))),
+                 console::human_bytes(c.training_bytes(batch, sizeof(float))));
 }
 
 void run(const ModelsOptions& options) {

@@ -1,8 +1,8 @@
+#include "report/report.hpp"
 #include "apps/commands.hpp"
 #include "core/console.hpp"
 #include "core/parallel.hpp"
-#include "train/rewrite_report.hpp"
-#include "train/run_record.hpp"
+#include "report/run_record.hpp"
 
 #include <fmt/format.h>
 

@@ -2,10 +2,10 @@
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/parallel.hpp"
-#include "train/progress.hpp"
+#include "report/progress.hpp"
+#include "report/report.hpp"
 #include "train/recipes.hpp"
 #include "train/stop.hpp"
-#include "train/trainer.hpp"
 
 #include <fmt/format.h>
 
@@ -91,14 +91,15 @@ void run(const Flags& flags) {
   Progress progress;
   Quiet quiet;
   const RunResult result =
-      either::train(options, flags.quiet ? static_cast<Observer&>(quiet) : progress);
+      either::train_and_report(options, flags.quiet ? static_cast<Observer&>(quiet) : progress);
   if (result.was_finished) {
     console::print("the run in {} is finished: {} epochs, {} steps; --epochs N prolongs it\n",
                    result.directory, result.last.epoch, result.last.step);
   } else {
     const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;
     if (result.test || result.last.epoch > 0) {
-      console::print("test accuracy {:.2f} % in {}\n", 100 * accuracy, clock_time(result.seconds));
+      console::print("test accuracy {:.2f} % in {}\n", 100 * accuracy,
+                     console::clock_time(result.seconds));
     }
   }
   const std::filesystem::path directory(result.directory);

@@ -5,7 +5,7 @@ function(vitruvian_whole precision export_name)
   add_library(${target} INTERFACE)
   add_library(vitruvian::${export_name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
-  target_link_libraries(${target} INTERFACE vitruvian_train_${precision} vitruvian_inspect_${precision})
+  target_link_libraries(${target} INTERFACE vitruvian_report_${precision})
   set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES ${target})
 endfunction()
 

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <new>
 #include <system_error>
 
@@ -98,6 +100,25 @@ std::string first_characters(std::string_view text, std::size_t n) {
     if (begins_character(text[end]) && n-- == 0) break;
   }
   return std::string(text.substr(0, end));
+}
+
+std::string clock_time(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9) return "-";
+  const auto s = static_cast<long>(std::lround(seconds));
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::string_view units[] = {"bytes", "KB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 || value >= 9.95 ? fmt::format("{:.0f} {}", value, units[unit])
+                                    : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 void write_out(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -22,6 +23,11 @@ std::string visible(std::string_view text, std::string_view kept = "");
 /// How many characters a text of UTF-8 has, and the first `n` of them: what tables are laid out by.
 std::size_t characters(std::string_view text);
 std::string first_characters(std::string_view text, std::size_t n);
+
+/// "1:02:03", "2:03" or "0:03"; "-" for what is no time.
+std::string clock_time(double seconds);
+/// "824 KB", "1.3 GB": powers of 1000.
+std::string human_bytes(std::uint64_t bytes);
 
 /// Text that the program itself laid out, and that is printed as it is: help, a picture, colours.
 struct Raw {

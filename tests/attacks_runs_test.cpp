@@ -1,10 +1,10 @@
 // Settings, folders and states that somebody made on purpose, or an operating system did.
 
 #include "datasets/folder.hpp"
+#include "report/run_record.hpp"
 #include "tests/attacks.hpp"
 #include "tests/expect.hpp"
 #include "train/checkpoint_file.hpp"
-#include "train/run_record.hpp"
 #include "train/settings.hpp"
 
 #include <limits>

@@ -1,4 +1,4 @@
-"""Holds a page of train/html_page.hpp against parsers that know nothing of it.
+"""Holds a page of report/page.hpp against parsers that know nothing of it.
 
     python3 html_check.py PAGE [METRICS.jsonl]
 

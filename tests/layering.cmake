@@ -1,7 +1,7 @@
 # Reads the includes of every room under ROOT and fails where one points against the one direction:
 #
-#   core  <-  nn  <-  vit  <-  train  <-  apps, lessons
-#   core (arrays only)  <-  media  <-  datasets  <-  train, apps, lessons
+#   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons
+#   core (arrays only)  <-  media  <-  datasets  <-  train, report, apps, lessons
 #
 #   cmake -DROOT=<source directory> -P layering.cmake
 cmake_minimum_required(VERSION 3.22)
@@ -17,10 +17,11 @@ set(allowed_media "media/.*|${base}|core/(array|real)\\.hpp")
 set(allowed_nn "nn/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
 set(allowed_vit "vit/.*|nn/.*|${numbers}")
 set(allowed_train "(train|vit|nn|datasets|media)/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
-set(allowed_apps "(apps|train|vit|nn|datasets|media|core)/.*")
-set(allowed_lessons "(lessons|train|vit|nn|datasets|media|core)/.*")
+set(allowed_report "(report|train|vit|nn|datasets|media)/.*|${numbers}")
+set(allowed_apps "(apps|report|train|vit|nn|datasets|media|core)/.*")
+set(allowed_lessons "(lessons|report|train|vit|nn|datasets|media|core)/.*")
 
-set(rooms core/kernels core datasets media nn vit train apps lessons)
+set(rooms core/kernels core datasets media nn vit train report apps lessons)
 set(checked 0)
 set(violations "")
 
@@ -41,7 +42,7 @@ foreach(room IN LISTS rooms)
 
       if(quote STREQUAL "\"" AND NOT EXISTS ${ROOT}/${header})
         list(APPEND violations "${file} includes \"${header}\": no such file from the root")
-      elseif(header MATCHES "^(core|datasets|media|nn|vit|train|apps|lessons|tests|bench)/"
+      elseif(header MATCHES "^(core|datasets|media|nn|vit|train|report|apps|lessons|tests|bench)/"
              AND NOT header MATCHES "^(${allowed_${key}})$")
         list(APPEND violations "${file} includes ${header}: ${room} does not know it")
       elseif(header MATCHES "^(xtensor|xtl|xsimd)" AND room STREQUAL "core/kernels")

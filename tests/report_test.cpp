@@ -1,14 +1,14 @@
 // Run directories as they are read, report.html, comparisons.
 
 #include "core/error.hpp"
+#include "report/compare.hpp"
+#include "report/page.hpp"
+#include "report/run_charts.hpp"
+#include "report/run_page.hpp"
 #include "tests/base64.hpp"
 #include "tests/folder.hpp"
 #include "tests/seeing.hpp"
 #include "tests/skip.hpp"
-#include "train/compare.hpp"
-#include "train/html_page.hpp"
-#include "train/html_report.hpp"
-#include "train/run_charts.hpp"
 
 #include <cmath>
 #include <cstdint>

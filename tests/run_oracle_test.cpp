@@ -3,10 +3,10 @@
 
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
+#include "report/run_record.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "train/run.hpp"
-#include "train/run_record.hpp"
 #include "train/weights.hpp"
 
 #include <doctest/doctest.h>

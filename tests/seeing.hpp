@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/confusion.hpp"
+#include "report/confusion.hpp"
 #include "train/predictions.hpp"
 
 #include <doctest/doctest.h>

@@ -3,11 +3,11 @@
 
 #include "tests/seeing.hpp"
 #include "datasets/loader.hpp"
-#include "train/figures.hpp"
-#include "train/inspect.hpp"
-#include "train/progress.hpp"
-#include "train/run_charts.hpp"
-#include "train/sparkline.hpp"
+#include "report/figures.hpp"
+#include "report/inspect.hpp"
+#include "report/progress.hpp"
+#include "report/run_charts.hpp"
+#include "report/sparkline.hpp"
 
 #include <algorithm>
 

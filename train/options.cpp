@@ -1,8 +1,8 @@
 #include "train/options.hpp"
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "datasets/dataset.hpp"
-#include "train/progress.hpp"
 #include "train/settings.hpp"
 #include "vit/pos_resize.hpp"
 #include "vit/variants.hpp"
@@ -37,7 +37,7 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
   const std::uint64_t memory = physical_memory();
   if (memory != 0 && bytes > memory) {
     fail(Exit::usage, "a model of {} parameters needs about {} {}; this machine has {}",
-         model.parameters(), human_bytes(bytes), purpose, human_bytes(memory));
+         model.parameters(), console::human_bytes(bytes), purpose, console::human_bytes(memory));
   }
 }
 

@@ -1,6 +1,6 @@
 #include "train/profile_report.hpp"
 
-#include "train/progress.hpp"
+#include "core/console.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ void put(Text text, const ProfileRow& row, std::size_t width, double whole) {
   const double seconds = row.forward + row.backward;
   fmt::format_to(text, "{:<{}} {:>6} {:>11.3f} {:>12.3f} {:>6.1f} {:>9}", row.name, width,
                  row.calls, 1e3 * row.forward, 1e3 * row.backward, share(seconds, whole),
-                 human_bytes(row.bytes));
+                 console::human_bytes(row.bytes));
   if (row.flops != 0) {
     fmt::format_to(text, " {:>9.3f} {:>8.1f}", giga(row.flops),
                    seconds > 0 ? giga(row.flops) / seconds : 0);
@@ -87,7 +87,7 @@ std::string ProfileReport::to_text() const {
                  share(whole, whole), whole > 0 ? giga(sum.flops) / whole : 0);
   fmt::format_to(text,
                  "\narrays   {} when the step began, {} at its peak (one micro-batch at a time)\n",
-                 human_bytes(bytes_before), human_bytes(peak_bytes));
+                 console::human_bytes(bytes_before), console::human_bytes(peak_bytes));
   fmt::format_to(text, "a node   {:.2f} microseconds to record, walk and free, arithmetic aside\n",
                  1e6 * node_seconds);
   return result;

@@ -81,10 +81,6 @@ struct Evaluation {
   double accuracy = 0;  ///< a fraction
   Predictions predictions;
   std::string note{};  ///< what was left out, or ""
-
-  /// {"dataset":...,"images":n,"loss":...,"accuracy":...,"classes":[{"name":...,"images":n,
-  /// "accuracy":...}],"confusion":[[...]]}: a row of the matrix is a true class.
-  [[nodiscard]] std::string to_json() const;
 };
 
 /// Who is told how a run goes; the command line prints it, a test or a lesson keeps it.

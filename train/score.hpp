@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
@@ -21,6 +22,14 @@ struct Score {
 /// through the net by one thread. The same bits for any number of threads. What it says of each
 /// image goes to `predictions`, where they are asked for.
 Score score(const VisionTransformer& model, const Loader& data, Predictions* predictions = nullptr);
+
+/// What a run has come to, when its weights are written and it is not yet called finished.
+struct Outcome {
+  const VisionTransformer& model;  ///< the weights that are kept
+  const Loader& test;              ///< the test images, and
+  const Predictions& predictions;  ///< what the model says of each
+  std::string directory;           ///< the run's; empty where nothing is written
+};
 
 /// The probabilities that a model gives to the classes of all images of a loader.
 Predictions predict_all(const VisionTransformer& model, const Loader& data);

@@ -5,8 +5,6 @@
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
 #include "datasets/batch.hpp"
-#include "train/html_report.hpp"
-#include "train/report_figures.hpp"
 #include "train/run.hpp"
 #include "train/score.hpp"
 #include "train/traps.hpp"
@@ -83,7 +81,7 @@ void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
 
 }  // namespace
 
-RunResult train(const TrainOptions& wanted, Observer& observer) {
+RunResult train(const TrainOptions& wanted, Observer& observer, const AtEnd& at_end) {
   const auto start = Clock::now();
   wanted.validate();
   TrainOptions options = wanted;
@@ -150,11 +148,8 @@ RunResult train(const TrainOptions& wanted, Observer& observer) {
   const Loader& test = run.test_images();
   const Predictions predictions = predict_all(run.kept(), test);
   observer.predicted(predictions, test.images().about().class_names);
-  if (directory) {
-    result.directory = options.out;
-    const ReportExamples examples{predictions, test};
-    write_report(options.out, &examples, report_figures(run.kept(), test, options.out));
-  }
+  if (directory) result.directory = options.out;
+  if (at_end) at_end({run.kept(), test, predictions, result.directory});
   run.close();
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;

@@ -5,6 +5,7 @@
 #include "train/report.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,11 +36,15 @@ struct SanityCheck {
 #endif
 
 namespace f32 {
+struct Outcome;  // train/score.hpp
+using AtEnd = std::function<void(const Outcome& outcome)>;
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
 /// RunDirectory lists. A run that is resumed with more epochs than it has goes on as one of so
 /// many. The same bits for any number of threads, and for a run that was killed at any moment and
 /// resumed. Nothing is written before everything that can be checked is checked.
-RunResult train(const TrainOptions& options, Observer& observer);
+/// `at_end` is called before the run counts as finished: what it writes, a run that is killed
+/// meanwhile writes when it is resumed.
+RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {});
 /// What saved weights say of test images, normalised as the images were that they were trained on.
 Evaluation evaluate(const EvalOptions& options);
 /// The loss at the start against ln K; derivatives of this very model by every parameter against
@@ -48,7 +53,9 @@ std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f32
 
 namespace f64 {
-RunResult train(const TrainOptions& options, Observer& observer);
+struct Outcome;
+using AtEnd = std::function<void(const Outcome& outcome)>;
+RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {});
 Evaluation evaluate(const EvalOptions& options);
 std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f64
@@ -59,10 +66,6 @@ std::vector<SanityCheck> sanity(const TrainOptions& options);
 
 /// The precision that the options ask for; for programs that link both.
 namespace either {
-inline RunResult train(const TrainOptions& options, Observer& observer) {
-  return options.precision == Precision::float32 ? f32::train(options, observer)
-                                                 : f64::train(options, observer);
-}
 inline Evaluation evaluate(const EvalOptions& options) {
   return options.precision == Precision::float32 ? f32::evaluate(options) : f64::evaluate(options);
 }

@@ -1,9 +1,9 @@
 // One reader of what a run writes, READ: config, metrics or state.
 
+#include "report/run_record.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "train/checkpoint_file.hpp"
 #include "train/options.hpp"
-#include "train/run_record.hpp"
 #include "vit/config.hpp"
 
 #include <cstdlib>

@@ -118,7 +118,7 @@ def words():
                     "PK\\x03\\x04", "PK\\x05\\x06", "\\x93NUMPY\\x01\\x00"],
             "png": ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA"],
             "config": names("train/settings.hpp", r'visit\(\s*"(\w+)"') + names("vit/fields.hpp", r'"(\w+)"') + numbers,
-            "metrics": names("train/run_record.cpp", r'"([a-z_]+)"') + numbers,
+            "metrics": names("report/run_record.cpp", r'"([a-z_]+)"') + numbers,
             "state": names("train/checkpoint_file.cpp", r'visit\("(\w+)"') + ["crc32", "version"] + numbers}
 
 

@@ -1,0 +1,205 @@
+#include "report/progress.hpp"
+
+#include "core/console.hpp"
+#include "report/confusion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#if __has_include(<unistd.h>)
+#include <sys/ioctl.h>
+#include <unistd.h>
+#endif
+
+namespace vitruvian {
+namespace {
+
+constexpr std::chrono::milliseconds redraw{100};
+constexpr std::chrono::seconds interval{10};
+
+bool is_terminal([[maybe_unused]] std::FILE* file) {
+#if __has_include(<unistd.h>)
+  return isatty(fileno(file)) != 0;
+#else
+  return false;
+#endif
+}
+
+bool wants_colour() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  return (no_color == nullptr || *no_color == '\0') &&
+         (term == nullptr || std::string_view(term) != "dumb");
+}
+
+// POSIX: the first of these that is set and not empty is the locale.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view locale(value);
+    for (const char* utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(utf8) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Progress::Progress(std::FILE* out)
+    : out_(out),
+      terminal_(is_terminal(out)),
+      colour_(terminal_ && wants_colour()),
+      draws_(terminal_ && locale_is_utf8()),
+      last_(Clock::now()) {}
+
+Progress::~Progress() { clear_bar(); }
+
+// A file, a pipe, or a terminal that does not say: 80.
+std::size_t Progress::columns() const {
+#if __has_include(<unistd.h>)
+  winsize size{};
+  if (terminal_ && ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return size.ws_col;
+  }
+#endif
+  return 80;
+}
+
+void Progress::clear_bar() {
+  if (!bar_shown_) return;
+  console::print(out_, "\r\033[K");
+  std::fflush(out_);
+  bar_shown_ = false;
+}
+
+void Progress::started(const RunStart& start) {
+  console::print(out_, "model    {}\n", start.model);
+  console::print(out_, "         {} parameters, {:.2f} million MACs an image, about {} to train\n",
+                 start.parameters, static_cast<double>(start.macs) / 1e6,
+                 console::human_bytes(start.training_bytes));
+  console::print(
+      out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
+      start.validation_images == 0 ? ""
+                                   : fmt::format("{} to validate on, ", start.validation_images),
+      start.test_images);
+  console::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
+                 start.epochs, start.steps, start.warmup,
+                 console::clock_time(start.seconds_an_epoch),
+                 start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
+  if (!start.directory.empty()) console::print(out_, "out      {}\n", start.directory);
+  if (start.validation_images == 0 && start.epochs > 1) {
+    noted("the test set is looked at after every epoch; --val-fraction keeps it unread to the end");
+  }
+  std::fflush(out_);
+  last_ = Clock::now();
+}
+
+void Progress::noted(const std::string& sentence) {
+  clear_bar();
+  console::print(out_, "note     {}\n", sentence);
+  std::fflush(out_);
+}
+
+void Progress::tested(const TestReport& test) {
+  clear_bar();
+  console::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
+                 test.loss, 100 * test.accuracy, test.epoch);
+  std::fflush(out_);
+}
+
+std::string Progress::line(const StepReport& s) {
+  return fmt::format(
+      "epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.0f} img/s  ETA {}", s.epoch,
+      s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm, s.images_per_second,
+      console::clock_time(s.seconds_left));
+}
+
+std::string Progress::bar(const StepReport& s, std::size_t columns, const Sparkline& losses) {
+  constexpr std::size_t widest = 24;
+  const auto room_beside = [columns](const std::string& text) {
+    return columns > text.size() + 2 ? columns - text.size() - 2 : 0;
+  };
+  std::string text = line(s);
+  if (room_beside(text) < widest + 2) {
+    text = fmt::format("epoch {}/{}  loss {:.4f}  {:.0f} img/s  ETA {}", s.epoch, s.epochs, s.loss,
+                       s.images_per_second, console::clock_time(s.seconds_left));
+  }
+  const std::size_t room = room_beside(text);
+  if (room < 6) return text.substr(0, columns > 1 ? columns - 1 : 0);
+  const std::size_t drawn = losses.empty() || room < 16 ? 0 : std::min(widest, (room - 3) / 2);
+  const std::size_t width = std::min(widest, room - 2 - (drawn > 0 ? drawn + 1 : 0));
+  const std::size_t done = s.steps == 0 ? 0 : width * s.step / s.steps;
+  std::string result =
+      fmt::format("[{}{}] ", std::string(done, '='), std::string(width - done, ' '));
+  if (drawn > 0) {
+    const std::string loss = losses.text(drawn);
+    result += loss + std::string(drawn - loss.size() / 3, ' ') + " ";
+  }
+  return result + text;
+}
+
+void Progress::stepped(const StepReport& step) {
+  const auto now = Clock::now();
+  if (draws_) losses_.add(step.loss);
+  if (terminal_) {
+    if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
+    console::print(out_, "\r\033[K{}", bar(step, columns(), losses_));
+    bar_shown_ = true;
+  } else {
+    if (now - last_ < interval) return;
+    console::print(out_, "{}\n", line(step));
+  }
+  std::fflush(out_);
+  last_ = now;
+}
+
+void Progress::profiled(const ProfileReport& profile) {
+  clear_bar();
+  console::print(out_, "{}\n", console::lines(profile.to_text()));
+  std::fflush(out_);
+}
+
+std::string Progress::line(const EpochReport& e, std::size_t columns) {
+  const char* const held_out = e.validation ? "val" : "test";
+  const std::string epoch = fmt::format("epoch {}/{}", e.epoch, e.epochs);
+  const std::string train =
+      fmt::format("  train loss {:.4f} acc {:.2f} %", e.train_loss, 100 * e.train_accuracy);
+  const std::string test =
+      fmt::format("  {} loss {:.4f} acc {:.2f} %", held_out, e.test_loss, 100 * e.test_accuracy);
+  const std::string time = "  " + console::clock_time(e.seconds);
+  const std::string pace = fmt::format("  {:.0f} img/s", e.images_per_second);
+  for (const std::string& text : {epoch + train + test + pace + time, epoch + train + test + time,
+                                  epoch + train + test, epoch + test + time, epoch + test}) {
+    if (text.size() < columns) return text;
+  }
+  return epoch.substr(0, columns > 1 ? columns - 1 : 0);
+}
+
+void Progress::finished_epoch(const EpochReport& epoch) {
+  clear_bar();
+  const std::string text = line(epoch, columns());
+  if (colour_ && epoch.epoch == epoch.epochs) {
+    console::print(out_, "\033[1m{}\033[0m\n", text);
+  } else {
+    console::print(out_, "{}\n", text);
+  }
+  std::fflush(out_);
+  last_ = Clock::now();
+}
+
+void Progress::predicted(const Predictions& predictions,
+                         const std::vector<std::string>& class_names) {
+  clear_bar();
+  console::print(out_, "{}",
+                 console::raw(to_text(confusion_of(predictions), class_names, columns(), colour_)));
+  std::fflush(out_);
+}
+
+}  // namespace vitruvian

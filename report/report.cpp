@@ -1,0 +1,68 @@
+#include "report/report.hpp"
+
+#include "core/error.hpp"
+#include "media/encode_png.hpp"
+#include "report/draw.hpp"
+#include "report/run_page.hpp"
+#include "train/run_directory.hpp"
+#include "train/score.hpp"
+#include "train/training_data.hpp"
+#include "train/weights.hpp"
+
+#include <filesystem>
+
+namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace {
+
+// Of the inside of a model.
+std::vector<ReportFigure> figures_of(const VisionTransformer& model, const Loader& images,
+                                     const std::string& directory) {
+  constexpr std::size_t enough = 8;
+  const InspectObserver nobody{[](const std::string&) {}, {}};
+  FigureList list{nobody};
+  draw_weights(model, list);
+  const Samples samples = samples_of(images, enough, model.config);
+  draw_attention(model, samples, {}, list);
+  draw_explanations(model, samples, {}, list);
+  draw_layers(model, samples, list);
+  const std::size_t epochs = checkpoints_of(directory, 1).size();
+  if (epochs > 1 && learns_position_table(model.config)) {
+    constexpr std::size_t most = 12;
+    draw_strip(checkpoints_of(directory, (epochs + most - 1) / most), {}, list);
+  }
+  std::vector<ReportFigure> result;
+  for (Figure& figure : list.figures) {
+    result.push_back({std::move(figure.title), std::move(figure.text), encode_png(figure.picture)});
+  }
+  return result;
+}
+
+}  // namespace
+
+void write_report(const Outcome& outcome) {
+  if (outcome.directory.empty()) return;
+  const ReportExamples examples{outcome.predictions, outcome.test};
+  vitruvian::write_report(outcome.directory, &examples,
+                          figures_of(outcome.model, outcome.test, outcome.directory));
+}
+
+bool rewrite_report(const ReportOptions& options) {
+  const auto weights = (std::filesystem::path(options.directory) / "model.safetensors").string();
+  if (!std::filesystem::exists(weights)) {
+    vitruvian::write_report(options.directory, nullptr);
+    return false;
+  }
+  const TrainedModel trained = load_weights(weights);
+  if (trained.data.mean.empty() || trained.data.std.empty()) {
+    fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
+  }
+  std::string note;  // the run has said it
+  TestImagesSaid said;
+  said.data = options.data;
+  const Loader test = test_data(said, options.directory, trained.model.config, trained.data, note);
+  const Predictions predictions = predict_all(trained.model, test);
+  write_report({trained.model, test, predictions, options.directory});
+  return true;
+}
+
+}  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -1,0 +1,165 @@
+#include "report/run_page.hpp"
+
+#include "core/console.hpp"
+#include "core/safe_file.hpp"
+#include "report/examples.hpp"
+#include "report/page.hpp"
+#include "report/run_charts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace vitruvian {
+namespace {
+
+constexpr std::size_t images_shown = 24;  // of the worst mistakes, and of the samples
+constexpr std::size_t most_epoch_rows = 400;
+constexpr std::size_t most_settings = 400;
+constexpr std::size_t longest_setting = 2000;  // bytes
+
+std::string tile(const std::string& html, const std::string& what) {
+  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", html,
+                     html_escaped(what));
+}
+
+// "4 epochs", or "2 of 4 epochs".
+std::string epochs_done(const RunRecord& run) {
+  const std::size_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
+  const std::size_t planned = run.count("epochs");
+  return planned > done ? fmt::format("{} of {}", done, planned) : fmt::format("{}", done);
+}
+
+std::string header(const RunRecord& run) {
+  const auto size = [&run](const char* key) {
+    const std::string value = run.setting(key);
+    return value.empty() ? "?" : value;
+  };
+  std::string html = fmt::format("<header>\n<h1>{}</h1>\n", html_escaped(run.name));
+  html += fmt::format(
+      "<p class=\"muted\">{}</p>\n",
+      html_escaped(fmt::format("ViT, P {}, D {}, L {}, h {}, M {}, trained on {}",
+                               size("patch_size"), size("width"), size("depth"), size("heads"),
+                               size("mlp_width"), run.setting("dataset"))));
+  html += "<div class=\"tiles\">\n";
+  if (std::isfinite(run.test_accuracy)) {
+    html += tile(html_percent(run.test_accuracy), "test accuracy");
+    html += tile(html_number(run.test_loss, 4), "test loss");
+  }
+  if (const auto* best = run.best()) {
+    html += tile(html_percent(run.validated() ? best->val_accuracy : best->test_accuracy),
+                 fmt::format("best {} accuracy, epoch {}", run.validated() ? "validation" : "test",
+                             best->epoch));
+  }
+  html += tile(epochs_done(run), "epochs");
+  if (std::isfinite(run.seconds)) html += tile(console::clock_time(run.seconds), "of training");
+  if (std::isfinite(run.images_per_second)) {
+    html += tile(fmt::format("{:.0f}", run.images_per_second), "images a second");
+  }
+  html += "</div>\n</header>\n";
+  const std::size_t planned = run.count("epochs");
+  if (planned > 0 && (run.epochs.empty() || run.epochs.back().epoch < planned)) {
+    html +=
+        fmt::format("<p class=\"note\">This run has recorded {} epochs.</p>\n", epochs_done(run));
+  }
+  return html;
+}
+
+std::string epochs_table(const RunRecord& run) {
+  if (run.epochs.empty()) return "";
+  const bool validated = run.validated();
+  std::string html =
+      "<div class=\"scroll\"><table>\n<tr><th>epoch</th><th>training loss</th>"
+      "<th>accuracy</th>";
+  if (validated) html += "<th>validation loss</th><th>accuracy</th>";
+  html += "<th>test loss</th><th>accuracy</th><th>learning rate</th><th>gradient norm</th></tr>\n";
+  const std::size_t n = run.epochs.size();
+  const std::size_t rows = std::min(n, most_epoch_rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto& e = run.epochs[(row + 1) * n / rows - 1];
+    html += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td>", e.epoch,
+                        html_number(e.train_loss, 4), html_percent(e.train_accuracy));
+    if (validated) {
+      html += fmt::format("<td>{}</td><td>{}</td>", html_number(e.val_loss, 4),
+                          html_percent(e.val_accuracy));
+    }
+    html += fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        html_number(e.test_loss, 4), html_percent(e.test_accuracy),
+                        html_number(e.lr, 6), html_number(e.grad_norm, 3));
+  }
+  html += "</table></div>\n";
+  if (rows < n) html += fmt::format("<p class=\"muted\">{} of {} epochs.</p>\n", rows, n);
+  return html_section("Epochs", html);
+}
+
+std::string settings_list(const RunRecord& run) {
+  std::string html = "<dl>\n";
+  for (std::size_t i = 0; i < std::min(run.settings.size(), most_settings); ++i) {
+    const auto& entry = run.settings[i];
+    html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n",
+                        html_escaped(std::string_view(entry.first).substr(0, longest_setting)),
+                        html_escaped(std::string_view(entry.second).substr(0, longest_setting)));
+  }
+  return html_section("Settings", html + "</dl>\n");
+}
+
+std::string examples_sections(const ReportExamples& examples) {
+  const Predictions& predictions = examples.predictions;
+  std::string html;
+  const std::string matrix =
+      html_confusion(predictions, examples.images.images().about().class_names);
+  if (!matrix.empty()) html += html_section("Confusion", matrix);
+  const std::string mistakes =
+      html_predictions(predictions, examples.images, predictions.worst_mistakes(images_shown));
+  if (!mistakes.empty()) {
+    html += html_section("The worst mistakes",
+                         "<p class=\"muted\">Test images whose true class was given the least "
+                         "probability. Blue is the true class.</p>\n" +
+                             mistakes);
+  }
+  std::vector<std::size_t> samples;  // spread over the test images, whatever became of them
+  const std::size_t n = std::min(images_shown, predictions.size());
+  for (std::size_t i = 0; i < n; ++i) samples.push_back(i * predictions.size() / n);
+  const std::string shown = html_predictions(predictions, examples.images, samples);
+  if (!shown.empty()) html += html_section("Samples", shown);
+  return html;
+}
+
+std::string figures_section(const std::vector<ReportFigure>& figures) {
+  std::string html;
+  for (const ReportFigure& figure : figures) {
+    const bool png = !figure.png.empty();
+    html += fmt::format(
+        "<figure><img alt=\"{}\" src=\"{}\"/>\n<figcaption><b>{}</b> {}</figcaption></figure>\n",
+        html_escaped(figure.title),
+        data_uri(png ? "image/png" : "image/svg+xml", png ? figure.png : figure.svg),
+        html_escaped(figure.title), html_escaped(figure.caption));
+  }
+  if (html.empty()) return "";
+  return html_section("Inside the model", "<div class=\"charts\">\n" + html + "</div>\n");
+}
+
+}  // namespace
+
+std::string html_report(const RunRecord& run, const ReportExamples* examples,
+                        const std::vector<ReportFigure>& figures) {
+  const std::string curves = html_charts(charts_of(run));
+  std::string body = header(run);
+  body += html_section(
+      "Curves", curves.empty() ? "<p class=\"note\">Nothing was recorded yet.</p>\n" : curves);
+  if (examples != nullptr) body += examples_sections(*examples);
+  body += figures_section(figures);
+  body += epochs_table(run);
+  body += settings_list(run);
+  return html_page(run.name + " - Vitruvian", body);
+}
+
+void write_report(const std::string& directory, const ReportExamples* examples,
+                  const std::vector<ReportFigure>& figures) {
+  const std::string html = html_report(read_run(directory), examples, figures);
+  write_file_safely((std::filesystem::path(directory) / "report.html").string(), html);
+}
+
+}  // namespace vitruvian

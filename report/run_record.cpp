@@ -1,0 +1,192 @@
+#include "report/run_record.hpp"
+
+#include "core/error.hpp"
+#include "core/regular_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace vitruvian {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;  // the settings, as they stand
+using Line = nlohmann::json;          // finds a key among many
+
+constexpr std::uint64_t largest_config = 1'000'000;
+constexpr std::uint64_t largest_metrics = 1'000'000'000;
+constexpr int deepest_config = 16;
+constexpr std::size_t most_keys = 1000;
+
+void flatten(const Json& json, const std::string& key,
+             std::vector<std::pair<std::string, std::string>>& settings) {
+  if (json.is_object()) {
+    for (const auto& item : json.items()) {
+      flatten(item.value(), key.empty() ? item.key() : key + "." + item.key(), settings);
+    }
+  } else {
+    settings.emplace_back(key, json.is_string()
+                                   ? json.get<std::string>()
+                                   : json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+}
+
+// Calls `use` with every line's object.
+template <class Use>
+void read_lines(const ByteSource& source, const Use& use) {
+  const std::string text = source.text(largest_metrics, "a run's file");
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const bool whole = end != std::string::npos;
+    const std::string_view line = std::string_view(text).substr(begin, whole ? end - begin : end);
+    begin = whole ? end + 1 : text.size();
+    ++number;
+    const Line json = Line::parse(line, nullptr, false);
+    if (json.is_object()) {
+      use(json, number);
+    } else if (whole) {  // a last line without its end was being written when the run was killed
+      fail(Exit::data, "{}: line {} is no JSON object", source.name(), number);
+    }
+  }
+}
+
+double number_of(const Line& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? found->get<double>() : not_recorded;
+}
+
+std::size_t epoch_of(const Line& json, const ByteSource& source, std::size_t line) {
+  const double epoch = number_of(json, "epoch");
+  if (!(epoch >= 1 && epoch <= 1e9)) {
+    fail(Exit::data, "{}: line {} has no 'epoch' from 1", source.name(), line);
+  }
+  return static_cast<std::size_t>(epoch);
+}
+
+}  // namespace
+
+std::string RunRecord::setting(const std::string& key) const {
+  for (const auto& entry : settings) {
+    if (entry.first == key) return entry.second;
+  }
+  return "";
+}
+
+std::size_t RunRecord::count(const std::string& key) const {
+  const std::string text = setting(key);
+  const bool whole = !text.empty() && text.size() <= 18 &&
+                     text.find_first_not_of("0123456789") == std::string::npos;
+  return whole ? std::stoul(text) : 0;
+}
+
+double RunRecord::steps_an_epoch() const {
+  for (const Epoch& e : epochs) {
+    if (e.step > 0) return e.step / static_cast<double>(e.epoch);
+  }
+  return 0;
+}
+
+bool RunRecord::validated() const {
+  for (const Epoch& e : epochs) {
+    if (!std::isnan(e.val_accuracy)) return true;
+  }
+  return false;
+}
+
+const RunRecord::Epoch* RunRecord::best() const {
+  const auto accuracy = validated() ? &Epoch::val_accuracy : &Epoch::test_accuracy;
+  const Epoch* best = nullptr;
+  for (const Epoch& e : epochs) {
+    if (!std::isnan(e.*accuracy) && (best == nullptr || e.*accuracy > best->*accuracy)) best = &e;
+  }
+  return best;
+}
+
+void read_metrics(const ByteSource& source, RunRecord& run) {
+  double test_loss = not_recorded;
+  double test_accuracy = not_recorded;
+  read_lines(source, [&](const Line& json, std::size_t line) {
+    const auto found = json.find("kind");
+    const std::string kind =
+        found != json.end() && found->is_string() ? found->get<std::string>() : "";
+    if (kind == "step") {
+      run.steps.push_back({number_of(json, "step"), number_of(json, "loss"), number_of(json, "lr"),
+                           number_of(json, "grad_norm")});
+      if (!(run.steps.back().step >= 0)) {
+        fail(Exit::data, "{}: line {} has no 'step'", source.name(), line);
+      }
+    } else if (kind == "epoch") {
+      run.epochs.push_back({epoch_of(json, source, line), number_of(json, "step"),
+                            number_of(json, "train_loss"), number_of(json, "train_accuracy"),
+                            number_of(json, "val_loss"), number_of(json, "val_accuracy"),
+                            number_of(json, "test_loss"), number_of(json, "test_accuracy"),
+                            number_of(json, "lr"), number_of(json, "grad_norm")});
+      if (!std::isnan(run.epochs.back().test_loss)) test_loss = run.epochs.back().test_loss;
+      if (!std::isnan(run.epochs.back().test_accuracy))
+        test_accuracy = run.epochs.back().test_accuracy;
+    } else if (kind == "test") {
+      test_loss = number_of(json, "test_loss");
+      test_accuracy = number_of(json, "test_accuracy");
+    }  // other kinds are of later versions
+  });
+  run.test_loss = test_loss;
+  run.test_accuracy = test_accuracy;
+}
+
+// The seconds of a line are since its process began: a resumed run begins again from 0.
+void read_timing(const ByteSource& source, RunRecord& run) {
+  double before = 0;  // of earlier processes
+  double seconds = 0;
+  double pace = 0;
+  double lines = 0;
+  read_lines(source, [&](const Line& json, std::size_t) {
+    const double s = number_of(json, "seconds");
+    const double p = number_of(json, "images_per_second");
+    if (std::isnan(s) || std::isnan(p)) return;
+    if (s < seconds) before += seconds;
+    seconds = s;
+    pace += p;
+    ++lines;
+  });
+  if (lines == 0) return;
+  run.seconds = before + seconds;
+  run.images_per_second = pace / lines;
+}
+
+RunRecord read_run(const std::string& directory) {
+  const fs::path path(directory);
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) fail(Exit::data, "{}: there is no such folder", directory);
+  if (!fs::exists(path / "config.json", ignored)) {
+    fail(Exit::data, "{}: no run directory, for it has no config.json", directory);
+  }
+  RunRecord run;
+  run.directory = directory;
+  const fs::path absolute = fs::absolute(path).lexically_normal();
+  run.name = (absolute.has_filename() ? absolute : absolute.parent_path()).filename().string();
+  const fs::path config = path / "config.json";
+  std::size_t keys = 0;
+  const auto check = [&](int depth, Json::parse_event_t event, Json&) {
+    if (depth > deepest_config) fail(Exit::data, "{}: nested too deeply", config.string());
+    if (event == Json::parse_event_t::key && ++keys > most_keys) {
+      fail(Exit::data, "{}: more than {} settings", config.string(), most_keys);
+    }
+    return true;
+  };
+  const RegularFile file(config.string(), Exit::data);
+  const Json json = Json::parse(file.text(largest_config, "a run's config"), check, false);
+  if (!json.is_object()) fail(Exit::data, "{}: is no JSON object", config.string());
+  flatten(json, "", run.settings);
+  for (const auto& [name, read] :
+       {std::pair{"metrics.jsonl", &read_metrics}, std::pair{"timing.jsonl", &read_timing}}) {
+    if (fs::exists(path / name)) read(RegularFile((path / name).string(), Exit::data), run);
+  }
+  return run;
+}
+
+}  // namespace vitruvian
