@@ -24,9 +24,6 @@ struct Op {
   Function fused, twin;
 };
 
-// What a block does with both: an update, here the norm itself, joins the stream.
-Tensor stream_of(const AddLayerNorm& y) { return y.norm + y.sum; }
-
 std::vector<Op> ops(const Sizes& s) {
   const Shape features{s.D};
   const Shape tokens{s.B, s.T, s.D};
@@ -60,12 +57,6 @@ std::vector<Op> ops(const Sizes& s) {
        {tokens, features, features},
        [=](In x) { return layer_norm(x[0], features, x[1], x[2], 1e-6); },
        [=](In x) { return composed::layer_norm(x[0], features, x[1], x[2], 1e-6); }},
-      {"add_layer_norm",
-       {tokens, tokens, features, features},
-       [=](In x) { return stream_of(add_layer_norm(x[0], x[1], features, x[2], x[3], 1e-6)); },
-       [=](In x) {
-         return stream_of(composed::add_layer_norm(x[0], x[1], features, x[2], x[3], 1e-6));
-       }},
       {"batch_norm",
        {{s.B * s.T, s.D}, features, features},
        [](In x) { return batch_norm(x[0], x[1], x[2], 1e-5); },

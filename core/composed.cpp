@@ -77,12 +77,6 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
   return bias ? y + bias : y;
 }
 
-AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
-                            const Tensor& weight, const Tensor& bias, double eps) {
-  const Tensor sum = a + b;
-  return {sum, composed::layer_norm(sum, normalized_shape, weight, bias, eps)};
-}
-
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   Axes axes{0};  // all but the channels
   for (int axis = 2; axis < static_cast<int>(x.rank()); ++axis) axes.push_back(axis);
@@ -161,19 +155,21 @@ Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v
   return a;
 }
 
-Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
+Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options,
+                         std::optional<std::size_t> queries) {
   const auto B = static_cast<std::ptrdiff_t>(qkv.size(0));
   const auto T = static_cast<std::ptrdiff_t>(qkv.size(1));
   const auto h = static_cast<std::ptrdiff_t>(heads);
   const auto D = static_cast<std::ptrdiff_t>(qkv.size(2)) / 3;
   // (B, T, 3 D) -> (3, B, h, T, D_h)
   const Tensor by_head = permute(reshape(qkv, {B, T, 3, h, D / h}), {2, 0, 3, 1, 4});
-  const Tensor q = select(by_head, 0, 0);
+  const auto asking = static_cast<std::ptrdiff_t>(queries.value_or(qkv.size(1)));
+  const Tensor q = slice(select(by_head, 0, 0), 2, 0, asking);
   const Tensor k = select(by_head, 0, 1);
   const Tensor v = select(by_head, 0, 2);
   Attention a = composed::attention(q, k, v, options);
-  // Heads side by side again: (B, h, T, D_h) -> (B, T, D)
-  a.output = reshape(transpose(a.output, 1, 2), {B, T, D});
+  // Heads side by side again: (B, h, queries, D_h) -> (B, queries, D)
+  a.output = reshape(transpose(a.output, 1, 2), {B, asking, D});
   return a;
 }
 

@@ -28,8 +28,6 @@ Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps);
-AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
-                            const Tensor& weight, const Tensor& bias, double eps);
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 Tensor gelu(const Tensor& x);
 Tensor gelu_tanh(const Tensor& x);
@@ -49,9 +47,9 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// (B, h, T, S).
 Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                                const AttentionOptions& options = {});
-/// qkv (B, T, 3 D) to output (B, T, D); scores and probs (B, h, T, T).
-Attention self_attention(const Tensor& qkv, std::size_t heads,
-                         const AttentionOptions& options = {});
+/// qkv (B, T, 3 D) to output (B, queries, D); scores and probs (B, h, queries, T).
+Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {},
+                         std::optional<std::size_t> queries = {});
 
 Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
                      double label_smoothing = 0, Reduction reduction = Reduction::mean);

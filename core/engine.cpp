@@ -20,12 +20,12 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
 // What the node's rule makes of g, and the time that it takes where somebody wants to know.
-Cotangents apply_rule(const Node& node, Array& g, Array* arrived) {
+Cotangents apply_rule(const Node& node, Array& g) {
   Profile::mark("tape");
-  Cotangents gs = node.vjp(node, g, arrived);
+  Cotangents gs = node.vjp(node, g);
   if (Profile* const profile = Profile::active()) profile->went_back(node.op, *node.path, &node);
   engine::check_returned(node, gs);
-  if (Anomaly::active()) engine::check_went_back(node, gs, arrived);
+  if (Anomaly::active()) engine::check_went_back(node, gs);
   return gs;
 }
 
@@ -35,13 +35,6 @@ struct Pending {
   std::optional<Array> sum;   // of the cotangents of those that have
 };
 using Walk = std::unordered_map<const Node*, Pending>;
-
-// What a rule may add to.
-Array* arrived_at_first(Walk& walk, const Node& node) {
-  if (node.inputs.empty() || !node.needs(0)) return nullptr;
-  std::optional<Array>& sum = walk[node.inputs[0].node.get()].sum;
-  return sum ? &*sum : nullptr;
-}
 
 // What is differentiated: sum(y * cotangent), or y itself, which has one element then.
 struct Root {
@@ -110,7 +103,7 @@ void walk(std::span<const Root> roots, bool retain_graph, const Visit& visit) {
     sum.reset();
     visit(*node, g);
     if (!node->vjp) continue;
-    Cotangents gs = apply_rule(*node, g, arrived_at_first(pending, *node));
+    Cotangents gs = apply_rule(*node, g);
     for (std::size_t i = 0; i < gs.size(); ++i) {
       if (!node->needs(i)) continue;
       const std::shared_ptr<Node>& input = node->inputs[i].node;

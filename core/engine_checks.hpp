@@ -18,12 +18,11 @@ void check_usable(const Node& node);
 /// Whether a rule returned a cotangent of each input's shape.
 void check_returned(const Node& node, const Cotangents& gs);
 
-/// Wraps a rule in the mistake that the active Fault asks for. Such a rule adds to nothing: what it
-/// returns is what the fault changes.
+/// Wraps a rule in the mistake that the active Fault asks for: it changes what the rule returns.
 Vjp broken(Vjp vjp, const Fault& fault);
 
 /// For Anomaly, of what an op computed and of what its rule did: throws a NotFinite.
 void check_recorded(const Node& node, std::span<const Tensor> inputs);
-void check_went_back(const Node& node, const Cotangents& gs, const Array* arrived);
+void check_went_back(const Node& node, const Cotangents& gs);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION::engine

@@ -47,14 +47,14 @@ void softmax_rows(Cases& cases) {
   add_twice(cases, "log_softmax", {{3, 4}}, [](const Inputs& x) { return log_softmax(x[0]); });
 }
 
-// Layer norm of a tensor, or of a sum, at one shape.
+// Layer norm at one shape.
 struct NormRow {
   Shape x, over;
   bool weight, bias;
 
-  // Of so many tensors like x, and the parameters that there are.
-  [[nodiscard]] std::vector<Shape> shapes(std::size_t like_x) const {
-    std::vector<Shape> result(like_x, x);
+  // Of x and the parameters that there are.
+  [[nodiscard]] std::vector<Shape> shapes() const {
+    std::vector<Shape> result{x};
     if (weight) result.push_back(over);
     if (bias) result.push_back(over);
     return result;
@@ -65,10 +65,6 @@ struct NormRow {
   [[nodiscard]] Tensor norm(const Inputs& in) const {
     return layer_norm(in[0], over, optional(in, weight, 1), optional(in, bias, weight ? 2 : 1),
                       1e-2);
-  }
-  [[nodiscard]] AddLayerNorm of_sum(const Inputs& in) const {
-    return add_layer_norm(in[0], in[1], over, optional(in, weight, 2),
-                          optional(in, bias, weight ? 3 : 2), 1e-2);
   }
 };
 
@@ -86,30 +82,11 @@ void layer_norm_rows(Cases& cases) {
                                   {{3, 2, 33}, {33}, true, true},
                                   {{20, 6}, {6}, true, true}};
   for (const NormRow& row : rows) {
-    add_row(cases, "layer_norm", row.shapes(1), row.attributes(),
+    add_row(cases, "layer_norm", row.shapes(), row.attributes(),
             [row](const Inputs& x) { return row.norm(x); });
   }
   add_twice(cases, "layer_norm", {{2, 5}, {5}, {5}},
             [](const Inputs& x) { return layer_norm(x[0], {5}, x[1], x[2], 1e-2); });
-  for (const NormRow& row : rows) {
-    const std::string attributes = row.attributes();
-    add_row(cases, "add_layer_norm", row.shapes(2), attributes, [row](const Inputs& x) {
-      const AddLayerNorm y = row.of_sum(x);
-      return y.sum * y.norm;
-    });
-    add_row(cases, "add_layer_norm", row.shapes(2), attributes + ", the sum",
-            [row](const Inputs& x) { return row.of_sum(x).sum; });
-    add_row(cases, "add_layer_norm", row.shapes(2), attributes + ", the norm",
-            [row](const Inputs& x) { return row.of_sum(x).norm; });
-  }
-  add_row(cases, "add_layer_norm", {{2, 5}, {5}, {5}}, "to itself", [](const Inputs& x) {
-    const AddLayerNorm y = add_layer_norm(x[0], x[0], {5}, x[1], x[2], 1e-2);
-    return y.sum * y.norm;
-  });
-  add_twice(cases, "add_layer_norm", {{2, 5}, {2, 5}, {5}, {5}}, [](const Inputs& x) {
-    const AddLayerNorm y = add_layer_norm(x[0], x[1], {5}, x[2], x[3], 1e-2);
-    return y.sum + y.norm;
-  });
 }
 
 void batch_norm_rows(Cases& cases) {

@@ -15,16 +15,19 @@ Array causal(std::size_t T, std::size_t S) {
 }
 
 // Attention with the last input as a bias when there is one more than `plain`.
-Function attending(std::size_t plain, bool masked, double p, std::size_t heads) {
+Function attending(std::size_t plain, bool masked, double p, std::size_t heads,
+                   std::optional<std::size_t> queries = {}) {
   return [=](const Inputs& x) {
     const Rng rng(11);
-    const Array mask = masked ? causal(x[0].size(-2), x[plain == 1 ? 0 : 1].size(-2)) : Array();
+    const Array mask =
+        masked ? causal(queries.value_or(x[0].size(-2)), x[plain == 1 ? 0 : 1].size(-2)) : Array();
     AttentionOptions options;
     if (masked) options.mask = mask;
     options.bias = optional(x, x.size() > plain, plain);
     options.dropout = p;
     options.rng = &rng;
-    return plain == 1 ? self_attention(x[0], heads, options) : attention(x[0], x[1], x[2], options);
+    return plain == 1 ? self_attention(x[0], heads, options, queries)
+                      : attention(x[0], x[1], x[2], options);
   };
 }
 
@@ -61,6 +64,7 @@ void self_attention_rows(Cases& cases) {
     std::size_t heads;
     bool masked;
     double p;
+    std::optional<std::size_t> queries = {};
   };
   for (const Row& row : std::vector<Row>{{{{2, 3, 12}}, 2, false, 0},
                                          {{{1, 4, 6}}, 1, false, 0},
@@ -72,10 +76,15 @@ void self_attention_rows(Cases& cases) {
                                          {{{0, 3, 6}}, 1, false, 0},
                                          {{{2, 0, 6}}, 2, false, 0},
                                          {{{2, 3, 12}, {}}, 2, false, 0.3},
-                                         {{{2, 9, 24}, {9, 9}}, 4, true, 0.2}}) {
+                                         {{{2, 9, 24}, {9, 9}}, 4, true, 0.2},
+                                         {{{2, 4, 12}}, 2, false, 0, 1},
+                                         {{{2, 5, 6}, {2, 5}}, 1, true, 0.3, 2},
+                                         {{{2, 3, 12}, {2, 2, 1, 3}}, 2, false, 0.2, 1},
+                                         {{{1, 3, 6}}, 2, false, 0, 0}}) {
     add_row(cases, "self_attention", row.shapes,
-            fmt::format("h {}{}, p {}", row.heads, row.masked ? ", causal" : "", row.p),
-            attending(1, row.masked, row.p, row.heads));
+            fmt::format("h {}{}{}, p {}", row.heads, row.masked ? ", causal" : "",
+                        row.queries ? fmt::format(", {} queries", *row.queries) : "", row.p),
+            attending(1, row.masked, row.p, row.heads, row.queries));
   }
   add_twice(cases, "self_attention", {{2, 3, 12}, {3, 3}}, attending(1, false, 0, 2));
 }

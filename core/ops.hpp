@@ -176,16 +176,6 @@ Tensor log_softmax(const Tensor& x, int axis = -1);
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps);
 
-/// a + b, and the layer norm of it, in one walk over the rows: where an update joins the residual
-/// stream, and the next one reads it. a and b have the same shape. They are two values of the tape:
-/// `add_layer_norm`, the sum, where a profile counts the walk, and `layer_norm` of it, where it
-/// counts the way back.
-struct AddLayerNorm {
-  Tensor sum, norm;
-};
-AddLayerNorm add_layer_norm(const Tensor& a, const Tensor& b, const Shape& normalized_shape,
-                            const Tensor& weight, const Tensor& bias, double eps);
-
 /// Batch norm with the batch's own statistics: x (B, C, ...), mean and biased variance of each
 /// channel over all other axes; weight and bias (C) or absent (Ioffe and Szegedy 2015).
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
@@ -196,7 +186,9 @@ Tensor gelu(const Tensor& x);
 Tensor gelu_tanh(const Tensor& x);
 
 /// Zeroes each element with probability p and divides the others by 1 - p. The mask depends on the
-/// stream and the element's index alone. p in [0, 1]; p = 0 is the identity, p = 1 gives zeros.
+/// stream, the number of the element's matrix (of the last two axes) and its place in that, alone:
+/// the first tokens of a sequence are dropped as they are in the whole. p in [0, 1]; p = 0 is the
+/// identity, p = 1 gives zeros.
 Tensor dropout(const Tensor& x, double p, const Rng& rng);
 /// Stochastic depth (Huang et al. 2016), on the branch of a residual: each x[b] is kept, divided by
 /// 1 - p, or is 0 with probability p in [0, 1], by draw b of `rng`. Throws on a scalar.
@@ -251,8 +243,10 @@ Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, s
                             const AttentionOptions& options = {});
 /// The same of one token sequence, q, k and v in one array as Linear(D, 3D) leaves them: qkv (B, T,
 /// 3 D), columns in the order (3, h, D_h), to (B, T, D), heads concatenated. Bias and mask
-/// broadcast to (B, h, T, T).
-Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {});
+/// broadcast to (B, h, T, T). With `queries` only that many first tokens ask, of all T: the T of
+/// what is returned, of bias and of mask's rows is then `queries`.
+Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {},
+                      std::optional<std::size_t> queries = {});
 
 // --- losses (ops/loss.cpp) -----------------------------------------------------------------------
 

@@ -56,30 +56,7 @@ Cotangents cotangents(Xs&&... xs) {
 /// output to the cotangents of its inputs. A function of nothing else; it captures attributes and
 /// saved statistics, never a `Tensor` (no cycles, no hidden copies). Nobody reads `g` afterwards: a
 /// rule that hands it on unchanged may move it; most take it as `const Array&`.
-///
-/// A rule may take a third argument, `Array* arrived`: the cotangent that other consumers of input
-/// 0 have left there, or null. It may add its own to that one, in place, and then returns
-/// std::nullopt for it.
-class Vjp {
- public:
-  Vjp() = default;
-  template <std::invocable<const Node&, Array&> Rule>
-  Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
-      : rule_([rule = std::move(rule)](const Node& node, Array& g, Array*) {
-          return rule(node, g);
-        }) {}
-  template <std::invocable<const Node&, Array&, Array*> Rule>
-  Vjp(Rule rule)  // NOLINT(google-explicit-constructor)
-      : rule_(std::move(rule)) {}
-
-  explicit operator bool() const { return static_cast<bool>(rule_); }
-  Cotangents operator()(const Node& node, Array& g, Array* arrived = nullptr) const {
-    return rule_(node, g, arrived);
-  }
-
- private:
-  std::function<Cotangents(const Node& node, Array& g, Array* arrived)> rule_;
-};
+using Vjp = std::function<Cotangents(const Node& node, Array& g)>;
 
 /// A pointer to a gradient, null where there is none yet. Reading it then is an `Error`.
 template <class A>

@@ -98,8 +98,6 @@ void lesson(Narrator& say) {
   say.text("And this is the walk. A node is ready when everything that used it has spoken; that "
            "replaces \"from the last to the first\", since nodes lie anywhere in memory.");
   say.code_of("core/engine.cpp", "void walk(");
-  say.text("`arrived_at_first` is for speed: it shows a rule what others have left at its first "
-           "input, so that a large array need not be made only to be added to another.");
 
   say.heading("Equal");
   say.code("twice");

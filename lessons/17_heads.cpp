@@ -1,5 +1,6 @@
 // Lesson 17. Many heads: Equation 8.
 
+#include "core/composed.hpp"
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
@@ -51,6 +52,12 @@ Tensor across_images(const MultiHeadSelfAttention& msa, const Tensor& z) {
   return transpose(msa(transpose(z, 0, 1)), 0, 1);
 }
 
+// All heads at once, from primitive ops, with all that lies between.
+Tensor traced(const MultiHeadSelfAttention& msa, const Tensor& z, Trace& trace) {
+  const Composed from_primitive_ops;
+  return msa(z, {.trace = &trace});
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("One head gives each token one average; it may want several. So the ViT runs h heads "
@@ -79,7 +86,7 @@ void lesson(Narrator& say) {
   say.text("The others take one product. D is h times D_h: splitting is a change of shape:");
   say.code_of("core/composed.cpp", "Attention self_attention(");
   Trace trace;
-  const Tensor fused = msa(z, {.trace = &trace});
+  const Tensor fused = traced(msa, z, trace);
   shapes(say, trace);
   check_equal(say, "MSA", "all heads at once", fused, "concatenated", right);
   say.text("The library's `self_attention` reads the heads where they lie, without moving them:");

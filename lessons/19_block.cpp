@@ -76,8 +76,9 @@ void lesson(Narrator& say) {
 
   say.heading("The equations as code");
   say.code("equations");
-  say.text("The library's, with names for errors and traces, and updates that `branch` may drop. "
-           "`norm2` of two arguments gives their sum and its norm, in one walk over the numbers:");
+  say.text("The library's, with names for errors and traces. `msa` and `mlp` may be skipped in "
+           "training, `rows` says how many tokens are asked for, and `post_norm` is the block of "
+           "2017, which normalises after the sum:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   Block block(tiny_vit(), Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(block);

@@ -1,5 +1,6 @@
 // Lesson 21. Every parameter of a small ViT, checked.
 
+#include "core/composed.hpp"
 #include "core/fault.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
@@ -58,7 +59,10 @@ void lesson(Narrator& say) {
   draw(parameters, Rng(say.seed()));
   const Tensor images(random_normal({B, c.C, c.H, c.W}, say.seed()), true);
   Trace trace;
-  vit(images, {.trace = &trace});
+  {
+    const Composed probabilities_too;
+    vit(images, {.trace = &trace});
+  }
   shapes(say, "images (B, C, H, H)", images, "z_0 (B, N + 1, D)", trace.at("z_0"),
          "attention of a block (B, h, N + 1, N + 1)", trace.at("blocks.1.attn.probs"),
          "logits (B, K)", trace.at("logits"));

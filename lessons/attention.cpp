@@ -1,5 +1,6 @@
 #include "lessons/attention.hpp"
 
+#include "core/composed.hpp"
 #include "core/gradcheck.hpp"
 #include "core/ops.hpp"
 
@@ -36,6 +37,7 @@ Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed) {
 
 std::vector<Tensor> attention_maps(const VisionTransformer& model, const Tensor& images) {
   const NoGrad no_grad;
+  const Composed probabilities_too;
   Trace trace;
   model(images, {.trace = &trace});
   std::vector<Tensor> A;

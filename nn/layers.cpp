@@ -41,10 +41,6 @@ Tensor LayerNorm::operator()(const Tensor& x) const {
   return layer_norm(x, normalized_shape, weight, bias, eps);
 }
 
-AddLayerNorm LayerNorm::operator()(const Tensor& a, const Tensor& b) const {
-  return add_layer_norm(a, b, normalized_shape, weight, bias, eps);
-}
-
 void LayerNorm::visit(Visitor& visitor) const {
   visitor.parameter("weight", Role::norm, weight);
   visitor.parameter("bias", Role::norm, bias);
@@ -125,8 +121,8 @@ Tensor MultiHeadSelfAttention::projected(const Tensor& x) const {
   return reshape(transpose(by_head, 2, 3), {B, T, 3 * D});
 }
 
-Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass,
-                                          const Tensor& bias) const {
+Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, const Tensor& bias,
+                                          std::optional<std::size_t> rows) const {
   AttentionOptions options;
   options.bias = bias;
   const bool drops = pass.rng != nullptr && attn_drop > 0;
@@ -137,25 +133,15 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass,
   }
   const Tensor qkv_x = projected(x);
   Tensor heads_output;
-  if (composed || pass.trace != nullptr) {
-    const auto a = vitruvian::composed::self_attention(qkv_x, heads, options);
+  if (composed || Composed::active()) {
+    const auto a = vitruvian::composed::self_attention(qkv_x, heads, options, rows);
     pass.note("scores", "(B, h, T, T)", a.scores);
     pass.note("probs", "(B, h, T, T)", a.probs);
     heads_output = a.output;
   } else {
-    heads_output = self_attention(qkv_x, heads, options);
+    heads_output = self_attention(qkv_x, heads, options, rows);
   }
   return under("proj_drop", proj_drop, under("proj", proj, heads_output), pass);
-}
-
-Tensor MultiHeadSelfAttention::first_token(const Tensor& x) const {
-  const std::vector<std::size_t> thirds(3, proj.in());  // of q, k and v
-  const std::vector<Tensor> U = split(qkv.weight, thirds, 0);
-  const std::vector<Tensor> b = qkv.bias ? split(qkv.bias, thirds, 0) : std::vector<Tensor>(3);
-  const Tensor q = linear(slice(x, 1, 0, 1), U[0], b[0]);  // (B, 1, D)
-  const Tensor k = linear(x, U[1], b[1]);
-  const Tensor v = linear(x, U[2], b[2]);
-  return under("proj", proj, multi_head_attention(q, k, v, heads));
 }
 
 void MultiHeadSelfAttention::visit(Visitor& visitor) const {

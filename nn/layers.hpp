@@ -5,6 +5,7 @@
 #include "nn/pass.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 // The layers as plain structs. A constructor takes sizes and a random stream and draws PyTorch's
@@ -42,8 +43,6 @@ struct LayerNorm {
   explicit LayerNorm(const Shape& shape, double epsilon = 1e-6, bool affine = true,
                      bool with_bias = true);
   Tensor operator()(const Tensor& x) const;
-  /// a + b, and the norm of it.
-  AddLayerNorm operator()(const Tensor& a, const Tensor& b) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] LayerNorm fresh() const;
 };
@@ -95,7 +94,7 @@ struct MultiHeadSelfAttention {
     bool qkv_bias = true;
     double attn_drop = 0;   ///< of the probabilities
     double proj_drop = 0;   ///< of the output
-    bool composed = false;  ///< from primitive ops, as the equations are written
+    bool composed = false;  ///< always from primitive ops, as under `Composed`
     bool proj_bias = true;
     bool per_head = false;  ///< one U_qkv for each head instead of one for all
   };
@@ -111,14 +110,12 @@ struct MultiHeadSelfAttention {
   /// Throws when the heads do not divide D.
   MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng, const Options& options);
   MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng);
-  /// (B, T, D) to (B, T, D). A trace asks for the composed form, which has the same values to
-  /// rounding, and receives "scores" (before the softmax) and "probs" (before dropout), both
-  /// (B, h, T, T). `bias`, which may be absent, is added to the scores and broadcasts to their
-  /// shape.
-  Tensor operator()(const Tensor& x, const Pass& pass = {}, const Tensor& bias = {}) const;
-  /// The row of the first token alone, without dropout or bias: (B, T, D) to (B, 1, D). One query
-  /// looks at all T tokens, so the others need keys and values only. For a fused U_qkv.
-  [[nodiscard]] Tensor first_token(const Tensor& x) const;
+  /// (B, T, D) to (B, rows, D): the first `rows` tokens ask, all T answer; without the number, all
+  /// ask. `bias`, which may be absent, is added to the scores (B, h, rows, T) and broadcasts to
+  /// their shape. The composed form traces "scores" (before the softmax) and "probs" (before
+  /// dropout).
+  Tensor operator()(const Tensor& x, const Pass& pass = {}, const Tensor& bias = {},
+                    std::optional<std::size_t> rows = {}) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] MultiHeadSelfAttention fresh() const;
 

@@ -85,9 +85,9 @@ try() { # try RELEASE USER COMPILER
     enter "$root" root env DEBIAN_FRONTEND=noninteractive $command -y -qq >>"$root.log"
   fi
   say "ready" "$begin"
-  enter "$root" "$user" sh -c 'cd "$1" && scripts/start.sh --epochs 1' cd "$source"
+  enter "$root" "$user" "$source/scripts/start.sh" --epochs 1
   say "start.sh" "$begin"
-  enter "$root" "$user" sh -c 'cd "$1" && scripts/test.sh' cd "$source"
+  enter "$root" "$user" "$source/scripts/test.sh"
   say "test.sh" "$begin"
   for command in curl wget python3; do
     ! enter "$root" root sh -c "command -v $command" || { echo "there is a $command" && exit 1; }

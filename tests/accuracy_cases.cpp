@@ -76,17 +76,6 @@ std::vector<Case> cases() {
          {tokens, {D}, {D}},
          [=](const Inputs& x) { return layer_norm(x[0], features, x[1], x[2], eps); },
          [=](const Inputs& x) { return composed::layer_norm(x[0], features, x[1], x[2], eps); }});
-    // Both results at once; the sums are those of a plain addition.
-    const auto sum_and_norm = [](const AddLayerNorm& y) { return concat({y.sum, y.norm}, 0); };
-    result.push_back({"add_layer_norm",
-                      {tokens, tokens, {D}, {D}},
-                      [=](const Inputs& x) {
-                        return sum_and_norm(add_layer_norm(x[0], x[1], features, x[2], x[3], eps));
-                      },
-                      [=](const Inputs& x) {
-                        return sum_and_norm(
-                            composed::add_layer_norm(x[0], x[1], features, x[2], x[3], eps));
-                      }});
     result.push_back({"gelu",
                       {hidden},
                       [](const Inputs& x) { return gelu(x[0]); },

@@ -149,7 +149,7 @@ TEST_CASE_TEMPLATE("attention and its backward", T, float, double) {
           CAPTURE(p);
           Arrays<T> x = random_arrays<T>(s);
           std::vector<T> mask(x.ds.size(), T(1));
-          kernels::dropout(mask.data(), mask.data(), mask.size(), p, key);
+          kernels::dropout(mask.data(), mask.data(), s.B * s.h, s.T * s.S, p, key);
           run(s, x, with_bias, p, true);
           const Arrays<Wide> want = reference(s, x, with_bias, mask);
           CHECK(worst(rows_of(s, x.probs), 0, want.probs) <= 8);
@@ -230,16 +230,10 @@ TEST_CASE_TEMPLATE("the kernels' bits do not depend on the number of threads", T
                         rows, n);
     kernels::layer_norm_vjp(x.data(), w.data(), mean.data(), rstd.data(), g.data(), dx.data(),
                             dw.data(), db.data(), rows, n);
-    std::vector<T> sum(x.size()), of_sum(x.size()), onto = x;
-    kernels::add_layer_norm(x.data(), g.data(), w.data(), w.data(), 1e-5, sum.data(), of_sum.data(),
-                            mean.data(), rstd.data(), rows, n);
-    kernels::layer_norm_vjp<T>(sum.data(), w.data(), mean.data(), rstd.data(), g.data(),
-                               onto.data(), nullptr, nullptr, rows, n, true);
-    kernels::dropout(x.data(), d.data(), x.size(), 0.4, key);
+    kernels::dropout(x.data(), d.data(), 3, x.size() / 3, 0.4, key);
     kernels::sum_rows(x.data(), sums.data(), rows, n);
     sums.push_back(static_cast<T>(kernels::sum_of_squares(x.data(), x.size())));
-    const std::vector<std::vector<T>> got = {a.o, a.dq, a.dk, a.dv,   a.ds, y, dx,
-                                             dw,  db,   sum,  of_sum, onto, d, sums};
+    const std::vector<std::vector<T>> got = {a.o, a.dq, a.dk, a.dv, a.ds, y, dx, dw, db, d, sums};
     if (count == 1) expected = got;
     CHECK(got == expected);
   }

@@ -86,64 +86,6 @@ TEST_CASE("a node waits for all its consumers, however long their detours") {
   CHECK(only(x.grad()) == 6);
 }
 
-TEST_CASE("a rule may add to what has arrived at its first input") {
-  // y = 3 x + f(x) with f'(x) = 10, whatever the order in which the two come back
-  for (const bool first : {true, false}) {
-    CAPTURE(first);
-    const Tensor x = leaf(1);
-    const Tensor a = x * real{1};
-    bool had = false;
-    const auto rule = [&had](const Node&, const Array& g, Array* arrived) {
-      had = arrived != nullptr;
-      if (!had) return cotangents(scalar(10 * *g.data()));
-      *arrived->data() += 10 * *g.data();
-      return cotangents(std::nullopt);
-    };
-    const Tensor f = record("adds", a.value(), {a}, rule);
-    const Tensor past = a * real{3};
-    const Tensor y = first ? f + past : past + f;
-    y.backward(true);
-    CHECK(only(x.grad()) == 13);
-    y.backward();  // nothing is left of the first one
-    CHECK(only(x.grad()) == 26);
-    CHECK(had == first);
-  }
-}
-
-TEST_CASE("a rule under a fault has nothing to add to: its own part is what turns wrong") {
-  const Tensor x = leaf(1);
-  const Tensor a = x * real{1};
-  const auto rule = [](const Node&, const Array& g, const Array* arrived) {
-    CHECK(arrived == nullptr);
-    return cotangents(scalar(10 * *g.data()));
-  };
-  const Fault fault("adds", Fault::Kind::flip_sign);
-  const Array dx = grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0];
-  CHECK(*dx.data() == -7);
-}
-
-TEST_CASE("a watch for anomalies sees what a rule has added") {
-  const auto walk = [](real slope) {
-    const Tensor x = leaf(1);
-    const Tensor a = x * real{1};
-    const auto rule = [slope](const Node&, const Array& g, Array* arrived) {
-      REQUIRE(arrived != nullptr);
-      *arrived->data() += slope * *g.data();
-      return cotangents(std::nullopt);
-    };
-    const Anomaly anomaly;
-    return *grad(record("adds", a.value(), {a}, rule) + a * real{3}, {x})[0].data();
-  };
-  CHECK(walk(10) == 13);
-  try {
-    walk(INFINITY);
-    FAIL("an infinite gradient went unnoticed");
-  } catch (const NotFinite& caught) {
-    CHECK(caught.finding.op == "adds");
-    CHECK(caught.finding.where == "the gradient of input 0");
-  }
-}
-
 TEST_CASE("2^20 paths through 20 nodes cost 20 nodes") {
   const Tensor x = leaf(1);
   Tensor y = x;

@@ -76,14 +76,6 @@ TEST_CASE("errors name the op, the shapes and the module") {
        [&] {
          layer_norm(z({2, 5}), {5}, {}, z({1, 5}), 0);
        }},
-      {"add_layer_norm: a (2, 5) and b (1, 5) differ",
-       [&] {
-         add_layer_norm(z({2, 5}), z({1, 5}), {5}, {}, {}, 0);
-       }},
-      {"add_layer_norm: input (2, 7) does not end in the normalized shape (5,)",
-       [&] {
-         add_layer_norm(z({2, 7}), z({2, 7}), {5}, {}, {}, 0);
-       }},
       {"batch_norm: input (5,) is not (B, C, ...)", [&] { batch_norm(z({5}), {}, {}, 0); }},
       {"batch_norm: weight (2,) but input (2, 3) has 3 channels",
        [&] {

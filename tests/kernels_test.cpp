@@ -82,22 +82,29 @@ TEST_CASE_TEMPLATE("bias and the sum of rows", T, float, double) {
   });
 }
 
-TEST_CASE_TEMPLATE("dropout draws Philox's words", T, float, double) {
-  over_sizes([](std::size_t n) {
-    const std::vector<T> x = random<T>(n, 11);
+TEST_CASE_TEMPLATE("dropout draws Philox's words, for each matrix its own", T, float, double) {
+  const auto check = [](std::size_t matrices, std::size_t n, double p) {
+    const std::vector<T> x = random<T>(matrices * n, 11);
     const std::uint64_t key = 0x0123456789ABCDEFU;
-    for (const double p : {0.0, 0.1, 0.5, 0.97, 1.0}) {
-      std::vector<T> y(n);
-      kernels::dropout(x.data(), y.data(), n, p, key);
-      for (std::size_t i = 0; i < n; ++i) {
-        const auto words =
-            philox({static_cast<std::uint32_t>(i / 4), 0, 0, 0},
-                   {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32U)});
-        const bool kept = words[i % 4] >= p * 4294967296.0;
-        CHECK(y[i] == (kept ? x[i] * static_cast<T>(1 / (1 - p)) : T(0)));
-      }
+    std::vector<T> y(x.size());
+    kernels::dropout(x.data(), y.data(), matrices, n, p, key);
+    std::size_t wrong = 0;
+    for (std::size_t at = 0; at < x.size(); ++at) {
+      const std::size_t i = at % n;
+      const auto words =
+          philox({static_cast<std::uint32_t>(i / 4), 0, static_cast<std::uint32_t>(at / n), 0},
+                 {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32U)});
+      const bool kept = words[i % 4] >= p * 4294967296.0;
+      wrong += y[at] == (kept ? x[at] * static_cast<T>(1 / (1 - p)) : T(0)) ? 0 : 1;
     }
+    CHECK(wrong == 0);
+  };
+  over_sizes([&](std::size_t n) {
+    for (const double p : {0.0, 0.1, 0.5, 0.97, 1.0}) check(1, n, p);
+    check(7, n, 0.3);
   });
+  check(3, 70'001, 0.3);  // matrices of several chunks
+  check(20'000, 5, 0.3);  // chunks of several matrices
 }
 
 TEST_CASE_TEMPLATE("AdamW and the sum of squares", T, float, double) {

@@ -1,6 +1,7 @@
 // Layers, parameters and initial values by themselves. What PyTorch says of the same is in
 // golden_test.cpp.
 
+#include "core/composed.hpp"
 #include "nn/init.hpp"
 #include "nn/layers.hpp"
 #include "tests/expect.hpp"
@@ -225,12 +226,15 @@ TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
 
 // --- layers ------------------------------------------------------------------------------------
 
-TEST_CASE("attention says the same under a trace, dropout included, and hands over probabilities") {
+TEST_CASE("a trace changes no bit; composed, attention hands over its probabilities") {
   const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = 0.3});
   const Tensor x = draw({3, 5, 8}, 2);
   const Rng rng(9);
   Trace trace;
   const Tensor plain = under("attn", attn, x, Pass{.rng = &rng});
+  CHECK(same(under("attn", attn, x, Pass{.rng = &rng, .trace = &trace}).value(), plain.value()));
+  CHECK(trace.find("attn.probs") == nullptr);
+  const Composed probabilities_too;
   const Tensor traced = under("attn", attn, x, Pass{.rng = &rng, .trace = &trace});
   const double tolerance = is_float ? 1e-6 : 1e-14;
   for (std::size_t i = 0; i < plain.size(); ++i) {

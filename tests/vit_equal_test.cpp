@@ -1,5 +1,6 @@
 // Equal on purpose: what two ways of writing the same ViT have in common, and where they part.
 
+#include "core/composed.hpp"
 #include "core/ops.hpp"
 #include "tests/expect.hpp"
 #include "tests/vit_testing.hpp"
@@ -148,6 +149,7 @@ TEST_CASE("attention maps are those before dropout: one (B, h, T, T) a layer, ro
     config.per_head_qkv = per_head;
     const VisionTransformer model = of_order_one(config, Rng(5));
     const Rng rng(1);
+    const Composed probabilities_too;
     Trace trace;
     model(images_for(config, 2, 12), {.rng = &rng, .trace = &trace});
     std::size_t maps = 0;

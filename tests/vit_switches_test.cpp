@@ -1,5 +1,6 @@
 // Every switch of the config: what it does to the numbers, and that no derivative is lost by it.
 
+#include "core/composed.hpp"
 #include "core/ops.hpp"
 #include "nn/init.hpp"
 #include "tests/expect.hpp"
@@ -67,6 +68,7 @@ TEST_CASE("with every switch: the multiply-adds are those of the products that a
         macs += (patches ? c.N() : c.T()) * p.tensor.size();
       }
     }
+    const Composed probabilities_too;
     Trace trace;
     model(images_for(c, 1, 3), {.trace = &trace});
     for (const Trace::Entry& entry : trace.entries()) {

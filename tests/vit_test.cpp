@@ -1,5 +1,6 @@
 // The Vision Transformer: PyTorch's numbers, the paper's counts, and what the equations imply.
 
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "tests/golden.hpp"
@@ -54,6 +55,7 @@ TEST_CASE("logits, loss, intermediates and every gradient are PyTorch's") {
   }
   CHECK(compared == json.at("gradients").size());
 
+  const Composed probabilities_too;
   Trace trace;
   model(images, {.trace = &trace});
   for (const auto& item : json.at("trace").items()) {
@@ -102,6 +104,8 @@ TEST_CASE("tracing changes nothing") {
   Trace trace;
   const Array traced = model(images, {.trace = &trace}).value();
   CHECK(golden::difference(traced, model(images).value()) < (in_double ? 1e-12 : 1e-4));
+  const Composed probabilities_too;
+  model(images, {.trace = &trace});
   const Array& probs = trace.at("blocks.1.attn.probs").value();
   CHECK(probs.shape() == Shape{2, 2, 5, 5});
   for (std::size_t row = 0; row < 2 * 2 * 5; ++row) {
@@ -112,7 +116,11 @@ TEST_CASE("tracing changes nothing") {
 }
 
 TEST_CASE("the class token's row alone is the whole last block: logits and every gradient") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  ViTConfig config = tiny_vit();
+  config.dropout = config.attention_dropout = 0.3;  // counted by their place in the whole
+  const VisionTransformer model(config, Rng(1));
+  copy_parameters(tiny_vit_of_order_one(Rng(5)), model);
+  const Rng rng(8);
   const Tensor images = images_for(model.config, 3, 12);
   const auto gradients = [&](const Pass& pass) {
     std::vector<Tensor> parameters;
@@ -120,15 +128,16 @@ TEST_CASE("the class token's row alone is the whole last block: logits and every
     return grad(model(images, pass), parameters, random_normal({3, 3}, 13));
   };
   Trace trace;  // whoever traces sees every row
-  const std::vector<Array> whole = gradients({.trace = &trace});
-  const std::vector<Array> row = gradients({});
+  const std::vector<Array> whole = gradients({.rng = &rng, .trace = &trace});
+  const std::vector<Array> row = gradients({.rng = &rng});
   for (std::size_t i = 0; i < whole.size(); ++i) {
     if (largest(whole[i]) > 1e-9)
       CHECK(golden::difference(row[i], whole[i]) < (in_double ? 1e-11 : 1e-3));
   }
   CHECK(trace.at("blocks.1.z").shape() == Shape{3, 5, 8});
-  const Array short_cut = model.blocks[1].class_token(trace.at("blocks.0.z")).value();
-  CHECK(short_cut.shape() == Shape{3, 1, 8});
+  for (const std::size_t rows : {1, 3, 5}) {
+    CHECK(model.blocks[1](trace.at("blocks.0.z"), {}, rows).shape() == Shape{3, rows, 8});
+  }
 }
 
 TEST_CASE("one image, one patch, an empty batch, an image in a batch or alone") {

@@ -1,3 +1,4 @@
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
 #include "vit/inspect.hpp"
@@ -45,6 +46,7 @@ double entropy(const real* row, std::size_t T) {
 
 Attention attention(const VisionTransformer& model, const Array& images) {
   const NoGrad no_grad;
+  const Composed probabilities_too;
   Trace trace;
   Attention result;
   result.config = model.config;

@@ -1,5 +1,6 @@
 #include "vit/inspect_gradients.hpp"
 
+#include "core/composed.hpp"
 #include "core/error.hpp"
 #include "core/ops.hpp"
 
@@ -78,6 +79,7 @@ Targets most_probable(const Array& logits) {
 Array gradient_rollout(const VisionTransformer& model, const Array& images,
                        const Targets& targets) {
   const Frozen frozen(model);
+  const Composed probabilities_too;
   Trace trace;
   const Tensor y = model(Tensor(images, true), {.trace = &trace});
   std::vector<Tensor> A;

@@ -1,5 +1,6 @@
 #include "vit/inspect_layers.hpp"
 
+#include "core/composed.hpp"
 #include "core/ops.hpp"
 #include "vit/inspect_gradients.hpp"
 
@@ -46,6 +47,7 @@ HiddenUnits hidden_units(const std::string& name, const Array& hidden) {
 Layers layers(const VisionTransformer& model, const Array& images,
               const std::vector<std::size_t>& labels) {
   const Frozen frozen(model);
+  const Composed probabilities_too;
   Trace trace;
   const Tensor loss = cross_entropy(model(Tensor(images, true), {.trace = &trace}), labels);
   std::vector<Tensor> stages;

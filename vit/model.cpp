@@ -22,6 +22,11 @@ std::vector<Block> encoder(const ViTConfig& config, const Rng& rng) {
   return blocks;
 }
 
+// The first rows of an axis, or all of them.
+Tensor first(std::optional<std::size_t> rows, const Tensor& x, int axis) {
+  return rows ? slice(x, axis, 0, static_cast<std::ptrdiff_t>(*rows)) : x;
+}
+
 }  // namespace
 
 PatchEmbed::PatchEmbed(const ViTConfig& c)
@@ -69,44 +74,31 @@ Block::Block(const ViTConfig& c, const Rng& rng, std::size_t index)
   if (c.positions == Positions::relative) relative.emplace(c);
 }
 
-Tensor Block::msa(const Tensor& z, const Pass& pass) const {
-  return under("attn", attn, z, pass, relative ? (*relative)() : Tensor());
-}
-
 // The branch of a residual, which training skips for some images.
 Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) const {
   if (pass.rng == nullptr || skipped == 0) return f;
   return stochastic_depth(f, skipped, pass.unused(pass.rng->fork(Scope::path()).fork(name)));
 }
 
-Tensor Block::operator()(const Tensor& z, const Pass& pass) const {
-  if (post_norm) return with_post_norm(z, pass);
+Tensor Block::msa(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
+  const Tensor bias = relative ? first(rows, (*relative)(), 1) : Tensor();  // (h, rows, T)
+  return branch("msa", under("attn", attn, z, pass, bias, rows), pass);
+}
+
+Tensor Block::operator()(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
+  const auto LN1 = [&](const Tensor& x) { return under("norm1", norm1, x); };
+  const auto LN2 = [&](const Tensor& x) { return under("norm2", norm2, x); };
+  const auto MSA = [&](const Tensor& x) { return msa(x, pass, rows); };
+  const auto MLP = [&](const Tensor& x) { return branch("mlp", under("mlp", mlp, x, pass), pass); };
+
   // z'_l = MSA(LN(z_{l-1})) + z_{l-1}                                                       (Eq. 2)
-  const Tensor update = branch("msa", msa(under("norm1", norm1, z), pass), pass);
-  const auto [z_prime, norm_z_prime] = under("norm2", norm2, update, z);  // the sum and its norm
-  pass.note("z_prime", "(B, T, D)", z_prime);
   // z_l = MLP(LN(z'_l)) + z'_l                                                              (Eq. 3)
-  const Tensor z_next = branch("mlp", under("mlp", mlp, norm_z_prime, pass), pass) + z_prime;
-  pass.note("z", "(B, T, D)", z_next);
-  return z_next;
-}
-
-// z'_l = LN(MSA(z_{l-1}) + z_{l-1})    z_l = LN(MLP(z'_l) + z'_l)
-Tensor Block::with_post_norm(const Tensor& z, const Pass& pass) const {
-  const Tensor z_prime = under("norm1", norm1, branch("msa", msa(z, pass), pass), z).norm;
+  const Tensor past = first(rows, z, 1);
+  const Tensor z_prime = post_norm ? LN1(MSA(z) + past) : MSA(LN1(z)) + past;
   pass.note("z_prime", "(B, T, D)", z_prime);
-  const Tensor hidden = branch("mlp", under("mlp", mlp, z_prime, pass), pass);
-  const Tensor z_next = under("norm2", norm2, hidden, z_prime).norm;
+  const Tensor z_next = post_norm ? LN2(MLP(z_prime) + z_prime) : MLP(LN2(z_prime)) + z_prime;
   pass.note("z", "(B, T, D)", z_next);
   return z_next;
-}
-
-Tensor Block::class_token(const Tensor& z, const Pass& pass) const {
-  const Tensor attended = under(
-      "attn", [&](const Tensor& x) { return attn.first_token(x); }, under("norm1", norm1, z));
-  const Tensor update = branch("msa", attended, pass);
-  const auto [z_prime, norm_z_prime] = under("norm2", norm2, update, slice(z, 1, 0, 1));
-  return branch("mlp", under("mlp", mlp, norm_z_prime), pass) + z_prime;
 }
 
 void Block::visit(Visitor& visitor) const {
@@ -152,24 +144,14 @@ Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
   return under("pos_drop", pos_drop, z_0, pass);
 }
 
-// Equation 4 reads z_L^0 and nothing else of z_L. Where nobody watches and no dropout counts its
-// elements, the last block need not compute the other rows: 10/12 of a block's products. (Variants
-// of the block compute all rows.)
-bool VisionTransformer::only_class_token_is_read(const Pass& pass) const {
-  const Block& last = blocks.back();
-  const bool drops = pass.rng != nullptr && (last.attn.attn_drop > 0 || last.attn.proj_drop.p > 0 ||
-                                             last.mlp.drop1.p > 0 || last.mlp.drop2.p > 0);
-  const bool variant = !cls_token || last.post_norm || last.relative || config.per_head_qkv;
-  return pass.trace == nullptr && !drops && !variant && !last.attn.composed;
-}
-
 Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const {
   Tensor z = embed(images, pass);
   for (std::size_t l = 0; l < blocks.size(); ++l) {
     const Scope scope("blocks", l);
-    const bool last = l + 1 == blocks.size();
-    z = last && only_class_token_is_read(pass) ? blocks[l].class_token(z, pass)
-                                               : blocks[l](z, pass);
+    // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
+    // quarter of its products. Who traces sees them all.
+    const bool one_row = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
+    z = blocks[l](z, pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
   }
   // y = LN(z_L^0)                                                                           (Eq. 4)
   const Tensor y = cls_token ? under("norm", norm, select(z, 1, 0)) : mean_of_patches(z);

@@ -44,16 +44,15 @@ struct Block {
 
   /// Block `index` of config.L, from 0: stochastic depth goes by it.
   Block(const ViTConfig& config, const Rng& rng, std::size_t index = 0);
-  /// (B, T, D) to (B, T, D).
-  Tensor operator()(const Tensor& z, const Pass& pass = {}) const;
-  /// Row 0 of the same, without dropout, of Equations 2 and 3 as they stand in the paper: no switch
-  /// of the block is on. (B, T, D) to (B, 1, D).
-  [[nodiscard]] Tensor class_token(const Tensor& z, const Pass& pass = {}) const;
+  /// (B, T, D) to (B, rows, D): the first `rows` tokens of z_l, or all of them. A token of z_l
+  /// needs all tokens of z_{l-1}, but no other one of z'_l and z_l.
+  Tensor operator()(const Tensor& z, const Pass& pass = {},
+                    std::optional<std::size_t> rows = {}) const;
   void visit(Visitor& visitor) const;
 
  private:
-  [[nodiscard]] Tensor with_post_norm(const Tensor& z, const Pass& pass) const;
-  [[nodiscard]] Tensor msa(const Tensor& z, const Pass& pass) const;
+  [[nodiscard]] Tensor msa(const Tensor& z, const Pass& pass,
+                           std::optional<std::size_t> rows) const;
   [[nodiscard]] Tensor branch(std::string_view name, const Tensor& f, const Pass& pass) const;
 };
 
@@ -84,7 +83,6 @@ struct VisionTransformer {
 
  private:
   [[nodiscard]] Tensor mean_of_patches(const Tensor& z) const;
-  [[nodiscard]] bool only_class_token_is_read(const Pass& pass) const;
 };
 
 /// A model whose parameters are all zero, for whoever brings the values.

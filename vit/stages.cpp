@@ -1,4 +1,5 @@
 #include "vit/stages.hpp"
+#include "core/composed.hpp"
 
 #include "nn/init.hpp"
 #include "vit/model.hpp"
@@ -10,6 +11,7 @@ std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t
   const Tensor images(zeros({B, config.C, config.H, config.W}));
   init::normal(images, Rng(2), 1);
   const NoGrad no_grad;
+  const Composed probabilities_too;
   Trace trace;
   trace.add("images", "(B, C, H, W)", images);
   model(images, {.trace = &trace});

@@ -53,15 +53,23 @@ HeadMatrices<T> head_matrices(const AttentionShape& s, const Heads<const T>& q,
 }  // namespace
 
 template <class T>
-void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key) {
+void dropout(const T* x, T* y, std::size_t matrices, std::size_t n, double p, std::uint64_t key) {
   const DropoutRule<T> rule = dropout_rule<T>(p, key);
   if (!rule.active) {
-    std::copy(x, x + n, y);
+    std::copy(x, x + matrices * n, y);
     return;
   }
   const auto body = table<T>().dropout;
-  parallel_for(n, 32768, [&](std::size_t begin, std::size_t end) {
-    body(x + begin, y + begin, begin, end - begin, rule);
+  constexpr std::size_t most = 32768;  // of a matrix at once, a multiple of 4
+  const std::size_t parts = (n + most - 1) / most;
+  const std::size_t chunk = std::max<std::size_t>(1, most / std::max<std::size_t>(1, n));
+  parallel_for(matrices * parts, chunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part) {
+      const std::size_t matrix = part / parts;
+      const std::size_t first = part % parts * most;
+      const std::size_t at = matrix * n + first;
+      body(x + at, y + at, matrix, first, std::min(most, n - first), rule);
+    }
   });
 }
 
@@ -85,8 +93,8 @@ void attention(const AttentionShape& s, Heads<const T> q, Heads<const T> k, Head
       const std::size_t b = head / s.h;
       const std::size_t i = head % s.h;
       bodies.attention(head_matrices(s, q, k, v, b, i),
-                       bias.data ? bias.data + b * bias.batch + i * bias.head : nullptr, rule,
-                       std::uint64_t{head} * s.T * s.S, o.data + b * o.batch + i * o.head, o.token,
+                       bias.data ? bias.data + b * bias.batch + i * bias.head : nullptr, rule, head,
+                       o.data + b * o.batch + i * o.head, o.token,
                        probs == nullptr ? scratch + needed : probs + head * area, scratch);
     }
   });
@@ -110,16 +118,15 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
       const auto at = [&](const auto& heads) {
         return heads.data + b * heads.batch + i * heads.head;
       };
-      bodies.attention_vjp(head_matrices(s, q, k, v, b, i), probs + head * area, rule,
-                           std::uint64_t{head} * s.T * s.S, at(go), go.token, at(dq), dq.token,
-                           at(dk), dk.token, at(dv), dv.token,
+      bodies.attention_vjp(head_matrices(s, q, k, v, b, i), probs + head * area, rule, head, at(go),
+                           go.token, at(dq), dq.token, at(dk), dk.token, at(dv), dv.token,
                            dscores ? dscores + head * s.T * s.S : nullptr, scratch);
     }
   });
 }
 
 #define VITRUVIAN_INSTANTIATE(T)                                                                 \
-  template void dropout(const T*, T*, std::size_t, double, std::uint64_t);                       \
+  template void dropout(const T*, T*, std::size_t, std::size_t, double, std::uint64_t);          \
   template std::size_t attention_row<T>(const AttentionShape&);                                  \
   template void attention(const AttentionShape&, Heads<const T>, Heads<const T>, Heads<const T>, \
                           AttentionBias<T>, double, std::uint64_t, Heads<T>, T*);                \

@@ -1,13 +1,16 @@
 // Dropout's random words and the attention of one image and head. Included by isa.cpp only.
 
-// Philox4x32-10 at the counters first, first + 1, ... (as `philox` of core/rng.cpp), side by side:
-// words[4 i + j] is word j of counter first + i.
+// Philox4x32-10 at the counters (first, matrix), (first + 1, matrix), ... (as `philox` of
+// core/rng.cpp), side by side: words[4 i + j] is word j of counter first + i.
 constexpr std::size_t philox_lanes = 16;
-VITRUVIAN_INLINE void philox_words(std::uint64_t first, std::uint64_t key, std::uint32_t* words) {
-  std::uint32_t c0[philox_lanes], c1[philox_lanes], c2[philox_lanes] = {}, c3[philox_lanes] = {};
+VITRUVIAN_INLINE void philox_words(std::uint64_t first, std::uint64_t matrix, std::uint64_t key,
+                                   std::uint32_t* words) {
+  std::uint32_t c0[philox_lanes], c1[philox_lanes], c2[philox_lanes], c3[philox_lanes];
   for (std::size_t i = 0; i < philox_lanes; ++i) {
     c0[i] = static_cast<std::uint32_t>(first + i);
     c1[i] = static_cast<std::uint32_t>((first + i) >> 32U);
+    c2[i] = static_cast<std::uint32_t>(matrix);
+    c3[i] = static_cast<std::uint32_t>(matrix >> 32U);
   }
   std::uint32_t k0 = static_cast<std::uint32_t>(key);
   std::uint32_t k1 = static_cast<std::uint32_t>(key >> 32U);
@@ -31,22 +34,19 @@ VITRUVIAN_INLINE void philox_words(std::uint64_t first, std::uint64_t key, std::
 }
 
 template <class T>
-void dropout(const T* x, T* y, std::uint64_t first, std::size_t n, const DropoutRule<T>& rule) {
+void dropout(const T* x, T* y, std::uint64_t matrix, std::uint64_t first, std::size_t n,
+             const DropoutRule<T>& rule) {
   constexpr std::size_t block = 4 * philox_lanes;
   const std::uint32_t limit = rule.limit;
   const T scale = rule.scale;
   std::uint32_t words[block];
-  std::size_t skip = static_cast<std::size_t>(first % 4);
-  std::uint64_t counter = first / 4;
-  for (std::size_t i = 0; i < n; counter += philox_lanes) {
-    philox_words(counter, rule.key, words);
-    const std::size_t count = smaller(block - skip, n - i);
+  for (std::size_t i = 0; i < n; i += block) {
+    philox_words((first + i) / 4, matrix, rule.key, words);
+    const std::size_t count = smaller(block, n - i);
 #pragma omp simd
     for (std::size_t j = 0; j < count; ++j) {
-      y[i + j] = x[i + j] * (words[skip + j] > limit ? scale : T{0});
+      y[i + j] = x[i + j] * (words[j] > limit ? scale : T{0});
     }
-    i += count;
-    skip = 0;
   }
 }
 
@@ -125,7 +125,7 @@ void softmax_columns_vjp(const T* y, T* g, std::size_t rows, std::size_t row) {
 
 template <class T>
 void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& rule,
-               std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace) {
+               std::uint64_t matrix, T* o, std::size_t o_ld, T* probs, T* workspace) {
   const std::size_t row = attention_row<T>(h.T_q);
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
   T* const scratch = workspace;
@@ -160,7 +160,7 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
                  .ldc = o_ld};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
-    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     output.a = scratch, output.lda = h.S, output.trans_a = false;
   }
   product(output, packing);
@@ -168,7 +168,7 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
 
 template <class T>
 void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T>& rule,
-                   std::uint64_t first, const T* go, std::size_t go_ld, T* dq, std::size_t dq_ld,
+                   std::uint64_t matrix, const T* go, std::size_t go_ld, T* dq, std::size_t dq_ld,
                    T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld, T* dscores, T* workspace) {
   const std::size_t row = attention_row<T>(h.T_q);
   const T scale = static_cast<T>(1 / __builtin_sqrt(static_cast<double>(h.E)));
@@ -188,7 +188,7 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
              packing);
   if (rule.active) {
     transpose(ds, row, h.S, h.T_q, scratch, h.S);
-    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     transpose(scratch, h.S, h.T_q, h.S, ds, row);
   }
   softmax_columns_vjp(probs, ds, h.S, row);
@@ -227,7 +227,7 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
                  .ldc = dv_ld};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
-    dropout(scratch, scratch, first, h.T_q * h.S, rule);
+    dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     values.a = scratch, values.lda = h.S, values.trans_a = true;
   }
   product(values, packing);

@@ -99,23 +99,12 @@ void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T
                 std::size_t rows, std::size_t n) {
   const auto body = table<T>().layer_norm;
   parallel_for(rows, chunk_rows(n), [&](std::size_t begin, std::size_t end) {
-    body(x + begin * n, nullptr, nullptr, w, b, eps, y + begin * n, mean + begin, rstd + begin,
-         end - begin, n);
+    body(x + begin * n, w, b, eps, y + begin * n, mean + begin, rstd + begin, end - begin, n);
   });
 }
-template <class T>
-void add_layer_norm(const T* x, const T* z, const T* w, const T* b, double eps, T* sum, T* y,
-                    T* mean, T* rstd, std::size_t rows, std::size_t n) {
-  const auto body = table<T>().layer_norm;
-  parallel_for(rows, chunk_rows(n), [&](std::size_t begin, std::size_t end) {
-    body(x + begin * n, z + begin * n, sum + begin * n, w, b, eps, y + begin * n, mean + begin,
-         rstd + begin, end - begin, n);
-  });
-}
-
 template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
-                    T* db, std::size_t rows, std::size_t n, bool add) {
+                    T* db, std::size_t rows, std::size_t n) {
   const auto body = table<T>().layer_norm_vjp;
   const std::size_t chunk = chunk_rows(n);
   const std::size_t chunks = (rows + chunk - 1) / chunk;
@@ -126,7 +115,7 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
     const std::size_t part = begin / chunk * n;
     body(x + begin * n, w, mean + begin, rstd + begin, g + begin * n, dx ? dx + begin * n : nullptr,
          dw ? dw_parts.data() + part : nullptr, db ? db_parts.data() + part : nullptr, end - begin,
-         n, add);
+         n);
   });
   if (dw) sum_rows(dw_parts.data(), dw, chunks, n);
   if (db) sum_rows(db_parts.data(), db, chunks, n);
@@ -233,34 +222,32 @@ double sum_of_squares(const T* x, std::size_t n) {
   return sum;
 }
 
-#define VITRUVIAN_INSTANTIATE(T)                                                               \
-  template void exp(const T*, T*, std::size_t);                                                \
-  template void log(const T*, T*, std::size_t);                                                \
-  template void erf(const T*, T*, std::size_t);                                                \
-  template void tanh(const T*, T*, std::size_t);                                               \
-  template void softmax(const T*, T*, std::size_t, std::size_t);                               \
-  template void softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);                 \
-  template void log_softmax(const T*, T*, std::size_t, std::size_t);                           \
-  template void log_softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);             \
-  template void layer_norm(const T*, const T*, const T*, double, T*, T*, T*, std::size_t,      \
-                           std::size_t);                                                       \
-  template void add_layer_norm(const T*, const T*, const T*, const T*, double, T*, T*, T*, T*, \
-                               std::size_t, std::size_t);                                      \
-  template void layer_norm_vjp(const T*, const T*, const T*, const T*, const T*, T*, T*, T*,   \
-                               std::size_t, std::size_t, bool);                                \
-  template void gelu(const T*, T*, std::size_t);                                               \
-  template void gelu_vjp(const T*, const T*, T*, std::size_t);                                 \
-  template void gelu_tanh(const T*, T*, std::size_t);                                          \
-  template void gelu_tanh_vjp(const T*, const T*, T*, std::size_t);                            \
-  template void bias_gelu(T*, const T*, T*, std::size_t, std::size_t);                         \
-  template void multiply(T*, const T*, std::size_t);                                           \
-  template void accumulate(T*, const T*, std::size_t);                                         \
-  template void add_bias(T*, const T*, std::size_t, std::size_t);                              \
-  template void sum_rows(const T*, T*, std::size_t, std::size_t);                              \
-  template void cross_entropy(const T*, const std::size_t*, double, T*, T*, std::size_t,       \
-                              std::size_t);                                                    \
-  template void cross_entropy(const T*, const T*, double, T*, T*, std::size_t, std::size_t);   \
-  template void adamw(T*, const T*, T*, T*, std::size_t, const AdamWStep&);                    \
+#define VITRUVIAN_INSTANTIATE(T)                                                             \
+  template void exp(const T*, T*, std::size_t);                                              \
+  template void log(const T*, T*, std::size_t);                                              \
+  template void erf(const T*, T*, std::size_t);                                              \
+  template void tanh(const T*, T*, std::size_t);                                             \
+  template void softmax(const T*, T*, std::size_t, std::size_t);                             \
+  template void softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);               \
+  template void log_softmax(const T*, T*, std::size_t, std::size_t);                         \
+  template void log_softmax_vjp(const T*, const T*, T*, std::size_t, std::size_t);           \
+  template void layer_norm(const T*, const T*, const T*, double, T*, T*, T*, std::size_t,    \
+                           std::size_t);                                                     \
+  template void layer_norm_vjp(const T*, const T*, const T*, const T*, const T*, T*, T*, T*, \
+                               std::size_t, std::size_t);                                    \
+  template void gelu(const T*, T*, std::size_t);                                             \
+  template void gelu_vjp(const T*, const T*, T*, std::size_t);                               \
+  template void gelu_tanh(const T*, T*, std::size_t);                                        \
+  template void gelu_tanh_vjp(const T*, const T*, T*, std::size_t);                          \
+  template void bias_gelu(T*, const T*, T*, std::size_t, std::size_t);                       \
+  template void multiply(T*, const T*, std::size_t);                                         \
+  template void accumulate(T*, const T*, std::size_t);                                       \
+  template void add_bias(T*, const T*, std::size_t, std::size_t);                            \
+  template void sum_rows(const T*, T*, std::size_t, std::size_t);                            \
+  template void cross_entropy(const T*, const std::size_t*, double, T*, T*, std::size_t,     \
+                              std::size_t);                                                  \
+  template void cross_entropy(const T*, const T*, double, T*, T*, std::size_t, std::size_t); \
+  template void adamw(T*, const T*, T*, T*, std::size_t, const AdamWStep&);                  \
   template double sum_of_squares(const T*, std::size_t)
 
 VITRUVIAN_INSTANTIATE(float);

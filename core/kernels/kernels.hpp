@@ -47,17 +47,12 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
                 std::size_t rows, std::size_t n);
-// The same of sum = x + z, which it writes on its way.
-template <class T>
-void add_layer_norm(const T* x, const T* z, const T* w, const T* b, double eps, T* sum, T* y,
-                    T* mean, T* rstd, std::size_t rows, std::size_t n);
 // With xh = (x - mean) rstd and gw = g w:
 //   dx = rstd (gw - mean(gw) - xh mean(gw xh))   dw = sum_rows(g xh)   db = sum_rows(g)
-// Any of dx, dw, db may be null. With `add`, it adds to what dx holds. Allocates one partial sum of
-// dw and db for each chunk of rows.
+// Any of dx, dw, db may be null. Allocates one partial sum of dw and db for each chunk of rows.
 template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
-                    T* db, std::size_t rows, std::size_t n, bool add = false);
+                    T* db, std::size_t rows, std::size_t n);
 
 // y = x Phi(x)                                          dx = g (Phi(x) + x phi(x))
 // Within 12 units in the last place far out on the left, 6 for |x| <= 2. As IEEE, y(-Inf) is NaN.
@@ -89,10 +84,12 @@ void add_bias(T* y, const T* b, std::size_t rows, std::size_t n);
 template <class T>
 void sum_rows(const T* g, T* db, std::size_t rows, std::size_t n);
 
-// y = x m / (1 - p). Element i is kept where word i mod 4 of philox(counter i / 4, key), as a
-// 32-bit integer, is at least p 2^32. The backward is the same function of g: nothing is stored.
+// y = x m / (1 - p), of so many matrices of n elements each. Element i of matrix j is kept where
+// word i mod 4 of philox(counter (i / 4, j), key), as a 32-bit integer, is at least p 2^32: whoever
+// has the first rows alone draws the mask of the whole. The backward is the same function of g:
+// nothing is stored.
 template <class T>
-void dropout(const T* x, T* y, std::size_t n, double p, std::uint64_t key);
+void dropout(const T* x, T* y, std::size_t matrices, std::size_t n, double p, std::uint64_t key);
 
 /// Where q, k, v or the output lie: element (b, i, t, d) is at
 /// data[b * batch + i * head + t * token + d].
@@ -121,7 +118,7 @@ std::size_t attention_row(const AttentionShape& shape);
 // S = q k^T / sqrt(E) + bias,  P = softmax(S),  P' = dropout(P),  o = P' v, an image and head at a
 // time, so that the scores stay in cache. Writes P^T (B, h, S, attention_row), before dropout, for
 // the backward: of a row its first T elements count. `probs` may be null. Dropout's mask is that of
-// `dropout` at the index into P (B, h, T, S); p = 0 means none.
+// `dropout` for the matrices of P (B, h, T, S); p = 0 means none.
 template <class T>
 void attention(const AttentionShape& shape, Heads<const T> q, Heads<const T> k, Heads<const T> v,
                AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs);

@@ -140,10 +140,10 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 
 // Two passes. What rounding the mean to T left over (half a unit of 1e6 is 0.03 in float) the
 // second one measures and takes off again; a constant row is then 0 exactly. Short rows go in
-// groups: none then waits for the sums of the one before. With z, of x + z, which goes to `sum`.
+// groups: none then waits for the sums of the one before.
 template <class T>
-void layer_norm(const T* x, const T* z, T* sum, const T* w, const T* b, double eps, T* y, T* mean,
-                T* rstd, std::size_t rows, std::size_t n) {
+void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
+                std::size_t rows, std::size_t n) {
   const T count = static_cast<T>(n);
   constexpr std::size_t most = 16;
   T rests[most];
@@ -152,27 +152,17 @@ void layer_norm(const T* x, const T* z, T* sum, const T* w, const T* b, double e
     const std::size_t end = smaller(rows, first + group);
     for (std::size_t r = first; r < end; ++r) {
       T total = 0;
-      if (z) {
 #pragma omp simd reduction(+ : total)
-        for (std::size_t i = r * n; i < (r + 1) * n; ++i) {
-          const T s = x[i] + z[i];
-          sum[i] = s;
-          total += s;
-        }
-      } else {
-#pragma omp simd reduction(+ : total)
-        for (std::size_t i = r * n; i < (r + 1) * n; ++i) total += x[i];
-      }
+      for (std::size_t i = r * n; i < (r + 1) * n; ++i) total += x[i];
       mean[r] = total / count;
     }
-    const T* const s = z ? sum : x;
     for (std::size_t r = first; r < end; ++r) {
       const T mu = mean[r];
       T rest = 0;
       T squares = 0;
 #pragma omp simd reduction(+ : rest, squares)
       for (std::size_t i = r * n; i < (r + 1) * n; ++i) {
-        const T d = s[i] - mu;
+        const T d = x[i] - mu;
         rest += d;
         squares += d * d;
       }
@@ -186,7 +176,7 @@ void layer_norm(const T* x, const T* z, T* sum, const T* w, const T* b, double e
       const T mu = mean[r];
       const T rest = rests[r - first];
       const T scale = rstd[r];
-      const T* const from = s + r * n;
+      const T* const from = x + r * n;
       T* const to = y + r * n;
       if (w && b) {
 #pragma omp simd
@@ -202,7 +192,7 @@ void layer_norm(const T* x, const T* z, T* sum, const T* w, const T* b, double e
 
 template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
-                    T* db, std::size_t rows, std::size_t n, bool add) {
+                    T* db, std::size_t rows, std::size_t n) {
   const T count = static_cast<T>(n);
   constexpr std::size_t most = 16;
   T rests[most], means_g[most], means_gxh[most];
@@ -241,8 +231,7 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
         for (std::size_t i = 0; i < n; ++i) {
           const T gw = w ? gs[i] * w[i] : gs[i];
           const T xh = (xs[i] - mu - rest) * scale;
-          const T before = add ? to[i] : T{0};
-          to[i] = before + scale * (gw - mean_g - xh * mean_gxh);
+          to[i] = scale * (gw - mean_g - xh * mean_gxh);
         }
       }
       if (dw) {

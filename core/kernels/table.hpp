@@ -11,8 +11,8 @@
 
 namespace vitruvian::kernels {
 
-/// One (image, head) of an attention call: matrices whose rows lie `*_ld` elements apart. The words
-/// of dropout start at `first`, the index of the first element of `probs` in the whole array.
+/// One (image, head) of an attention call: matrices whose rows lie `*_ld` elements apart. `matrix`
+/// is its number among all of them, by which dropout knows it.
 template <class T>
 struct HeadMatrices {
   std::size_t T_q = 0, S = 0, E = 0, F = 0;
@@ -55,12 +55,11 @@ struct Table {
   Rows softmax, log_softmax;
   using RowsVjp = void (*)(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
   RowsVjp softmax_vjp, log_softmax_vjp;
-  /// Of x, or where z is not null of sum = x + z.
-  void (*layer_norm)(const T* x, const T* z, T* sum, const T* w, const T* b, double eps, T* y,
-                     T* mean, T* rstd, std::size_t rows, std::size_t n);
-  /// Adds to dw and db, each null or of n elements, and to dx where `add` says so.
+  void (*layer_norm)(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
+                     std::size_t rows, std::size_t n);
+  /// Adds to dw and db, each null or of n elements.
   void (*layer_norm_vjp)(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx,
-                         T* dw, T* db, std::size_t rows, std::size_t n, bool add);
+                         T* dw, T* db, std::size_t rows, std::size_t n);
   void (*bias_gelu)(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
   void (*multiply)(T* y, const T* x, std::size_t n);
   void (*accumulate)(T* y, const T* x, std::size_t n);
@@ -68,15 +67,17 @@ struct Table {
   /// Sums `width` columns of rows that lie n apart.
   void (*sum_rows)(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width);
 
-  void (*dropout)(const T* x, T* y, std::uint64_t first, std::size_t n, const DropoutRule<T>&);
+  /// Elements first, first + 1, ... of a matrix; `first` is a multiple of 4.
+  void (*dropout)(const T* x, T* y, std::uint64_t matrix, std::uint64_t first, std::size_t n,
+                  const DropoutRule<T>&);
   /// Elements of a row of `probs`, at least one for each query.
   std::size_t (*attention_row)(std::size_t T_q);
   /// Elements of `workspace` below, to which product_workspace come.
   std::size_t (*attention_workspace)(const HeadMatrices<T>&, const DropoutRule<T>&);
   void (*attention)(const HeadMatrices<T>&, const T* bias, const DropoutRule<T>&,
-                    std::uint64_t first, T* o, std::size_t o_ld, T* probs, T* workspace);
+                    std::uint64_t matrix, T* o, std::size_t o_ld, T* probs, T* workspace);
   void (*attention_vjp)(const HeadMatrices<T>&, const T* probs, const DropoutRule<T>&,
-                        std::uint64_t first, const T* go, std::size_t go_ld, T* dq,
+                        std::uint64_t matrix, const T* go, std::size_t go_ld, T* dq,
                         std::size_t dq_ld, T* dk, std::size_t dk_ld, T* dv, std::size_t dv_ld,
                         T* dscores, T* workspace);
 

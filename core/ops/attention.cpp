@@ -38,7 +38,7 @@ struct SideBySide {
 template <class T>
 kernels::Heads<T> third(T* qkv, std::size_t which, const AttentionShape& s) {
   const std::size_t D = s.h * s.E;
-  return {qkv + which * D, s.T * 3 * D, s.E, 3 * D};
+  return {qkv + which * D, s.S * 3 * D, s.E, 3 * D};
 }
 
 bool broadcasts(const Shape& shape, const Shape& to) {
@@ -220,7 +220,8 @@ Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, s
                 options);
 }
 
-Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options) {
+Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options,
+                      std::optional<std::size_t> queries) {
   given("self_attention", "qkv", qkv);
   if (qkv.rank() != 3) fail("self_attention: input {} is not (B, T, 3 D)", to_string(qkv.shape()));
   if (qkv.size(2) % 3 != 0) {
@@ -231,12 +232,21 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
     fail("self_attention: {} heads do not divide D = {} of input {}, which is (B, T, 3 D)", heads,
          qkv.size(2) / 3, to_string(qkv.shape()));
   }
+  const std::size_t tokens = qkv.size(1);
+  if (queries && *queries > tokens) {
+    fail("self_attention: {} queries, but input {} has {} tokens", *queries, to_string(qkv.shape()),
+         tokens);
+  }
   const std::size_t width = qkv.size(2) / (3 * heads);
-  const AttentionShape s{
-      .B = qkv.size(0), .h = heads, .T = qkv.size(1), .S = qkv.size(1), .E = width, .F = width};
-  const Shape scores{s.B, s.h, s.T, s.T};
+  const AttentionShape s{.B = qkv.size(0),
+                         .h = heads,
+                         .T = queries.value_or(tokens),
+                         .S = tokens,
+                         .E = width,
+                         .F = width};
+  const Shape scores{s.B, s.h, s.T, s.S};
   check_options("self_attention", options, scores);
-  if (Composed::active()) return composed::self_attention(qkv, heads, options).output;
+  if (Composed::active()) return composed::self_attention(qkv, heads, options, queries).output;
   const Added added(options, s, scores);
   const Drop drop(options);
   Array o = empty({s.B, s.T, s.h * s.E});
@@ -246,7 +256,8 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
                            SideBySide{}(o.data(), s.h, s.T, s.E), data_of_saved(probs));
 
   auto vjp = [s, scores, drop, probs = std::move(probs)](const Node& n, const Array& g) {
-    Array dqkv = empty(n.in_shape(0));
+    // Nothing comes back to the queries of tokens that did not ask.
+    Array dqkv = s.T < s.S ? zeros(n.in_shape(0)) : empty(n.in_shape(0));
     std::optional<Array> dbias;
     if (n.needs(1)) dbias = empty(scores);
     const real* const x = data_of(n, 0);

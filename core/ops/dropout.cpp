@@ -2,6 +2,7 @@
 #include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
 #include "core/ops/given.hpp"
+#include "core/ops/rows.hpp"
 
 #include <utility>
 
@@ -10,8 +11,10 @@ namespace {
 
 Array masked(const Array& x, double p, std::uint64_t key) {
   if (p == 1) return zeros(x.shape());  // x m / (1 - p) would be 0 / 0
+  const std::size_t leading = x.dimension() < 2 ? 0 : x.dimension() - 2;
   Array y = empty(x.shape());
-  kernels::dropout(x.data(), y.data(), x.size(), p, key);
+  kernels::dropout(x.data(), y.data(), flattened(x.shape(), 0, leading),
+                   flattened(x.shape(), leading, x.dimension()), p, key);
   return y;
 }
 
@@ -34,8 +37,9 @@ Array masked_by_image(const Array& x, double p, std::uint64_t key) {
 }  // namespace
 
 // y = x m / (1 - p),  m_i = 1 with probability 1 - p, else 0          dx = g m / (1 - p)
-// Srivastava et al. 2014, scaled so that the mean stays. The mask is a function of (key, i): it is
-// drawn again on the way back, never stored.
+// Srivastava et al. 2014, scaled so that the mean stays. The mask is a function of the key, the
+// matrix (of the last two axes) and the place in it: it is drawn again on the way back, never
+// stored.
 Tensor dropout(const Tensor& x, double p, const Rng& rng) {
   given("dropout", "x", x);
   if (!(p >= 0 && p <= 1)) fail("dropout: probability {} is not in [0, 1]", p);

@@ -16,14 +16,19 @@ SIDE, K, MEAN, STD = 6, 5, 0.45, 0.27  # of the images
 
 
 def dropout_mask(key, path, rate, shape):
-    """Zeros and 1 / (1 - rate): element i is kept where its 32-bit word says so."""
+    """Zeros and 1 / (1 - rate): an element is kept where its 32-bit word says so. Each matrix of the
+    last two axes has words of its own."""
     key = rng.fork(key, path)
     limit = math.ceil(rate * 2**32) - 1
-    n = math.prod(shape)
-    words = []
-    for counter in range((n + 3) // 4):
-        words += rng.philox([counter & rng.LOW, counter >> 32, 0, 0], [key & rng.LOW, key >> 32])
-    return torch.tensor([float(w > limit) for w in words[:n]]).reshape(shape) / (1 - rate)
+    n = math.prod(shape[-2:])
+    kept = []
+    for matrix in range(math.prod(shape[:-2])):
+        words = []
+        for counter in range((n + 3) // 4):
+            words += rng.philox([counter & rng.LOW, counter >> 32, matrix & rng.LOW, matrix >> 32],
+                                [key & rng.LOW, key >> 32])
+        kept += [float(w > limit) for w in words[:n]]
+    return torch.tensor(kept).reshape(shape) / (1 - rate)
 
 
 def branch_mask(key, block, branch, rate, n):

@@ -46,13 +46,13 @@ _OF_ONE_IMAGE = (_MODEL, "concat({«broadcast_to(cls_token, {B, 1, config.D})»,
 _SCALE = (_COMPOSED, "std::sqrt(D_h)", "std::sqrt(D_h * 2)")
 _OTHER_ROW = (_MODEL, "under(\"norm\", norm, select(z, 1, «0»)) : mean_of_patches", "1")
 _NO_U_MSA = (_LAYERS, "return under(\"proj_drop\", proj_drop, «under(\"proj\", proj, heads_output)», pass);", "heads_output")
-_NO_NORM = (_MODEL, "msa(«under(\"norm1\", norm1, z)», pass), pass);\n  const auto", "z")
-_OVER_ALL_TOKENS = (_NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, out.y.data(),\n"
-                    "                      out.mean.data(), out.rstd.data(), out.rows, out.n);",
-                    "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, out.y.data(), "
-                    "out.mean.data(), out.rstd.data(), 1, out.rows * out.n);")
+_NO_NORM = (_MODEL, "«MSA(LN1(z))» + past", "MSA(z)")
+_OVER_ALL_TOKENS = (_NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, y.data(), mean.data(),\n"
+                    "                      rstd.data(), rows, n);",
+                    "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, y.data(), mean.data(), "
+                    "rstd.data(), 1, rows * n);")
 _AFTER_DROPOUT = (_COMPOSED, "return {scores, «probs», matmul(kept, v)};", "kept")
-_ONE_HEAD = (_LAYERS, "heads_output = self_attention(qkv_x, «heads», options);", "1")
+_ONE_HEAD = (_LAYERS, "heads_output = self_attention(qkv_x, «heads», options, rows);", "1")
 _STEP_TO_THE_RIGHT = (_UNFOLD, "place % grid.columns * w.stride_x", "place % grid.columns")
 _POSITIONS_OFF = ("vit/positions.cpp", "if (table) return «z + table»;", "z")
 _JAX_POSITIONS = "«init::normal(x.p.tensor, x.stream, 0.02);»\n  } else if (x.bias() && x.in(\".mlp.\")) {\n    init::normal(x.p.tensor, x.stream, 1e-6);\n  }\n}\n\nvoid torchvision"
@@ -65,7 +65,7 @@ ROWS = [
     ("0-3", *_STEP_TO_THE_RIGHT),
     ("0-4", _MODEL, "if («c.patch_bias») bias", "true"),
     ("0-5", _MODEL, "const Tensor z_0 = «pos_embed(tokens)»;", "tokens"),
-    ("0-6", _MODEL, "«branch(\"mlp\", under(\"mlp\", mlp, norm_z_prime, pass), pass) + z_prime»", "branch(\"mlp\", under(\"mlp\", mlp, norm_z_prime, pass), pass)"),
+    ("0-6", _MODEL, "«MLP(LN2(z_prime)) + z_prime»;", "MLP(LN2(z_prime))"),
     ("0-6", *_NO_NORM),
     ("0-7", _MODEL, "if (config.head == Head::none) «return y;»", "return y * real(2);"),
     ("0-8", _LAYERS, "const Tensor by_head = reshape(«stack(each, 2)», {B, T, h, 3, D / h});", "stack({each.rbegin(), each.rend()}, 2)"),
@@ -82,8 +82,8 @@ ROWS = [
     ("1-9", _LAYERS, "return layer_norm(x, normalized_shape, weight, bias, «eps»);", "eps * 2"),
     ("1-9", _LAYERS, "if («affine && with_bias») bias = Parameter(zeros(shape));", "affine"),
     ("1-9", _LAYERS, "if («affine») weight = Parameter(full(shape, real{1}));", "true"),
-    ("1-9", _NORM, "n(«flattened(x.shape(), x.rank() - normalized_shape.size(), x.rank())»)", "x.shape().back()"),
-    ("1-10", _MODEL, "under(\"norm2\", norm2, update, «z»);", "update"),
+    ("1-9", _NORM, "const std::size_t n = «flattened(x.shape(), leading, x.rank())»;", "x.shape().back()"),
+    ("1-10", _MODEL, "«MSA(LN1(z)) + past»;", "MSA(LN1(z))"),
     ("1-11", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(32, 2, 192, 3)"),
     ("1-12", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(16, 3, 192, 3)"),
     ("1-13", _MODEL, "concat({«broadcast_to(cls_token, {B, 1, config.D})», patches}, 1)", "Tensor(zeros({B, 1, config.D}))"),
@@ -113,7 +113,7 @@ ROWS = [
     ("2-1", "apps/trace.cpp", "return \"Eq.(1) z0\";", "return \"z0\";"),
     ("2-3", "apps/trace.cpp", "options.model, options.batch_size, c.C, «c.H», c.W", "c.P"),
     ("2-4", _LAYERS, "qkv = Linear(D, 3 * D, rng.fork(\"qkv\"), «options.qkv_bias»);", "false"),
-    ("2-4", _COMPOSED, "const Tensor q = select(by_head, 0, «0»);", "1"),
+    ("2-4", _COMPOSED, "const Tensor q = slice(select(by_head, 0, «0»), 2, 0, asking);", "1"),
     ("2-5", _LAYERS, "options.dropout = «attn_drop»;", "attn_drop / 2"),
     ("2-5", _LAYERS, "under(\"proj_drop\", «proj_drop», under(\"proj\", proj, heads_output), pass);", "Dropout{}"),
     ("2-6", _CONFIG, "if («D % h != 0») fail", "false"),
@@ -133,13 +133,13 @@ ROWS = [
     ("3-5", _LAYERS, "under(std::to_string(i), «head_qkv[i]», x)", "head_qkv[0]"),
     ("3-5", _LAYERS, "rng.fork(\"qkv\", {i}), «options.qkv_bias»);", "true"),
     ("3-6", *_AFTER_DROPOUT),
-    ("3-7", _MODEL, ": «blocks[l](z, pass)»;", "blocks[0](z, pass)"),
+    ("3-7", _MODEL, "z = «blocks[l]»(z, pass, one_row", "blocks[0]"),
     ("3-8", *_DENSITY),
     ("4-5", _UNFOLD, "const std::size_t top = «place / grid.columns * w.stride_y»;", "place % grid.rows * w.stride_y"),
     ("4-5", _UNFOLD, "const std::size_t left = «place % grid.columns * w.stride_x»;", "place / grid.rows * w.stride_x"),
     ("4-6", _VARIANTS, "config.D = «128»;", "64"),
     ("4-7", *_OTHER_ROW),
-    ("4-8", _MODEL, "if («post_norm») return with_post_norm(z, pass);", "!post_norm"),
+    ("4-8", _MODEL, "const Tensor z_prime = «post_norm» ?", "!post_norm"),
     ("4-9", _COMPOSED, "const Tensor sigma2 = var(x, axes, «0», true);\n  Tensor y = (x - mu) / sqrt(sigma2 + static_cast<real>(eps));\n  if (weight) y = y * weight;", "1"),
     ("4-9", *_OVER_ALL_TOKENS),
     ("4-10", *_ONE_HEAD),
@@ -219,8 +219,8 @@ ROWS = [
     ("C3", _INIT, "«init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0))»;  // PyTorch's own", "init::lecun_normal(x.p.tensor, x.stream)"),
     ("C3", _INIT, "x.p.role == Role::token) {\n    init::truncated_normal(x.p.tensor, x.stream, «0.02»);", "0.2"),
     ("C4", *_DENSITY),
-    ("C4", _NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), «eps», out.y", "eps * 2"),
-    ("C5", _LAYERS, "heads_output = self_attention(«qkv_x», heads, options);",
+    ("C4", _NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), «eps», y.data()", "eps * 2"),
+    ("C5", _LAYERS, "heads_output = self_attention(«qkv_x», heads, options, rows);",
      "[&] { const std::size_t w = proj.in(); const std::vector<Tensor> s = split(qkv_x, {w, w, w}, 2); return concat({s[0], s[2], s[1]}, 2); }()"),
     ("C5", "vit/positions.cpp", "if (!rows) return «z»;", "z + Tensor(array({1, z.size(1), z.size(2)}, sincos_waves(z.size(1), z.size(2))))"),
     ("C5", _CONFIG, "(3 * d * d + if_any(qkv_bias, 3 * d))", "(3 * d * h + if_any(qkv_bias, 3 * d))"),
