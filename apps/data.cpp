@@ -8,7 +8,6 @@
 #include "media/encode_png.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -24,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 class FetchBar {
  public:
   void show(const std::string& file, std::uint64_t bytes, std::uint64_t total) {
-    if (::isatty(STDOUT_FILENO) == 0) return;
+    if (!console::terminal_of(stdout).there) return;
     const auto now = Clock::now();
     if (file != file_) {
       file_ = file;

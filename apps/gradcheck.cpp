@@ -9,13 +9,11 @@
 #include "vit/tiny.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -90,11 +88,6 @@ std::vector<Row> chosen(const std::string& op) {
   fail(Exit::usage, "--op: there is no op '{}'; {}", op, did_you_mean(op, names));
 }
 
-bool in_colour() {
-  const char* const no_color = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
-}
-
 void print_row(const Row& row, const GradcheckReport& report, bool colour) {
   std::string label = row.label;
   if (label.size() > label_width) label = label.substr(0, label_width - 3) + "...";
@@ -108,7 +101,7 @@ void print_row(const Row& row, const GradcheckReport& report, bool colour) {
 
 Summary check(const Options& options) {
   const std::vector<Row> rows = chosen(options.op);
-  const bool colour = in_colour();
+  const bool colour = console::terminal_of(stdout).colour;
   console::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
                  "analytic", "numeric", "error");
   Summary summary;

@@ -1,11 +1,10 @@
 #include "report/inspect.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
+#include "charts/text.hpp"
 #include "core/console.hpp"
 #include "core/parallel.hpp"
 #include "datasets/dataset.hpp"
-#include "media/canvas.hpp"
-#include "media/terminal.hpp"
 
 #include <fmt/format.h>
 
@@ -17,13 +16,13 @@ namespace vitruvian {
 namespace {
 
 // What fits into a terminal: small pictures, enlarged as far as 16 pixels, and words.
-void print(const Figure& figure, const Terminal& terminal) {
+void print(const Figure& figure, const console::Terminal& terminal) {
   if (!figure.small && figure.words.empty()) return;
-  if (figure.picture.pixels.empty()) return;  // text alone is for its file
+  if (figure.drawing.rows.empty()) return;  // text alone is for its file
   console::print("{}\n", figure.title);
   if (figure.small) {
     const std::size_t scale = std::max<std::size_t>(16 / figure.small->width, 1);
-    console::print("{}", console::raw(in_terminal(enlarged(*figure.small, scale), terminal)));
+    console::print("{}", console::raw(text_of(enlarged(*figure.small, scale), terminal)));
   }
   if (!figure.words.empty()) {
     console::print("{}{}", console::lines(figure.words),
@@ -35,7 +34,7 @@ void print(const Figure& figure, const Terminal& terminal) {
 
 void run(const InspectOptions& options) {
   if (options.threads != 0) set_threads(options.threads);
-  const Terminal terminal = terminal_of(stdout);
+  const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { print(figure, terminal); };
   const std::vector<std::string> files = either::inspect_model(options, {note, drawn});
@@ -93,7 +92,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
                   "Position similarity, epoch by epoch, of a run made with --save-every")
       ->group(run_of)
       ->type_name("DIR");
-  add_count(command, "--every", options.every, "Each so-manieth checkpoint")
+  add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
       ->capture_default_str()
       ->group(run_of);
   add_picture_flags(command, options, flags->pictures);

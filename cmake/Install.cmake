@@ -8,7 +8,7 @@ if(TARGET vitruvian)
   install(TARGETS vitruvian RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-foreach(room core datasets media nn vit train report)
+foreach(room core datasets media charts nn vit train report)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${room})
     install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vitruvian
             FILES_MATCHING PATTERN "*.hpp"

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iterator>
@@ -18,29 +20,6 @@
 
 namespace vitruvian::console {
 namespace {
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
-};
-
-// The first character of `text`, which is not empty: RFC 3629, so neither surrogates, nor longer
-// forms than needed, nor anything beyond U+10FFFF.
-Character first_of(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
-  std::uint32_t code = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) return {};
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  const bool longer = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return longer || surrogate || code > 0x10FFFF ? Character{} : Character{code, bytes};
-}
 
 // Unicode's Cc, Bidi_Control, Zl and Zp.
 bool steers(std::uint32_t code) {
@@ -73,6 +52,22 @@ int report(std::string_view name, Exit exit, const std::string& message) {
 }
 
 }  // namespace
+
+Character first_of(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  std::uint32_t code = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const bool longer = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return longer || surrogate || code > 0x10FFFF ? Character{} : Character{code, bytes};
+}
 
 std::string visible(std::string_view text, std::string_view kept) {
   std::string result;
@@ -119,6 +114,32 @@ std::string human_bytes(std::uint64_t bytes) {
   }
   return unit == 0 || value >= 9.95 ? fmt::format("{:.0f} {}", value, units[unit])
                                     : fmt::format("{:.1f} {}", value, units[unit]);
+}
+
+Terminal terminal_of(std::FILE* stream) {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  Terminal terminal;
+  if (::isatty(::fileno(stream)) == 0) return terminal;
+  terminal.there = true;
+  winsize size{};
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  }
+  std::string_view locale;  // POSIX: the first of these that is set and not empty
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (locale.empty()) locale = variable(name);
+  }
+  for (const char* utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+    terminal.utf8 = terminal.utf8 || locale.find(utf8) != locale.npos;
+  }
+  const std::string_view term = variable("TERM");
+  terminal.colour = variable("NO_COLOR").empty() && !term.empty() && term != "dumb";
+  const std::string_view depth = variable("COLORTERM");
+  terminal.deep_colour = terminal.colour && (depth == "truecolor" || depth == "24bit");
+  return terminal;
 }
 
 void write_out(std::string_view text) {

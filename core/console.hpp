@@ -20,9 +20,27 @@ namespace vitruvian::console {
 /// line and paragraph separators; "\xff" for a byte that is no UTF-8. Bytes in `kept` stay.
 std::string visible(std::string_view text, std::string_view kept = "");
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  ///< 0: no UTF-8
+};
+/// The first character of `text`, which is not empty: RFC 3629, so neither surrogates, nor longer
+/// forms than needed, nor anything beyond U+10FFFF.
+Character first_of(std::string_view text);
+
 /// How many characters a text of UTF-8 has, and the first `n` of them: what tables are laid out by.
 std::size_t characters(std::string_view text);
 std::string first_characters(std::string_view text, std::size_t n);
+
+/// What a stream goes to.
+struct Terminal {
+  bool there = false;        ///< whether it is one; nothing below is true where it is not
+  bool colour = false;       ///< not with NO_COLOR set, TERM=dumb or no TERM
+  bool deep_colour = false;  ///< of 24 bits, by COLORTERM; else the 256 that xterm made usual
+  bool utf8 = false;         ///< by the locale
+  std::size_t columns = 80;
+};
+Terminal terminal_of(std::FILE* stream);
 
 /// "1:02:03", "2:03" or "0:03"; "-" for what is no time.
 std::string clock_time(double seconds);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "charts/chart.hpp"
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -108,11 +110,7 @@ struct Bars {
 
 /// y against x, one mark a series.
 struct Curves {
-  struct Series {
-    std::string name;
-    std::vector<double> x;
-    std::vector<double> y;
-  };
+  using Series = vitruvian::Series;
   std::string caption;
   std::vector<Series> series;
   bool log_y = false;

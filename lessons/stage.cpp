@@ -5,12 +5,9 @@
 #include "lessons/source.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <string_view>
 #include <utility>
@@ -18,27 +15,14 @@
 namespace vitruvian::lessons {
 namespace {
 
-bool colour_may_be(const Options& options) {
-  const char* const no_color = std::getenv("NO_COLOR");
-  const char* const term = std::getenv("TERM");
-  return !options.plain && isatty(STDOUT_FILENO) == 1 &&
-         (no_color == nullptr || *no_color == '\0') && term != nullptr &&
-         std::string_view(term) != "dumb";
-}
-
-std::size_t width_of(const Options& options) {
-  if (options.width != 0) return options.width;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) {
-    return std::min<std::size_t>(size.ws_col, 80);
-  }
-  return 80;
-}
-
 std::unique_ptr<Renderer> renderer_of(const Options& options) {
   if (options.json) return json_renderer();
   if (options.markdown) return markdown_renderer();
-  return terminal_renderer({width_of(options), colour_may_be(options), options.ascii});
+  const console::Terminal terminal = console::terminal_of(stdout);
+  const std::size_t width =
+      terminal.columns >= 20 ? std::min<std::size_t>(terminal.columns, 80) : 80;
+  return terminal_renderer({options.width != 0 ? options.width : width,
+                            terminal.colour && !options.plain, options.ascii});
 }
 
 void write(std::string_view text) {
@@ -61,7 +45,7 @@ std::string typed(const std::string& prompt) {
 
 Stage::Stage(const Options& options, std::string source)
     : renderer_(renderer_of(options)), source_(std::move(source)) {
-  const bool terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+  const bool terminal = console::terminal_of(stdin).there && console::terminal_of(stdout).there;
   can_ask_ = terminal && !options.no_input && !options.json && !options.markdown;
   if (!options.forms.empty()) {
     can_ask_ = false;  // a question is one event there, not two

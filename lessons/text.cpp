@@ -1,6 +1,7 @@
 // What the renderers share: widths, wrapping, ASCII, and the words for
 // numbers and verdicts.
 
+#include "charts/text.hpp"
 #include "lessons/render.hpp"
 
 #include <fmt/format.h>
@@ -174,6 +175,29 @@ std::string summary(const Closing& closing) {
     text += fmt::format(" You asked for it with --break {}: {}", closing.broken, closing.why);
   }
   return text;
+}
+
+std::vector<std::string> draw(const Picture& picture, std::size_t width) {
+  return text_of(Matrix{picture.rows, picture.columns, picture.values}, width);
+}
+
+std::vector<std::string> draw(const Bars& bars, std::size_t width) {
+  Chart chart;
+  chart.log_y = bars.log;
+  Series series{"", {}, {}, Mark::bars};
+  for (const auto& [name, value] : bars.rows) {
+    chart.names.push_back(name);
+    series.y.push_back(value);
+  }
+  chart.series = {std::move(series)};
+  return text_of(chart, width);
+}
+
+std::vector<std::string> draw(const Curves& curves, std::size_t width) {
+  Chart chart;
+  chart.series = curves.series;
+  chart.log_y = curves.log_y;
+  return text_of(chart, width);
 }
 
 }  // namespace vitruvian::lessons

@@ -190,4 +190,49 @@ void to_planes(const Image& image, std::uint8_t* planes) {
   }
 }
 
+Image in_rgb(const Image& image) {
+  if (image.channels == 3) return image;
+  Image rgb{image.height, image.width, 3, {}};
+  rgb.pixels.reserve(3 * image.pixels.size());
+  for (const std::uint8_t p : image.pixels) rgb.pixels.insert(rgb.pixels.end(), 3, p);
+  return rgb;
+}
+
+Image enlarged(const Image& image, std::size_t scale) {
+  Image large{image.height * scale, image.width * scale, image.channels, {}};
+  large.pixels.reserve(image.pixels.size() * scale * scale);
+  for (std::size_t i = 0; i < large.height * large.width; ++i) {
+    const std::size_t from = i / large.width / scale * image.width + i % large.width / scale;
+    for (std::size_t c = 0; c < image.channels; ++c) {
+      large.pixels.push_back(image.pixels[from * image.channels + c]);
+    }
+  }
+  return large;
+}
+
+Image tiled(const std::vector<Image>& pictures, std::size_t columns) {
+  if (pictures.empty() || columns == 0) fail("tiled: no pictures, or no columns");
+  const std::size_t height = pictures[0].height + 1;  // with a line
+  const std::size_t width = pictures[0].width + 1;
+  columns = std::min(columns, pictures.size());
+  const std::size_t rows = (pictures.size() + columns - 1) / columns;
+  Image sheet{rows * height - 1, columns * width - 1, 3, {}};
+  sheet.pixels.assign(sheet.height * sheet.width * 3, 128);
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    const Image rgb = in_rgb(pictures[i]);
+    if (rgb.height + 1 != height || rgb.width + 1 != width) {
+      fail("tiled: a picture of {} x {} pixels among others of {} x {}", rgb.height, rgb.width,
+           height - 1, width - 1);
+    }
+    const std::size_t corner = i / columns * height * sheet.width + i % columns * width;
+    for (std::size_t y = 0; y < rgb.height; ++y) {
+      const auto row = rgb.pixels.begin() + static_cast<std::ptrdiff_t>(3 * y * rgb.width);
+      std::copy_n(
+          row, 3 * rgb.width,
+          sheet.pixels.begin() + static_cast<std::ptrdiff_t>(3 * (corner + y * sheet.width)));
+    }
+  }
+  return sheet;
+}
+
 }  // namespace vitruvian

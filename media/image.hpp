@@ -36,6 +36,14 @@ Image from_planes(const std::uint8_t* planes, std::size_t channels, std::size_t 
 /// The way back: writes (C, H, W) bytes.
 void to_planes(const Image& image, std::uint8_t* planes);
 
+/// A grey picture as RGB; one in RGB as it is.
+Image in_rgb(const Image& image);
+/// Every pixel repeated to scale x scale.
+Image enlarged(const Image& image, std::size_t scale);
+/// RGB pictures of one size in rows of `columns`, with grey lines one pixel wide between them.
+/// Throws where there are none, or their sizes differ.
+Image tiled(const std::vector<Image>& pictures, std::size_t columns);
+
 /// Chooses a part of a picture of this size.
 using ChooseBox = std::function<Box(std::size_t height, std::size_t width)>;
 

@@ -1,81 +1,31 @@
 #include "report/figure.hpp"
 
+#include "charts/svg.hpp"
 #include "core/error.hpp"
 #include "core/safe_file.hpp"
-#include "media/encode_png.hpp"
+#include "report/page.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstring>
-#include <string_view>
 #include <system_error>
 
 namespace vitruvian {
 namespace {
 
-constexpr std::string_view page_style = R"(
-:root { color-scheme: light dark; --page: #fbfbf9; --card: #fff; --text: #222; --quiet: #666; --line: #ddd; --link: #0b5cad; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #16181b; --card: #1f2226; --text: #e4e4e2; --quiet: #a0a4a8; --line: #363a40; --link: #7db7f0; }
-}
-body { margin: 0 auto; max-width: 72rem; padding: 2rem 1.2rem; background: var(--page); color: var(--text);
-       font: 16px/1.5 system-ui, sans-serif; }
-header p, figcaption { color: var(--quiet); }
-nav a, figcaption a { color: var(--link); margin-right: 1em; }
-section { margin: 2rem 0; padding: 1rem 1.2rem; background: var(--card); border: 1px solid var(--line); border-radius: 6px; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 0; font-size: 1.25rem; }
-figure { margin: 0; }
-img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-pre { overflow-x: auto; font-size: 13px; }
-)";
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '&') {
-      html += "&amp;";
-    } else if (c == '<') {
-      html += "&lt;";
-    } else if (c == '>') {
-      html += "&gt;";
-    } else if (c == '"') {
-      html += "&quot;";
-    } else {
-      html += c;
-    }
-  }
-  return html;
-}
-
 std::string page(const std::string& title, const std::string& subtitle,
                  const std::vector<Figure>& figures) {
-  std::string html = fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width\">\n<title>{0}</title>\n<style>{1}</style>\n<header>\n"
-      "<h1>{0}</h1>\n<p>{2}</p>\n<nav>",
-      escaped(title), page_style, escaped(subtitle));
+  std::string body = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"muted\">{}</p>\n<nav>\n",
+                                 html_escaped(title), html_escaped(subtitle));
+  std::string shown;
   for (const Figure& figure : figures) {
-    html += fmt::format("<a href=\"#{}\">{}</a>\n", figure.name, escaped(figure.title));
+    body += fmt::format("<a href=\"#{}\">{}</a>\n", figure.name, html_escaped(figure.title));
+    shown += html_figure(figure, true);
   }
-  html += "</nav>\n</header>\n";
-  for (const Figure& figure : figures) {
-    html += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n<figure>\n", figure.name,
-                        escaped(figure.title));
-    if (!figure.picture.pixels.empty()) {
-      html +=
-          fmt::format("<img src=\"{}.png\" alt=\"{}\" width=\"{}\" height=\"{}\">\n", figure.name,
-                      escaped(figure.title), figure.picture.width, figure.picture.height);
-    } else {
-      html += fmt::format("<pre>{}</pre>\n", escaped(figure.words));
-    }
-    html += fmt::format("<figcaption>{} ", escaped(figure.text));
-    for (const Figure::File& file : figure.files) {
-      html += fmt::format("<a href=\"{0}\">{0}</a>", file.name);
-    }
-    html += "</figcaption>\n</figure>\n</section>\n";
-  }
-  return html + "</html>\n";
+  return html_page(
+      title, body + "</nav>\n</header>\n<section class=\"charts\">\n" + shown + "</section>\n");
 }
 
 void append_json(std::string& json, const Numbers& numbers, std::size_t axis, std::size_t& next) {
@@ -121,6 +71,35 @@ std::string json_of(const Numbers& numbers) {
   return json;
 }
 
+std::string json_list(const std::vector<double>& values) {
+  return json_of({{values.size()}, values});
+}
+
+std::string json_number(double value) { return json_of({{}, {value}}); }
+
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string html_figure(const Figure& figure, bool links) {
+  std::string content = svg_of(figure.drawing);
+  if (content.empty() && !figure.words.empty()) {
+    content = fmt::format("<pre>{}</pre>\n", html_escaped(figure.words));
+  }
+  if (content.empty()) return "";
+  std::string files;
+  const auto link = [&files](const std::string& name) {
+    files += fmt::format(" <a href=\"{0}\">{0}</a>", html_escaped(name));
+  };
+  if (links && !figure.drawing.rows.empty()) link(figure.name + ".svg");
+  for (const Figure::File& file : figure.files) {
+    if (links) link(file.name);
+  }
+  return fmt::format("<figure id=\"{}\">\n{}<figcaption><b>{}</b> {}{}</figcaption>\n</figure>\n",
+                     figure.name, content, html_escaped(figure.title), html_escaped(figure.text),
+                     files);
+}
+
 FigureFolder::FigureFolder(std::filesystem::path path) : path_(std::move(path)) {
   namespace fs = std::filesystem;
   std::error_code code;
@@ -147,7 +126,7 @@ std::vector<std::string> FigureFolder::write(const std::string& title, const std
     names.push_back(name);
   };
   for (const Figure& figure : figures) {
-    if (!figure.picture.pixels.empty()) add(figure.name + ".png", encode_png(figure.picture));
+    if (!figure.drawing.rows.empty()) add(figure.name + ".svg", svg_file(figure.drawing));
     for (const Figure::File& file : figure.files) add(file.name, file.content);
   }
   add("index.html", page(title, subtitle, figures));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "charts/svg.hpp"  // html_escaped, data_uri
+
 #include <string>
 #include <string_view>
 
@@ -8,15 +10,8 @@
 
 namespace vitruvian {
 
-/// Text as HTML shows it, in elements and in quoted attributes: the five characters with a meaning
-/// are escaped, control characters and what is no UTF-8 become U+FFFD.
-std::string html_escaped(std::string_view text);
-
-/// "data:image/png;base64,..." of a file's bytes.
-std::string data_uri(std::string_view media_type, std::string_view bytes);
-
 /// <data value="0.98765">98.77 %</data>: what is shown is rounded, what a program reads is not.
-/// A number that is none is a dash.
+/// NaN is a dash.
 std::string html_number(double value, int decimals);
 std::string html_percent(double share);
 

@@ -7,13 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
-
-#if __has_include(<unistd.h>)
-#include <sys/ioctl.h>
-#include <unistd.h>
-#endif
 
 namespace vitruvian {
 namespace {
@@ -21,56 +14,12 @@ namespace {
 constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds interval{10};
 
-bool is_terminal([[maybe_unused]] std::FILE* file) {
-#if __has_include(<unistd.h>)
-  return isatty(fileno(file)) != 0;
-#else
-  return false;
-#endif
-}
-
-bool wants_colour() {
-  const char* const no_color = std::getenv("NO_COLOR");
-  const char* const term = std::getenv("TERM");
-  return (no_color == nullptr || *no_color == '\0') &&
-         (term == nullptr || std::string_view(term) != "dumb");
-}
-
-// POSIX: the first of these that is set and not empty is the locale.
-bool locale_is_utf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string_view locale(value);
-    for (const char* utf8 : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
-      if (locale.find(utf8) != std::string_view::npos) return true;
-    }
-    return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 Progress::Progress(std::FILE* out)
-    : out_(out),
-      terminal_(is_terminal(out)),
-      colour_(terminal_ && wants_colour()),
-      draws_(terminal_ && locale_is_utf8()),
-      last_(Clock::now()) {}
+    : out_(out), terminal_(console::terminal_of(out)), last_(Clock::now()) {}
 
 Progress::~Progress() { clear_bar(); }
-
-// A file, a pipe, or a terminal that does not say: 80.
-std::size_t Progress::columns() const {
-#if __has_include(<unistd.h>)
-  winsize size{};
-  if (terminal_ && ioctl(fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return size.ws_col;
-  }
-#endif
-  return 80;
-}
 
 void Progress::clear_bar() {
   if (!bar_shown_) return;
@@ -147,10 +96,10 @@ std::string Progress::bar(const StepReport& s, std::size_t columns, const Sparkl
 
 void Progress::stepped(const StepReport& step) {
   const auto now = Clock::now();
-  if (draws_) losses_.add(step.loss);
-  if (terminal_) {
+  if (terminal_.utf8) losses_.add(step.loss);
+  if (terminal_.there) {
     if (bar_shown_ && now - last_ < redraw && step.step != step.steps) return;
-    console::print(out_, "\r\033[K{}", bar(step, columns(), losses_));
+    console::print(out_, "\r\033[K{}", bar(step, console::terminal_of(out_).columns, losses_));
     bar_shown_ = true;
   } else {
     if (now - last_ < interval) return;
@@ -184,8 +133,8 @@ std::string Progress::line(const EpochReport& e, std::size_t columns) {
 
 void Progress::finished_epoch(const EpochReport& epoch) {
   clear_bar();
-  const std::string text = line(epoch, columns());
-  if (colour_ && epoch.epoch == epoch.epochs) {
+  const std::string text = line(epoch, console::terminal_of(out_).columns);
+  if (terminal_.colour && epoch.epoch == epoch.epochs) {
     console::print(out_, "\033[1m{}\033[0m\n", text);
   } else {
     console::print(out_, "{}\n", text);
@@ -198,7 +147,8 @@ void Progress::predicted(const Predictions& predictions,
                          const std::vector<std::string>& class_names) {
   clear_bar();
   console::print(out_, "{}",
-                 console::raw(to_text(confusion_of(predictions), class_names, columns(), colour_)));
+                 console::raw(to_text(confusion_of(predictions), class_names,
+                                      console::terminal_of(out_).columns, terminal_.colour)));
   std::fflush(out_);
 }
 

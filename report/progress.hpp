@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/sparkline.hpp"
+#include "charts/text.hpp"
 #include "train/report.hpp"
 
 #include <chrono>
@@ -38,13 +38,10 @@ class Progress : public Observer {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] std::size_t columns() const;
   void clear_bar();
 
   std::FILE* out_;
-  bool terminal_;
-  bool colour_;
-  bool draws_;
+  console::Terminal terminal_;
   bool bar_shown_ = false;
   Sparkline losses_;
   Clock::time_point last_;

@@ -1,7 +1,6 @@
 #include "report/report.hpp"
 
 #include "core/error.hpp"
-#include "media/encode_png.hpp"
 #include "report/draw.hpp"
 #include "report/run_page.hpp"
 #include "train/run_directory.hpp"
@@ -15,8 +14,8 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
 // Of the inside of a model.
-std::vector<ReportFigure> figures_of(const VisionTransformer& model, const Loader& images,
-                                     const std::string& directory) {
+std::vector<Figure> figures_of(const VisionTransformer& model, const Loader& images,
+                               const std::string& directory) {
   constexpr std::size_t enough = 8;
   const InspectObserver nobody{[](const std::string&) {}, {}};
   FigureList list{nobody};
@@ -30,11 +29,7 @@ std::vector<ReportFigure> figures_of(const VisionTransformer& model, const Loade
     constexpr std::size_t most = 12;
     draw_strip(checkpoints_of(directory, (epochs + most - 1) / most), {}, list);
   }
-  std::vector<ReportFigure> result;
-  for (Figure& figure : list.figures) {
-    result.push_back({std::move(figure.title), std::move(figure.text), encode_png(figure.picture)});
-  }
-  return result;
+  return list.figures;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "charts/chart.hpp"
 #include "report/run_record.hpp"
-#include "report/svg_chart.hpp"
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@ namespace vitruvian {
 
 /// What a run recorded over its epochs: loss, accuracy, learning rate, norm of the gradient. Before
 /// the first epoch has ended, over its steps. Charts of which nothing was recorded are empty.
-std::vector<SvgChart> charts_of(const RunRecord& run);
+std::vector<Chart> charts_of(const RunRecord& run);
 /// The same of several runs, one line each, one chart a quantity.
-std::vector<SvgChart> charts_of(const std::vector<RunRecord>& runs);
+std::vector<Chart> charts_of(const std::vector<RunRecord>& runs);
 
 /// The charts side by side, as HTML; empty ones are left out.
-std::string html_charts(const std::vector<SvgChart>& charts);
+std::string html_charts(const std::vector<Chart>& charts);
 
 }  // namespace vitruvian

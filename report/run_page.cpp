@@ -127,16 +127,9 @@ std::string examples_sections(const ReportExamples& examples) {
   return html;
 }
 
-std::string figures_section(const std::vector<ReportFigure>& figures) {
+std::string figures_section(const std::vector<Figure>& figures) {
   std::string html;
-  for (const ReportFigure& figure : figures) {
-    const bool png = !figure.png.empty();
-    html += fmt::format(
-        "<figure><img alt=\"{}\" src=\"{}\"/>\n<figcaption><b>{}</b> {}</figcaption></figure>\n",
-        html_escaped(figure.title),
-        data_uri(png ? "image/png" : "image/svg+xml", png ? figure.png : figure.svg),
-        html_escaped(figure.title), html_escaped(figure.caption));
-  }
+  for (const Figure& figure : figures) html += html_figure(figure, false);
   if (html.empty()) return "";
   return html_section("Inside the model", "<div class=\"charts\">\n" + html + "</div>\n");
 }
@@ -144,7 +137,7 @@ std::string figures_section(const std::vector<ReportFigure>& figures) {
 }  // namespace
 
 std::string html_report(const RunRecord& run, const ReportExamples* examples,
-                        const std::vector<ReportFigure>& figures) {
+                        const std::vector<Figure>& figures) {
   const std::string curves = html_charts(charts_of(run));
   std::string body = header(run);
   body += html_section(
@@ -157,7 +150,7 @@ std::string html_report(const RunRecord& run, const ReportExamples* examples,
 }
 
 void write_report(const std::string& directory, const ReportExamples* examples,
-                  const std::vector<ReportFigure>& figures) {
+                  const std::vector<Figure>& figures) {
   const std::string html = html_report(read_run(directory), examples, figures);
   write_file_safely((std::filesystem::path(directory) / "report.html").string(), html);
 }

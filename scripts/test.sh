@@ -128,7 +128,7 @@ run_slow() (
 # Every file of the rooms and the programs, whatever clang-tidy finds in one of them.
 run_tidy() (
   cd "$ROOT" || exit
-  find apps core datasets media nn report train vit -name '*.cpp' ! -name precompiled.cpp -print0 |
+  find apps charts core datasets media nn report train vit -name '*.cpp' ! -name precompiled.cpp -print0 |
     xargs -0 -P "$jobs" -n 1 clang-tidy -p build-tidy --quiet
 )
 

@@ -1,7 +1,7 @@
 // The folder of figures: all of it or nothing, numbers as numpy writes them, and figures that show
 // the numbers they are given.
 
-#include "media/colours.hpp"
+#include "charts/svg.hpp"
 #include "nn/npy.hpp"
 #include "report/figure.hpp"
 #include "report/figures.hpp"
@@ -57,7 +57,9 @@ Figure figure(const std::string& name) {
   result.name = name;
   result.title = "A < B";
   result.text = "\"it\"";
-  result.picture = {1, 1, 1, {7}};
+  ImageGrid grid{"A < B"};
+  grid.images = {Image{1, 1, 1, {7}}};
+  result.drawing = {{{grid}}};
   result.files = {{name + ".json", "{}"}};
   return result;
 }
@@ -67,13 +69,16 @@ TEST_CASE("a folder of figures holds every figure, its files, and a page of them
   FigureFolder figures(folder.path / "a" / "b");
   const auto names = figures.write("Title", "Sub & title", {figure("one"), figure("two")});
   CHECK(names ==
-        std::vector<std::string>{"one.png", "one.json", "two.png", "two.json", "index.html"});
+        std::vector<std::string>{"one.svg", "one.json", "two.svg", "two.json", "index.html"});
   const std::string page = content((folder.path / "a" / "b" / "index.html").string());
-  CHECK(page.find("<img src=\"one.png\" alt=\"A &lt; B\" width=\"1\" height=\"1\">") != page.npos);
+  CHECK(page.find("<svg class=\"chart\"") != page.npos);
+  CHECK(page.find("aria-label=\"A &lt; B\"") != page.npos);
+  CHECK(page.find("<a href=\"one.svg\">") != page.npos);
+  CHECK(content((folder.path / "a" / "b" / "one.svg").string()) == svg_file(figure("one").drawing));
   CHECK(page.find("Sub &amp; title") != page.npos);
   CHECK(page.find("&quot;it&quot;") != page.npos);
   CHECK(page.find("<a href=\"two.json\">") != page.npos);
-  CHECK(page.find("http") == page.npos);  // nothing from elsewhere
+  CHECK(page.find("http:") == page.npos);  // nothing from elsewhere
   CHECK(page.find("prefers-color-scheme: dark") != page.npos);
 }
 
@@ -115,13 +120,14 @@ TEST_CASE("pixels come back as bytes") {
   CHECK(image.pixels == std::vector<std::uint8_t>{128, 255, 255, 0});
 }
 
-// The colours of a grid of grids are those of its cosines: 2 x 2 patches, one pixel a cosine.
+// The colours of a grid of grids are those of its cosines: 2 x 2 patches, one pixel a cosine, lines
+// between.
 TEST_CASE("a grid of grids has the grid of patch (r, c) at row r and column c") {
   Numbers similarity{{2, 2, 2, 2}, std::vector<double>(16)};
   for (std::size_t i = 0; i < 16; ++i) similarity.values[i] = static_cast<double>(i) / 16;
-  const Image image = figures::similarity_picture(similarity, 1, 0);
-  REQUIRE(image.height == 4);
-  REQUIRE(image.width == 4);
+  const Image image = figures::similarity_picture(similarity);
+  REQUIRE(image.height == 5);
+  REQUIRE(image.width == 5);
   const Range range{-14.0 / 16, 14.0 / 16};  // 15 is a patch's with itself
   for (std::size_t r = 0; r < 2; ++r) {
     for (std::size_t c = 0; c < 2; ++c) {
@@ -129,7 +135,7 @@ TEST_CASE("a grid of grids has the grid of patch (r, c) at row r and column c") 
         for (std::size_t x = 0; x < 2; ++x) {
           const double value = similarity.values[((r * 2 + c) * 2 + y) * 2 + x];
           const Colour colour = colour_at(ColourMap::blue_red, range.place(value));
-          const std::uint8_t* const p = image.pixels.data() + 3 * ((2 * r + y) * 4 + 2 * c + x);
+          const std::uint8_t* const p = image.pixels.data() + 3 * ((3 * r + y) * 5 + 3 * c + x);
           CHECK(Colour{p[0], p[1], p[2]} == colour);
         }
       }

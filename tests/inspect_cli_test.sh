@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# `vitruvian inspect` as a user meets it. Usage: inspect_cli_test.sh PATH/TO/vitruvian WEIGHTS PNG
-# where WEIGHTS is the digit model and PNG is 1 where the program reads PNG, else 0.
+# `vitruvian inspect` as a user meets it. Usage: inspect_cli_test.sh PATH/TO/vitruvian WEIGHTS, where
+# WEIGHTS is the digit model.
 weights=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # shellcheck source=tests/program.sh
 source "$(dirname "$0")/program.sh" "$1"
-png=$3
 failures=0
 checks=0
 
@@ -82,9 +81,9 @@ check "the terminal tells of the distances" grep -q "layer  3: .* pixels" out
 check "no escapes where there is no terminal" test "$(grep -c "$(printf '\033')" out)" = 0
 for figure in patches filters filter_components position_similarity attention_distance \
   attention_entropy attention_maps attention_map attention_matrix explanations norms hidden_units; do
-  check "$figure.png is there" test -s all/$figure.png
-  check "index.html shows $figure" grep -q "src=\"$figure.png\"" all/index.html
-  [ "$png" = 1 ] && check "$figure.png is a PNG" "$vitruvian" predict --weights "$weights" all/$figure.png
+  check "$figure.svg is there" grep -q "^<svg xmlns" all/$figure.svg
+  check "index.html shows $figure" grep -q "<figure id=\"$figure\">" all/index.html
+  check "index.html leads to $figure.svg" grep -q "href=\"$figure.svg\"" all/index.html
 done
 check_shape all/patches.npy "16, 1, 7, 7"
 check_shape all/filters.npy "64, 1, 7, 7"
@@ -97,6 +96,10 @@ check_shape all/saliency.npy "3, 28, 28"
 check_shape all/smooth_grad.npy "3, 28, 28"
 check_shape all/integrated_gradients.npy "3, 28, 28"
 check "no file is half-written" test -z "$(find all -size 0 -o -name '*.tmp*' -o -name '*trial*')"
+
+if python3 -c '' 2>/dev/null; then
+  check "parsers of HTML and XML read index.html" python3 "$(dirname "$0")/html_check.py" all/index.html
+fi
 
 check "the tape of block 1 is there" grep -q digraph all/block_graph.dot
 check "index.html shows the tape" grep -q "id=\"block_graph\"" all/index.html

@@ -1,7 +1,7 @@
 # Reads the includes of every room under ROOT and fails where one points against the one direction:
 #
 #   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons
-#   core (arrays only)  <-  media  <-  datasets  <-  train, report, apps, lessons
+#   core (arrays only)  <-  media  <-  datasets, charts  <-  train, report, apps, lessons
 #
 #   cmake -DROOT=<source directory> -P layering.cmake
 cmake_minimum_required(VERSION 3.22)
@@ -13,15 +13,16 @@ set(numbers "core/[a-z0-9_]+\\.hpp") # core's public headers: its folders stay p
 set(allowed_core "core/.*")
 set(allowed_core_kernels "core/kernels/.*|${base}")
 set(allowed_datasets "(datasets|media)/.*|${base}|core/(array|real)\\.hpp")
+set(allowed_charts "(charts|media)/.*|${base}|core/(array|real)\\.hpp")
 set(allowed_media "media/.*|${base}|core/(array|real)\\.hpp")
 set(allowed_nn "nn/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
 set(allowed_vit "vit/.*|nn/.*|${numbers}")
 set(allowed_train "(train|vit|nn|datasets|media)/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
-set(allowed_report "(report|train|vit|nn|datasets|media)/.*|${numbers}")
-set(allowed_apps "(apps|report|train|vit|nn|datasets|media|core)/.*")
-set(allowed_lessons "(lessons|report|train|vit|nn|datasets|media|core)/.*")
+set(allowed_report "(report|charts|train|vit|nn|datasets|media)/.*|${numbers}")
+set(allowed_apps "(apps|report|charts|train|vit|nn|datasets|media|core)/.*")
+set(allowed_lessons "(lessons|report|charts|train|vit|nn|datasets|media|core)/.*")
 
-set(rooms core/kernels core datasets media nn vit train report apps lessons)
+set(rooms core/kernels core datasets media charts nn vit train report apps lessons)
 set(checked 0)
 set(violations "")
 
@@ -42,7 +43,7 @@ foreach(room IN LISTS rooms)
 
       if(quote STREQUAL "\"" AND NOT EXISTS ${ROOT}/${header})
         list(APPEND violations "${file} includes \"${header}\": no such file from the root")
-      elseif(header MATCHES "^(core|datasets|media|nn|vit|train|report|apps|lessons|tests|bench)/"
+      elseif(header MATCHES "^(core|datasets|media|charts|nn|vit|train|report|apps|lessons|tests|bench)/"
              AND NOT header MATCHES "^(${allowed_${key}})$")
         list(APPEND violations "${file} includes ${header}: ${room} does not know it")
       elseif(header MATCHES "^(xtensor|xtl|xsimd)" AND room STREQUAL "core/kernels")

@@ -7,7 +7,7 @@ cmake_minimum_required(VERSION 3.22)
 function(expect message file line)
   file(REMOVE_RECURSE ${SCRATCH})
   foreach(header core/array.hpp core/ops.hpp core/error.hpp core/kernels/kernels.hpp
-          core/ops/strided.hpp nn/layers.hpp vit/model.hpp datasets/dataset.hpp train/trainer.hpp report/report.hpp
+          core/ops/strided.hpp nn/layers.hpp vit/model.hpp datasets/dataset.hpp charts/chart.hpp train/trainer.hpp report/report.hpp
           apps/commands.hpp tests/tools.hpp)
     file(WRITE ${SCRATCH}/${header} "#include <vector>\n")
   endforeach()
@@ -42,6 +42,8 @@ expect("datasets does not know it" datasets/idx.cpp "#include \"core/ops.hpp\"")
 expect("train does not know it" train/loop.cpp "#include \"apps/commands.hpp\"")
 expect("train does not know it" train/trainer.cpp "#include \"report/report.hpp\"")
 expect("report does not know it" report/report.cpp "#include \"core/kernels/kernels.hpp\"")
+expect("charts does not know it" charts/svg.cpp "#include \"datasets/dataset.hpp\"")
+expect("media does not know it" media/png.cpp "#include \"charts/chart.hpp\"")
 expect("apps does not know it" apps/train.cpp "#include \"tests/tools.hpp\"")
 expect("no such file from the root" nn/layers.cpp "#include \"../vit/model.hpp\"")
 expect("no such file from the root" vit/block.cpp "#include \"model.hpp\"")

@@ -1,6 +1,7 @@
 // Run directories as they are read, report.html, comparisons.
 
 #include "core/error.hpp"
+#include "media/encode_png.hpp"
 #include "report/compare.hpp"
 #include "report/page.hpp"
 #include "report/run_charts.hpp"
@@ -79,17 +80,19 @@ bool has_python() {
   return false;
 }
 
-const std::string no_png = "\x89PNG not really";
-
 // A report with everything in it, and hostile names.
 std::string reported_run_in(const Folder& folder) {
   const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
   const Predictions predictions = six();
   const Loader images(pictures(6, 3, 8, 5));
   const ReportExamples examples{predictions, images};
-  write_report(run, &examples,
-               {{"<i>attention</i>", "\"of\" & on", no_png},
-                {"positions", "", "", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"}});
+  ImageGrid grid{"<script>"};
+  grid.images = {Image{1, 1, 1, {7}}};
+  write_report(
+      run, &examples,
+      {{"maps", "<i>attention</i>", "\"of\" & on", {{{grid}}}, {{"maps.npy", ""}}},
+       {"norms", "norms", "", {{{Chart{"norms", "layer", "", {{"<a>", {0, 1}, {2, 3}}}}}}}},
+       {"text", "text alone", "it has", {}, {}, {}, "<words>"}});
   return run;
 }
 
@@ -163,11 +166,11 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
   const RunRecord run = read_run(run_in(folder, "run", metrics_of_two_epochs));
   const RunRecord validated = read_run(run_in(folder, "validated", validated_metrics));
   // What a chart of this title says of a name, without the gaps.
-  const auto drawn = [](const std::vector<SvgChart>& charts, const std::string& title,
+  const auto drawn = [](const std::vector<Chart>& charts, const std::string& title,
                         const std::string& name) {
     std::pair<V, V> points;
-    for (const SvgChart& chart : charts) {
-      for (const ChartLine& line : chart.lines) {
+    for (const Chart& chart : charts) {
+      for (const Series& line : chart.series) {
         if (chart.title != title || line.name != name) continue;
         for (std::size_t i = 0; i < line.x.size(); ++i) {
           if (std::isnan(line.y[i])) continue;
@@ -245,7 +248,12 @@ TEST_CASE("a report escapes what it shows and holds every figure") {
   const std::string html = content(run + "/report.html");
   CHECK(html.find("<script") == std::string::npos);
   CHECK(html.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
-  CHECK(html.find(data_uri("image/png", no_png)) != std::string::npos);
+  CHECK(html.find(data_uri("image/png", encode_png({1, 1, 1, {7}}))) != std::string::npos);
+  CHECK(html.find("<figcaption><b>&lt;i&gt;attention&lt;/i&gt;</b> &quot;of&quot; &amp; on</fig") !=
+        std::string::npos);
+  CHECK(html.find("<a ") == std::string::npos);  // the files lie nowhere
+  CHECK(count_of(html, "<svg class=\"chart\"") == 4 + 2);
+  CHECK(html.find("<pre>&lt;words&gt;</pre>") != std::string::npos);
   CHECK(html.find("2 of 3") != std::string::npos);
   CHECK(count_of(html, "<article>") == 3 + 6);  // mistakes, samples
   CHECK(html.find("<data value=\"0.6123456789\">61.23 %</data>") != std::string::npos);

@@ -1,5 +1,4 @@
-// What a run shows on a terminal, and what its charts are made of: confusion, the bar's sparkline,
-// ticks.
+// What a run shows on a terminal: confusion, the bar's sparkline, the line of an epoch.
 
 #include "tests/seeing.hpp"
 #include "datasets/loader.hpp"
@@ -7,7 +6,6 @@
 #include "report/inspect.hpp"
 #include "report/progress.hpp"
 #include "report/run_charts.hpp"
-#include "report/sparkline.hpp"
 
 #include <algorithm>
 
@@ -37,13 +35,15 @@ TEST_CASE("images of a data set that is sorted by class are shown with the class
 TEST_CASE("the patch that asks is marked, and no class token is drawn where there is none") {
   const Image image{8, 8, 1, std::vector<std::uint8_t>(64, 128)};
   const Numbers map{{2, 2}, {0.1, 0.2, 0.3, 0.4}};
-  const auto reds = [](const Image& picture) {
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
-      n += picture.pixels[i] == 230 && picture.pixels[i + 1] == 40 && picture.pixels[i + 2] == 40;
+  const auto frames = [](const Figure& figure) {
+    std::vector<std::pair<std::size_t, std::size_t>> corners;  // of what is marked, in pixels
+    for (const auto& panel : figure.drawing.rows.at(0)) {
+      const auto& marked = std::get<ImageGrid>(panel).marked;
+      if (marked) corners.emplace_back(marked->top, marked->left);
     }
-    return n;
+    return corners;
   };
+  using Corners = std::vector<std::pair<std::size_t, std::size_t>>;
   const auto says = [](const Figure& figure, const char* words) {
     return figure.text.find(words) != std::string::npos;
   };
@@ -51,17 +51,13 @@ TEST_CASE("the patch that asks is marked, and no class token is drawn where ther
   const figures::Asker patch{"patch 2", 2, false};
   const Figure by_token = figures::attention_map(image, map, token, "layer 0");
   const Figure by_patch = figures::attention_map(image, map, patch, "layer 0");
-  CHECK(reds(by_token.picture) == 0);
-  CHECK(reds(by_patch.picture) > 1000);
+  CHECK(frames(by_token).empty());
+  CHECK(frames(by_patch) == Corners{{4, 0}, {4, 0}, {1, 0}});  // the image, lit, and the map
   CHECK(says(by_token, "class token is missing"));
   CHECK_FALSE(says(by_patch, "class token"));
   const Numbers maps{{1, 1, 2, 2}, map.values};
-  CHECK(reds(figures::attention_maps(maps, token).picture) == 0);
-  CHECK(reds(figures::attention_maps(maps, patch).picture) > 100);
-  const Image wide{2, 320, 1, std::vector<std::uint8_t>(640, 100)};  // patches of one column
-  const Numbers columns{{1, 320}, std::vector<double>(320, 0.003)};
-  const std::size_t marks = reds(figures::attention_map(wide, columns, patch, "layer 0").picture);
-  CHECK(marks == 2 + 2 + 4);  // the whole patch: in the image, lit, and in the map twice as large
+  CHECK(frames(figures::attention_maps(maps, token)).empty());
+  CHECK(frames(figures::attention_maps(maps, patch)) == Corners{{1, 0}});
 
   const Numbers heads{{1, 2}, {0.5, 0.25}};
   const figures::HeadNumbers with{heads, heads, heads, heads};
@@ -72,8 +68,8 @@ TEST_CASE("the patch that asks is marked, and no class token is drawn where ther
     CHECK(says(figure, "class token") == there);
     CHECK((figure.files.at(0).content.find("on_class_token") != std::string::npos) == there);
   }
-  CHECK(figures::attention_entropy(with, 5).picture.width >
-        figures::attention_entropy(without, 5).picture.width);
+  CHECK(figures::attention_entropy(with, 5).drawing.rows.at(0).size() == 3);
+  CHECK(figures::attention_entropy(without, 5).drawing.rows.at(0).size() == 2);
 }
 
 TEST_CASE("confusion, accuracies and mistakes of six images counted by hand") {
@@ -175,23 +171,4 @@ TEST_CASE("the line of an epoch fits, and says what there is room for") {
   for (std::size_t columns = 2; columns < 120; ++columns) {
     CHECK(Progress::line(e, columns).size() < columns);
   }
-}
-
-TEST_CASE("ticks are round, and thinning keeps means and extremes") {
-  CHECK(round_ticks(0, 1, 5) == std::vector<double>{0, 0.2, 0.4, 0.2 * 3, 0.8, 1});
-  CHECK(round_ticks(0, 2.3, 5) == std::vector<double>{0, 0.5, 1, 1.5, 2});
-  CHECK(round_ticks(7, 7, 5).empty());
-  CHECK(round_ticks(gap, 1, 5).empty());
-  ChartLine line{"a", 0};
-  for (int i = 0; i < 1000; ++i) {
-    line.x.push_back(i);
-    line.y.push_back(i == 5 ? gap : i);
-  }
-  const ChartLine thin = thinned(line, 100);
-  REQUIRE(thin.x.size() == 100);
-  CHECK(thin.x[0] == 4.5);
-  CHECK(thin.y[0] == doctest::Approx(40.0 / 9));  // without the 5
-  CHECK(thin.low[99] == 990);
-  CHECK(thin.high[99] == 999);
-  CHECK(svg_of({"none", "epoch", {{"a", 0, {1, 2}, {gap, gap}}}}).empty());
 }

@@ -177,7 +177,7 @@ if [ -x "$bin/lesson_01_notation" ]; then
   quiet 2 "$bin/lesson_01_notation" --seed "$hostile"
   quiet 0 "$bin/lesson_01_notation" --no-input --done-file "config/$hostile"
 fi
-printed=$(grep -rnE 'fmt::print\(|std::(cout|cerr|clog)\b|\bf?puts\(|[^ns]printf\(' --include='*.[ch]pp' "$root"/{core,datasets,media,nn,vit,train,report,apps,lessons} | grep -v '///')
+printed=$(grep -rnE 'fmt::print\(|std::(cout|cerr|clog)\b|\bf?puts\(|[^ns]printf\(' --include='*.[ch]pp' "$root"/{core,datasets,media,charts,nn,vit,train,report,apps,lessons} | grep -v '///')
 check "everything is printed through core/console.hpp: $printed" test -z "$printed"
 
 # Links that loop.

@@ -7,19 +7,19 @@ _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64",
 _WEIGHTS = ["naming_f64", "train_f64", "torchvision_f64", "cli", "inspect_cli", "runs_f64"]
 _RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "seeing", "cli", "resume", "inspect_cli"]
 _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
-_PAGES = ["seeing", "figures", "runs_f64", "inspect_cli", "cli"]
-_INSPECT = ["train_f64", "figures", "inspect_cli", "seeing", "runs_f64", "cli"]
+_PAGES = ["seeing", "charts", "runs_f64", "inspect_cli", "cli"]
+_INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
     ("core/console", ["base", "cli"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
-    ("vit/inspect", ["inspect_f64", "inspect_f32", "figures", "inspect_cli"]),
+    ("vit/inspect", ["inspect_f64", "inspect_f32", "charts", "inspect_cli"]),
     ("vit/naming", _WEIGHTS), ("vit/weights", _WEIGHTS), ("vit/pos_resize", _WEIGHTS), ("vit/held", _WEIGHTS),
     ("vit/variants", ["variants", "vit_f64", "cli"]), ("vit/config", ["variants"] + _MODEL), ("vit/", _MODEL),
     ("train/convert", ["train_f64", "cli"]),
     ("report/run_page", _PAGES), ("report/compare", _PAGES), ("report/run_charts", _PAGES), ("report/confusion", _PAGES),
-    ("train/predictions", _PAGES), ("report/sparkline", _PAGES), ("report/run_record", _PAGES),
+    ("train/predictions", _PAGES), ("charts/", ["charts", "seeing"]), ("report/run_record", _PAGES),
     ("train/report", ["seeing", "run_oracle_f64", "runs_f64", "cli"]),
     ("report/inspect", _INSPECT), ("report/draw", _INSPECT), ("train/predict", _INSPECT),
     ("train/recipes", _SETTINGS), ("train/settle", _SETTINGS), ("train/settings", _SETTINGS),
@@ -269,7 +269,18 @@ MUTANTS = [
     ("report/confusion.cpp", "++result.counts[predictions.labels[i] * K + predictions.guess(i)];", "++result.counts[predictions.guess(i) * K + predictions.labels[i]];"),
     ("report/confusion.cpp", "return a.count > b.count;", "return a.count < b.count;"),
     ("report/confusion.cpp", "static_cast<double>(at(truth, truth)) / static_cast<double>(images)", "1.0"),
-    ("report/sparkline.cpp", "(value - *low) / (*high - *low)", "(*high - value) / (*high - *low)"),
+    ("charts/text.cpp", "(value - *low) / (*high - *low)", "(*high - value) / (*high - *low)"),
+    ("charts/text.cpp", "terminal.colour && terminal.utf8", "terminal.colour"),
+    ("charts/chart.cpp", "std::isnan(height_of(chart, series.y[i])) || !std::isfinite(series.x[i])", "false"),
+    ("charts/chart.cpp", "factor * power >= rough * (1 - 1e-9)", "power >= rough"),
+    ("charts/chart.cpp", "if (n <= points) return series;", "if (n >= points) return series;"),
+    ("charts/svg_chart.cpp", "return floor() - y.place(value) * plot;", "return top + y.place(value) * plot;"),
+    ("charts/svg_chart.cpp", "down = here;", "down = true;"),
+    ("charts/svg_chart.cpp", "«chart.log_y ? std::pow(10, series.y[i])» : series.y[i]", "chart.log_y ? series.y[i]"),
+    ("charts/svg_grid.cpp", "1 - bar.range.place(number)", "bar.range.place(number)"),
+    ("charts/svg_grid.cpp", "static_cast<double>(grid.marked->left) + 1", "static_cast<double>(grid.marked->top) + 1"),
+    ("charts/svg.cpp", "anchor, more, html_escaped(text));", "anchor, more, text);"),
+    ("charts/svg.cpp", "std::ceil(0.92 * piece.width)", "std::ceil(0.5 * piece.width)"),
     ("report/run_record.cpp", "if (s < seconds) before += seconds;", ""),
     ("report/run_record.cpp", "pace / lines", "pace"),
     ("report/run_record.cpp", "e.*accuracy > best->*accuracy", "e.*accuracy >= best->*accuracy"),

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "media/canvas.hpp"
+#include "media/image.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 // From numbers to colours. Both maps are perceptually even and can be told apart by the
@@ -10,13 +11,18 @@
 
 namespace vitruvian {
 
+struct Colour {
+  std::uint8_t r = 0, g = 0, b = 0;
+  friend bool operator==(const Colour&, const Colour&) = default;
+};
+
 enum class ColourMap {
   viridis,   ///< for magnitudes: dark blue is least, yellow most (matplotlib's)
   blue_red,  ///< for signed numbers: white in the middle (ColorBrewer's RdBu, turned around)
   grey,      ///< for pixels: black is least
 };
 
-/// `place` in [0, 1], clamped; grey 128, which no map holds but `grey`, for what is no number.
+/// `place` in [0, 1], clamped; grey 128, which no map holds but `grey`, for NaN.
 Colour colour_at(ColourMap map, double place);
 
 /// Where a colour map begins and ends.
@@ -39,9 +45,5 @@ struct Matrix {
 
 /// One pixel a number.
 Image coloured(const Matrix& matrix, ColourMap map, Range range);
-
-/// A colour for the n-th of several lines or kinds of dots (Okabe and Ito's, which the colour-blind
-/// tell apart); they repeat after seven.
-Colour colour_of_series(std::size_t n);
 
 }  // namespace vitruvian

@@ -1,9 +1,8 @@
-#include "media/colours.hpp"
+#include "charts/colours.hpp"
 
 #include "core/error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -11,7 +10,7 @@
 namespace vitruvian {
 namespace {
 
-#include "media/colour_table.inc"
+#include "charts/colour_table.inc"
 
 // Six hexadecimal digits a colour, evenly spaced, straight lines in between.
 Colour looked_up(std::string_view table, double place) {
@@ -77,13 +76,6 @@ Image coloured(const Matrix& matrix, ColourMap map, Range range) {
     image.pixels.insert(image.pixels.end(), {colour.r, colour.g, colour.b});
   }
   return image;
-}
-
-Colour colour_of_series(std::size_t n) {
-  constexpr std::array<Colour, 7> colours{
-      Colour{0, 114, 178}, {213, 94, 0},  {0, 158, 115}, {204, 121, 167},
-      {86, 180, 233},      {230, 159, 0}, {0, 0, 0}};
-  return colours[n % colours.size()];
 }
 
 }  // namespace vitruvian
