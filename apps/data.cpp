@@ -103,7 +103,7 @@ void verify_folder(const DataOptions& options) {
   describe("train", *split.train, count(*split.train, split.train_subset));
   describe("test", *split.test, count(*split.test, split.test_subset));
   if (!split.note.empty()) console::print("{}\n", split.note);
-  if (!split.train->sha256().empty()) console::print("sha256    {}\n", split.train->sha256());
+  if (!split.train->checksum().empty()) console::print("sha256    {}\n", split.train->checksum());
 }
 
 void run_verify(const DataOptions& options) {

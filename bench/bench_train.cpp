@@ -148,7 +148,7 @@ void run(const Workload& shape, const Options& options) {
   const VisionTransformer model(config, Rng(1));
   std::vector<MicroBatch> parts;
   const std::size_t count = options.micro_batch == 0
-                                ? micro_batches_of(config, batch)
+                                ? micro_batches_of(config.T(), batch)
                                 : (batch + options.micro_batch - 1) / options.micro_batch;
   for (std::size_t i = 0; i < count; ++i) {
     parts.push_back(random_images(config, batch / count + (i < batch % count ? 1 : 0), i));

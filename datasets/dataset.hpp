@@ -13,8 +13,8 @@ namespace vitruvian {
 struct Dataset {
   std::string name;
   std::size_t channels = 0, height = 0, width = 0, classes = 0;
-  std::vector<std::uint8_t> pixels;  ///< (n, C, H, W)
-  std::vector<std::uint8_t> labels;  ///< (n), each below `classes`
+  std::vector<std::uint8_t> pixels;   ///< (n, C, H, W)
+  std::vector<std::uint32_t> labels;  ///< (n), each below `classes`
   std::vector<std::string> class_names;
   std::vector<double> mean, std;  ///< (C)
 

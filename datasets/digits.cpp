@@ -270,7 +270,7 @@ Dataset digits(std::size_t n, std::uint64_t seed, std::string_view part) {
   parallel_for(n, chunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t digit = i % 10;
-      data.labels[i] = static_cast<std::uint8_t>(digit);
+      data.labels[i] = static_cast<std::uint32_t>(digit);
       draw(digit, rng.fork("image", {i}), &data.pixels[i * side * side]);
     }
   });

@@ -35,7 +35,7 @@ class FolderImages : public Images {
   [[nodiscard]] std::size_t label(std::size_t i) const override;
   void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const override;
   [[nodiscard]] bool slow() const override { return true; }
-  [[nodiscard]] std::string sha256() const override { return sha256_; }
+  [[nodiscard]] std::string checksum() const override { return sha256_; }
 
   /// The path of picture i.
   [[nodiscard]] std::filesystem::path file(std::size_t i) const;

@@ -56,7 +56,7 @@ Dataset read_part(const std::string& name, const std::filesystem::path& director
   Dataset data = empty_mnist(name);
   data.height = images.height;
   data.width = images.width;
-  data.labels = std::move(labels);
+  data.labels.assign(labels.begin(), labels.end());
   data.pixels = std::move(images.pixels);
   return data;
 }

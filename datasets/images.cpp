@@ -15,6 +15,10 @@ Dataset without_pixels(const Dataset& data) {
 
 }  // namespace
 
+void Images::read_numbers(std::size_t /*i*/, double* /*out*/) const {
+  fail("{}: its pictures are pixels, not numbers", about_.name);
+}
+
 MemoryImages::MemoryImages(Dataset data) : Images(without_pixels(data)), data_(std::move(data)) {}
 
 std::size_t MemoryImages::label(std::size_t i) const {
@@ -32,12 +36,13 @@ void MemoryImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
   resized_crop(image.data(), to.height, to.width, choose(to.height, to.width), to);
 }
 
-std::string MemoryImages::sha256() const {
+std::string MemoryImages::checksum() const {
   if (!Checksum::available()) return "";
   Checksum checksum;
   checksum.update(fmt::format("{} {} {} {} {}\n", size(), data_.channels, data_.height, data_.width,
                               data_.classes));
-  checksum.update(data_.labels);
+  checksum.update(std::span(reinterpret_cast<const std::uint8_t*>(data_.labels.data()),
+                            data_.labels.size() * sizeof data_.labels[0]));
   checksum.update(data_.pixels);
   return checksum.hex();
 }

@@ -28,8 +28,13 @@ class Images {
   virtual void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const = 0;
   /// Whether `read` takes so long that it is worth doing ahead.
   [[nodiscard]] virtual bool slow() const { return false; }
-  /// Of all pictures and labels, in hexadecimal digits; empty in a build without OpenSSL.
-  [[nodiscard]] virtual std::string sha256() const = 0;
+  /// Whether a picture is numbers as they stand, not pixels of 8 bits to be augmented and
+  /// normalised: then `read_numbers` is asked in place of `read`.
+  [[nodiscard]] virtual bool are_numbers() const { return false; }
+  virtual void read_numbers(std::size_t i, double* out) const;
+  /// Of all pictures and labels: whatever differs when they do. Empty where it is not known, as in
+  /// a build without OpenSSL.
+  [[nodiscard]] virtual std::string checksum() const { return {}; }
 
  protected:
   explicit Images(Dataset about) : about_(std::move(about)) {}
@@ -49,7 +54,7 @@ class MemoryImages : public Images {
   [[nodiscard]] std::size_t size() const override { return data_.size(); }
   [[nodiscard]] std::size_t label(std::size_t i) const override;
   void read(std::size_t i, const ChooseBox& choose, std::uint8_t* out) const override;
-  [[nodiscard]] std::string sha256() const override;
+  [[nodiscard]] std::string checksum() const override;
 
  private:
   Dataset data_;

@@ -22,7 +22,13 @@ void check_subset(const std::vector<std::size_t>& subset, const Images& images) 
 
 Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
     : images_(std::move(images)), options_(std::move(options)) {
-  options_.augment.validate();
+  const AugmentOptions& augment = options_.augment;
+  augment.validate();
+  if (images_->are_numbers() && (augment.crop_padding > 0 || augment.random_resized_crop ||
+                                 augment.flip > 0 || augment.randaugment_ops > 0)) {
+    fail(Exit::usage, "{}: its samples are numbers; crops, flips and RandAugment change pixels",
+         images_->about().name);
+  }
   check_subset(options_.subset, *images_);
   const Dataset& about = images_->about();
   if (options_.mean.empty()) options_.mean = about.mean;
@@ -83,6 +89,7 @@ void Loader::read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>&
     };
   }
   const Dataset& about = images_->about();
+  if (images_->are_numbers()) return;  // see `values`
   out.resize(about.image_size());
   images_->read(number, choose, out.data());
   vitruvian::augment(augment, rng, {about.channels, about.height, about.width, out.data()},
@@ -90,11 +97,18 @@ void Loader::read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>&
 }
 
 template <class T>
-void Loader::normalise(const std::uint8_t* pixels, T* out) const {
+void Loader::values(std::size_t number, const std::vector<std::uint8_t>& pixels, T* out) const {
   const Dataset& about = images_->about();
+  if (images_->are_numbers()) {
+    std::vector<double> numbers(about.image_size());
+    images_->read_numbers(number, numbers.data());
+    for (const double x : numbers) *out++ = static_cast<T>(x);
+    return;
+  }
+  const std::uint8_t* pixel = pixels.data();
   const std::size_t plane = about.height * about.width;
-  for (const std::array<T, 256>& values : table<T>()) {
-    for (std::size_t i = 0; i < plane; ++i) *out++ = values[*pixels++];
+  for (const std::array<T, 256>& of_pixel : table<T>()) {
+    for (std::size_t i = 0; i < plane; ++i) *out++ = of_pixel[*pixel++];
   }
 }
 
@@ -147,7 +161,7 @@ void Loader::load_one(std::size_t i, std::uint64_t epoch, T* out, double* target
 
   const Dataset& about = images_->about();
   const std::size_t own = number(i);
-  normalise(prepared.own.data(), out);
+  values(own, prepared.own, out);
   erase(stream("augment", epoch, own), out);
   if (targets == nullptr) return;
   const Mixing mixed = mixing(epoch, own);
@@ -155,7 +169,7 @@ void Loader::load_one(std::size_t i, std::uint64_t epoch, T* out, double* target
   if (mixed.lambda >= 1) return;
   targets[images_->label(partner(epoch, own))] += 1 - mixed.lambda;
   std::vector<T> other(about.image_size());
-  normalise(prepared.partner.data(), other.data());
+  values(partner(epoch, own), prepared.partner, other.data());
   erase(stream("augment partner", epoch, own), other.data());
   const Box& box = mixed.box;
   if (box.height == 0) {
@@ -189,8 +203,18 @@ Labels Loader::load(std::span<const std::size_t> indices, std::uint64_t epoch, T
 Image Loader::picture(std::size_t i) const {
   const Dataset& about = images_->about();
   std::vector<std::uint8_t> pixels(about.image_size());
-  images_->read(number(i), {}, pixels.data());
-  return from_planes(pixels.data(), about.channels, about.height, about.width);
+  if (images_->are_numbers()) {  // from the smallest, black, to the largest
+    std::vector<double> x(pixels.size());
+    images_->read_numbers(number(i), x.data());
+    const auto [low, high] = std::minmax_element(x.begin(), x.end());
+    const double scale = *high > *low ? 255 / (*high - *low) : 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      pixels[k] = static_cast<std::uint8_t>((x[k] - *low) * scale + 0.5);
+    }
+  } else {
+    images_->read(number(i), {}, pixels.data());
+  }
+  return from_planes(pixels.data(), about.channels == 3 ? 3 : 1, about.height, about.width);
 }
 
 template <class T>
@@ -199,8 +223,9 @@ std::vector<std::size_t> Loader::load_plain(std::span<const std::size_t> indices
   std::vector<std::uint8_t> pixels(n);
   std::vector<std::size_t> classes;
   for (std::size_t k = 0; k < indices.size(); ++k) {
-    images_->read(number(indices[k]), {}, pixels.data());
-    normalise(pixels.data(), out + k * n);
+    const std::size_t own = number(indices[k]);
+    if (!images_->are_numbers()) images_->read(own, {}, pixels.data());
+    values(own, pixels, out + k * n);
     classes.push_back(label(indices[k]));
   }
   return classes;

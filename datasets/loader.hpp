@@ -71,8 +71,9 @@ class Loader {
   [[nodiscard]] std::size_t number(std::size_t i) const;
   [[nodiscard]] Rng stream(const char* purpose, std::uint64_t epoch, std::size_t number) const;
   void read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>& out) const;
+  /// Picture `number`: its pixels, which were read, normalised; or its numbers.
   template <class T>
-  void normalise(const std::uint8_t* pixels, T* out) const;
+  void values(std::size_t number, const std::vector<std::uint8_t>& pixels, T* out) const;
   template <class T>
   void erase(const Rng& rng, T* out) const;
   [[nodiscard]] Mixing mixing(std::uint64_t epoch, std::size_t number) const;

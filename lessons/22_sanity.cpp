@@ -1,8 +1,8 @@
 // Lesson 22. Sanity before training.
 
 #include "datasets/digits.hpp"
+#include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "lessons/training.hpp"
 #include "nn/init.hpp"
 #include "vit/model.hpp"
 
@@ -59,7 +59,7 @@ Seen seen(const Tensor& z, const Tensor& x) {
 }
 // [end]
 
-double loss_of(const VisionTransformer& model, const Batch& batch) {
+double loss_of(const VisionTransformer& model, const MicroBatch& batch) {
   const NoGrad no_grad;
   return double(cross_entropy(model(batch.images), batch.labels).item());
 }
@@ -71,8 +71,8 @@ void lesson(Narrator& say) {
   say.symbols({{"B", B}, {"D", D}, {"K", K}});
   const VisionTransformer model(config, Rng(say.seed()).fork("weights"));
   const Dataset twenty = digits(B, say.seed(), "train");
-  const Batch batch = all_of(twenty);
-  shapes(say, "images (B, 1, 28, 28)", Tensor(batch.images));
+  const MicroBatch batch = all_of(twenty);
+  shapes(say, "images (B, 1, 28, 28)", batch.images);
 
   say.heading("1. What does knowing nothing cost?");
   say.equation(R"(L_0 = -\frac{1}{B} \sum_b \log \frac{1}{K} = \ln K)", "L₀ = −log(1/K) = ln K");
@@ -109,9 +109,9 @@ void lesson(Narrator& say) {
   say.in_words(
       "at first the head's bias learns how common a class is: n_k images of B are of class k.");
   say.code("first gradient");
-  Batch skewed = batch;
+  MicroBatch skewed = batch;
   for (std::size_t b = 0; b < 8; ++b) skewed.labels[b] = 3;
-  gradients(learner(model), skewed);
+  compute_gradients(model, std::vector{skewed}, 0);
   check_equal(say, "dL/db, eight labels turned into 3", "by hand", first_gradient(skewed.labels),
               "tape", *model.head.bias.grad(), 1e-5);
   const Array& first = *model.blocks[0].mlp.fc1.weight.grad();
@@ -123,15 +123,16 @@ void lesson(Narrator& say) {
   say.text(
       "A model with thousands of numbers must. If not, something is broken, or the rate is wrong.");
   const FitOptions how{.steps = 200, .batch_size = B, .lr = 3e-3, .weight_decay = 0};
-  const std::vector<double> losses = fit(learner(model), twenty, how);
+  const std::vector<double> losses = fit(model, twenty, how);
   Dataset blank = twenty;
   std::fill(blank.pixels.begin(), blank.pixels.end(), std::uint8_t{0});
   const VisionTransformer blind(config, Rng(say.seed()).fork("weights"));
-  const std::vector<double> control = fit(learner(blind), blank, how);
+  const std::vector<double> control = fit(blind, blank, how);
   say.figure(Curves{"The loss of 200 steps on the same twenty images, and on blank ones.",
                     {curve_of("loss", losses), curve_of("blank images", control)},
                     false});
-  say.check("learned, of 20", {"counted", B * accuracy(learner(model), twenty)}, {"all", B}, 0);
+  say.check("learned, of 20", {"counted", B * score(model, Loader(twenty)).accuracy}, {"all", B},
+            0);
   say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);
 
   say.heading("4. Does it look at the images?");
@@ -144,20 +145,20 @@ void lesson(Narrator& say) {
   const auto shuffled = Rng(say.seed()).fork("labels").permutation(B);
   for (std::size_t i = 0; i < B; ++i) random.labels[i] = twenty.labels[shuffled[i]];
   const VisionTransformer parrot(config, Rng(say.seed()).fork("weights"));
-  fit(learner(parrot), random, how);
+  fit(parrot, random, how);
   const Dataset unseen = digits(500, say.seed(), "test");
   say.text("A warning: with shuffled labels, which mean nothing, it learns the twenty just as "
            "well. To learn by heart proves that the machine works, not that it understands:");
   say.check("learned with shuffled labels, of 20",
-            {"counted", B * accuracy(learner(parrot), random)}, {"all", B}, 0);
+            {"counted", B * score(parrot, Loader(random)).accuracy}, {"all", B}, 0);
   say.check("on unseen digits it is better than chance: 0 or 1",
-            {"shuffled", double(accuracy(learner(parrot), unseen) > 0.25)}, {"no", 0}, 0);
+            {"shuffled", double(score(parrot, Loader(unseen)).accuracy > 0.25)}, {"no", 0}, 0);
 
   say.heading("5. Do the images keep to themselves?");
   say.text("What comes out for image 0 may depend on image 0 alone. Differentiate it by all pixels "
            "of the batch, and see where the derivative is not zero.");
   say.code("leak");
-  const Tensor x(batch.images, true);
+  const Tensor x(batch.images.value(), true);
   const auto of_image_0 = [&](const Encoder& encoder) {
     return select(encoder(model, model.embed(x)), 0, 0);
   };

@@ -1,7 +1,7 @@
 // Lesson 24. Warm-up, decay, clipping, smoothing, early stopping: the recipes of the paper.
 
+#include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "lessons/training.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
 #include "train/recipes.hpp"

@@ -3,7 +3,6 @@
 #include "datasets/batch.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "lessons/training.hpp"
 #include "nn/optim.hpp"
 #include "nn/schedule.hpp"
 
@@ -24,12 +23,12 @@ TrainOptions options(std::uint64_t seed) {
 // [region gradients]
 // Adds up the gradients of a batch's micro-batches, and their losses, n images by their `share`.
 using Share = std::function<double(std::size_t n, std::size_t parts)>;
-double in_parts(const VisionTransformer& model, const Dataset& data,
+double in_parts(const VisionTransformer& model, const Loader& data,
                 std::span<const std::size_t> images, const Share& share) {
   const auto groups = batches(images, 30);  // 30, 30 and 4 of 64
   double mean = 0;
   for (const auto& indices : groups) {
-    const Batch part = batch_of(data, indices);
+    const MicroBatch part = micro_batch(data, indices);
     const Tensor loss = cross_entropy(model(part.images), part.labels);
     const double weight = share(indices.size(), groups.size());
     loss.backward(scalar(real(weight)));  // adds to what is there
@@ -41,7 +40,7 @@ double by_images(std::size_t n, std::size_t) { return double(n) / B; }
 
 // [region loop]
 // The first `steps` of training; there is no more to it than this.
-std::vector<double> train_by_hand(const TrainOptions& o, const Dataset& data, const Share& share,
+std::vector<double> train_by_hand(const TrainOptions& o, const Loader& data, const Share& share,
                                   std::size_t steps) {
   const Rng rng(o.seed);
   const VisionTransformer model(o.model, rng.fork("weights"));
@@ -87,19 +86,20 @@ void lesson(Narrator& say) {
                "L(θ − η g) ≈ L(θ) − η ‖g‖²");
   const Split data = load({.name = "digits", .seed = 1, .train_size = B * S, .test_size = 1000});
   VisionTransformer model(o.model, Rng(say.seed()).fork("weights"));
-  const Batch first = batch_of(data.train, natural_order(B));
+  const Loader images(data.train);
+  const std::vector<std::size_t> first = natural_order(B);
   const auto theta = named_parameters(model);
-  const double before = gradients(learner(model), first);
+  const double before = gradients(model, images, first);
   const double length = clip_grad_norm(theta, 1e9), eta = 0.01 / (length * length);
   SGD(theta).step(eta);
-  const double after = gradients(learner(model), first);
+  const double after = gradients(model, images, first);
   say.check("the loss falls by", {"measured", rounded(before - after, 2)},
             {"η ‖g‖²", eta * length * length}, 0.05);
 
   say.heading("One hundred steps");
   const Diary one = trained(o, 1);
   const Share share = say.broken("equal-shares") ? by_parts : by_images;
-  const std::vector<double> mine = train_by_hand(o, data.train, share, 10);
+  const std::vector<double> mine = train_by_hand(o, images, share, 10);
   say.figure(Curves{"The loss of each step.", {curve_of("loss", one.losses)}, false});
   say.check("the first loss", {"trainer", rounded(one.losses.front(), 5)},
             {"ln 10", std::log(10.0)}, 1e-4);
@@ -135,7 +135,7 @@ void lesson(Narrator& say) {
   const auto order = epoch_order(data.train.size(), Rng(say.seed()).fork("order"), 1);
   const auto of_head = [&](const Share& shares) {
     zero_grad(named_parameters(fresh));
-    in_parts(fresh, data.train, std::span(order).first(B), shares);
+    in_parts(fresh, images, std::span(order).first(B), shares);
     return *fresh.head.weight.grad();
   };
   check_differs(say, "dL/dW of the head, first batch", "equal shares", of_head(by_parts),
@@ -145,7 +145,7 @@ void lesson(Narrator& say) {
   say.text("`models/digits.safetensors` is this run with all its 40,000 digits, four times over: a "
            "minute of `build/bin/vitruvian train`. Lessons 27, 29 and 30 look inside it.");
   const VisionTransformer kept = digits_model();
-  say.holds("it reads more than 95 in a hundred", accuracy(learner(kept), data.test) > 0.95);
+  say.holds("it reads more than 95 in a hundred", score(kept, Loader(data.test)).accuracy > 0.95);
 
   say.pytorch("`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. "
               "The same bits on every run take `torch.use_deterministic_algorithms(True)`, seeds, "

@@ -1,9 +1,9 @@
 // Lesson 26. Inductive bias: translation and locality, measured.
 
 #include "datasets/digits.hpp"
+#include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/small_nets.hpp"
-#include "lessons/training.hpp"
 
 #include <cmath>
 
@@ -109,13 +109,12 @@ void lesson(Narrator& say) {
   };
   Rows rows;
   std::vector<double> centred, away;
-  for (const Row& row :
-       {Row{"MLP", learner(mlp)}, Row{"convolutions", learner(cnn)}, Row{"ViT", learner(m.vit)}}) {
+  for (const Row& row : {Row{"MLP", mlp}, Row{"convolutions", cnn}, Row{"ViT", m.vit}}) {
     std::size_t size = 0;
     for (const NamedParameter& p : row.net.parameters) size += p.tensor.size();
     fit(row.net, train, how);
-    centred.push_back(accuracy(row.net, test));
-    away.push_back(accuracy(row.net, moved(test)));
+    centred.push_back(score(row.net, Loader(test)).accuracy);
+    away.push_back(score(row.net, Loader(moved(test))).accuracy);
     rows.push_back(
         {row.name, std::to_string(size), in_fives(centred.back()), in_fives(away.back())});
   }

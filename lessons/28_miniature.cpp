@@ -37,7 +37,7 @@ void lesson(Narrator& say) {
   say.heading("It is the same net");
   say.text("With the same 1-D positions it must be the library's `VisionTransformer`:");
   const Net base(variants()[1], say.seed());
-  const Batch batch = all_of(digits(8, 1, "test"));
+  const MicroBatch batch = all_of(digits(8, 1, "test"));
   init::normal(base.vit.head.weight, Rng(say.seed()).fork("head"), 0.5);
   base.vit.pos_embed.table.tensor().mutable_value() = reshape(base.a, {1, 17, D}).value();
   check_equal(say, "logits", "the switch", base(batch.images), "library", base.vit(batch.images),

@@ -4,7 +4,6 @@
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "lessons/training.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "lessons/training.hpp"
 
 #include <cmath>
 
@@ -61,7 +60,7 @@ void lesson(Narrator& say) {
   say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
   const VisionTransformer kept = digits_model();
   const Dataset data = digits(40, 1, "test");
-  const Array image = batch_of(data, std::vector<std::size_t>{7}).images;
+  const Tensor images = all_of(data).images, image = slice(images, 0, 7, 8);
   say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
   const std::vector<Tensor> A = attention_maps(kept, image);
 
@@ -104,7 +103,7 @@ void lesson(Narrator& say) {
   say.code("ink", "lessons/attention.cpp");
   double gain = 0;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto a = attention_maps(kept, batch_of(data, std::vector{i}).images);
+    const auto a = attention_maps(kept, slice(images, 0, std::ptrdiff_t(i), std::ptrdiff_t(i) + 1));
     gain += on_ink(rollout(a), data.image(i)) / double(data.size());
   }
   say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "

@@ -1,8 +1,8 @@
 // Lesson 31. Weights from elsewhere give the same answer.
 
+#include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/source.hpp"
-#include "lessons/training.hpp"
 #include "nn/safetensors_file.hpp"
 #include "vit/model.hpp"
 

@@ -1,9 +1,12 @@
 #include "lessons/exhibits.hpp"
 
 #include "core/ops.hpp"
+#include "core/parallel.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/digits.hpp"
 #include "lessons/source.hpp"
+#include "nn/optim.hpp"
+#include "nn/schedule.hpp"
 #include "train/weights.hpp"
 
 #include <algorithm>
@@ -100,6 +103,74 @@ Dataset enlarged(const Dataset& data, const Tensor& R) {
     }
   }
   return large;
+}
+
+MicroBatch all_of(const Dataset& data) {
+  return micro_batch(Loader(data), natural_order(data.size()));
+}
+
+double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices) {
+  const auto parts = batches(indices, 16);
+  const auto part = [&](std::size_t i) { return micro_batch(data, parts[i]); };
+  return compute_gradients(learner, {parts.size(), indices.size(), part}, 0).loss;
+}
+
+std::vector<double> fit(const Learner& learner, const Dataset& train, const FitOptions& options) {
+  AdamW optimizer(learner.parameters,
+                  {.weight_decay = options.weight_decay, .undecayed = all_but_weights});
+  const Loader data(train);
+  const Rng rng = Rng(options.seed).fork("order");
+  std::vector<double> losses;
+  for (std::size_t epoch = 1; losses.size() < options.steps; ++epoch) {
+    const std::vector<std::size_t> order = epoch_order(train.size(), rng, epoch);
+    for (const auto indices : batches(order, options.batch_size)) {
+      const std::size_t step = losses.size();
+      if (step == options.steps) break;
+      losses.push_back(gradients(learner, data, indices));
+      clip_grad_norm(learner.parameters, 1);
+      optimizer.step(options.lr * cosine_schedule(step, options.steps, options.steps / 20));
+    }
+  }
+  return losses;
+}
+
+namespace {
+struct Listener : Observer {
+  Diary diary;
+  void stepped(const StepReport& step) override { diary.losses.push_back(step.loss); }
+  void finished_epoch(const EpochReport& report) override { diary.epoch = report; }
+};
+}  // namespace
+
+Diary trained(const TrainOptions& options, std::size_t with_threads) {
+  const std::size_t before = threads();
+  set_threads(with_threads);
+  Listener listener;
+  vitruvian::VITRUVIAN_PRECISION::train(options, listener);
+  set_threads(before);
+  return listener.diary;
+}
+
+Diary trained(const TrainOptions& options, const Learner& learner, const Dataset& train,
+              const Dataset& test) {
+  Listener listener;
+  vitruvian::VITRUVIAN_PRECISION::train(
+      options, learner,
+      {std::make_shared<MemoryImages>(train), std::make_shared<MemoryImages>(test)}, listener);
+  return listener.diary;
+}
+
+std::string in_fives(double share) { return fmt::format("{:.0f} %", 5 * std::round(20 * share)); }
+
+double rounded(double x, int digits) { return std::stod(fmt::format("{:.{}e}", x, digits - 1)); }
+
+Curves::Series curve_of(std::string name, const std::vector<double>& losses) {
+  Curves::Series curve{std::move(name), {}, {}};
+  for (const double loss : losses) {
+    curve.y.push_back(rounded(loss, 2));
+    curve.x.push_back(static_cast<double>(curve.y.size()));
+  }
+  return curve;
 }
 
 std::vector<double> covariance(const Array& rows) {

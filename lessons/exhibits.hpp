@@ -3,6 +3,8 @@
 #include "core/tensor.hpp"
 #include "datasets/dataset.hpp"
 #include "lessons/events.hpp"
+#include "train/score.hpp"
+#include "train/train.hpp"
 #include "vit/model.hpp"
 
 #include <cstddef>
@@ -10,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// What lessons look at: built-in digits, and a model that was trained on them.
+// What lessons look at: built-in digits, models that are trained on them, and what is told of both.
 
 namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
 
@@ -46,6 +48,42 @@ Likeness likeness(const Tensor& s);
 /// The same digits, their sides `factor` times as long: R (factor H, H) says
 /// how much a new place takes of each old one.
 Dataset enlarged(const Dataset& data, const Tensor& R);
+
+/// All images of a data set, normalised, and their classes.
+MicroBatch all_of(const Dataset& data);
+
+/// Leaves d(mean loss)/d(parameter) of the images `indices` on every parameter, sixteen images at a
+/// time; returns the mean loss.
+double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices);
+
+struct FitOptions {
+  std::size_t steps = 100;
+  std::size_t batch_size = 64;
+  double lr = 2e-3;  ///< the peak, after a warm-up of one twentieth; then down a cosine
+  double weight_decay = 0.05;
+  std::uint64_t seed = 1;  ///< of the order of the images
+};
+/// So many steps of AdamW, which need not be whole epochs; returns the loss of each.
+std::vector<double> fit(const Learner& learner, const Dataset& train, const FitOptions& options);
+
+/// What the trainer tells of a run.
+struct Diary {
+  std::vector<double> losses;  ///< of each step
+  EpochReport epoch;           ///< the last
+};
+/// `vitruvian train`, with so many threads.
+Diary trained(const TrainOptions& options, std::size_t with_threads);
+/// The same of any learner, on two sets of digits.
+Diary trained(const TrainOptions& options, const Learner& learner, const Dataset& train,
+              const Dataset& test);
+
+/// A share in percent, to the next five: "85 %".
+std::string in_fives(double share);
+/// x to so many significant digits: what a page may print of a float32 result, which another
+/// matrix product or processor changes behind them.
+double rounded(double x, int digits);
+/// Losses against steps, the first of which is 1, rounded as above.
+Curves::Series curve_of(std::string name, const std::vector<double>& losses);
 
 /// A principal component: its direction, of length 1, and the variance along it.
 struct Component {

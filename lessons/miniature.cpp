@@ -120,8 +120,8 @@ const std::vector<Variant>& variants() {
 double percent(const Variant& v, std::uint64_t seed) {
   static const Dataset train = digits(4000, 1, "train"), test = digits(1000, 1, "test");
   const Net net(v, seed);
-  fit(learner(net), train, {.steps = 600, .batch_size = 32, .lr = 3e-3, .seed = seed});
-  return 100 * accuracy(learner(net), test);
+  fit(net, train, {.steps = 600, .batch_size = 32, .lr = 3e-3, .seed = seed});
+  return 100 * score(net, Loader(test)).accuracy;
 }
 
 int record() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lessons/training.hpp"
+#include "lessons/exhibits.hpp"
 #include "vit/model.hpp"
 
 #include <string>

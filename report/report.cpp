@@ -37,8 +37,11 @@ std::vector<Figure> figures_of(const VisionTransformer& model, const Loader& ima
 void write_report(const Outcome& outcome) {
   if (outcome.directory.empty()) return;
   const ReportExamples examples{outcome.predictions, outcome.test};
-  vitruvian::write_report(outcome.directory, &examples,
-                          figures_of(outcome.model, outcome.test, outcome.directory));
+  std::vector<ReportFigure> figures;  // of the inside of a ViT
+  if (const VisionTransformer* const vit = outcome.learner.vit) {
+    figures = figures_of(*vit, outcome.test, outcome.directory);
+  }
+  vitruvian::write_report(outcome.directory, &examples, figures);
 }
 
 bool rewrite_report(const ReportOptions& options) {

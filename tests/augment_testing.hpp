@@ -23,7 +23,7 @@ inline Dataset plain(std::size_t n, std::size_t channels, std::size_t height, st
   data.mean.assign(channels, 0.25);
   data.std.assign(channels, 0.5);
   for (std::size_t i = 0; i < n; ++i) {
-    data.labels.push_back(static_cast<std::uint8_t>(i));
+    data.labels.push_back(static_cast<std::uint32_t>(i));
     data.pixels.insert(data.pixels.end(), data.image_size(), static_cast<std::uint8_t>(10 * i + 5));
   }
   return data;

@@ -190,7 +190,7 @@ TEST_CASE("MNIST's files are found with and without .gz, in the folder or in its
     write_small_mnist(folder, prefix);
     const Split split = load({.name = "mnist", .directory = folder.path.string()});
     CHECK(split.train.size() == 2);
-    CHECK(split.test.labels == Bytes{7, 3});
+    CHECK(split.test.labels == Classes{7, 3});
     CHECK(load_test({.name = "mnist", .directory = folder.path.string()}).pixels ==
           split.test.pixels);
     CHECK(load({.name = "mnist", .directory = folder.path.string(), .test_size = 1}).test.size() ==
@@ -250,7 +250,7 @@ TEST_CASE("CIFAR-10 records: a label, then the planes; exactly as many as expect
   records[2 * 3073 - 1] = 200;
   Dataset data;
   append_cifar10(data, write(folder, "batch.bin", records), 2);
-  CHECK(data.labels == Bytes{3, 9});
+  CHECK(data.labels == Classes{3, 9});
   CHECK(data.pixels.size() == 2 * 3072);
   CHECK(data.pixels.front() == 100);
   CHECK(data.pixels.back() == 200);

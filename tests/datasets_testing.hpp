@@ -15,7 +15,9 @@
 
 // What the tests of the data sets share.
 
+using Classes = std::vector<std::uint32_t>;
 using Bytes = std::vector<std::uint8_t>;
+using Classes = std::vector<std::uint32_t>;
 
 // The call must throw an Error with this exit code whose one line holds every one of the parts.
 inline void check_error(vitruvian::Exit exit, const std::vector<std::string>& parts,
@@ -43,6 +45,6 @@ inline std::uint64_t sum(const Bytes& bytes) {
 
 inline std::vector<std::size_t> histogram(const vitruvian::Dataset& data) {
   std::vector<std::size_t> counts(data.classes);
-  for (const std::uint8_t label : data.labels) ++counts.at(label);
+  for (const std::uint32_t label : data.labels) ++counts.at(label);
   return counts;
 }

@@ -31,7 +31,7 @@ Dataset pictures(std::size_t n, std::size_t channels, std::size_t height, std::s
   data.pixels.resize(n * data.image_size());
   for (std::size_t i = 0; i < data.pixels.size(); ++i)
     data.pixels[i] = static_cast<std::uint8_t>(i * 37);
-  for (std::size_t i = 0; i < n; ++i) data.labels.push_back(static_cast<std::uint8_t>(i % 3));
+  for (std::size_t i = 0; i < n; ++i) data.labels.push_back(static_cast<std::uint32_t>(i % 3));
   return data;
 }
 

@@ -46,7 +46,7 @@ std::shared_ptr<const Images> images(const std::string& part) {
     data.std = {0.1};
   }
   for (const Json& x : all[part]["pixels"]) data.pixels.push_back(x.get<std::uint8_t>());
-  for (const Json& x : all[part]["labels"]) data.labels.push_back(x.get<std::uint8_t>());
+  for (const Json& x : all[part]["labels"]) data.labels.push_back(x.get<std::uint32_t>());
   return std::make_shared<MemoryImages>(std::move(data));
 }
 
@@ -182,7 +182,8 @@ struct Threads {
 TEST_CASE("every step of a run is PyTorch's, with everything on that changes a number") {
   for_each_case([](const Case& c) {
     Judge judge(c);
-    Run run(c.options, c.data, judge, nullptr);
+    const VisionTransformer vit = initial_model(c.options, judge);
+    Run run(c.options, vit, c.data, judge, nullptr);
     judge.run = &run;
     while (run.goes_on()) run.epoch();
     CHECK(judge.steps == c.steps);
@@ -209,14 +210,16 @@ TEST_CASE("a run that goes on with other threads is PyTorch's too, and so are it
     {
       const Threads one(1);
       RunDirectory directory(path, c.options.to_json());
-      Run run(c.options, c.data, judge, &directory);
+      const VisionTransformer vit = initial_model(c.options, judge);
+      Run run(c.options, vit, c.data, judge, &directory);
       judge.run = &run;
       while (run.state().epochs < stop) run.epoch();
     }
     {
       const Threads three(3);
       RunDirectory directory(path);
-      Run run(c.options, c.data, judge, &directory);
+      const VisionTransformer vit = initial_model(c.options, judge);
+      Run run(c.options, vit, c.data, judge, &directory);
       judge.run = &run;
       run.resume(read_checkpoint(directory.checkpoint("last")));
       while (run.goes_on()) run.epoch();

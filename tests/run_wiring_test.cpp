@@ -151,9 +151,10 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
       o.validate();
       const TrainingData data = one_image(o.model.H, o.model.W);
       Notes notes;
-      const Run run(o, data, notes, nullptr);
+      const VisionTransformer vit = initial_model(o, notes);
+      const Run run(o, vit, data, notes, nullptr);
       const auto expected = c.at(how.empty() ? "timm" : how).get<std::vector<double>>();
-      const Array found = value(run.model(), "pos_embed");
+      const Array found = value(vit, "pos_embed");
       REQUIRE(found.shape() == Shape{1, 1 + expected.size() / 2, 2});
       for (std::size_t d = 0; d < 2; ++d) CHECK(found.data()[d] == table.data()[d]);
       for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -164,7 +165,7 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
       for (const NamedParameter& p : named_parameters(old)) {
         if (p.name == "pos_embed") continue;
         const bool head = p.name.starts_with("head.");
-        CHECK(value(run.model(), p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
+        CHECK(value(vit, p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
       }
     }
   }
@@ -219,18 +220,20 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   const TrainingData data = one_image(28, 28);
   Observer nobody;
   {
-    const Run run(o, data, nobody, nullptr);
-    CHECK(all_zero(value(run.model(), "head.weight")));
-    CHECK(all_zero(value(run.model(), "head.bias")));
-    for (const NamedParameter& p : named_parameters(run.model())) {
+    const VisionTransformer vit = initial_model(o, nobody);
+    const Run run(o, vit, data, nobody, nullptr);
+    CHECK(all_zero(value(vit, "head.weight")));
+    CHECK(all_zero(value(vit, "head.bias")));
+    for (const NamedParameter& p : run.model()) {
       if (!p.name.starts_with("head.")) CHECK(p.tensor.value() == value(old, p.name));
     }
   }
   o = settle({"finetune", "", {{"init", file}, {"keep_head", "true"}}});
   CHECK(o.model.head == Head::tanh);
-  const Run run(o, data, nobody, nullptr);
+  const VisionTransformer vit = initial_model(o, nobody);
+  const Run run(o, vit, data, nobody, nullptr);
   for (const NamedParameter& p : named_parameters(old)) {
-    CHECK(value(run.model(), p.name) == p.tensor.value());
+    CHECK(value(vit, p.name) == p.tensor.value());
   }
 }
 
@@ -242,7 +245,7 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
       double poison = 0;
       void stepped(const StepReport& step) override {
         if (step.step != 6) return;  // the last of the second epoch
-        const NamedParameter last = named_parameters(run->model()).back();
+        const NamedParameter last = run->model().back();
         const WriteGuard value = last.tensor.mutable_value();
         value->data()[value->size() - 1] = static_cast<real>(poison);
       }
@@ -251,7 +254,8 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
     const TrainOptions o = small();
     const TrainingData data = training_data(o);
     RunDirectory directory(folder.file("run"), o.to_json());
-    Run run(o, data, poisoner, &directory);
+    const VisionTransformer vit = initial_model(o, poisoner);
+    Run run(o, vit, data, poisoner, &directory);
     poisoner.run = &run;
     poisoner.poison = poison;
     run.epoch();
@@ -270,7 +274,8 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
   save_weights(model, {"digits", {0.5}, {0.5}}, o.init);
   const TrainingData data = training_data(o);
   Observer nobody;
-  Run run(o, data, nobody, nullptr);
+  const VisionTransformer vit = initial_model(o, nobody);
+  Run run(o, vit, data, nobody, nullptr);
   CHECK_FAILS_WITH(run.epoch(), "broke down at step 1 of 12");
 }
 

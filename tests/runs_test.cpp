@@ -11,6 +11,7 @@
 #include "train/recipes.hpp"
 #include "train/run.hpp"
 #include "train/traps.hpp"
+#include "train/weights.hpp"
 #include "vit/tiny.hpp"
 
 #include <doctest/doctest.h>
@@ -38,19 +39,24 @@ TrainOptions small() {
   return o;
 }
 
-std::vector<Array> weights(const VisionTransformer& model) {
+std::vector<Array> values_of(const std::vector<NamedParameter>& parameters) {
   std::vector<Array> result;
-  for (const NamedParameter& p : named_parameters(model)) result.push_back(p.tensor.value());
+  for (const NamedParameter& p : parameters) result.push_back(p.tensor.value());
   return result;
+}
+
+std::vector<Array> weights(const VisionTransformer& model) {
+  return values_of(named_parameters(model));
 }
 
 // The weights after some steps.
 std::vector<Array> trained(const TrainOptions& o) {
   const TrainingData data = training_data(o);
   Observer nobody;
-  Run run(o, data, nobody, nullptr);
+  const VisionTransformer vit = initial_model(o, nobody);
+  Run run(o, vit, data, nobody, nullptr);
   while (run.goes_on()) run.epoch();
-  return weights(run.kept());
+  return values_of(run.kept());
 }
 
 }  // namespace
@@ -193,9 +199,10 @@ TEST_CASE("a number that is none is traced to its op, module, step and images") 
   TrainOptions o = small();
   const TrainingData data = training_data(o);
   Observer nobody;
-  Run run(o, data, nobody, nullptr);
+  const VisionTransformer vit = initial_model(o, nobody);
+  Run run(o, vit, data, nobody, nullptr);
   const auto poison = [&](const std::string& name, double value) {
-    for (const NamedParameter& p : named_parameters(run.kept())) {
+    for (const NamedParameter& p : run.kept()) {
       if (p.name != name) continue;
       const WriteGuard w = p.tensor.mutable_value();
       w->data()[3] = static_cast<real>(value);

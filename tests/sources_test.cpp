@@ -42,13 +42,13 @@ TEST_CASE("CIFAR-100 has two labels a picture") {
   write(folder.file("records"), bytes);
   Dataset fine = empty_cifar100(false);
   append_cifar100(fine, folder.file("records"), 3);
-  CHECK(fine.labels == Bytes{90, 91, 92});
+  CHECK(fine.labels == Classes{90, 91, 92});
   CHECK(fine.class_names.at(fine.labels[1]) == "trout");
   CHECK(fine.image(2)[0] == 2);
   CHECK(fine.image(2)[3071] == static_cast<std::uint8_t>(3073));
   Dataset coarse = empty_cifar100(true);
   append_cifar100(coarse, folder.file("records"), 3);
-  CHECK(coarse.labels == Bytes{1, 2, 3});
+  CHECK(coarse.labels == Classes{1, 2, 3});
   CHECK(coarse.pixels == fine.pixels);
   CHECK(coarse.class_names.size() == 20);
   const std::set<std::string> names(fine.class_names.begin(), fine.class_names.end());
@@ -79,7 +79,7 @@ TEST_CASE("Fashion-MNIST and KMNIST are MNIST's files in folders of their names"
     }
     const Split split = load({.name = name, .directory = folder.path.string()});
     CHECK(split.train.name == name);
-    CHECK(split.test.labels == Bytes{9, 1});
+    CHECK(split.test.labels == Classes{9, 1});
     CHECK(class_names(name) == split.train.class_names);
     CHECK(split.train.class_names.at(9) == (name == "kmnist" ? "wo" : "Ankle boot"));
     CHECK(load_test({.name = name, .directory = folder.path.string()}).size() == 2);
@@ -162,10 +162,10 @@ TEST_CASE("a folder: sorted classes, pictures in any depth, statistics, checksum
   CHECK(std::abs(images.about().mean.at(0) - mean) < 1e-12);
   CHECK(images.about().std.at(0) == doctest::Approx(1.0 / 255));  // at least one level
   CHECK(images.about().std.at(2) == doctest::Approx(std::sqrt(2.0 / 9) * 3 / 255));
-  CHECK(images.sha256() == FolderImages(folder.path, options).sha256());
+  CHECK(images.checksum() == FolderImages(folder.path, options).checksum());
   write(folder.path / "b cats" / "2.pgm", grey(8, 6, '\x41'));
   if (Checksum::available()) {
-    CHECK(images.sha256() != FolderImages(folder.path, options).sha256());
+    CHECK(images.checksum() != FolderImages(folder.path, options).checksum());
   }
   // A part of the picture, as it chooses.
   images.read(

@@ -77,8 +77,16 @@ void check_data_given(const std::string& dataset, const std::string& data) {
 
 void TrainOptions::validate() const {
   if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
-  check_data_given(dataset, data);
-  if (dataset == "folder" && image_size == 0) {
+  if (!own_model.empty()) {
+    if (!data.empty() || train_size != 0 || test_size != 0 || image_size != 0 || !init.empty()) {
+      fail(Exit::usage,
+           "data, train_size, test_size, image_size and init are of the built-in data sets and "
+           "their ViT; a program's own model and data come as they are");
+    }
+  } else {
+    check_data_given(dataset, data);
+  }
+  if (dataset == "folder" && image_size == 0 && own_model.empty()) {
     fail(Exit::usage, "--dataset folder needs --image-size N: its pictures have many sizes");
   }
   for_each_setting(*this, [](const char* name, const auto& field, auto...) {

@@ -36,6 +36,7 @@ struct TrainOptions {
   AugmentOptions augment;
 
   ViTConfig model;
+  std::string own_model;  ///< the name of the program's own model, which stands in for `model`
 
   std::size_t epochs = 4;
   std::size_t batch_size = 64;

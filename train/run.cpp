@@ -24,32 +24,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::string describe(const ViTConfig& c) {
-  return fmt::format("ViT {} x {} x {}, P {}, D {}, L {}, h {}, M {}", c.H, c.W, c.C, c.P, c.D, c.L,
-                     c.h, c.M);
-}
-
-// The initial weights: drawn, or another model's with a head of zeros.
-VisionTransformer initial(const TrainOptions& options, const Rng& rng, Observer& observer) {
-  if (options.init.empty() || options.resume) return {options.model, rng};
-  const ViTConfig& c = options.model;
-  WeightsRequest request{.height = c.H, .width = c.W, .classes = c.K};
-  if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
-  VitWeights weights = open_weights(weights_file(options.init), request);
-  for (const std::string& note : weights.notes) observer.noted(note);
-  VisionTransformer model = undrawn(c);
-  std::vector<NamedParameter> parameters = named_parameters(model);
-  if (!options.keep_head) {
-    const auto of_head = [](const auto& x) {
-      return x.name.starts_with("head.") || x.name.starts_with("pre_logits.");
-    };
-    std::erase_if(parameters, of_head);
-    std::erase_if(weights.tensors.tensors, of_head);
-  }
-  load(parameters, weights.tensors);
-  return model;
-}
-
 std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
                                             std::vector<NamedParameter> parameters) {
   switch (o.optimizer) {
@@ -73,9 +47,10 @@ std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
 
 }  // namespace
 
-Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observer,
+Run::Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
          RunDirectory* directory)
     : options_(options),
+      learner_(std::move(learner)),
       data_(data),
       observer_(observer),
       directory_(directory),
@@ -85,8 +60,8 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
       test_(data.images.test, {.subset = data.images.test_subset,
                                .mean = train_.images().about().mean,
                                .std = train_.images().about().std}),
-      model_(initial(options, rng_.fork("weights"), observer)),
-      optimizer_(optimizer_of(options, named_parameters(model_))),
+      metadata_(metadata_of(learner_, trained_on(data))),
+      optimizer_(optimizer_of(options, learner_.parameters)),
       steps_an_epoch_(steps_an_epoch(options, data.indices.train.size())),
       steps_(options.epochs * steps_an_epoch_),
       warmup_(warmup_steps(options, steps_)),
@@ -95,8 +70,8 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
   if (!data.indices.validation.empty()) {
     validation_.emplace(data.images.train, LoaderOptions{.subset = data.indices.validation});
   }
-  if (options.ema > 0) average_.emplace(clone(model_));
-  if (options.patience > 0) best_.emplace(clone(model_));
+  if (options.ema > 0) average_ = copied(learner_.parameters);
+  if (options.patience > 0) best_ = copied(learner_.parameters);
   state_.settings = options.to_json();
   state_.data = data.checksum;
   state_.key = rng_.key();
@@ -104,9 +79,9 @@ Run::Run(const TrainOptions& options, const TrainingData& data, Observer& observ
 
 RunArrays Run::arrays() {
   RunArrays result;
-  result.model = named_parameters(model_);
+  result.model = learner_.parameters;
   std::visit([&](Optimizer& o) { result.optimizer = &o; }, optimizer_);
-  if (average_) result.ema = named_parameters(*average_);
+  result.ema = average_;
   return result;
 }
 
@@ -128,8 +103,8 @@ void Run::resume(const CheckpointFile& checkpoint) {
     fail(Exit::checkpoint, "{}: the data are not those of the run: their checksum is {}, not {}",
          path, state_.data, checkpoint.state.data);
   }
-  if (best_ && checkpoint.state.best_epoch > 0) {
-    load(*best_, directory_->checkpoint("best"));
+  if (!best_.empty() && checkpoint.state.best_epoch > 0) {
+    load(best_, read_safetensors(directory_->checkpoint("best")));
   }
   restore(checkpoint, arrays());
   // What does not matter may have changed.
@@ -146,9 +121,15 @@ bool Run::goes_on() const {
   return state_.epochs < options_.epochs && !tired;
 }
 
-const VisionTransformer& Run::evaluated() const { return average_ ? *average_ : model_; }
-const VisionTransformer& Run::kept() const {
-  return best_ && state_.best_epoch > 0 ? *best_ : evaluated();
+const std::vector<NamedParameter>& Run::evaluated() const {
+  return average_.empty() ? learner_.parameters : average_;
+}
+const std::vector<NamedParameter>& Run::kept() const {
+  return !best_.empty() && state_.best_epoch > 0 ? best_ : evaluated();
+}
+Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images) const {
+  const Exchanged for_now(learner_.parameters, parameters);
+  return score(learner_, images);
 }
 
 RunStart Run::start(std::uint64_t bytes) {
@@ -162,14 +143,14 @@ RunStart Run::start(std::uint64_t bytes) {
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 3; ++i) {
     const auto begin = Clock::now();
-    compute_gradients(model_, some, options_.label_smoothing);
+    compute_gradients(learner_, some, options_.label_smoothing);
     best = std::min(best, seconds_since(begin));
   }
-  zero_grad(named_parameters(model_));
+  zero_grad(learner_.parameters);
   RunStart result;
-  result.model = describe(options_.model);
-  result.parameters = options_.model.parameters();
-  result.macs = options_.model.macs();
+  result.model = learner_.name;
+  for (const NamedParameter& p : learner_.parameters) result.parameters += p.tensor.size();
+  if (learner_.vit != nullptr) result.macs = learner_.vit->config.macs();
   result.training_bytes = bytes;
   // A forward pass is a third of a step.
   const std::size_t evaluated_images = validation_ ? validation_->size() : test_.size();
@@ -214,7 +195,7 @@ EpochReport Run::epoch() {
   const double training_seconds = seconds_since(begin);
   check_weights();
 
-  const Score held_out = score(evaluated(), validation_ ? *validation_ : test_);
+  const Score held_out = score_of(evaluated(), validation_ ? *validation_ : test_);
   const auto seen = static_cast<double>(state_.seen);
   EpochReport report;
   report.epoch = epoch;
@@ -238,8 +219,7 @@ EpochReport Run::epoch() {
     directory_->append_metrics(report.to_json());
     directory_->append_timing(report.timing_to_json());
     if (options_.save_every != 0 && epoch % options_.save_every == 0) {
-      save_weights(evaluated(), trained_on(data_),
-                   directory_->checkpoint(fmt::format("epoch-{:04}", epoch)));
+      save(evaluated(), directory_->checkpoint(fmt::format("epoch-{:04}", epoch)), metadata_);
     }
   }
   checkpoint();
@@ -253,21 +233,22 @@ void Run::keep_best(double accuracy, double loss) {
   state_.best_epoch = state_.epochs;
   state_.best_accuracy = accuracy;
   state_.best_loss = loss;
-  if (best_) copy_parameters(evaluated(), *best_);
+  if (!best_.empty()) copy_parameters(evaluated(), best_);
   if (directory_ != nullptr) {
-    save_weights(evaluated(), trained_on(data_), directory_->checkpoint("best"));
+    save(evaluated(), directory_->checkpoint("best"), metadata_);
   }
 }
 
 std::optional<TestReport> Run::finish() {
   std::optional<TestReport> test;
   if (validation_) {
-    const Score found = score(kept(), test_);
-    test = TestReport{best_ ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
+    const Score found = score_of(kept(), test_);
+    test =
+        TestReport{!best_.empty() ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
     if (directory_ != nullptr) directory_->append_metrics(test->to_json());
   }
   if (directory_ != nullptr) {
-    save_weights(kept(), trained_on(data_), directory_->weights_path());
+    save(kept(), directory_->weights_path(), metadata_);
   }
   return test;
 }

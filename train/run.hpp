@@ -3,6 +3,7 @@
 #include "datasets/loader.hpp"
 #include "nn/optim.hpp"
 #include "train/checkpoint.hpp"
+#include "train/learner.hpp"
 #include "train/report.hpp"
 #include "train/run_directory.hpp"
 #include "train/score.hpp"
@@ -29,7 +30,7 @@ void check_settings(const TrainOptions& options, const CheckpointFile& file,
 class Run {
  public:
   /// `directory` may be null: then nothing is written.
-  Run(const TrainOptions& options, const TrainingData& data, Observer& observer,
+  Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
       RunDirectory* directory);
 
   /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
@@ -48,11 +49,11 @@ class Run {
   /// nothing.
   RunStart start(std::uint64_t bytes);
   /// The weights that the last step left.
-  [[nodiscard]] const VisionTransformer& model() const { return model_; }
+  [[nodiscard]] const std::vector<NamedParameter>& model() const { return learner_.parameters; }
   /// Those that are evaluated: their moving average where there is one.
-  [[nodiscard]] const VisionTransformer& evaluated() const;
+  [[nodiscard]] const std::vector<NamedParameter>& evaluated() const;
   /// Those that are kept: where early stopping looks for them the best, else the last evaluated.
-  [[nodiscard]] const VisionTransformer& kept() const;
+  [[nodiscard]] const std::vector<NamedParameter>& kept() const;
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Loader& test_images() const { return test_; }
 
@@ -72,6 +73,8 @@ class Run {
   [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
                                           const Rng& rng) const;
   void update_average();
+  [[nodiscard]] Score score_of(const std::vector<NamedParameter>& parameters,
+                               const Loader& images) const;
   void log(const StepReport& report, bool last_of_epoch);
   void keep_best(double accuracy, double loss);
   void checkpoint();
@@ -80,15 +83,16 @@ class Run {
   [[nodiscard]] RunArrays arrays();
 
   const TrainOptions& options_;
+  Learner learner_;
   const TrainingData& data_;
   Observer& observer_;
   RunDirectory* directory_;
   Rng rng_;
   Loader train_, test_;
   std::optional<Loader> validation_;
-  VisionTransformer model_;
-  std::optional<VisionTransformer> average_;  // of the weights
-  std::optional<VisionTransformer> best_;     // for early stopping
+  Metadata metadata_;                    // of files of weights
+  std::vector<NamedParameter> average_;  // of the weights, where it is wanted
+  std::vector<NamedParameter> best_;     // for early stopping, likewise
   std::variant<AdamW, Adam, SGD> optimizer_;
   std::size_t steps_an_epoch_, steps_, warmup_, log_every_;
   RunState state_;

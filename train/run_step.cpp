@@ -35,7 +35,7 @@ std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> 
   std::vector<std::span<const std::size_t>> parts;
   for (const auto batch : batches(indices, options_.batch_size)) {
     const auto some = options_.micro_batch == 0
-                          ? shares(batch, micro_batches_of(options_.model, batch.size()))
+                          ? shares(batch, micro_batches_of(learner_.tokens, batch.size()))
                           : batches(batch, options_.micro_batch);
     parts.insert(parts.end(), some.begin(), some.end());
   }
@@ -82,13 +82,13 @@ StepReport Run::step(std::span<const std::size_t> indices) {
   try {
     std::optional<Anomaly> watch;
     if (options_.anomaly) watch.emplace();
-    result = compute_gradients(model_, micro, options_.label_smoothing);
+    result = compute_gradients(learner_, micro, options_.label_smoothing);
   } catch (const NotFinite&) {
     broke_down(micro, parts, "--anomaly found");
   }
-  const std::vector<NamedParameter> parameters = named_parameters(model_);
-  const double norm = clip_grad_norm(
-      parameters, options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
+  const double norm =
+      clip_grad_norm(learner_.parameters,
+                     options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
   if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
     broke_down(micro, parts, fmt::format("loss {}, gradient norm {}", result.loss, norm));
   }
@@ -118,15 +118,14 @@ StepReport Run::step(std::span<const std::size_t> indices) {
 
 // a = d a + (1 - d) w, with a smaller d at the start: then the first weights are forgotten.
 void Run::update_average() {
-  if (!average_) return;
+  if (average_.empty()) return;
   const auto t = static_cast<double>(state_.step + 1);
   const double d = std::min(options_.ema, (1 + t) / (10 + t));
-  const auto from = named_parameters(model_);
-  const auto to = named_parameters(*average_);
+  const std::vector<NamedParameter>& from = learner_.parameters;
   parallel_for(from.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const real* const w = from[i].tensor.value().data();
-      const WriteGuard value = to[i].tensor.mutable_value();
+      const WriteGuard value = average_[i].tensor.mutable_value();
       Array& a = *value;
       for (std::size_t k = 0; k < a.size(); ++k) {
         a.data()[k] += static_cast<real>(1 - d) * (w[k] - a.data()[k]);
@@ -137,7 +136,7 @@ void Run::update_average() {
 
 // The gradients were finite, so what is not in the weights came of the step's size.
 void Run::check_weights() const {
-  for (const NamedParameter& p : named_parameters(model_)) {
+  for (const NamedParameter& p : learner_.parameters) {
     const Array& w = p.tensor.value();
     if (std::all_of(w.data(), w.data() + w.size(), [](real x) { return std::isfinite(x); }))
       continue;
@@ -156,8 +155,8 @@ void Run::broke_down(const MicroBatches& micro,
     const MicroBatch part = micro.make(i);
     try {
       const Anomaly watch;
-      const Forward pass = forward(model_, part, options_.label_smoothing);
-      grad(pass.loss, trainable(named_parameters(model_)),
+      const Forward pass = forward(learner_, part, options_.label_smoothing);
+      grad(pass.loss, trainable(learner_.parameters),
            scalar(static_cast<real>(static_cast<double>(part.labels.size()) /
                                     static_cast<double>(micro.images))));
     } catch (const NotFinite& first) {

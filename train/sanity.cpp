@@ -4,8 +4,8 @@
 #include "nn/init.hpp"
 #include "nn/optim.hpp"
 #include "train/score.hpp"
-#include "train/trainer.hpp"
-#include "train/training_data.hpp"
+#include "train/train.hpp"
+#include "vit/model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,38 +16,32 @@ namespace {
 
 constexpr std::size_t images_by_heart = 20;
 
-// The model without what is drawn at random in training: then a loss is a function of the weights.
-ViTConfig without_dropout(ViTConfig config) {
-  config.dropout = config.attention_dropout = config.stochastic_depth = 0;
-  config.embedding_dropout = config.projection_dropout = config.mlp_dropout = {};
-  return config;
-}
-
 // Equal probabilities for K classes cost ln K.
-SanityCheck initial_loss(const VisionTransformer& model, const MicroBatch& part) {
-  const double found = static_cast<double>(forward(model, part, 0).loss.item());
-  const double expected = std::log(static_cast<double>(model.config.K));
+SanityCheck initial_loss(const Learner& learner, const MicroBatch& part, std::size_t K) {
+  const double found = static_cast<double>(forward(learner, part, 0).loss.item());
+  const double expected = std::log(static_cast<double>(K));
   return {fmt::format("loss at the start {:.4f}, ln K {:.4f}", found, expected),
           std::abs(found - expected) < 0.25 * expected};
 }
 
 // A derivative of the loss by some numbers of every parameter, against four-point differences. The
 // head of zeros lets no gradient through: it is drawn first.
-SanityCheck gradients(const VisionTransformer& model, const MicroBatch& part, const Rng& rng) {
-  const std::vector<NamedParameter> parameters = named_parameters(model);
+SanityCheck gradients(const Learner& learner, const MicroBatch& part, const Rng& rng) {
+  const std::vector<NamedParameter>& parameters = learner.parameters;
   for (const NamedParameter& p : parameters) {
     if (p.name.starts_with("head.")) init::normal(p.tensor, rng.fork(p.name), 0.1);
   }
   const auto loss = [&] {
     const NoGrad no_grad;
-    return static_cast<double>(forward(model, part, 0).loss.item());
+    return static_cast<double>(forward(learner, part, 0).loss.item());
   };
   const double h = sizeof(real) == 8 ? 1e-3 : 1e-2;
   double worst = 0;
   std::string where;
   std::size_t checked = 0;
-  compute_gradients(model, std::span(&part, 1), 0);
+  compute_gradients(learner, std::span(&part, 1), 0);
   for (const NamedParameter& p : parameters) {
+    if (!p.tensor.requires_grad()) continue;
     const Array analytic = *p.tensor.grad();
     double largest = 0;
     for (std::size_t i = 0; i < analytic.size(); ++i) {
@@ -81,14 +75,14 @@ SanityCheck gradients(const VisionTransformer& model, const MicroBatch& part, co
 }
 
 // A model that cannot learn a few images by heart will not learn many.
-SanityCheck overfit(const VisionTransformer& model, const MicroBatch& part) {
+SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
   constexpr std::size_t steps = 500;
-  AdamW optimizer(named_parameters(model), {.weight_decay = 0});
+  AdamW optimizer(learner.parameters, {.weight_decay = 0});
   double loss = 0;
   std::size_t step = 0;
   std::size_t correct = 0;
   for (; step < steps; ++step) {
-    const StepResult result = compute_gradients(model, std::span(&part, 1), 0);
+    const StepResult result = compute_gradients(learner, std::span(&part, 1), 0);
     loss = result.loss;
     correct = result.correct;
     if (!std::isfinite(loss) || (loss < 0.01 && correct == part.labels.size())) break;
@@ -102,24 +96,35 @@ SanityCheck overfit(const VisionTransformer& model, const MicroBatch& part) {
 
 }  // namespace
 
-std::vector<SanityCheck> sanity(const TrainOptions& options) {
-  options.validate();
-  const TrainingData data = training_data(options);
+std::vector<SanityCheck> sanity(const TrainOptions& options, const Learner& learner,
+                                const TrainingData& data) {
+  // Without what is drawn at random in training a loss is a function of the weights.
+  const Learner calm(learner.parameters, [&learner](const Tensor& images, const Pass&) {
+    return learner.logits(images, {});
+  });
   const std::size_t n = std::min(images_by_heart, data.indices.train.size());
   const Loader train(data.images.train, {.subset = data.indices.train});
   const std::vector<std::size_t> order = natural_order(n);
-  const std::span<const std::size_t> indices(order);
-  const ViTConfig config = without_dropout(options.model);
-  check_fits_in_memory(config, config.training_bytes(n, sizeof(real)), "to train");
-  const Rng rng(options.seed);
-  const VisionTransformer model(config, rng.fork("weights"));
-  const MicroBatch all = micro_batch(train, indices, Rng(0));
-  const MicroBatch two = micro_batch(train, indices.first(std::min<std::size_t>(2, n)), Rng(0));
-  std::vector<SanityCheck> checks{initial_loss(model, all)};
-  const VisionTransformer copy = clone(model);
-  checks.push_back(gradients(copy, two, rng.fork("sanity")));
-  checks.push_back(overfit(model, all));
+  const MicroBatch all = micro_batch(train, order);
+  const MicroBatch two = micro_batch(train, std::span(order).first(std::min<std::size_t>(2, n)));
+  std::vector<SanityCheck> checks{initial_loss(calm, all, train.images().about().classes)};
+  const std::vector<NamedParameter> scratch = copied(learner.parameters);
+  {
+    const Exchanged to_spoil(learner.parameters, scratch);
+    checks.push_back(gradients(calm, two, Rng(options.seed).fork("sanity")));
+  }
+  copy_parameters(learner.parameters, scratch);
+  const Exchanged to_spoil(learner.parameters, scratch);
+  checks.push_back(overfit(calm, all));
   return checks;
+}
+
+std::vector<SanityCheck> sanity(const TrainOptions& options) {
+  options.validate();
+  const TrainingData data = training_data(options);
+  check_fits_in_memory(options.model, options.model.training_bytes(images_by_heart, sizeof(real)),
+                       "to train");
+  return sanity(options, VisionTransformer(options.model, Rng(options.seed).fork("weights")), data);
 }
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

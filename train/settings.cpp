@@ -26,9 +26,13 @@ Json to_value(const T& x) {
 
 std::string TrainOptions::to_json(const std::map<std::string, std::string>& maker) const {
   Json json;
-  for_each_setting(*this, [&](const char* name, const auto& field, auto...) {
-    if (Json value = to_value(field); !value.is_null()) json[name] = std::move(value);
-  });
+  if (!own_model.empty()) json[vitruvian::own_model] = own_model;
+  for_each_setting(*this,
+                   [&](const char* name, const auto& field, const char* group, const char*, bool) {
+                     if (!own_model.empty() && of_built_in(name, group)) return;
+                     if (Json value = to_value(field); !value.is_null())
+                       json[name] = std::move(value);
+                   });
   if (!maker.empty()) {
     json[made_by]["version"] = VITRUVIAN_VERSION;
     for (const auto& [key, value] : maker) json[made_by][key] = value;

@@ -51,6 +51,8 @@ std::string out_of_range(std::string_view name, const T& value) {
 
 /// What config.json holds beside the settings.
 constexpr const char* made_by = "made_by";
+/// And in a run of a program's own model its name, in place of the settings of the ViT.
+constexpr const char* own_model = "own_model";
 
 namespace setting_group {
 constexpr const char* data = "The data";
@@ -60,6 +62,13 @@ constexpr const char* files = "The run directory";
 constexpr const char* model = "The model";
 constexpr const char* switches = "The model's switches";
 }  // namespace setting_group
+
+/// Whether a setting says something of the built-in data sets and their ViT only.
+inline bool of_built_in(std::string_view name, std::string_view group) {
+  return group == setting_group::model || group == setting_group::switches || name == "init" ||
+         name == "keep_head" || name == "pos_resize" ||
+         (group == setting_group::data && name != "dataset" && name != "val_fraction");
+}
 
 /// visit(name, field, group, help, matters) for each; `matters` where another value makes another
 /// run.

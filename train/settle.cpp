@@ -151,6 +151,10 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
     const std::string& key = item.key();  // no structured binding: clang 14 cannot capture one
     const Json& value = item.value();
     if (key == made_by) continue;
+    if (key == own_model && value.is_string()) {
+      options.own_model = value.get<std::string>();
+      continue;
+    }
     bool known = false;
     for_each_setting(options, [&](const char* name, auto& field, auto...) {
       if (key != name) return;
@@ -224,6 +228,7 @@ constexpr std::uint64_t largest_settings = 1'000'000;
 TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
   std::string dataset = "digits";
   for (const auto& [json, source] : layers) {
+    if (json.contains(own_model)) break;  // its data set is its own, too
     if (json.contains("dataset") && json["dataset"].is_string()) dataset = json["dataset"];
   }
   TrainOptions options = default_options(dataset);
@@ -253,6 +258,10 @@ TrainOptions settle(const Said& said) {
   const Json flags = flags_as_json(said.flags);
   layers.emplace_back(flags, "the flags");
   TrainOptions options = layered(layers);
+  if (!options.own_model.empty()) {
+    fail(Exit::usage, "{}: the settings of {}, which only the program that trained it knows",
+         said.config, options.own_model);
+  }
   count_classes(options);
   take_model(options, flags);
   return options;
@@ -269,7 +278,10 @@ TrainOptions settings_of(const std::string& json, const std::string& source) {
 TrainOptions settings_of_run(const std::string& directory) {
   const std::string path = (std::filesystem::path(directory) / "config.json").string();
   const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
-  return settings_of(text, path);
+  TrainOptions options = settings_of(text, path);
+  if (options.own_model.empty()) return options;
+  fail(Exit::checkpoint, "{}: a run of {} on {}, which only the program that trained it knows",
+       path, options.own_model, options.dataset);
 }
 
 TrainOptions settle_resumed(const std::string& directory, const Said& said) {

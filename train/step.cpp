@@ -51,33 +51,33 @@ void Reducer::finish() {
   next_ = 0;
 }
 
-std::size_t micro_batches_of(const ViTConfig& config, std::size_t images) {
+std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
   constexpr std::size_t rows = 600;
   constexpr std::size_t most_images = 16;
-  const std::size_t most = std::clamp<std::size_t>(rows / config.T(), 1, most_images);
+  const std::size_t most = std::clamp<std::size_t>(rows / tokens, 1, most_images);
   const std::size_t fours = (images + 4 * most - 1) / (4 * most);
   return std::clamp<std::size_t>(4 * fours, 1, std::max<std::size_t>(1, images));
 }
 
-Forward forward(const VisionTransformer& model, const MicroBatch& part, double label_smoothing) {
-  Tensor logits = model(part.images, {.rng = &part.rng});
+Forward forward(const Learner& learner, const MicroBatch& part, double label_smoothing) {
+  Tensor logits = learner.logits(part.images, {.rng = &part.rng});
   Tensor loss = part.targets ? cross_entropy(logits, *part.targets, label_smoothing)
                              : cross_entropy(logits, part.labels, label_smoothing);
   return {std::move(loss), std::move(logits)};
 }
 
-StepResult compute_gradients(const VisionTransformer& model,
-                             std::span<const MicroBatch> micro_batches, double label_smoothing) {
+StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
+                             double label_smoothing) {
   std::size_t images = 0;
   for (const MicroBatch& part : micro_batches) images += part.labels.size();
   return compute_gradients(
-      model, {micro_batches.size(), images, [&](std::size_t i) { return micro_batches[i]; }},
+      learner, {micro_batches.size(), images, [&](std::size_t i) { return micro_batches[i]; }},
       label_smoothing);
 }
 
-StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
+StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
                              double label_smoothing) {
-  const std::vector<Tensor> parameters = trainable(named_parameters(model));
+  const std::vector<Tensor> parameters = trainable(learner.parameters);
   Reducer reducer(parameters);
   std::vector<StepResult> results(micro_batches.count);
   const auto run = [&](std::size_t i) {
@@ -85,7 +85,7 @@ StepResult compute_gradients(const VisionTransformer& model, const MicroBatches&
     Profile::mark("images");
     const double weight =
         static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images);
-    const auto [loss, logits] = forward(model, part, label_smoothing);
+    const auto [loss, logits] = forward(learner, part, label_smoothing);
     reducer.add(i, grad(loss, parameters, scalar(static_cast<real>(weight))));
     Profile::mark("sum of gradients");
     results[i] = {weight * static_cast<double>(loss.item()),

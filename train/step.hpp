@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/rng.hpp"
-#include "vit/model.hpp"
+#include "train/learner.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -63,25 +63,25 @@ struct StepResult {
   std::size_t correct = 0;  ///< images whose largest logit is the label's
 };
 
-/// Into how many micro-batches a step of `images` is cut where nobody says, the images shared out
-/// evenly: each has some 600 rows of tokens and 16 images at most, enough for a fast matrix product
-/// and few enough to stay near a core from one op to the next; their number is a multiple of four,
-/// so that a few threads have the same to do. It depends on the model and the batch alone: results
-/// do not depend on the machine.
-std::size_t micro_batches_of(const ViTConfig& config, std::size_t images);
+/// Into how many micro-batches a step of `images` of so many tokens is cut where nobody says, the
+/// images shared out evenly: each has some 600 rows of tokens and 16 images at most, enough for a
+/// fast matrix product and few enough to stay near a core from one op to the next; their number is
+/// a multiple of four, so that a few threads have the same to do. It depends on the model and the
+/// batch alone: results do not depend on the machine.
+std::size_t micro_batches_of(std::size_t tokens, std::size_t images);
 
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
 /// same time; a single one is spread over the threads op by op.
-StepResult compute_gradients(const VisionTransformer& model, const MicroBatches& micro_batches,
+StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
                              double label_smoothing);
-StepResult compute_gradients(const VisionTransformer& model,
-                             std::span<const MicroBatch> micro_batches, double label_smoothing);
+StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
+                             double label_smoothing);
 /// The mean loss of a micro-batch, on the tape, and its logits.
 struct Forward {
   Tensor loss, logits;
 };
-Forward forward(const VisionTransformer& model, const MicroBatch& part, double label_smoothing);
+Forward forward(const Learner& learner, const MicroBatch& part, double label_smoothing);
 
 /// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);

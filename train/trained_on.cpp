@@ -56,9 +56,14 @@ std::vector<std::string> TrainedOn::class_names(std::size_t K) const {
 }
 
 Metadata to_metadata(const Provenance& provenance) {
+  Metadata metadata = to_metadata(provenance.data);
+  metadata["config"] = provenance.config.to_json();
+  return metadata;
+}
+
+Metadata to_metadata(const TrainedOn& data) {
   // The format says that tensors lie as PyTorch's do: other readers ask for it.
-  Metadata metadata{{"format", "pt"}, {"config", provenance.config.to_json()}};
-  const TrainedOn& data = provenance.data;
+  Metadata metadata{{"format", "pt"}};
   if (!data.dataset.empty()) metadata["dataset"] = data.dataset;
   if (!data.mean.empty()) metadata["mean"] = nlohmann::json(data.mean).dump();
   if (!data.std.empty()) metadata["std"] = nlohmann::json(data.std).dump();

@@ -30,6 +30,7 @@ struct Provenance {
 
 /// As a file's metadata; what is empty is left out.
 Metadata to_metadata(const Provenance& provenance);
+Metadata to_metadata(const TrainedOn& data);
 /// What metadata say of the images, for C channels. Throws (Exit::checkpoint), naming `path` and
 /// the entry, where it makes no sense.
 TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path);

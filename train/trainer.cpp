@@ -4,16 +4,19 @@
 #include "core/error.hpp"
 #include "core/kernels/kernels.hpp"
 #include "core/parallel.hpp"
-#include "datasets/batch.hpp"
+#include "nn/safetensors.hpp"
 #include "train/run.hpp"
 #include "train/score.hpp"
+#include "train/train.hpp"
 #include "train/traps.hpp"
 #include "train/weights.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
@@ -24,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 // The most images of a step whose activations exist at the same time: a micro-batch a thread.
 std::size_t images_at_once(const TrainOptions& options, std::size_t available) {
   const std::size_t batch = std::min(options.batch_size, available);
-  const std::size_t parts = micro_batches_of(options.model, batch);
+  const std::size_t parts = micro_batches_of(options.model.T(), batch);
   const std::size_t each =
       options.micro_batch == 0 ? (batch + parts - 1) / parts : options.micro_batch;
   return std::min(batch, threads() * each);
@@ -79,40 +82,63 @@ void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
                   before, options.epochs, options.epochs, options.warmup_steps));
 }
 
-}  // namespace
+// What there is of a run that goes on, or the folder of a new one while it may be made.
+struct Opened {
+  Clock::time_point start = Clock::now();
+  std::optional<RunDirectory> directory{};
+  std::optional<CheckpointFile> checkpoint{};
+  std::optional<RunResult> finished{};  // when there is nothing left to do
 
-RunResult train(const TrainOptions& wanted, Observer& observer, const AtEnd& at_end) {
-  const auto start = Clock::now();
-  wanted.validate();
-  TrainOptions options = wanted;
-  const Composed composed(options.composed);
-  check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
-
-  std::optional<RunDirectory> directory;
-  std::optional<CheckpointFile> checkpoint;
-  if (options.resume) {
-    directory.emplace(options.out);
-    checkpoint = newest(*directory, observer);
-    if (checkpoint && is_finished(options, *checkpoint)) {
-      RunResult result;
-      result.was_finished = true;
-      result.directory = options.out;
-      result.last.epoch = checkpoint->state.epochs;
-      result.last.step = checkpoint->state.step;
-      return result;
+  Opened(const TrainOptions& options, Observer& observer) {
+    if (options.resume) {
+      directory.emplace(options.out);
+      checkpoint = newest(*directory, observer);
+      if (!checkpoint || !is_finished(options, *checkpoint)) return;
+      finished.emplace();
+      finished->was_finished = true;
+      finished->directory = options.out;
+      finished->last.epoch = checkpoint->state.epochs;
+      finished->last.step = checkpoint->state.step;
+    } else if (!options.out.empty() && !options.dated) {
+      RunDirectory::check(options.out, options.overwrite);  // at once, not after the data are read
     }
-  } else if (!options.out.empty() && !options.dated) {
-    RunDirectory::check(options.out, options.overwrite);  // at once, not after the data are read
   }
+};
 
-  const TrainingData data = training_data(options);
+// A module of one's own may have any mistake: better one sentence now than a strange loss later.
+void check_learner(const Learner& learner, const TrainingData& data) {
+  std::set<std::string> names;
+  for (const NamedParameter& p : learner.parameters) {
+    if (!names.insert(p.name).second) {
+      fail(Exit::usage, "{}: two parameters are called '{}'", learner.name, p.name);
+    }
+  }
+  if (trainable(learner.parameters).empty()) {
+    fail(Exit::usage, "{}: it has no parameter to train", learner.name);
+  }
+  const Dataset& train = data.images.train->about();
+  const Dataset& test = data.images.test->about();
+  if (train.classes != test.classes || train.channels != test.channels ||
+      train.height != test.height || train.width != test.width) {
+    fail(Exit::data, "{}: training and test images differ in shape or classes", train.name);
+  }
+  if (learner.vit != nullptr) check_shapes(learner.vit->config, train);
+  const NoGrad no_grad;
+  const MicroBatch one = micro_batch(Loader(data.images.train), std::array<std::size_t, 1>{0});
+  const Tensor logits = learner.logits(one.images, {});
+  if (logits.shape() != Shape{1, train.classes}) {
+    fail(Exit::usage, "{}: of an image {} it makes {}, not logits {} for {} classes", learner.name,
+         to_string(one.images.shape()), to_string(logits.shape()),
+         to_string(Shape{1, train.classes}), train.classes);
+  }
+}
+
+RunResult carry_out(TrainOptions options, const Learner& learner, const TrainingData& data,
+                    Opened& opened, std::uint64_t bytes, Observer& observer, const AtEnd& at_end) {
+  const Composed composed(options.composed);
+  std::optional<RunDirectory>& directory = opened.directory;
   if (!data.images.note.empty()) observer.noted(data.images.note);
   prolong(options, data.indices.train.size(), observer);
-  const std::size_t resident = images_at_once(options, data.indices.train.size());
-  const std::uint64_t bytes =
-      options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
-  check_fits_in_memory(options.model, bytes,
-                       fmt::format("to train on {} images at once", resident));
   const std::string config = options.to_json({{"matrix_product", kernels::gemm_description()},
                                               {"instruction_set", kernels::simd_description()},
                                               {"data_checksum", data.checksum}});
@@ -126,10 +152,10 @@ RunResult train(const TrainOptions& wanted, Observer& observer, const AtEnd& at_
     directory.emplace(options.out, config, NewRun{options.overwrite, options.dated});
     options.out = directory->path().string();
   }
-  Run run(options, data, observer, directory ? &*directory : nullptr);
-  if (checkpoint) {
-    run.resume(*checkpoint);
-    checkpoint.reset();
+  Run run(options, learner, data, observer, directory ? &*directory : nullptr);
+  if (opened.checkpoint) {
+    run.resume(*opened.checkpoint);
+    opened.checkpoint.reset();
   } else if (directory) {
     directory->rewind(0, 0);
   }
@@ -146,13 +172,50 @@ RunResult train(const TrainOptions& wanted, Observer& observer, const AtEnd& at_
   result.test = run.finish();
   if (result.test) observer.tested(*result.test);
   const Loader& test = run.test_images();
-  const Predictions predictions = predict_all(run.kept(), test);
-  observer.predicted(predictions, test.images().about().class_names);
-  if (directory) result.directory = options.out;
-  if (at_end) at_end({run.kept(), test, predictions, result.directory});
+  {
+    const Exchanged to_look_at(learner.parameters, run.kept());
+    const Predictions predictions = predict_all(learner, test);
+    observer.predicted(predictions, test.images().about().class_names);
+    if (directory) result.directory = options.out;
+    if (at_end) at_end({learner, test, predictions, result.directory});
+  }
   run.close();
-  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  copy_parameters(run.kept(), learner.parameters);
+  result.seconds = std::chrono::duration<double>(Clock::now() - opened.start).count();
   return result;
+}
+
+}  // namespace
+
+RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end) {
+  options.validate();
+  check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
+  Opened opened(options, observer);
+  if (opened.finished) return *opened.finished;
+  const TrainingData data = training_data(options);
+  const std::size_t resident = images_at_once(options, data.indices.train.size());
+  const std::uint64_t bytes =
+      options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
+  check_fits_in_memory(options.model, bytes,
+                       fmt::format("to train on {} images at once", resident));
+  const VisionTransformer model = initial_model(options, observer);
+  return carry_out(options, model, data, opened, bytes, observer, at_end);
+}
+
+RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageSplit& images,
+                Observer& observer, const AtEnd& at_end) {
+  TrainOptions options = wanted;
+  options.own_model = learner.name;
+  options.dataset = images.train->about().name;
+  options.validate();
+  const TrainingData data = training_data(options, images);
+  check_learner(learner, data);
+  Opened opened(options, observer);
+  if (opened.finished) {
+    load(learner.parameters, read_safetensors(opened.directory->weights_path()));
+    return *opened.finished;
+  }
+  return carry_out(options, learner, data, opened, 0, observer, at_end);
 }
 
 Evaluation evaluate(const EvalOptions& options) {

@@ -14,26 +14,18 @@ namespace vitruvian {
 namespace {
 
 std::string checksum(const Dataset& data) {
-  return fmt::format("{:08x}", crc32_of(data.labels.data(), data.labels.size(),
+  const std::vector<std::uint8_t> labels(data.labels.begin(), data.labels.end());  // of formats
+  return fmt::format("{:08x}", crc32_of(labels.data(), labels.size(),
                                         crc32_of(data.pixels.data(), data.pixels.size())));
 }
 
-// Without OpenSSL: what is known of the pixels, which notices another picture, if not its label.
+// Where there is none: what is known of the pixels, which notices another picture, if not its
+// label.
 std::string checksum(const Images& images) {
-  if (std::string sha256 = images.sha256(); !sha256.empty()) return sha256;
+  if (std::string known = images.checksum(); !known.empty()) return known;
   const Dataset& about = images.about();
   return fmt::format("{} of mean {} and std {}", images.size(), fmt::join(about.mean, " "),
                      fmt::join(about.std, " "));
-}
-
-void check_shapes(const ViTConfig& model, const Dataset& data) {
-  if (model.C != data.channels || model.H != data.height || model.W != data.width ||
-      model.K != data.classes) {
-    fail(Exit::data,
-         "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
-         data.name, data.channels, data.height, data.width, data.classes, model.C, model.H, model.W,
-         model.K);
-  }
 }
 
 // The images at another size, each stretched as Pillow does it (bilinear, with antialias).
@@ -77,6 +69,16 @@ Loader open_test(Source source, const ViTConfig& model, const TrainedOn& trained
 }
 
 }  // namespace
+
+void check_shapes(const ViTConfig& model, const Dataset& data) {
+  if (model.C != data.channels || model.H != data.height || model.W != data.width ||
+      model.K != data.classes) {
+    fail(Exit::data,
+         "{}: images of {} x {} x {} in {} classes, but the model takes {} x {} x {} in {}",
+         data.name, data.channels, data.height, data.width, data.classes, model.C, model.H, model.W,
+         model.K);
+  }
+}
 
 Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
                  const TrainedOn& trained, std::string& note) {
@@ -128,41 +130,16 @@ std::uint64_t TrainingData::resident_bytes() const {
 TrainedOn trained_on(const TrainingData& data) {
   const Dataset& about = data.images.train->about();
   TrainedOn result{about.name, about.mean, about.std, {}};
-  if (about.name == "folder") result.classes = about.class_names;  // others' are known
+  if (class_names(about.name).empty()) result.classes = about.class_names;  // others are known
   return result;
 }
 
 namespace {
 
-TrainingData open_training(const TrainOptions& options) {
-  const ViTConfig& model = options.model;
-  const Source source{.name = options.dataset,
-                      .directory = options.data,
-                      .seed = data_seed,
-                      .train_size = options.train_size,
-                      .test_size = options.test_size,
-                      .height = model.H,
-                      .width = model.W,
-                      .channels = model.C,
-                      .skip_bad = options.skip_bad};
-  TrainingData data;
-  if (options.dataset == "folder") {
-    data.images = open_images(source);
-    data.checksum = checksum(*data.images.train);
-    if (data.images.test != data.images.train) data.checksum += "-" + checksum(*data.images.test);
-  } else {
-    Split split = load(source);
-    data.checksum = checksum(split.train) + "-" + checksum(split.test);
-    if (options.image_size != 0) {
-      for (Dataset* part : {&split.train, &split.test}) {
-        *part = at_size_of(model, std::move(*part));
-      }
-    }
-    data.images.train = std::make_shared<MemoryImages>(std::move(split.train));
-    data.images.test = std::make_shared<MemoryImages>(std::move(split.test));
-  }
+// Those that train, and those that validate.
+TrainingData divided(const TrainOptions& options, ImageSplit images, std::string known_checksum) {
+  TrainingData data{std::move(images), {}, std::move(known_checksum)};
   const Images& train = *data.images.train;
-  check_shapes(model, train.about());
   std::vector<std::size_t>& all = data.indices.train;
   all = data.images.train_subset.empty() ? natural_order(train.size()) : data.images.train_subset;
   if (options.val_fraction > 0) {
@@ -177,7 +154,41 @@ TrainingData open_training(const TrainOptions& options) {
   return data;
 }
 
+TrainingData open_training(const TrainOptions& options) {
+  const ViTConfig& model = options.model;
+  const Source source{.name = options.dataset,
+                      .directory = options.data,
+                      .seed = data_seed,
+                      .train_size = options.train_size,
+                      .test_size = options.test_size,
+                      .height = model.H,
+                      .width = model.W,
+                      .channels = model.C,
+                      .skip_bad = options.skip_bad};
+  if (options.dataset == "folder") {
+    ImageSplit images = open_images(source);
+    check_shapes(model, images.train->about());
+    return training_data(options, std::move(images));
+  }
+  Split split = load(source);
+  std::string known = checksum(split.train) + "-" + checksum(split.test);
+  if (options.image_size != 0) {
+    for (Dataset* part : {&split.train, &split.test}) *part = at_size_of(model, std::move(*part));
+  }
+  check_shapes(model, split.train);
+  return divided(options,
+                 {std::make_shared<MemoryImages>(std::move(split.train)),
+                  std::make_shared<MemoryImages>(std::move(split.test))},
+                 std::move(known));
+}
+
 }  // namespace
+
+TrainingData training_data(const TrainOptions& options, ImageSplit images) {
+  std::string known = checksum(*images.train);
+  if (images.test != images.train) known += "-" + checksum(*images.test);
+  return divided(options, std::move(images), std::move(known));
+}
 
 TrainingData training_data(const TrainOptions& options) {
   try {

@@ -28,6 +28,11 @@ struct TrainingData {
 /// (Exit::data) when the images are not of the model's shape and classes, or those of a run that
 /// is resumed are not where they were.
 TrainingData training_data(const TrainOptions& options);
+/// The same of images that a program brings: split, and their checksum known.
+TrainingData training_data(const TrainOptions& options, ImageSplit images);
+
+/// Throws (Exit::data) when images are not of a model's shape and classes.
+void check_shapes(const ViTConfig& model, const Dataset& data);
 
 /// The test images as a trained model takes them: of its size and classes, and normalised as those
 /// were that it was trained on. `weights` is its file, or its run's directory: see TestImagesSaid.

@@ -3,11 +3,39 @@
 #include "core/error.hpp"
 #include "nn/safetensors.hpp"
 #include "train/options.hpp"
+#include "train/run_directory.hpp"
+#include "vit/pos_resize.hpp"
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 void save_weights(const VisionTransformer& model, const TrainedOn& data, const std::string& path) {
   save(model, path, to_metadata({model.config, data}));
+}
+
+VisionTransformer initial_model(const TrainOptions& options, Observer& observer) {
+  if (options.init.empty() || options.resume) {
+    return {options.model, Rng(options.seed).fork("weights")};
+  }
+  const ViTConfig& c = options.model;
+  WeightsRequest request{.height = c.H, .width = c.W, .classes = c.K};
+  if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
+  VitWeights weights = open_weights(weights_file(options.init), request);
+  for (const std::string& note : weights.notes) observer.noted(note);
+  VisionTransformer model = undrawn(c);
+  std::vector<NamedParameter> parameters = named_parameters(model);
+  if (!options.keep_head) {
+    const auto of_head = [](const auto& x) {
+      return x.name.starts_with("head.") || x.name.starts_with("pre_logits.");
+    };
+    std::erase_if(parameters, of_head);
+    std::erase_if(weights.tensors.tensors, of_head);
+  }
+  load(parameters, weights.tensors);
+  return model;
+}
+
+Metadata metadata_of(const Learner& learner, const TrainedOn& data) {
+  return learner.vit != nullptr ? to_metadata({learner.vit->config, data}) : to_metadata(data);
 }
 
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "train/learner.hpp"
+#include "train/options.hpp"
+#include "train/report.hpp"
 #include "train/trained_on.hpp"
 #include "vit/model.hpp"
 #include "vit/weights.hpp"
@@ -19,6 +22,14 @@ struct TrainedModel {
 /// Writes a safetensors file with timm's names; the config and what the model was trained on are
 /// its metadata, so that the file says all there is to know. The same model gives the same bytes.
 void save_weights(const VisionTransformer& model, const TrainedOn& data, const std::string& path);
+
+/// What the weights of any learner say in their file: save_weights' entries, or those of its images
+/// alone.
+Metadata metadata_of(const Learner& learner, const TrainedOn& data);
+
+/// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros. What is
+/// to be known of the file the observer is told. Throws as load_weights does.
+VisionTransformer initial_model(const TrainOptions& options, Observer& observer);
 
 /// Reads it back, or what another project wrote: see vit/weights.hpp. Throws (Exit::checkpoint),
 /// naming the file, when it is damaged, or does not fit its config.
