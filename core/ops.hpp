@@ -23,7 +23,7 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-// --- elementwise (ops/elementwise.cpp, ops/curves.cpp) -------------------------------------------
+// --- elementwise (ops/elementwise.cpp) -----------------------------------------------------------
 
 Tensor neg(const Tensor& x);
 Tensor add(const Tensor& a, const Tensor& b);

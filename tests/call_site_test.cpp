@@ -4,9 +4,14 @@
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "core/ops.hpp"
-#include "core/ops/expressions.hpp"
 #include "tests/expect.hpp"
 #include "tests/reference.hpp"
+
+#if __has_include(<xtensor/core/xmath.hpp>)
+#include <xtensor/core/xmath.hpp>
+#else
+#include <xtensor/xmath.hpp>
+#endif
 
 #include <doctest/doctest.h>
 

@@ -1,17 +1,40 @@
-// Ops that act on each element alone. Operands of two-tensor ops are brought to their common shape
-// first (`Aligned`), so that every xtensor expression below is one plain loop over equal shapes.
-// Expressions are slow to compile: new functions of one number go to curves.cpp.
+// Ops that act on each element alone: plain loops, which compile in a second where xtensor's
+// expressions take sixteen. Operands of two-tensor ops are brought to their common shape first
+// (`Aligned`).
 
+#include "core/kernels/kernels.hpp"
 #include "core/ops.hpp"
-#include "core/ops/expressions.hpp"
 #include "core/ops/given.hpp"
 #include "core/ops/strided.hpp"
+#include "core/parallel.hpp"
 
+#include <cmath>
+#include <cstddef>
+#include <functional>
 #include <numbers>
 #include <utility>
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
+
+// y_i = f(x_i, ...), arrays of one shape.
+template <class F, class... Arrays>
+Array each(const F& f, const Array& x, const Arrays&... others) {
+  constexpr std::size_t chunk = 8192;
+  Array y = empty(x.shape());
+  parallel_for(y.size(), chunk, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) y.flat(i) = f(x.flat(i), others.flat(i)...);
+  });
+  return y;
+}
+
+// y_i = f(x_i)             dx_i = back(g_i, x_i, y_i)
+template <class F, class Back>
+Tensor curve(const char* op, const Tensor& x, const F& f, const Back& back) {
+  return record(op, each(f, given(op, "x", x)), {x}, [back](const Node& n, const Array& g) {
+    return cotangents(each(back, g, n.in(0), n.value));
+  });
+}
 
 // The operands a and b at the shape both broadcast to: copies of those that are stretched, the
 // others as they are.
@@ -40,20 +63,37 @@ Cotangents unbroadcast_both(const Node& n, Array da, Array db) {
                     unbroadcast(std::move(db), n.in_shape(1)));
 }
 
+real logistic(real x) { return 1 / (1 + std::exp(-x)); }
+
+// y = a where a is before b or NaN, else b
+// da = g where a is before b, g / 2 where they are equal          db = the rest of g
+template <class Before>
+Tensor extremum(const char* op, const Tensor& a, const Tensor& b, const Before& before) {
+  const Aligned v(op, a, b);
+  const auto first = [before](real x, real y) { return before(x, y) || std::isnan(x) ? x : y; };
+  const auto back = [before](real g, real x, real y) {
+    if (before(y, x)) return real{0};
+    return x == y ? g / 2 : g;
+  };
+  return record(op, each(first, v.a, v.b), {a, b}, [back](const Node& n, const Array& g) {
+    const Aligned in(n);
+    return unbroadcast_both(n, each(back, g, in.a, in.b), each(back, g, in.b, in.a));
+  });
+}
+
 }  // namespace
 
 // --- arithmetic ----------------------------------------------------------------------------------
 
 // y = -x                   dx = -g
 Tensor neg(const Tensor& x) {
-  given("neg", "x", x);
-  return record("neg", -x.value(), {x}, [](const Node&, const Array& g) { return cotangents(-g); });
+  return curve("neg", x, std::negate(), [](real g, real, real) { return -g; });
 }
 
 // y = a + b                da = unbroadcast(g)   db = unbroadcast(g)
 Tensor add(const Tensor& a, const Tensor& b) {
   const Aligned v("add", a, b);
-  return record("add", v.a + v.b, {a, b}, [](const Node& n, Array& g) {
+  return record("add", each(std::plus(), v.a, v.b), {a, b}, [](const Node& n, Array& g) {
     Array da = g;
     return unbroadcast_both(n, std::move(da), std::move(g));
   });
@@ -62,140 +102,199 @@ Tensor add(const Tensor& a, const Tensor& b) {
 // y = a - b                da = unbroadcast(g)   db = unbroadcast(-g)
 Tensor sub(const Tensor& a, const Tensor& b) {
   const Aligned v("sub", a, b);
-  return record("sub", v.a - v.b, {a, b},
-                [](const Node& n, const Array& g) { return unbroadcast_both(n, g, -g); });
+  return record("sub", each(std::minus(), v.a, v.b), {a, b}, [](const Node& n, const Array& g) {
+    return unbroadcast_both(n, g, each(std::negate(), g));
+  });
 }
 
 // y = a * b                da = unbroadcast(g b)   db = unbroadcast(g a)
 Tensor mul(const Tensor& a, const Tensor& b) {
   const Aligned v("mul", a, b);
-  return record("mul", v.a * v.b, {a, b}, [](const Node& n, const Array& g) {
-    const Aligned in(n);
-    return unbroadcast_both(n, g * in.b, g * in.a);
-  });
+  return record("mul", each(std::multiplies(), v.a, v.b), {a, b},
+                [](const Node& n, const Array& g) {
+                  const Aligned in(n);
+                  return unbroadcast_both(n, each(std::multiplies(), g, in.b),
+                                          each(std::multiplies(), g, in.a));
+                });
 }
 
 // y = a / b                da = unbroadcast(g / b)   db = unbroadcast(-g y / b)
 Tensor div(const Tensor& a, const Tensor& b) {
   const Aligned v("div", a, b);
-  return record("div", v.a / v.b, {a, b}, [](const Node& n, const Array& g) {
+  return record("div", each(std::divides(), v.a, v.b), {a, b}, [](const Node& n, const Array& g) {
     const Aligned in(n);
-    return unbroadcast_both(n, g / in.b, -g * n.value / in.b);
+    const auto db = [](real g_i, real y, real b_i) { return -g_i * y / b_i; };
+    return unbroadcast_both(n, each(std::divides(), g, in.b), each(db, g, n.value, in.b));
   });
 }
 
 // y = a + c, c a constant                da = g
-Tensor add(const Tensor& a, real b) {
+Tensor add(const Tensor& a, real c) {
   given("add", "a", a);
-  return record("add_scalar", a.value() + b, {a},
-                [](const Node&, Array& g) { return cotangents(std::move(g)); });
+  return curve(
+      "add_scalar", a, [c](real v) { return v + c; }, [](real g, real, real) { return g; });
 }
 
 // y = c a, c a constant                  da = c g
-Tensor mul(const Tensor& a, real b) {
+Tensor mul(const Tensor& a, real c) {
   given("mul", "a", a);
-  return record("mul_scalar", a.value() * b, {a},
-                [b](const Node&, const Array& g) { return cotangents(g * b); });
+  return curve(
+      "mul_scalar", a, [c](real v) { return v * c; }, [c](real g, real, real) { return g * c; });
 }
 
 // --- smooth functions ----------------------------------------------------------------------------
 
 // y = x^p                  dx = g p x^(p - 1), and 0 for p = 0
 Tensor pow(const Tensor& x, real p) {
-  given("pow", "x", x);
-  return record("pow", xt::pow(x.value(), p), {x}, [p](const Node& n, const Array& g) {
-    if (p == 0) return cotangents(zeros(g.shape()));  // 0 * x^-1 would be NaN at x = 0
-    return cotangents(g * p * xt::pow(n.in(0), p - 1));
-  });
+  return curve(
+      "pow", x, [p](real v) { return std::pow(v, p); },
+      [p](real g, real v, real) {
+        return p == 0 ? real{0} : g * p * std::pow(v, p - 1);  // 0 * x^-1 would be NaN at x = 0
+      });
 }
 
 // y = e^x                  dx = g y
 Tensor exp(const Tensor& x) {
-  given("exp", "x", x);
-  return record("exp", xt::exp(x.value()), {x},
-                [](const Node& n, const Array& g) { return cotangents(g * n.value); });
+  return curve(
+      "exp", x, [](real v) { return std::exp(v); }, [](real g, real, real y) { return g * y; });
+}
+
+// y = e^x - 1              dx = g (y + 1)
+Tensor expm1(const Tensor& x) {
+  return curve(
+      "expm1", x, [](real v) { return std::expm1(v); },
+      [](real g, real, real y) { return g * (y + 1); });
 }
 
 // y = ln x                 dx = g / x
 Tensor log(const Tensor& x) {
-  given("log", "x", x);
-  return record("log", xt::log(x.value()), {x},
-                [](const Node& n, const Array& g) { return cotangents(g / n.in(0)); });
+  return curve(
+      "log", x, [](real v) { return std::log(v); }, [](real g, real v, real) { return g / v; });
+}
+
+// y = ln(1 + x)            dx = g / (1 + x)
+Tensor log1p(const Tensor& x) {
+  return curve(
+      "log1p", x, [](real v) { return std::log1p(v); },
+      [](real g, real v, real) { return g / (1 + v); });
 }
 
 // y = sqrt x               dx = g / (2 y)
 Tensor sqrt(const Tensor& x) {
-  given("sqrt", "x", x);
-  return record("sqrt", xt::sqrt(x.value()), {x},
-                [](const Node& n, const Array& g) { return cotangents(g / (real{2} * n.value)); });
+  return curve(
+      "sqrt", x, [](real v) { return std::sqrt(v); },
+      [](real g, real, real y) { return g / (2 * y); });
 }
 
 // y = 1 / sqrt x           dx = -g y^3 / 2
 Tensor rsqrt(const Tensor& x) {
-  given("rsqrt", "x", x);
-  return record("rsqrt", real{1} / xt::sqrt(x.value()), {x}, [](const Node& n, const Array& g) {
-    return cotangents(real(-0.5) * g * n.value * n.value * n.value);
-  });
+  return curve(
+      "rsqrt", x, [](real v) { return 1 / std::sqrt(v); },
+      [](real g, real, real y) { return real(-0.5) * g * y * y * y; });
 }
 
 // y = x^2                  dx = 2 g x
 Tensor square(const Tensor& x) {
-  given("square", "x", x);
-  return record("square", x.value() * x.value(), {x},
-                [](const Node& n, const Array& g) { return cotangents(real{2} * g * n.in(0)); });
+  return curve(
+      "square", x, [](real v) { return v * v; }, [](real g, real v, real) { return 2 * g * v; });
 }
 
 // y = 1 / (1 + e^-x)       dx = g y (1 - y)
 Tensor sigmoid(const Tensor& x) {
-  given("sigmoid", "x", x);
-  return record(
-      "sigmoid", real{1} / (real{1} + xt::exp(-x.value())), {x},
-      [](const Node& n, const Array& g) { return cotangents(g * n.value * (real{1} - n.value)); });
+  return curve("sigmoid", x, logistic, [](real g, real, real y) { return g * y * (1 - y); });
+}
+
+// y = x s, s = 1 / (1 + e^-x)            dx = g s (1 + x (1 - s))
+Tensor silu(const Tensor& x) {
+  return curve(
+      "silu", x, [](real v) { return v * logistic(v); },
+      [](real g, real v, real) {
+        const real s = logistic(v);
+        return g * (s * (1 + v * (1 - s)));
+      });
+}
+
+// y = ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)             dx = g / (1 + e^-x)
+Tensor softplus(const Tensor& x) {
+  return curve(
+      "softplus", x,
+      [](real v) { return (v < 0 ? real{0} : v) + std::log1p(std::exp(-std::abs(v))); },
+      [](real g, real v, real) { return g * logistic(v); });
+}
+
+// y = tanh x               dx = g (1 - y^2)
+Tensor tanh(const Tensor& x) {
+  given("tanh", "x", x);
+  Array y = empty(x.shape());
+  kernels::tanh(x.value().data(), y.data(), y.size());
+  return record("tanh", std::move(y), {x}, [](const Node& n, const Array& g) {
+    const auto dx = [](real g_i, real y_i) { return g_i * (1 - y_i * y_i); };
+    return cotangents(each(dx, g, n.value));
+  });
 }
 
 // y = erf x                dx = g 2 / sqrt(pi) e^(-x^2)
 Tensor erf(const Tensor& x) {
-  given("erf", "x", x);
-  return record("erf", xt::erf(x.value()), {x}, [](const Node& n, const Array& g) {
-    constexpr real slope = 2 * std::numbers::inv_sqrtpi_v<real>;
-    return cotangents(slope * g * xt::exp(-n.in(0) * n.in(0)));
-  });
+  constexpr real slope = 2 * std::numbers::inv_sqrtpi_v<real>;
+  return curve(
+      "erf", x, [](real v) { return std::erf(v); },
+      [](real g, real v, real) { return slope * g * std::exp(-v * v); });
+}
+
+// y = sin x                dx = g cos x
+Tensor sin(const Tensor& x) {
+  return curve(
+      "sin", x, [](real v) { return std::sin(v); },
+      [](real g, real v, real) { return g * std::cos(v); });
+}
+
+// y = cos x                dx = -g sin x
+Tensor cos(const Tensor& x) {
+  return curve(
+      "cos", x, [](real v) { return std::cos(v); },
+      [](real g, real v, real) { return -g * std::sin(v); });
 }
 
 // --- with kinks: the comparisons are written so that NaN goes through ----------------------------
 
 // y = max(x, 0)            dx = g where x > 0
 Tensor relu(const Tensor& x) {
-  given("relu", "x", x);
-  return record("relu", xt::where(x.value() <= real{0}, real{0}, x.value()), {x},
-                [](const Node& n, const Array& g) {
-                  return cotangents(xt::where(n.in(0) <= real{0}, real{0}, g));
-                });
+  return curve(
+      "relu", x, [](real v) { return v <= 0 ? real{0} : v; },
+      [](real g, real v, real) { return v <= 0 ? real{0} : g; });
+}
+
+// y = |x|                  dx = g sign(x), where sign is 0 at 0 and NaN at NaN
+Tensor abs(const Tensor& x) {
+  return curve(
+      "abs", x, [](real v) { return std::abs(v); },
+      [](real g, real v, real) {
+        const real sign = v > 0 ? real{1} : v < 0 ? real{-1} : v;
+        return g * sign;
+      });
+}
+
+// y = min(max(x, low), high)             dx = g where low <= x <= high, g 0 outside, NaN at NaN
+Tensor clamp(const Tensor& x, real low, real high) {
+  return curve(
+      "clamp", x,
+      [=](real v) {
+        const real raised = v < low ? low : v;
+        return raised > high ? high : raised;
+      },
+      [=](real g, real v, real) {
+        const real inside = v >= low && v <= high ? real{1} : real{0};
+        return g * (std::isnan(v) ? v : inside);
+      });
 }
 
 // y = max(a, b)            da = g where a > b, g / 2 where a = b   db = the rest of g
 Tensor maximum(const Tensor& a, const Tensor& b) {
-  const Aligned v("maximum", a, b);
-  return record("maximum", xt::where(v.a > v.b || xt::isnan(v.a), v.a, v.b), {a, b},
-                [](const Node& n, const Array& g) {
-                  const Aligned in(n);
-                  const Array tied = xt::where(xt::equal(in.a, in.b), g / real{2}, g);
-                  return unbroadcast_both(n, xt::where(in.a < in.b, real{0}, tied),
-                                          xt::where(in.a > in.b, real{0}, tied));
-                });
+  return extremum("maximum", a, b, std::greater());
 }
 
 // y = min(a, b)            da = g where a < b, g / 2 where a = b   db = the rest of g
-Tensor minimum(const Tensor& a, const Tensor& b) {
-  const Aligned v("minimum", a, b);
-  return record("minimum", xt::where(v.a < v.b || xt::isnan(v.a), v.a, v.b), {a, b},
-                [](const Node& n, const Array& g) {
-                  const Aligned in(n);
-                  const Array tied = xt::where(xt::equal(in.a, in.b), g / real{2}, g);
-                  return unbroadcast_both(n, xt::where(in.a > in.b, real{0}, tied),
-                                          xt::where(in.a < in.b, real{0}, tied));
-                });
-}
+Tensor minimum(const Tensor& a, const Tensor& b) { return extremum("minimum", a, b, std::less()); }
 
 // y = c ? a : b            da = unbroadcast(c ? g : 0)   db = unbroadcast(c ? 0 : g)
 Tensor where(const Array& condition, const Tensor& a, const Tensor& b) {
@@ -204,12 +303,12 @@ Tensor where(const Array& condition, const Tensor& a, const Tensor& b) {
   const Shape ab = broadcast_shape("where", a.shape(), b.shape());
   const Shape shape = broadcast_shape("where", condition.shape(), ab);
   const Array c = stretch(condition, shape);
-  const Array va = stretch(a.value(), shape);
-  const Array vb = stretch(b.value(), shape);
-  return record("where", xt::where(xt::not_equal(c, real{0}), va, vb), {a, b},
-                [c](const Node& n, const Array& g) {
-                  return unbroadcast_both(n, xt::where(xt::not_equal(c, real{0}), g, real{0}),
-                                          xt::where(xt::not_equal(c, real{0}), real{0}, g));
+  const auto choose = [](real c_i, real a_i, real b_i) { return c_i != 0 ? a_i : b_i; };
+  return record("where", each(choose, c, stretch(a.value(), shape), stretch(b.value(), shape)),
+                {a, b}, [c](const Node& n, const Array& g) {
+                  const auto da = [](real c_i, real g_i) { return c_i != 0 ? g_i : real{0}; };
+                  const auto db = [](real c_i, real g_i) { return c_i != 0 ? real{0} : g_i; };
+                  return unbroadcast_both(n, each(da, c, g), each(db, c, g));
                 });
 }
 
