@@ -7,7 +7,7 @@
 namespace vitruvian {
 namespace {
 
-const std::string style = R"css(
+constexpr std::string_view style = R"css(
 :root {
   --ink: #1b1f24; --muted: #5b6470; --paper: #ffffff; --card: #ffffff; --soft: #f4f5f7;
   --rule: #dfe3e8; --right: 0 114 178; --wrong: 213 94 0;
@@ -120,7 +120,7 @@ std::string html_section(std::string_view title, std::string_view content) {
 
 std::string html_page(std::string_view title, std::string_view body) {
   return fmt::format(page_template, fmt::arg("title", html_escaped(title)),
-                     fmt::arg("style", style + chart_style()), fmt::arg("body", body));
+                     fmt::arg("style", std::string(style) + chart_style()), fmt::arg("body", body));
 }
 
 }  // namespace vitruvian
