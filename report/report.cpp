@@ -37,7 +37,7 @@ std::vector<Figure> figures_of(const VisionTransformer& model, const Loader& ima
 void write_report(const Outcome& outcome) {
   if (outcome.directory.empty()) return;
   const ReportExamples examples{outcome.predictions, outcome.test};
-  std::vector<ReportFigure> figures;  // of the inside of a ViT
+  std::vector<Figure> figures;  // of the inside of a ViT
   if (const VisionTransformer* const vit = outcome.learner.vit) {
     figures = figures_of(*vit, outcome.test, outcome.directory);
   }
