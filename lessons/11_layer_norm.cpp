@@ -16,14 +16,14 @@ constexpr std::size_t B = 2, T = 3, D = 5;
 // Every token (b, t) by itself: its own mean, its own variance.
 Array by_loops(const Array& x, const Array& gamma, const Array& beta, double eps) {
   Array y = empty(x.shape());
-  for (std::size_t row = 0; row < x.size() / D; ++row) {
-    const double* const token = x.data() + row * D;
-    double mu = 0, sigma2 = 0;
-    for (std::size_t d = 0; d < D; ++d) mu += token[d] / D;
-    for (std::size_t d = 0; d < D; ++d) sigma2 += (token[d] - mu) * (token[d] - mu) / D;
-    for (std::size_t d = 0; d < D; ++d) {
-      const double hat = (token[d] - mu) / std::sqrt(sigma2 + eps);
-      y.data()[row * D + d] = gamma(d) * hat + beta(d);
+  for (std::size_t b = 0; b < B; ++b) {
+    for (std::size_t t = 0; t < T; ++t) {
+      double mu = 0, sigma2 = 0;
+      for (std::size_t d = 0; d < D; ++d) mu += x(b, t, d) / D;
+      for (std::size_t d = 0; d < D; ++d) sigma2 += (x(b, t, d) - mu) * (x(b, t, d) - mu) / D;
+      for (std::size_t d = 0; d < D; ++d) {
+        y(b, t, d) = gamma(d) * (x(b, t, d) - mu) / std::sqrt(sigma2 + eps) + beta(d);
+      }
     }
   }
   return y;

@@ -33,13 +33,16 @@ double decay_of(const NamedParameter& p, double weight_decay, const Roles& undec
   return spared ? 0 : weight_decay;
 }
 
+// a += c b
+void add_multiple(Array& a, real c, const Array& b) {
+  std::transform(a.begin(), a.end(), b.begin(), a.begin(),
+                 [c](real x, real y) { return x + c * y; });
+}
+
 // g + decay w: weight decay as the derivative of decay |w|^2 / 2.
 Array decayed_gradient(const NamedParameter& p, double decay) {
   Array g = *p.tensor.grad();
-  if (decay == 0) return g;
-  const real* const w = p.tensor.value().data();
-  const real c = static_cast<real>(decay);
-  for (std::size_t i = 0; i < g.size(); ++i) g.data()[i] += c * w[i];
+  if (decay != 0) add_multiple(g, static_cast<real>(decay), p.tensor.value());
   return g;
 }
 
@@ -108,17 +111,18 @@ void SGD::step(double lr) {
     Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
     Moments& s = moments(p);
     if (momentum != 0) {
-      real* const buffer = ensure(s.m, p.tensor.shape()).data();
-      for (std::size_t i = 0; i < g.size(); ++i) {
-        real& m = buffer[i];
-        m = momentum * m + g.data()[i];
-        g.data()[i] = options_.nesterov ? g.data()[i] + momentum * m : m;
+      Array& m = ensure(s.m, p.tensor.shape());
+      m *= momentum;
+      add_in_place(m, g);
+      if (options_.nesterov) {
+        add_multiple(g, momentum, m);
+      } else {
+        g = m;
       }
     }
     ++s.t;
-    const WriteGuard value = p.tensor.mutable_value();
-    real* const w = value->data();
-    for (std::size_t i = 0; i < g.size(); ++i) w[i] -= rate * g.data()[i];
+    const WriteGuard w = p.tensor.mutable_value();
+    add_multiple(*w, -rate, g);
   }
 }
 
@@ -173,10 +177,7 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
   const double factor = max_norm / (norm + 1e-6);
   if (factor >= 1) return norm;
   for_each_parameter(parameters, [&](std::size_t i) {
-    Array* const g = parameters[i].tensor.mutable_grad();
-    for (std::size_t k = 0; g != nullptr && k < g->size(); ++k) {
-      g->data()[k] *= static_cast<real>(factor);
-    }
+    if (Array* const g = parameters[i].tensor.mutable_grad()) *g *= static_cast<real>(factor);
   });
   return norm;
 }

@@ -124,12 +124,10 @@ void Run::update_average() {
   const std::vector<NamedParameter>& from = learner_.parameters;
   parallel_for(from.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const real* const w = from[i].tensor.value().data();
-      const WriteGuard value = average_[i].tensor.mutable_value();
-      Array& a = *value;
-      for (std::size_t k = 0; k < a.size(); ++k) {
-        a.data()[k] += static_cast<real>(1 - d) * (w[k] - a.data()[k]);
-      }
+      const Array& w = from[i].tensor.value();
+      const WriteGuard a = average_[i].tensor.mutable_value();
+      std::transform(a->begin(), a->end(), w.begin(), a->begin(),
+                     [c = static_cast<real>(1 - d)](real x, real y) { return x + c * (y - x); });
     }
   });
 }
@@ -138,11 +136,10 @@ void Run::update_average() {
 void Run::check_weights() const {
   for (const NamedParameter& p : learner_.parameters) {
     const Array& w = p.tensor.value();
-    if (std::all_of(w.data(), w.data() + w.size(), [](real x) { return std::isfinite(x); }))
-      continue;
+    if (std::all_of(w.begin(), w.end(), [](real x) { return std::isfinite(x); })) continue;
     fail(Exit::failure,
-         "training broke down: '{}' holds what is no number after step {} of {} (lr {:.2e})",
-         p.name, state_.step, steps_, state_.lr);
+         "training broke down: '{}' holds NaN or infinity after step {} of {} (lr {:.2e})", p.name,
+         state_.step, steps_, state_.lr);
   }
 }
 
