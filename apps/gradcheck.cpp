@@ -4,8 +4,8 @@
 #include "core/gradcheck.hpp"
 #include "apps/command_line.hpp"
 #include "core/console.hpp"
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "vit/tiny.hpp"
 
 #include <fmt/format.h>

@@ -20,7 +20,7 @@ namespace {
 
 // What the user said; the rest is the data set's own default.
 struct Flags {
-  Said said;
+  SettingSources said;
   std::string out, resume;
   std::size_t threads = 0;
   bool print_recipe = false, sanity = false, profile = false, anomaly = false;
@@ -38,7 +38,7 @@ void list_recipes() {
   for (const Recipe& recipe : recipes()) console::print("{:20} {}\n", recipe.name, recipe.about);
 }
 
-TrainOptions settle(const Flags& flags) {
+TrainOptions resolve_settings(const Flags& flags) {
   const bool resumes = !flags.resume.empty();
   if (resumes && (!flags.said.recipe.empty() || !flags.said.config.empty() || !flags.out.empty() ||
                   flags.overwrite)) {
@@ -48,8 +48,8 @@ TrainOptions settle(const Flags& flags) {
   if (flags.overwrite && flags.out.empty()) {
     fail(Exit::usage, "--overwrite needs --out DIR: without it a run has a new folder");
   }
-  TrainOptions options =
-      resumes ? settle_resumed(flags.resume, flags.said) : vitruvian::settle(flags.said);
+  TrainOptions options = resumes ? resumed_settings(flags.resume, flags.said)
+                                 : vitruvian::resolve_settings(flags.said);
   if (!resumes) {
     options.dated = flags.out.empty();
     options.out = options.dated ? "runs/" + options.dataset : flags.out;
@@ -73,7 +73,7 @@ void check_sanity(const TrainOptions& options) {
 
 void run(const Flags& flags) {
   if (flags.said.recipe == "list") return list_recipes();
-  const TrainOptions options = settle(flags);
+  const TrainOptions options = resolve_settings(flags);
   if (flags.print_recipe) {
     if (!flags.said.recipe.empty())
       console::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);

@@ -1,4 +1,4 @@
-#include "core/nearest.hpp"
+#include "core/did_you_mean.hpp"
 
 #include "core/error.hpp"
 
@@ -29,7 +29,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string closest_match(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 64;  // what is longer is no typing mistake
   std::string best;
   std::size_t smallest = (std::min(word.size(), longest) + 2) / 3 + 1;
@@ -48,7 +48,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          const std::string& otherwise) {
-  const std::string near = nearest(word, candidates);
+  const std::string near = closest_match(word, candidates);
   if (!near.empty()) return fmt::format("did you mean {}?", near);
   return otherwise.empty() ? fmt::format("there are {}", fmt::join(candidates, ", ")) : otherwise;
 }

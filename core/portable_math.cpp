@@ -1,4 +1,4 @@
-#include "core/exact.hpp"
+#include "core/portable_math.hpp"
 
 #include "core/error.hpp"
 
@@ -7,7 +7,7 @@
 namespace vitruvian {
 
 // x = m 2^e with m in [sqrt(1/2), sqrt(2)), log m = 2 artanh((m - 1) / (m + 1)).
-double exact_log(double x) {
+double portable_log(double x) {
   int e = 0;
   double m = std::frexp(x, &e);  // exact
   if (m < 0.70710678118654752) {
@@ -22,9 +22,9 @@ double exact_log(double x) {
 }
 
 // exp(x) = 2^n exp(r), |r| <= log(2) / 2, the latter by Taylor's series.
-double exact_exp(double x) {
+double portable_exp(double x) {
   if (x < -700) return 0;
-  if (!(x <= 700)) fail("exact_exp: {} is not below 700", x);
+  if (!(x <= 700)) fail("portable_exp: {} is not below 700", x);
   const double n = std::floor(x * 1.44269504088896340736 + 0.5);
   // log 2 in two parts, so that n log 2 loses no digits of x.
   const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
@@ -33,7 +33,7 @@ double exact_exp(double x) {
   return std::ldexp(sum, static_cast<int>(n));  // exact
 }
 
-SineCosine exact_sine_cosine(double x) {
+SineCosine portable_sine_cosine(double x) {
   const double x2 = x * x;
   double sine = 1;
   double cosine = 1;

@@ -6,14 +6,14 @@
 namespace vitruvian {
 
 /// log(x) for normal x > 0.
-double exact_log(double x);
+double portable_log(double x);
 /// exp(x); 0 below -700, where the next step would be a denormal, and throws above 700.
-double exact_exp(double x);
+double portable_exp(double x);
 
 struct SineCosine {
   double sine, cosine;
 };
 /// For |x| <= pi.
-SineCosine exact_sine_cosine(double x);
+SineCosine portable_sine_cosine(double x);
 
 }  // namespace vitruvian

@@ -1,7 +1,7 @@
 #include "core/rng.hpp"
 
 #include "core/error.hpp"
-#include "core/exact.hpp"
+#include "core/portable_math.hpp"
 
 #include <bit>
 #include <cmath>
@@ -76,7 +76,7 @@ double normal_quantile(double p) {
     const double r = 0.180625 - q * q;
     return q * polynomial(a, r) / polynomial(b, r);
   }
-  const double r = std::sqrt(-exact_log(q < 0 ? p : 1 - p));
+  const double r = std::sqrt(-portable_log(q < 0 ? p : 1 - p));
   const double z = r <= 5 ? polynomial(c, r - 1.6) / polynomial(d, r - 1.6)
                           : polynomial(e, r - 5) / polynomial(f, r - 5);
   return q < 0 ? -z : z;

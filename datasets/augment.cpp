@@ -1,7 +1,7 @@
 #include "datasets/augment.hpp"
 
 #include "core/error.hpp"
-#include "core/exact.hpp"
+#include "core/portable_math.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,12 +20,12 @@ std::size_t whole(double x) { return static_cast<std::size_t>(std::nearbyint(x))
 template <class Fits>
 bool draw_box(std::size_t height, std::size_t width, double least_area, double most_area,
               double least_ratio, double most_ratio, const Rng& rng, const Fits& fits, Box& box) {
-  const double low = exact_log(least_ratio);
-  const double high = exact_log(most_ratio);
+  const double low = portable_log(least_ratio);
+  const double high = portable_log(most_ratio);
   for (std::uint64_t i = 0; i < 40; i += 4) {
     const double area =
         static_cast<double>(height * width) * between(least_area, most_area, rng.uniform(i));
-    const double ratio = exact_exp(between(low, high, rng.uniform(i + 1)));
+    const double ratio = portable_exp(between(low, high, rng.uniform(i + 1)));
     box.height = whole(std::sqrt(area * ratio));
     box.width = whole(std::sqrt(area / ratio));
     if (!fits(box)) continue;
@@ -76,9 +76,9 @@ double log_gamma_draw(double alpha, const Rng& rng) {
     if (root <= 0) continue;
     const double v = root * root * root;
     const double u = 1 - rng.uniform(i + 1);  // (0, 1]
-    if (exact_log(u) >= 0.5 * x * x + d - d * v + d * exact_log(v)) continue;
-    const double boost = alpha < 1 ? exact_log(1 - rng.uniform(0)) / alpha : 0;
-    return exact_log(d * v) + boost;
+    if (portable_log(u) >= 0.5 * x * x + d - d * v + d * portable_log(v)) continue;
+    const double boost = alpha < 1 ? portable_log(1 - rng.uniform(0)) / alpha : 0;
+    return portable_log(d * v) + boost;
   }
 }
 
@@ -194,7 +194,7 @@ double symmetric_beta(double alpha, const Rng& rng) {
   // X / (X + Y) of two gamma draws, from their logarithms.
   const double difference =
       log_gamma_draw(alpha, rng.fork("y")) - log_gamma_draw(alpha, rng.fork("x"));
-  return 1 / (1 + exact_exp(std::min(difference, 700.0)));
+  return 1 / (1 + portable_exp(std::min(difference, 700.0)));
 }
 
 }  // namespace vitruvian

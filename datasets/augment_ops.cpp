@@ -1,7 +1,7 @@
 #include "datasets/augment_ops.hpp"
 
 #include "core/error.hpp"
-#include "core/exact.hpp"
+#include "core/portable_math.hpp"
 #include "core/resample.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void affine(const std::array<double, 6>& a, const Planes& picture,
 }
 
 void rotate(double degrees, const Planes& picture, std::vector<std::uint8_t>& scratch) {
-  const auto [sine, cosine] = exact_sine_cosine(-degrees * 3.14159265358979323846 / 180);
+  const auto [sine, cosine] = portable_sine_cosine(-degrees * 3.14159265358979323846 / 180);
   const double x = static_cast<double>(picture.width) / 2;
   const double y = static_cast<double>(picture.height) / 2;
   affine({cosine, sine, x - cosine * x - sine * y, -sine, cosine, y + sine * x - cosine * y},

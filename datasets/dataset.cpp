@@ -1,7 +1,7 @@
 #include "datasets/dataset.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "datasets/cifar.hpp"
 #include "datasets/digits.hpp"
 #include "datasets/idx.hpp"

@@ -145,10 +145,10 @@ void Loader::prepare(std::size_t i, std::uint64_t epoch, Prepared& prepared) con
 }
 
 void Loader::announce(std::span<const std::size_t> order, std::uint64_t epoch, std::size_t bound) {
-  ahead_.reset();
+  prefetcher_.reset();
   if (!images_->slow()) return;
   announced_epoch_ = epoch;
-  ahead_ = std::make_unique<Ahead>(
+  prefetcher_ = std::make_unique<Prefetcher>(
       [this, epoch](std::size_t i, Prepared& prepared) { prepare(i, epoch, prepared); },
       std::vector<std::size_t>(order.begin(), order.end()), bound, threads());
 }
@@ -156,8 +156,9 @@ void Loader::announce(std::span<const std::size_t> order, std::uint64_t epoch, s
 template <class T>
 void Loader::load_one(std::size_t i, std::uint64_t epoch, T* out, double* targets) const {
   thread_local Prepared prepared;
-  const bool was_ahead = ahead_ && epoch == announced_epoch_ && ahead_->take(i, prepared);
-  if (!was_ahead) prepare(i, epoch, prepared);
+  const bool was_prefetched =
+      prefetcher_ && epoch == announced_epoch_ && prefetcher_->take(i, prepared);
+  if (!was_prefetched) prepare(i, epoch, prepared);
 
   const Dataset& about = images_->about();
   const std::size_t own = number(i);

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/rng.hpp"
-#include "datasets/ahead.hpp"
 #include "datasets/augment.hpp"
 #include "datasets/images.hpp"
+#include "datasets/prefetcher.hpp"
 
 #include <array>
 #include <cstddef>
@@ -87,7 +87,7 @@ class Loader {
   Table<float> float_table_;
   Table<double> double_table_;
   std::uint64_t announced_epoch_ = 0;
-  std::unique_ptr<Ahead> ahead_;
+  std::unique_ptr<Prefetcher> prefetcher_;
 };
 
 }  // namespace vitruvian

@@ -1,4 +1,4 @@
-#include "datasets/ahead.hpp"
+#include "datasets/prefetcher.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace vitruvian {
 
-struct Ahead::State {
+struct Prefetcher::State {
   struct Slot {
     Prepared prepared;
     std::exception_ptr error;
@@ -58,8 +58,8 @@ struct Ahead::State {
   }
 };
 
-Ahead::Ahead(Make make, std::vector<std::size_t> order, std::size_t bound,
-             [[maybe_unused]] std::size_t threads)
+Prefetcher::Prefetcher(Make make, std::vector<std::size_t> order, std::size_t bound,
+                       [[maybe_unused]] std::size_t threads)
     : state_(std::make_unique<State>(std::move(make), std::move(order), bound)) {
 #if VITRUVIAN_THREADS
   State& state = *state_;
@@ -69,7 +69,7 @@ Ahead::Ahead(Make make, std::vector<std::size_t> order, std::size_t bound,
 #endif
 }
 
-Ahead::~Ahead() {
+Prefetcher::~Prefetcher() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->stop = true;
@@ -78,7 +78,7 @@ Ahead::~Ahead() {
   for (std::thread& worker : state_->workers) worker.join();
 }
 
-bool Ahead::take(std::size_t i, Prepared& prepared) {
+bool Prefetcher::take(std::size_t i, Prepared& prepared) {
   State& state = *state_;
   std::unique_lock lock(state.mutex);
   auto at = state.slots.find(i);
@@ -97,7 +97,7 @@ bool Ahead::take(std::size_t i, Prepared& prepared) {
   return true;
 }
 
-std::size_t Ahead::most_at_once() const {
+std::size_t Prefetcher::most_at_once() const {
   const std::lock_guard lock(state_->mutex);
   return state_->most;
 }

@@ -15,15 +15,15 @@ struct Prepared {
 
 /// Prepares pictures in background threads, in a known order and never more than `bound` ahead of
 /// those that were taken.
-class Ahead {
+class Prefetcher {
  public:
   using Make = std::function<void(std::size_t i, Prepared& prepared)>;
   /// `make` is called from several threads. In a build without threads nothing happens ahead.
-  Ahead(Make make, std::vector<std::size_t> order, std::size_t bound, std::size_t threads);
+  Prefetcher(Make make, std::vector<std::size_t> order, std::size_t bound, std::size_t threads);
   /// Waits for the pictures that are being prepared, and leaves the rest.
-  ~Ahead();
-  Ahead(const Ahead&) = delete;
-  Ahead& operator=(const Ahead&) = delete;
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
 
   /// Moves picture i to `prepared`, waiting for it where a thread is at it. False when none is, or
   /// was: the caller prepares it then. Rethrows what `make` threw.

@@ -5,7 +5,7 @@
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
-#include "nn/multihead_attention.hpp"
+#include "nn/torch/multihead_attention.hpp"
 
 #include <fmt/format.h>
 

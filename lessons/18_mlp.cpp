@@ -2,7 +2,7 @@
 
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
-#include "nn/mlp.hpp"
+#include "nn/torch/mlp.hpp"
 #include "vit/config.hpp"
 
 #include <cmath>

@@ -81,7 +81,7 @@ Table pretraining() {
   table.columns = {"--recipe", "epochs", "rate", "decay", "weight decay", "dropout", "clip"};
   for (const Recipe& recipe : recipes()) {
     if (!recipe.name.starts_with("table3-")) continue;
-    const TrainOptions o = settle({recipe.name, "", {}});
+    const TrainOptions o = resolve_settings({recipe.name, "", {}});
     table.rows.push_back({recipe.name, std::to_string(o.epochs), number(o.lr), name_of(o.schedule),
                           number(o.weight_decay), number(o.model.dropout), number(o.clip)});
   }
@@ -93,7 +93,7 @@ Table finetuning() {
   table.columns = {"--recipe", "steps", "rates that are tried", "taken"};
   for (const Recipe& recipe : recipes()) {
     if (!recipe.name.starts_with("table4-")) continue;
-    const TrainOptions o = settle({recipe.name, "", {}});
+    const TrainOptions o = resolve_settings({recipe.name, "", {}});
     table.rows.push_back({recipe.name, recipe.steps, recipe.rates, number(o.lr)});
   }
   return table;
@@ -179,7 +179,8 @@ void lesson(Narrator& say) {
   say.text("Epoch 12 would have been better: a price. And never use the test images for this.");
 
   say.heading("The recipes of the paper");
-  const TrainOptions pre = settle({"table3-jft-b", "", {}}), fine = settle({"table4-vtab", "", {}});
+  const TrainOptions pre = resolve_settings({"table3-jft-b", "", {}}),
+                     fine = resolve_settings({"table4-vtab", "", {}});
   say.text(
       fmt::format("Pre-training: Adam, β = ({}, {}), batch {}, {} steps of warm-up, 224 px. As "
                   "`vitruvian train --recipe` has it:",

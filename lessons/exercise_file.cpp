@@ -1,7 +1,7 @@
 #include "lessons/exercise_file.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "lessons/source.hpp"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "lessons/exercises.hpp"
 
 #include "core/console.hpp"
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "core/safe_file.hpp"
 #include "lessons/exercise_check.hpp"
 #include "lessons/exercise_file.hpp"

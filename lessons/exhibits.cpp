@@ -35,7 +35,7 @@ Picture tiles(std::string caption, const Array& numbers, std::size_t across, std
   const std::size_t columns = std::min(across, n);
   const std::size_t rows = (n + columns - 1) / columns;
   Picture picture{std::move(caption), rows * (h * zoom + 1) - 1, columns * (w * zoom + 1) - 1, {}};
-  // What is no number is drawn as nothing.
+  // NaN is drawn as nothing.
   picture.values.assign(picture.rows * picture.columns, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t top = i / columns * (h * zoom + 1);

@@ -1,7 +1,7 @@
 #include "lessons/options.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 
 #include <charconv>
 #include <limits>

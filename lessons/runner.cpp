@@ -2,8 +2,8 @@
 // older than its source, and becomes it.
 
 #include "core/console.hpp"
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "lessons/contents.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"

@@ -60,8 +60,8 @@ std::string encode_png(const Image& image) {
   }
   if (image.height == 0 || image.width == 0 || image.height > 65'535 || image.width > 65'535 ||
       std::uint64_t{image.height} * image.width > usual_max_pixels) {
-    fail("encode_png: {} x {} pixels are none, or more than {}", image.height, image.width,
-         usual_max_pixels);
+    fail("encode_png: {} x {} pixels; expected at least one and at most {}", image.height,
+         image.width, usual_max_pixels);
   }
   if (image.pixels.size() != image.height * image.width * image.channels) {
     fail("encode_png: {} bytes, but {} x {} x {} are expected", image.pixels.size(), image.height,

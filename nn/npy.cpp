@@ -125,7 +125,7 @@ class Dictionary {
   std::size_t number() {
     skip();
     const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
-    if (digits == 0 || digits > 18) wrong("a length that is no number, or too large");
+    if (digits == 0 || digits > 18) wrong("a length that is not a number, or too large");
     std::uint64_t n = 0;
     for (const char c : rest_.substr(0, digits)) n = 10 * n + static_cast<std::uint64_t>(c - '0');
     rest_.remove_prefix(digits);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/widen.hpp"
+#include "nn/number_types.hpp"
 
 #include <cstddef>
 #include <cstdint>

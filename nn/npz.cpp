@@ -185,7 +185,7 @@ Bytes read_numbers(const Archive& archive, zip_uint64_t index, const NpyHeader& 
   if (entry.read(bytes.data(), bytes.size()) != bytes.size() || entry.read(&more, 1) != 0) {
     refuse(what, "the packed bytes are not as many as promised");
   }
-  return widened(std::move(bytes), header.type.type);
+  return upcast(std::move(bytes), header.type.type);
 }
 
 StoredTensor open_entry(const std::shared_ptr<const Archive>& archive, zip_uint64_t index) {

@@ -1,4 +1,4 @@
-#include "nn/widen.hpp"
+#include "nn/number_types.hpp"
 
 #include "core/error.hpp"
 
@@ -38,7 +38,7 @@ void check_readable(const NamedType& type, const std::string& what) {
        type.name);
 }
 
-Bytes widened(Bytes bytes, FileType type) {
+Bytes upcast(Bytes bytes, FileType type) {
   if (type == FileType::f32 || type == FileType::f64) return bytes;
   Bytes result(bytes.size() / 2 * sizeof(float));
   for (std::size_t i = 0; i < bytes.size() / 2; ++i) {

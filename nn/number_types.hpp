@@ -22,8 +22,8 @@ struct NamedType {
 };
 
 Dtype dtype_of(FileType type);
-/// Halves become float32, exactly; the rest stays as it is.
-Bytes widened(Bytes bytes, FileType type);
+/// float16 and bfloat16 as float32, exactly; the rest stays as it is.
+Bytes upcast(Bytes bytes, FileType type);
 /// Throws (Exit::checkpoint), naming `what` and the type, where its numbers are not read.
 void check_readable(const NamedType& type, const std::string& what);
 

@@ -1,7 +1,7 @@
 #include "nn/pass.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ const Tensor& Trace::at(std::string_view name) const {
   if (const Entry* const entry = find(name)) return entry->tensor;
   std::vector<std::string> names;
   for (const Entry& entry : entries_) names.push_back(entry.name);
-  const std::string near = nearest(name, names);
+  const std::string near = closest_match(name, names);
   fail("trace: nothing is called '{}'{}", name,
        near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
 }

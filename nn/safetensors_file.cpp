@@ -3,8 +3,8 @@
 #include "core/error.hpp"
 #include "core/regular_file.hpp"
 #include "core/safe_file.hpp"
+#include "nn/number_types.hpp"
 #include "nn/safetensors_header.hpp"
-#include "nn/widen.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -92,7 +92,7 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
       check_readable(type, fmt::format("{}: '{}'", file->name(), name));
       Bytes numbers(bytes);
       file->read_at(begin, numbers);
-      return widened(std::move(numbers), type.type);
+      return upcast(std::move(numbers), type.type);
     };
     result.tensors.push_back(
         {std::move(e.name), dtype_of(e.type->type), std::move(*e.shape), read});

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "nn/number_types.hpp"
 #include "nn/safetensors_file.hpp"
-#include "nn/widen.hpp"
 
 #include <cstdint>
 #include <optional>

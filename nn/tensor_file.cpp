@@ -1,7 +1,7 @@
 #include "nn/tensor_file.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "core/regular_file.hpp"
 #include "nn/npz.hpp"
 #include "nn/safetensors_file.hpp"
@@ -76,7 +76,7 @@ const StoredTensor& TensorFile::at(std::string_view name) const {
   if (const StoredTensor* const found = find(name)) return *found;
   std::vector<std::string> names;
   for (const StoredTensor& t : tensors) names.push_back(t.name);
-  const std::string near = nearest(name, names);
+  const std::string near = closest_match(name, names);
   fail(Exit::checkpoint, "{}: it has no tensor '{}'{}", source, name,
        near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
 }

@@ -43,7 +43,7 @@ std::string verdict_of(const Samples& samples, std::size_t image, const Array& l
 }
 
 // Black, in the model's units: (C, H, W).
-Array black_of(const ViTConfig& config, const TrainedOn& data) {
+Array black_of(const ViTConfig& config, const DataConfig& data) {
   Array x = empty({config.C, config.H, config.W});
   const std::size_t plane = config.H * config.W;
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -38,7 +38,7 @@ struct InspectOptions {
   std::size_t integrated_gradients = 0;  ///< steps; 0: not drawn
 
   std::string strip;      ///< a run's folder, or one of checkpoints; empty: no strip
-  std::size_t every = 1;  ///< each so-manieth checkpoint of it
+  std::size_t every = 1;  ///< every N-th checkpoint of it
 
   Filter filter = Filter::bilinear;
   std::vector<double> mean, std;  ///< as PredictOptions has them

@@ -51,17 +51,17 @@ Samples samples_of(const Loader& images, std::size_t count, const ViTConfig& con
 Samples samples_of(const TrainedModel& trained, const InspectOptions& options,
                    const InspectObserver& observer) {
   for (const std::string& note : trained.notes) observer.note(note);
-  const TrainedOn data =
+  const DataConfig data =
       normalisation(trained, options.mean, options.std, options.weights, observer.note);
   const bool known = trained.data.dataset == "digits" || !run_of(options.weights).empty();
   Samples samples;
   const bool asked = !options.dataset.empty() || known;
   if (options.images.empty() && asked) {
     std::string note;
-    TrainedOn normalised_as = trained.data;
+    DataConfig normalised_as = trained.data;
     normalised_as.mean = data.mean;
     normalised_as.std = data.std;
-    TestImagesSaid said;
+    TestImageOptions said;
     said.dataset = options.dataset;
     said.data = options.data;
     const Loader images =

@@ -13,7 +13,7 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 /// What there is to look at. Images go through the model one by one: their number costs time alone.
 struct Samples {
-  TrainedOn data;  ///< how its images are normalised
+  DataConfig data;  ///< how its images are normalised
   std::vector<Image> pictures;
   std::vector<Array> inputs;        ///< (1, C, H, W)
   std::vector<std::size_t> labels;  ///< of a data set's images

@@ -40,7 +40,7 @@ void InspectOptions::validate() const {
     fail(Exit::usage, "either pictures or a data set, not both");
   }
   for (const double m : mean) {
-    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is no number", m);
+    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
   }
   for (const double s : std) {
     if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);

@@ -55,7 +55,7 @@ bool rewrite_report(const ReportOptions& options) {
     fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
   }
   std::string note;  // the run has said it
-  TestImagesSaid said;
+  TestImageOptions said;
   said.data = options.data;
   const Loader test = test_data(said, options.directory, trained.model.config, trained.data, note);
   const Predictions predictions = predict_all(trained.model, test);

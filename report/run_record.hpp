@@ -12,7 +12,7 @@ namespace vitruvian {
 
 inline constexpr double not_recorded = std::numeric_limits<double>::quiet_NaN();
 
-/// What a run directory tells, finished or not. A number that is absent, or was no number when it
+/// What a run directory tells, finished or not. A number that is absent, or was not finite when it
 /// was written, is `not_recorded`.
 struct RunRecord {
   struct Step {

@@ -18,7 +18,10 @@ template <class T>
 constexpr bool is_number = (is_rate<T> || std::is_integral_v<T>)&&!std::is_same_v<T, bool>;
 
 std::string said(const std::string& name, const std::string& value) {
-  return failure_of([&] { static_cast<void>(settle({"", "", {{name, value}}})); }).message;
+  return failure_of([&] {
+           static_cast<void>(resolve_settings({"", "", {{name, value}}}));
+         })
+      .message;
 }
 
 std::string in_file(const std::string& json) {
@@ -189,7 +192,7 @@ TEST_CASE("a checkpoint's state has a range for every field, whatever its checks
   CHECK(refused("crc32", R"({"a":1})") == "'crc32' holds more than texts");
   CHECK(refused("correct", "5") == "'correct' is above 'seen'");
   CHECK(refused("best_epoch", "3") == "'best_epoch' is above 'epochs'");
-  CHECK(refused("lr", "1e999") == "it is no JSON object");
+  CHECK(refused("lr", "1e999") == "it is not a JSON object");
   for (const char* const name :
        {"version", "key", "step", "lr", "finished", "moments_t", "crc32"}) {
     CHECK(refused(name, "") == fmt::format("it has no '{}'", name));

@@ -60,7 +60,7 @@ TEST_CASE("PNG: what cannot be written is said in a sentence") {
         }).message == "encode_png: a picture of 4 channels; PNG is written with 1 or 3");
   CHECK(failure_of([] {
           static_cast<void>(encode_png({0, 2, 1, {}}));
-        }).message == "encode_png: 0 x 2 pixels are none, or more than 100000000");
+        }).message == "encode_png: 0 x 2 pixels; expected at least one and at most 100000000");
   CHECK(failure_of([] {
           static_cast<void>(encode_png({2, 2, 1, {1, 2, 3}}));
         }).message == "encode_png: 3 bytes, but 2 x 2 x 1 are expected");
@@ -102,7 +102,7 @@ TEST_CASE("viridis grows brighter at every step") {
   }
 }
 
-TEST_CASE("ranges leave out what is no number") {
+TEST_CASE("ranges leave out NaN and infinity") {
   CHECK(range_of({nan, 2, -1, inf}).low == -1);
   CHECK(range_of({nan, 2, -1, inf}).high == 2);
   CHECK(range_of({}).high == 1);

@@ -189,7 +189,7 @@ TEST_CASE("weights that say nothing of their images get what their project publi
     options.scheme = Scheme::vitruvian;
     options.request.heads = config.h;
     static_cast<void>(convert(options));
-    const TrainedOn data = load_weights(options.to).data;
+    const DataConfig data = load_weights(options.to).data;
     return std::pair{data.mean, data.std};
   };
   using V = std::vector<double>;

@@ -46,7 +46,7 @@ TEST_CASE("numbers are written as numpy.save writes them") {
   }
 }
 
-TEST_CASE("JSON has lists in lists, and null for what is no number") {
+TEST_CASE("JSON has lists in lists, and null for NaN") {
   CHECK(json_of({{2, 2}, {1, -0.5, std::nan(""), 1e-9}}) == "[[1, -0.5], [null, 1e-09]]");
   CHECK(json_of({{}, {3}}) == "3");
   CHECK(json_of({{0}, {}}) == "[]");

@@ -1,8 +1,8 @@
 // PyTorch's nn.MultiheadAttention and torchvision's MLP, argument for argument.
 
 #include "core/ops.hpp"
-#include "nn/mlp.hpp"
-#include "nn/multihead_attention.hpp"
+#include "nn/torch/mlp.hpp"
+#include "nn/torch/multihead_attention.hpp"
 #include "tests/expect.hpp"
 #include "tests/golden.hpp"
 

@@ -124,9 +124,9 @@ TEST_CASE("malformed .npy headers are refused") {
   CHECK(refused(npy(start + "'shape': (1,)} x", "")) ==
         "f: its .npy header has more after the dictionary");
   CHECK(refused(npy(start + "'shape': (-1,)}", "")) ==
-        "f: its .npy header has a length that is no number, or too large");
+        "f: its .npy header has a length that is not a number, or too large");
   CHECK(refused(npy(start + "'shape': (9999999999999999999,)}", "")) ==
-        "f: its .npy header has a length that is no number, or too large");
+        "f: its .npy header has a length that is not a number, or too large");
   CHECK(refused(npy(start + "'shape': (4294967296, 4294967296)}", "")) ==
         "f: its shape (4294967296, 4294967296) overflows");
   CHECK(refused(npy(start + "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", "")) ==

@@ -147,8 +147,8 @@ TEST_CASE(
   CHECK_FAILS_WITH(train_here(o, net, {images_of(moved), images_of(points(30, 2))}),
                    "the data are not those of the run");
   const std::string known = "a run of a model of the program's own on points, which only the";
-  CHECK_FAILS_WITH(settle_resumed(o.out, {}), known);
-  CHECK_FAILS_WITH(settle({"", o.out + "/config.json", {}}),
+  CHECK_FAILS_WITH(resumed_settings(o.out, {}), known);
+  CHECK_FAILS_WITH(resolve_settings({"", o.out + "/config.json", {}}),
                    "the settings of a model of the program's own");
   CHECK(read_run(o.out).setting("own_model") == "a model of the program's own");
   CHECK(read_run(o.out).setting("patch_size").empty());

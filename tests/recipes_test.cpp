@@ -14,7 +14,7 @@ using namespace vitruvian;
 
 namespace {
 
-TrainOptions settled(const std::string& recipe) { return settle({recipe, "", {}}); }
+TrainOptions settled(const std::string& recipe) { return resolve_settings({recipe, "", {}}); }
 
 // The defaults for the digits, every number that a recipe may change typed out.
 TrainOptions digits() {

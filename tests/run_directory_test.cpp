@@ -78,7 +78,7 @@ RunResult train_here(const TrainOptions& options, Observer& observer) {
 }
 
 TrainOptions resumed(const std::string& run, const std::map<std::string, std::string>& flags = {}) {
-  return settle_resumed(run, {"", "", flags});
+  return resumed_settings(run, {"", "", flags});
 }
 
 }  // namespace

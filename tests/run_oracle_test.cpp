@@ -93,7 +93,7 @@ struct Case {
       averages = golden::unpacked<double>(c["averages"]["f64"].get<std::string>());
     }
     write(folder.file("config.json"), c["settings"].dump());
-    options = settle({"", folder.file("config.json"), {}});
+    options = resolve_settings({"", folder.file("config.json"), {}});
     options.model.K = oracle()["images"]["classes"];
     options.log_every = 1;
     options.init = folder.file("start.safetensors");

@@ -191,7 +191,7 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   }
   save_weights(old, {"digits", {0.5}, {0.5}}, file);
 
-  TrainOptions o = settle({"finetune", "", {{"init", file}, {"mlp_dropout", "0.2"}}});
+  TrainOptions o = resolve_settings({"finetune", "", {{"init", file}, {"mlp_dropout", "0.2"}}});
   CHECK(o.model.D == 8);
   CHECK(o.model.M == 12);
   CHECK(o.model.head == Head::linear);  // one linear layer (section 3.2 of the paper)
@@ -213,9 +213,10 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
     std::vector<double> expected{0, 0, -1, -1, -1, 0};
     expected[i] = 0.2;
     CAPTURE(names[i]);
-    CHECK(rates(settle({"finetune", "", {{"init", file}, {names[i], "0.2"}}}).model) == expected);
+    CHECK(rates(resolve_settings({"finetune", "", {{"init", file}, {names[i], "0.2"}}}).model) ==
+          expected);
   }
-  CHECK_FAILS_WITH(settle({"finetune", "", {{"init", file}, {"depth", "3"}}}),
+  CHECK_FAILS_WITH(resolve_settings({"finetune", "", {{"init", file}, {"depth", "3"}}}),
                    "--depth 3, but the model in " + file + " has 2");
   const TrainingData data = one_image(28, 28);
   Observer nobody;
@@ -228,7 +229,7 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
       if (!p.name.starts_with("head.")) CHECK(p.tensor.value() == value(old, p.name));
     }
   }
-  o = settle({"finetune", "", {{"init", file}, {"keep_head", "true"}}});
+  o = resolve_settings({"finetune", "", {{"init", file}, {"keep_head", "true"}}});
   CHECK(o.model.head == Head::tanh);
   const VisionTransformer vit = initial_model(o, nobody);
   const Run run(o, vit, data, nobody, nullptr);

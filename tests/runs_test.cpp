@@ -10,7 +10,7 @@
 #include "train/checkpoint.hpp"
 #include "train/recipes.hpp"
 #include "train/run.hpp"
-#include "train/traps.hpp"
+#include "train/warnings.hpp"
 #include "train/weights.hpp"
 #include "vit/tiny.hpp"
 
@@ -227,7 +227,7 @@ TEST_CASE("a folder's pictures train, validate or test, each once") {
       write(folder.file(fmt::format("{}/{}.pgm", name, i)), "P5 1 1 255\n" + std::string(1, 'a'));
     }
   }
-  TrainOptions o = settle(
+  TrainOptions o = resolve_settings(
       {"", "", {{"dataset", "folder"}, {"data", folder.file("")}, {"val_fraction", "0.25"}}});
   CHECK(o.model.K == 2);
   CHECK(o.model.H == 64);
@@ -240,7 +240,7 @@ TEST_CASE("a folder's pictures train, validate or test, each once") {
   }
   std::sort(all.begin(), all.end());
   CHECK(all == natural_order(40));
-  CHECK(trained_on(data).classes == std::vector<std::string>{"ants", "bees"});
+  CHECK(data_config_of(data).classes == std::vector<std::string>{"ants", "bees"});
   o.seed = 2;  // the test pictures are the same for every run
   CHECK(training_data(o).images.test_subset == data.images.test_subset);
   CHECK(training_data(o).indices.validation != data.indices.validation);
@@ -257,18 +257,19 @@ TEST_CASE("settings: every one goes to JSON and back, and a file may not be wron
   o.model.mean_pooling = true;
   o.lr = 0.1;
   write(path, o.to_json({{"matrix_product", "ours"}}));
-  const TrainOptions back = settle({"", path, {}});
+  const TrainOptions back = resolve_settings({"", path, {}});
   CHECK(back.to_json() == o.to_json());
   CHECK(back.model == o.model);
-  CHECK(settle({"", path, {{"lr", "0.2"}}}).lr == 0.2);
-  CHECK(settle({"finetune", path, {}}).momentum == 0.9);
-  CHECK(settle({"", "", {{"width", "32"}}}).model.M == 128);
-  CHECK(settle({"", "", {{"width", "32"}, {"mlp_width", "48"}}}).model.M == 48);
-  CHECK(settle({"", "", {{"image_size", "42"}}}).model.H == 42);
-  CHECK_FAILS_WITH(settle({"", "", {{"lr", "fast"}}}), "--lr: 'fast' is not a number");
-  CHECK_FAILS_WITH(settle({"", "", {{"epochs", "1.5"}}}), "--epochs: '1.5' is not a whole number");
+  CHECK(resolve_settings({"", path, {{"lr", "0.2"}}}).lr == 0.2);
+  CHECK(resolve_settings({"finetune", path, {}}).momentum == 0.9);
+  CHECK(resolve_settings({"", "", {{"width", "32"}}}).model.M == 128);
+  CHECK(resolve_settings({"", "", {{"width", "32"}, {"mlp_width", "48"}}}).model.M == 48);
+  CHECK(resolve_settings({"", "", {{"image_size", "42"}}}).model.H == 42);
+  CHECK_FAILS_WITH(resolve_settings({"", "", {{"lr", "fast"}}}), "--lr: 'fast' is not a number");
+  CHECK_FAILS_WITH(resolve_settings({"", "", {{"epochs", "1.5"}}}),
+                   "--epochs: '1.5' is not a whole number");
   write(path, R"({"lr": 1, "made_by": {"a": 1, "a": 2}})");
-  CHECK_FAILS_WITH(settle({"", path, {}}), "'a' is said twice");
+  CHECK_FAILS_WITH(resolve_settings({"", path, {}}), "'a' is said twice");
 
   CHECK(difference(o.to_json(), back.to_json()).empty());
   TrainOptions other = o;
@@ -279,7 +280,7 @@ TEST_CASE("settings: every one goes to JSON and back, and a file may not be wron
 
   for (const Recipe& recipe : recipes()) {
     INFO(recipe.name);
-    TrainOptions r = settle({recipe.name, "", {}});
+    TrainOptions r = resolve_settings({recipe.name, "", {}});
     if (r.dataset != "digits") r.data = "somewhere";
     r.validate();
   }
@@ -292,17 +293,17 @@ TEST_CASE("warm-up, and the traps that are told") {
   o.warmup_steps = 10'000;
   CHECK(warmup_steps(o, 1000) == 50);
   CHECK(warmup_steps(o, 1'000'000) == 10'000);
-  CHECK(settle({"", "", {{"warmup_steps", "7"}}}).warmup == 1);
+  CHECK(resolve_settings({"", "", {{"warmup_steps", "7"}}}).warmup == 1);
 
   TrainOptions sound = default_options("digits");
-  CHECK(traps(sound).empty());
+  CHECK(warnings_of(sound).empty());
   o = sound;
   o.model.h = 8;
-  CHECK(traps(o).size() == 1);
+  CHECK(warnings_of(o).size() == 1);
   o.model.P = 14;
-  CHECK(traps(o).size() == 2);
+  CHECK(warnings_of(o).size() == 2);
   o.warmup = 0;
-  CHECK(traps(o).size() == 3);
+  CHECK(warnings_of(o).size() == 3);
   o.optimizer = OptimizerKind::adam;
-  CHECK(traps(o).size() == 4);
+  CHECK(warnings_of(o).size() == 4);
 }

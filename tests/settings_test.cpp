@@ -3,7 +3,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "train/options.hpp"
-#include "train/traps.hpp"
+#include "train/warnings.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ using Flags = std::map<std::string, std::string>;
 
 // What is said of these flags; "" where there is nothing against them.
 std::string refusal(const Flags& flags) {
-  const Failure failure = failure_of([&] { settle({"", "", flags}).validate(); });
+  const Failure failure = failure_of([&] { resolve_settings({"", "", flags}).validate(); });
   if (!failure.message.empty()) CHECK(failure.exit == Exit::usage);
   return failure.message;
 }

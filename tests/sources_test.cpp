@@ -1,7 +1,6 @@
 // The data sets beside MNIST and CIFAR-10: their readers, folders of pictures, splits, checksums.
 
 #include "core/parallel.hpp"
-#include "datasets/ahead.hpp"
 #include "datasets/batch.hpp"
 #include "datasets/checksum.hpp"
 #include "datasets/cifar.hpp"
@@ -9,6 +8,7 @@
 #include "datasets/idx.hpp"
 #include "datasets/loader.hpp"
 #include "datasets/open.hpp"
+#include "datasets/prefetcher.hpp"
 #include "datasets/split.hpp"
 #include "tests/datasets_testing.hpp"
 #include "tests/folder.hpp"
@@ -295,7 +295,7 @@ TEST_CASE("pictures are prepared ahead, in a bounded number, and are the same") 
 
 TEST_CASE("never more than the bound are ahead, and an error comes to who asks") {
   for (int repeat = 0; repeat < 20; ++repeat) {
-    Ahead ahead(
+    Prefetcher ahead(
         [](std::size_t i, Prepared& prepared) {
           if (i == 7) fail(Exit::data, "seven");
           prepared.own = {static_cast<std::uint8_t>(i)};

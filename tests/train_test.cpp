@@ -245,5 +245,5 @@ TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN th
   model.head.bias.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
   save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
   CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
-                   "the model's logits are no numbers");
+                   "the model's logits are NaN or infinite");
 }

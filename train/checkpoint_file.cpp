@@ -110,14 +110,14 @@ CheckpointState parse_checkpoint_state(const std::string& text, const std::strin
     fail(Exit::checkpoint, "{}: its state makes no sense: {}", source, what);
   };
   const Parsed json = Parsed::parse(text, nullptr, false);
-  if (!json.is_object()) wrong("it is no JSON object");
+  if (!json.is_object()) wrong("it is not a JSON object");
   const auto at = [&](const char* name) -> const Parsed& {
     const auto found = json.find(name);
     if (found == json.end()) wrong(fmt::format("it has no '{}'", name));
     return *found;
   };
   std::size_t its_version = 0;
-  if (!take(at("version"), 1e6, its_version)) wrong("'version' is no number");
+  if (!take(at("version"), 1e6, its_version)) wrong("'version' is not a number");
   if (its_version != version) {
     fail(Exit::checkpoint, "{}: a checkpoint of version {}, not {}", source, its_version, version);
   }
@@ -130,7 +130,7 @@ CheckpointState parse_checkpoint_state(const std::string& text, const std::strin
   if (state.correct > state.seen) wrong("'correct' is above 'seen'");
   if (state.best_epoch > state.epochs) wrong("'best_epoch' is above 'epochs'");
   const Parsed& sums = at("crc32");
-  if (!sums.is_object()) wrong("'crc32' is no object");
+  if (!sums.is_object()) wrong("'crc32' is not an object");
   for (const auto& [name, sum] : sums.items()) {
     if (!sum.is_string()) wrong("'crc32' holds more than texts");
     result.crc32[name] = sum.get<std::string>();

@@ -1,8 +1,8 @@
 #include "train/convert.hpp"
 
 #include "nn/safetensors_file.hpp"
+#include "train/data_config.hpp"
 #include "train/run_directory.hpp"
-#include "train/trained_on.hpp"
 #include "vit/held.hpp"
 
 #include <utility>
@@ -13,7 +13,7 @@ Converted convert(const ConvertOptions& options) {
   const VitWeights weights =
       held_by(options.scheme, open_weights(weights_file(options.from), options.request));
   const ViTConfig& config = weights.config;
-  TrainedOn data = trained_on(weights.tensors.metadata, config.C, options.from);
+  DataConfig data = data_config_of(weights.tensors.metadata, config.C, options.from);
   if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);
   TensorFile named = from_timm(weights.tensors, options.scheme, config.h);
   const std::size_t tensors = named.tensors.size();

@@ -1,4 +1,4 @@
-#include "train/trained_on.hpp"
+#include "train/data_config.hpp"
 
 #include "core/error.hpp"
 #include "datasets/dataset.hpp"
@@ -44,7 +44,7 @@ std::vector<std::string> class_values(const Metadata& metadata, const std::strin
 
 }  // namespace
 
-std::vector<std::string> TrainedOn::class_names(std::size_t K) const {
+std::vector<std::string> DataConfig::class_names(std::size_t K) const {
   std::vector<std::string> names = classes.empty() ? vitruvian::class_names(dataset) : classes;
   if (names.size() != K) return {};
   for (std::string& name : names) {
@@ -61,7 +61,7 @@ Metadata to_metadata(const Provenance& provenance) {
   return metadata;
 }
 
-Metadata to_metadata(const TrainedOn& data) {
+Metadata to_metadata(const DataConfig& data) {
   // The format says that tensors lie as PyTorch's do: other readers ask for it.
   Metadata metadata{{"format", "pt"}};
   if (!data.dataset.empty()) metadata["dataset"] = data.dataset;
@@ -74,11 +74,11 @@ Metadata to_metadata(const TrainedOn& data) {
   return metadata;
 }
 
-TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path) {
-  TrainedOn data{{},
-                 channel_values(metadata, "mean", C, path),
-                 channel_values(metadata, "std", C, path),
-                 class_values(metadata, path)};
+DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::string& path) {
+  DataConfig data{{},
+                  channel_values(metadata, "mean", C, path),
+                  channel_values(metadata, "std", C, path),
+                  class_values(metadata, path)};
   if (const auto found = metadata.find("dataset"); found != metadata.end()) {
     data.dataset = found->second;
   }
@@ -90,7 +90,7 @@ TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string&
   return data;
 }
 
-TrainedOn published_normalisation(const std::string& scheme, std::size_t C) {
+DataConfig published_normalisation(const std::string& scheme, std::size_t C) {
   if (C != 3) return {};
   if (scheme == "torchvision") return {{}, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
   return {{}, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}};

@@ -10,7 +10,7 @@ namespace vitruvian {
 
 /// What has to be known of the images that a model was trained on: others are normalised alike.
 /// Empty where nobody knows: weights of other projects do not say.
-struct TrainedOn {
+struct DataConfig {
   std::string dataset;                 ///< one that `vitruvian train` knows
   std::vector<double> mean, std;       // (C)
   std::vector<std::string> classes{};  ///< a folder's, by name
@@ -25,19 +25,19 @@ struct TrainedOn {
 /// What a file of weights says about itself: the model's config and its images.
 struct Provenance {
   ViTConfig config;
-  TrainedOn data;
+  DataConfig data;
 };
 
 /// As a file's metadata; what is empty is left out.
 Metadata to_metadata(const Provenance& provenance);
-Metadata to_metadata(const TrainedOn& data);
+Metadata to_metadata(const DataConfig& data);
 /// What metadata say of the images, for C channels. Throws (Exit::checkpoint), naming `path` and
 /// the entry, where it makes no sense.
-TrainedOn trained_on(const Metadata& metadata, std::size_t C, const std::string& path);
+DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::string& path);
 
 /// Mean and std of pixels in [0, 1] that the published weights of a project were trained with, for
 /// RGB: ImageNet's for torchvision, .5 and .5 for the others (requirements C6). For another number
 /// of channels nothing is known.
-TrainedOn published_normalisation(const std::string& scheme, std::size_t C);
+DataConfig published_normalisation(const std::string& scheme, std::size_t C);
 
 }  // namespace vitruvian

@@ -6,8 +6,8 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 namespace {
 
 // One number for each channel from what the user said: none, one for all, or all.
-void settle(std::vector<double>& values, const std::vector<double>& said, std::size_t C,
-            const char* what) {
+void resolve_settings(std::vector<double>& values, const std::vector<double>& said, std::size_t C,
+                      const char* what) {
   if (said.empty()) return;
   if (said.size() != 1 && said.size() != C) {
     fail(Exit::usage, "--{} has {} numbers, but the model's images have {} channels", what,
@@ -18,18 +18,18 @@ void settle(std::vector<double>& values, const std::vector<double>& said, std::s
 
 }  // namespace
 
-TrainedOn normalisation(const TrainedModel& trained, const std::vector<double>& mean,
-                        const std::vector<double>& std, const std::string& weights,
-                        const std::function<void(const std::string&)>& note) {
+DataConfig normalisation(const TrainedModel& trained, const std::vector<double>& mean,
+                         const std::vector<double>& std, const std::string& weights,
+                         const std::function<void(const std::string&)>& note) {
   const std::size_t C = trained.model.config.C;
   if (C != 1 && C != 3) {
     fail(Exit::usage, "{}: its images have {} channels; pictures have 1 or 3", weights, C);
   }
-  TrainedOn data = trained.data;
-  settle(data.mean, mean, C, "mean");
-  settle(data.std, std, C, "std");
+  DataConfig data = trained.data;
+  resolve_settings(data.mean, mean, C, "mean");
+  resolve_settings(data.std, std, C, "std");
   if (data.mean.empty() || data.std.empty()) {
-    const TrainedOn usual = published_normalisation(trained.scheme, C);
+    const DataConfig usual = published_normalisation(trained.scheme, C);
     if (usual.mean.empty()) {
       fail(Exit::usage, "{}: it does not say how its images were normalised: --mean and --std?",
            weights);
@@ -43,7 +43,7 @@ TrainedOn normalisation(const TrainedModel& trained, const std::vector<double>& 
   return data;
 }
 
-Array normalised(const Image& image, const TrainedOn& data) {
+Array normalised(const Image& image, const DataConfig& data) {
   const std::size_t plane = image.height * image.width;
   Array x = empty({1, image.channels, image.height, image.width});
   for (std::size_t c = 0; c < image.channels; ++c) {

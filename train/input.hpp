@@ -16,11 +16,11 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 /// for all; empty: nothing), else as the file of weights says, else as its scheme's project has it,
 /// which `note` is told. Throws (Exit::usage), naming `weights`, where nobody knows, and where the
 /// model's images have neither one nor three channels.
-TrainedOn normalisation(const TrainedModel& trained, const std::vector<double>& mean,
-                        const std::vector<double>& std, const std::string& weights,
-                        const std::function<void(const std::string&)>& note);
+DataConfig normalisation(const TrainedModel& trained, const std::vector<double>& mean,
+                         const std::vector<double>& std, const std::string& weights,
+                         const std::function<void(const std::string&)>& note);
 
 /// (H, W, C) bytes to (1, C, H, W).
-Array normalised(const Image& image, const TrainedOn& data);
+Array normalised(const Image& image, const DataConfig& data);
 
 }  // namespace vitruvian::inline VITRUVIAN_PRECISION

@@ -92,7 +92,7 @@ std::vector<SettingInfo> setting_infos();
 
 /// What a user said of a run; the rest is the data set's own default. Later ones win: the recipe,
 /// the config file, the flags.
-struct Said {
+struct SettingSources {
   std::string recipe;                        ///< a name; may be empty
   std::string config;                        ///< the path of a config file; may be empty
   std::map<std::string, std::string> flags;  ///< from a setting's name to its value
@@ -100,7 +100,7 @@ struct Said {
 
 /// The settings that follow. Throws (Exit::usage), naming the flag or the file and the setting, for
 /// what is unknown, said twice in a file, or no value of its kind.
-TrainOptions settle(const Said& said);
+TrainOptions resolve_settings(const SettingSources& said);
 
 /// The settings that one JSON object says, such as TrainOptions::to_json() gives; errors call it
 /// `source`. Throws likewise.
@@ -109,7 +109,7 @@ TrainOptions settings_from_json(const std::string& json, const std::string& sour
 /// The settings of the run in a directory, and the flags of those that do not matter to its
 /// results; more epochs than it has become `prolong_to`. Throws (Exit::checkpoint) when there is no
 /// run, and (Exit::usage) for a flag that contradicts it.
-TrainOptions settle_resumed(const std::string& directory, const Said& said);
+TrainOptions resumed_settings(const std::string& directory, const SettingSources& said);
 
 /// The settings that a JSON text of `to_json` holds; a folder's classes are not counted. Throws
 /// (Exit::checkpoint), naming the source, where it makes no sense.
@@ -142,14 +142,14 @@ void check_data_given(const std::string& dataset, const std::string& data);
 
 /// Which test images. What is not said is the run's that the weights lie in; of weights without a
 /// run, the data set's that they were trained on.
-struct TestImagesSaid {
+struct TestImageOptions {
   std::string dataset, data;
   std::optional<std::size_t> test_size;  ///< 0 means all
   bool skip_bad = false;                 ///< as in training
 };
 
 /// What `vitruvian eval` needs.
-struct EvalOptions : TestImagesSaid {
+struct EvalOptions : TestImageOptions {
   std::string weights;  ///< a safetensors file, or a run directory that holds one
   std::size_t threads = 0;
   Precision precision = Precision::float32;

@@ -21,7 +21,7 @@ std::vector<Guess> guesses(const Array& logits, std::size_t top,
   const double largest = *std::max_element(z.begin(), z.end());
   double sum = 0;
   for (const double x : z) sum += std::exp(x - largest);
-  if (!std::isfinite(sum)) fail(Exit::checkpoint, "the model's logits are no numbers");
+  if (!std::isfinite(sum)) fail(Exit::checkpoint, "the model's logits are NaN or infinite");
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -43,7 +43,7 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   for (const std::string& note : trained.notes) observer.note(note);
   std::vector<std::string> names = trained.data.class_names(config.K);
   if (!options.labels.empty()) names = read_labels(options.labels, config.K);
-  const TrainedOn data =
+  const DataConfig data =
       normalisation(trained, options.mean, options.std, options.weights, observer.note);
   const Fit fit{config.H, config.W, config.C, options.filter, trained.data.crops()};
 

@@ -12,7 +12,7 @@ void PredictOptions::validate() const {
   if (top == 0) fail(Exit::usage, "top must be at least 1");
   if (max_pixels == 0) fail(Exit::usage, "max-pixels must be at least 1");
   for (const double m : mean) {
-    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is no number", m);
+    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
   }
   for (const double s : std) {
     if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);

@@ -1,7 +1,7 @@
 #include "train/recipes.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 
 namespace vitruvian {
 namespace {

@@ -40,7 +40,7 @@ struct StepReport {
   double images_per_second = 0;
   double seconds_left = 0;  ///< of training, by the pace so far
 
-  /// A line of metrics.jsonl: what no clock decides. A value that is no number becomes null.
+  /// A line of metrics.jsonl: what no clock decides. NaN and infinity become null.
   [[nodiscard]] std::string to_json() const;
 };
 
@@ -91,7 +91,7 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer() = default;
   virtual void started(const RunStart& /*start*/) {}
-  /// Something to know: a trap, a damaged checkpoint.
+  /// Something to know: a doubtful setting, a damaged checkpoint.
   virtual void noted(const std::string& /*sentence*/) {}
   virtual void stepped(const StepReport& /*step*/) {}
   virtual void profiled(const ProfileReport& /*profile*/) {}

@@ -1,6 +1,6 @@
 #include "core/console.hpp"
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "core/regular_file.hpp"
 #include "datasets/folder.hpp"
 #include "train/recipes.hpp"
@@ -243,7 +243,7 @@ TrainOptions settings_from_json(const std::string& json, const std::string& sour
   return layered({{parse_object(json, source), source}});
 }
 
-TrainOptions settle(const Said& said) {
+TrainOptions resolve_settings(const SettingSources& said) {
   std::vector<std::pair<Json, std::string>> layers;
   if (!said.recipe.empty()) {
     const Recipe& recipe = recipe_named(said.recipe);
@@ -284,7 +284,7 @@ TrainOptions settings_of_run(const std::string& directory) {
        path, options.own_model, options.dataset);
 }
 
-TrainOptions settle_resumed(const std::string& directory, const Said& said) {
+TrainOptions resumed_settings(const std::string& directory, const SettingSources& said) {
   const Json flags = flags_as_json(said.flags);
   TrainOptions options = settings_of_run(directory);
   const Json kept = Json::parse(options.to_json());

@@ -6,7 +6,7 @@
 #include "nn/safetensors.hpp"
 #include "train/profiled.hpp"
 #include "train/stop.hpp"
-#include "train/traps.hpp"
+#include "train/warnings.hpp"
 #include "train/weights.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ Run::Run(const TrainOptions& options, Learner learner, const TrainingData& data,
       test_(data.images.test, {.subset = data.images.test_subset,
                                .mean = train_.images().about().mean,
                                .std = train_.images().about().std}),
-      metadata_(metadata_of(learner_, trained_on(data))),
+      metadata_(metadata_of(learner_, data_config_of(data))),
       optimizer_(optimizer_of(options, learner_.parameters)),
       steps_an_epoch_(steps_an_epoch(options, data.indices.train.size())),
       steps_(options.epochs * steps_an_epoch_),

@@ -36,7 +36,8 @@ struct Bounds {
 /// Of a setting that is a number.
 const Bounds& bounds_of(std::string_view name);
 
-/// Empty where a setting's value is in its range, or no number; otherwise what it should be.
+/// Empty where a setting's value is in its range, or it is not a number; otherwise what it should
+/// be.
 template <class T>
 std::string out_of_range(std::string_view name, const T& value) {
   if constexpr (std::is_same_v<T, std::optional<double>>) {

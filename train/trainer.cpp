@@ -8,7 +8,7 @@
 #include "train/run.hpp"
 #include "train/score.hpp"
 #include "train/train.hpp"
-#include "train/traps.hpp"
+#include "train/warnings.hpp"
 #include "train/weights.hpp"
 
 #include <algorithm>
@@ -165,7 +165,7 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   RunStart begun = run.start(bytes);
   begun.directory = options.out;
   observer.started(begun);
-  for (const std::string& trap : traps(options)) observer.noted(trap);
+  for (const std::string& warning : warnings_of(options)) observer.noted(warning);
 
   RunResult result;
   while (run.goes_on()) result.last = run.epoch();

@@ -49,7 +49,7 @@ Dataset at_size_of(const ViTConfig& model, Dataset data) {
   return resized(data, model.H, model.W);
 }
 
-Loader open_test(Source source, const ViTConfig& model, const TrainedOn& trained,
+Loader open_test(Source source, const ViTConfig& model, const DataConfig& trained,
                  std::string& note) {
   const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
   if (source.name != "folder") {
@@ -80,8 +80,8 @@ void check_shapes(const ViTConfig& model, const Dataset& data) {
   }
 }
 
-Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
-                 const TrainedOn& trained, std::string& note) {
+Loader test_data(const TestImageOptions& said, const std::string& weights, const ViTConfig& model,
+                 const DataConfig& trained, std::string& note) {
   Source source{.name = said.dataset,
                 .directory = said.data,
                 .seed = data_seed,
@@ -127,9 +127,9 @@ std::uint64_t TrainingData::resident_bytes() const {
   return bytes_of(*images.train) + (images.test == images.train ? 0 : bytes_of(*images.test));
 }
 
-TrainedOn trained_on(const TrainingData& data) {
+DataConfig data_config_of(const TrainingData& data) {
   const Dataset& about = data.images.train->about();
-  TrainedOn result{about.name, about.mean, about.std, {}};
+  DataConfig result{about.name, about.mean, about.std, {}};
   if (class_names(about.name).empty()) result.classes = about.class_names;  // others are known
   return result;
 }

@@ -4,8 +4,8 @@
 #include "datasets/loader.hpp"
 #include "datasets/open.hpp"
 #include "datasets/split.hpp"
+#include "train/data_config.hpp"
 #include "train/options.hpp"
-#include "train/trained_on.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,18 +35,18 @@ TrainingData training_data(const TrainOptions& options, ImageSplit images);
 void check_shapes(const ViTConfig& model, const Dataset& data);
 
 /// The test images as a trained model takes them: of its size and classes, and normalised as those
-/// were that it was trained on. `weights` is its file, or its run's directory: see TestImagesSaid.
-/// What the user should know of them is added to `note`. Throws as `open_test_images` does,
-/// (Exit::usage) where no data set is known, and (Exit::data) when they have other channels or
-/// classes, or are not where the run found them.
-Loader test_data(const TestImagesSaid& said, const std::string& weights, const ViTConfig& model,
-                 const TrainedOn& trained, std::string& note);
+/// were that it was trained on. `weights` is its file, or its run's directory: see
+/// TestImageOptions. What the user should know of them is added to `note`. Throws as
+/// `open_test_images` does, (Exit::usage) where no data set is known, and (Exit::data) when they
+/// have other channels or classes, or are not where the run found them.
+Loader test_data(const TestImageOptions& said, const std::string& weights, const ViTConfig& model,
+                 const DataConfig& trained, std::string& note);
 
 /// An error of data that a run was trained on, with the way out: they may have been moved.
 Error perhaps_moved(const Error& error, const std::string& run);
 
 /// What weights say of the images of a run.
-TrainedOn trained_on(const TrainingData& data);
+DataConfig data_config_of(const TrainingData& data);
 
 /// The built-in digits are one data set, and so are the test pictures of a folder, whatever seed a
 /// run has: results can be compared.

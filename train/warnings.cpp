@@ -1,4 +1,4 @@
-#include "train/traps.hpp"
+#include "train/warnings.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace vitruvian {
 
-std::vector<std::string> traps(const TrainOptions& o) {
+std::vector<std::string> warnings_of(const TrainOptions& o) {
   std::vector<std::string> result;
   if (o.model.D_h() < 16) {
     result.push_back(

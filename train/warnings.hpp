@@ -8,8 +8,8 @@
 
 namespace vitruvian {
 
-/// What is known to go wrong with such settings, a sentence each; none for a sound run.
-std::vector<std::string> traps(const TrainOptions& options);
+/// What is known to go wrong with such settings, a sentence each.
+std::vector<std::string> warnings_of(const TrainOptions& options);
 
 /// How many steps an epoch of so many training images has.
 std::size_t steps_an_epoch(const TrainOptions& options, std::size_t images);

@@ -8,7 +8,7 @@
 
 namespace vitruvian::inline VITRUVIAN_PRECISION {
 
-void save_weights(const VisionTransformer& model, const TrainedOn& data, const std::string& path) {
+void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path) {
   save(model, path, to_metadata({model.config, data}));
 }
 
@@ -34,14 +34,14 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
   return model;
 }
 
-Metadata metadata_of(const Learner& learner, const TrainedOn& data) {
+Metadata metadata_of(const Learner& learner, const DataConfig& data) {
   return learner.vit != nullptr ? to_metadata({learner.vit->config, data}) : to_metadata(data);
 }
 
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request) {
   VitWeights weights = open_weights(path, request);
   const ViTConfig& config = weights.config;
-  TrainedOn data = trained_on(weights.tensors.metadata, config.C, path);
+  DataConfig data = data_config_of(weights.tensors.metadata, config.C, path);
   // A config that promises much more than the file holds must not make us allocate it. What differs
   // otherwise, `load` names.
   constexpr std::uint64_t little = 4096;

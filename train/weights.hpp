@@ -1,9 +1,9 @@
 #pragma once
 
+#include "train/data_config.hpp"
 #include "train/learner.hpp"
 #include "train/options.hpp"
 #include "train/report.hpp"
-#include "train/trained_on.hpp"
 #include "vit/model.hpp"
 #include "vit/weights.hpp"
 
@@ -14,18 +14,18 @@ namespace vitruvian::inline VITRUVIAN_PRECISION {
 
 struct TrainedModel {
   VisionTransformer model;
-  TrainedOn data;
+  DataConfig data;
   std::string scheme;              ///< whose names the file has
   std::vector<std::string> notes;  ///< what is not as in the file
 };
 
 /// Writes a safetensors file with timm's names; the config and what the model was trained on are
 /// its metadata, so that the file says all there is to know. The same model gives the same bytes.
-void save_weights(const VisionTransformer& model, const TrainedOn& data, const std::string& path);
+void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path);
 
 /// What the weights of any learner say in their file: save_weights' entries, or those of its images
 /// alone.
-Metadata metadata_of(const Learner& learner, const TrainedOn& data);
+Metadata metadata_of(const Learner& learner, const DataConfig& data);
 
 /// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros. What is
 /// to be known of the file the observer is told. Throws as load_weights does.

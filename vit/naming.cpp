@@ -1,7 +1,7 @@
 #include "vit/naming.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "vit/naming_table.hpp"
 
 #include <algorithm>

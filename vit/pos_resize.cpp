@@ -1,7 +1,7 @@
 #include "vit/pos_resize.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 #include "core/resample.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "vit/variants.hpp"
 
+#include "core/did_you_mean.hpp"
 #include "core/error.hpp"
-#include "core/nearest.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "nn/mlp.hpp"
+#include "nn/torch/mlp.hpp"
 
 #include "core/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "nn/multihead_attention.hpp"
+#include "nn/torch/multihead_attention.hpp"
 
 #include "core/composed.hpp"
 #include "core/error.hpp"

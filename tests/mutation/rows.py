@@ -27,7 +27,7 @@ _HEADER = "vit/config.hpp"
 _INIT = "vit/initialise.cpp"
 _LAYERS = "nn/layers.cpp"
 _MODEL = "vit/model.cpp"
-_MODULES = "nn/multihead_attention.cpp"
+_MODULES = "nn/torch/multihead_attention.cpp"
 _NORM = "core/ops/layer_norm.cpp"
 _RECIPES = "train/recipes.cpp"
 _UNFOLD = "core/ops/conv.cpp"
@@ -91,11 +91,11 @@ ROWS = [
     ("1-15", *_OVER_ALL_TOKENS),
     ("1-15", "core/ops/batch_norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),
     ("1-16", *_SCALE),
-    ("1-18", "nn/mlp.cpp", "y = activate(y, activation);", ";"),
-    ("1-18", "nn/mlp.cpp", "if («i + 1 < linears.size()») {", "true"),
-    ("1-18", "nn/mlp.cpp", "norms.emplace_back(Shape{widths[i]}, «1e-5»);", "1e-6"),
-    ("1-18", "nn/mlp.cpp", "linears.emplace_back(in, width, rng.fork(\"linear\", {linears.size()}), «options.bias»);", "true"),
-    ("1-18", "nn/mlp.cpp", "«under(std::to_string(at), dropout, y, pass)»;", "y"),
+    ("1-18", "nn/torch/mlp.cpp", "y = activate(y, activation);", ";"),
+    ("1-18", "nn/torch/mlp.cpp", "if («i + 1 < linears.size()») {", "true"),
+    ("1-18", "nn/torch/mlp.cpp", "norms.emplace_back(Shape{widths[i]}, «1e-5»);", "1e-6"),
+    ("1-18", "nn/torch/mlp.cpp", "linears.emplace_back(in, width, rng.fork(\"linear\", {linears.size()}), «options.bias»);", "true"),
+    ("1-18", "nn/torch/mlp.cpp", "«under(std::to_string(at), dropout, y, pass)»;", "y"),
     ("1-19", *_NO_NORM),
     ("1-20", _VARIANTS, "\"ViT-Large\", imagenet(16, 24, 1024, «16»)", "12"),
     ("1-21", _CONFIG, "(3 * d * d + if_any(qkv_bias, 3 * d))", "(3 * d * h + if_any(qkv_bias, 3 * d))"),
@@ -119,7 +119,7 @@ ROWS = [
     ("2-6", _CONFIG, "if («D % h != 0») fail", "false"),
     ("2-6", _CONFIG, "if («H % patch_height() != 0 || W % patch_width() != 0») {", "false"),
     ("2-7", _LAYERS, "under(\"drop1\", drop1, hidden, pass)", "hidden"),
-    ("2-7", "nn/mlp.cpp", "y = activate(y, activation);", "y = relu(y);"),
+    ("2-7", "nn/torch/mlp.cpp", "y = activate(y, activation);", "y = relu(y);"),
     ("2-7", _VARIANTS, "config.M = «4 * D»;", "3 * D"),
     ("2-8", *_NO_NORM),
     ("2-9", _MODEL, "«linear(x_p, reshape(weight, {D, -1}), bias)»;", "linear(x_p, reshape(weight, {D, -1}) * real(2), bias)"),
@@ -192,9 +192,9 @@ ROWS = [
     ("B19", *_OVER_ALL_TOKENS),
     ("B20", *_SCALE),
     ("B20", _COMPOSED, "return {scores, probs, «matmul(kept, v)»};", "v"),
-    ("B21", "nn/mlp.hpp", "Activation activation = «Activation::relu»;", "Activation::gelu"),
+    ("B21", "nn/torch/mlp.hpp", "Activation activation = «Activation::relu»;", "Activation::gelu"),
     ("B21", _LAYERS, "return «linear_gelu(u, fc1.weight, fc1.bias)»;", "relu(linear(u, fc1.weight, fc1.bias))"),
-    ("B22", "nn/multihead_attention.hpp", "bool batch_first = «false»;", "true"),
+    ("B22", "nn/torch/multihead_attention.hpp", "bool batch_first = «false»;", "true"),
     ("B22", _MODULES, "return «batch_first ? x : transpose(x, 0, 1)»;", "!batch_first ? x : transpose(x, 0, 1)"),
     ("B23", _MODEL, "c.head == Head::tanh", "false"),
     ("B23", _HEADER, "Head head = «Head::linear»;", "Head::tanh"),
