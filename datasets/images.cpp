@@ -19,7 +19,17 @@ void Images::read_numbers(std::size_t /*i*/, double* /*out*/) const {
   fail("{}: its pictures are pixels, not numbers", about_.name);
 }
 
-MemoryImages::MemoryImages(Dataset data) : Images(without_pixels(data)), data_(std::move(data)) {}
+MemoryImages::MemoryImages(Dataset data) : Images(without_pixels(data)), data_(std::move(data)) {
+  if (data_.pixels.size() != data_.size() * data_.image_size()) {
+    fail(Exit::data, "{}: {} bytes of pixels are not {} images of {} x {} x {}", data_.name,
+         data_.pixels.size(), data_.size(), data_.channels, data_.height, data_.width);
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (data_.labels[i] < data_.classes) continue;
+    fail(Exit::data, "{}: image {} is of class {} among {}", data_.name, i, data_.labels[i],
+         data_.classes);
+  }
+}
 
 std::size_t MemoryImages::label(std::size_t i) const {
   if (i >= size()) fail("{}: there is no image {} among {}", data_.name, i, size());

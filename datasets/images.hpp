@@ -50,6 +50,8 @@ class Images {
 /// A data set that is in memory.
 class MemoryImages : public Images {
  public:
+  /// Throws (Exit::data) when there are not as many pixels as the labels ask for, or a label is not
+  /// below the number of classes.
   explicit MemoryImages(Dataset data);
   [[nodiscard]] std::size_t size() const override { return data_.size(); }
   [[nodiscard]] std::size_t label(std::size_t i) const override;

@@ -239,6 +239,18 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
                      };
                    }),
                    "points: sample 60 has a number that is NaN or infinite");
+  Dataset digit = digits(2, 1, "train");
+  digit.labels[1] = 10;
+  CHECK_FAILS_WITH(MemoryImages(digit), "digits: image 1 is of class 10 among 10");
+  digit.labels = {1, 2, 3};
+  CHECK_FAILS_WITH(MemoryImages(digit),
+                   "digits: 1568 bytes of pixels are not 3 images of 1 x 28 x 28");
+  struct Wrong : MemoryImages {
+    Wrong() : MemoryImages(digits(2, 1, "train")) {}
+    [[nodiscard]] std::size_t label(std::size_t i) const override { return i == 1 ? 10 : 0; }
+  };
+  const auto wrong = std::make_shared<Wrong>();
+  CHECK_FAILS_WITH(train_here(o, net, {wrong, wrong}), "digits: image 1 is of class 10 among 10");
   CHECK(folder.files().empty());
 }
 

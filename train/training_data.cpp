@@ -185,6 +185,13 @@ TrainingData open_training(const TrainOptions& options) {
 }  // namespace
 
 TrainingData training_data(const TrainOptions& options, ImageSplit images) {
+  for (const Images* part : {images.train.get(), images.test.get()}) {
+    for (std::size_t i = 0; i < part->size(); ++i) {
+      if (part->label(i) < part->about().classes) continue;
+      fail(Exit::data, "{}: image {} is of class {} among {}", part->about().name, i,
+           part->label(i), part->about().classes);
+    }
+  }
   std::string known = checksum(*images.train);
   if (images.test != images.train) known += "-" + checksum(*images.test);
   return divided(options, std::move(images), std::move(known));

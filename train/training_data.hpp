@@ -28,7 +28,8 @@ struct TrainingData {
 /// (Exit::data) when the images are not of the model's shape and classes, or those of a run that
 /// is resumed are not where they were.
 TrainingData training_data(const TrainOptions& options);
-/// The same of images that a program brings: split, and their checksum known.
+/// The same of images that a program brings: split, and their checksum known. Throws (Exit::data)
+/// for a label that is not below the number of classes.
 TrainingData training_data(const TrainOptions& options, ImageSplit images);
 
 /// Throws (Exit::data) when images are not of a model's shape and classes.
