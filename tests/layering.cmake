@@ -8,7 +8,7 @@ cmake_minimum_required(VERSION 3.22)
 
 # What a room may include, as a regular expression of paths from the root.
 set(base
-  "core/(anomaly|byte_source|console|error|exact|fault|folder_lock|nearest|parallel|pool|profile|regular_file|resample|rng|safe_file|scope)\\.hpp")
+  "core/(anomaly|byte_source|console|did_you_mean|error|fault|folder_lock|parallel|pool|portable_math|profile|regular_file|resample|rng|safe_file|scope)\\.hpp")
 set(numbers "core/[a-z0-9_]+\\.hpp") # core's public headers: its folders stay private
 set(allowed_core "core/.*")
 set(allowed_core_kernels "core/kernels/.*|${base}")
