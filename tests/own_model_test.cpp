@@ -268,4 +268,10 @@ TEST_CASE("sanity looks at any learner, and leaves it as it was") {
   CHECK_MESSAGE(checks[1].passed, checks[1].text);
   CHECK_MESSAGE(checks[2].text.starts_with("20 of 20 images learned"), checks[2].text);
   CHECK(values(net) == before);
+  // Dropout is for steps, which hand it a generator.
+  const Tensor x(full({20, 1, 1, 2}, 1));
+  const Rng rng(1);
+  const Learner learner = net;
+  CHECK(learner.logits(x, {}).value() == net(x, {}).value());
+  CHECK(learner.logits(x, {.rng = &rng}).value() != net(x, {}).value());
 }
