@@ -84,6 +84,11 @@ std::optional<Extent> extent_of(const Chart& chart) {
       fail("chart: {} has {} numbers across and {} up", series.name, series.x.size(),
            series.y.size());
     }
+    if (series.low.size() != series.high.size() ||
+        (!series.low.empty() && series.low.size() != series.x.size())) {
+      fail("chart: {} has a band of {} to {} numbers around {}", series.name, series.low.size(),
+           series.high.size(), series.x.size());
+    }
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (std::isnan(height_of(chart, series.y[i])) || !std::isfinite(series.x[i])) continue;
       xs.push_back(series.x[i]);

@@ -83,7 +83,8 @@ inline constexpr std::size_t most_points = 200;
 Series thinned(const Series& series, std::size_t points = most_points);
 
 /// Where a chart's axes begin and end; y as the logarithm to 10 where the chart has that. Throws
-/// where a series has not as many y as x. Without any number there is none.
+/// where a series has not as many y as x, or a band of another length. Without any number there is
+/// none.
 struct Extent {
   Range x, y;
 };

@@ -152,10 +152,11 @@ std::string dots(const Series& series, const Frame& frame, double radius) {
   return svg + "\n";
 }
 
-std::string bars(const Series& series, const Frame& frame) {
+// They stand on 0, or, where heights are logarithms, on the axis.
+std::string bars(const Series& series, const Frame& frame, bool log) {
   std::string svg;
   const double wide = 0.8 * (frame.at_x(1) - frame.at_x(0));
-  const double zero = frame.at_y(std::max(0.0, frame.y.low));
+  const double zero = frame.at_y(log ? frame.y.low : std::clamp(0.0, frame.y.low, frame.y.high));
   for (std::size_t i = 0; i < series.x.size(); ++i) {
     if (std::isnan(series.y[i])) continue;
     const double end = frame.at_y(series.y[i]);
@@ -184,7 +185,9 @@ std::string line(const Series& series, const Frame& frame) {
     down = here;
   }
   for (std::size_t i = series.low.size(); i-- > 0;) {
-    if (std::isfinite(series.y[i])) band += point(i, series.low[i]) + " ";
+    // A logarithm need not exist: the band goes down to the axis.
+    const double low = std::isnan(series.low[i]) ? frame.y.low : series.low[i];
+    if (std::isfinite(series.y[i])) band += point(i, low) + " ";
   }
   if (!band.empty()) svg = fmt::format("<polygon class=\"band f{}\" points=\"{}\"/>\n", k, band);
   svg += fmt::format("<path class=\"line k{}\" d=\"{}\"/>\n", k, path);
@@ -259,31 +262,34 @@ std::string tips(const Chart& chart, const Frame& frame) {
 }  // namespace
 
 Piece piece_of(const Chart& chart) {
+  const auto extent = extent_of(chart);
+  if (!extent) return {};
   Chart shown = chart;
   for (std::size_t i = 0; i < shown.series.size(); ++i) {
     Series& series = shown.series[i];
     series.colour = series.colour.value_or(i);
-    if (series.mark == Mark::line) series = thinned(series);
     series.name = console::first_characters(series.name, longest_label);
-  }
-  const auto extent = extent_of(shown);
-  if (!extent) return {};
-  std::erase_if(shown.series, [&](const Series& series) {
-    return std::none_of(series.y.begin(), series.y.end(),
-                        [&](double y) { return std::isfinite(height_of(chart, y)); });
-  });
-  for (Series& series : shown.series) {  // from here on y are heights
-    for (auto* values : {&series.y, &series.low, &series.high}) {
+    for (auto* values : {&series.y, &series.low, &series.high}) {  // from here on they are heights
       for (double& y : *values) y = height_of(chart, y);
     }
+    for (std::size_t k = series.x.size(); k-- > 0;) {
+      if (std::isfinite(series.x[k])) continue;
+      for (auto* values : {&series.x, &series.y, &series.low, &series.high}) {
+        if (!values->empty()) values->erase(values->begin() + static_cast<std::ptrdiff_t>(k));
+      }
+    }
+    if (series.mark == Mark::line) series = thinned(series);
   }
+  std::erase_if(shown.series, [](const Series& series) {
+    return std::all_of(series.y.begin(), series.y.end(), [](double y) { return std::isnan(y); });
+  });
   Piece piece = legend(shown);
   Frame frame = frame_of(shown, *extent);
   frame.top = piece.height;
   piece.svg += axes(shown, frame);
   for (const Series& series : shown.series) {
     piece.svg += series.mark == Mark::line   ? line(series, frame)
-                 : series.mark == Mark::bars ? bars(series, frame)
+                 : series.mark == Mark::bars ? bars(series, frame, chart.log_y)
                                              : dots(series, frame, 4);
   }
   piece.svg += tips(shown, frame);

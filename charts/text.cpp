@@ -142,7 +142,7 @@ std::vector<std::string> text_of(const Chart& chart, std::size_t width) {
     const Series& series = chart.series[s];
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       const double y = height_of(chart, series.y[i]);
-      if (std::isnan(y)) continue;
+      if (std::isnan(y) || !std::isfinite(series.x[i])) continue;
       const std::size_t row = rows - 1 - step_of(up, y, rows - 1);
       grid[row][step_of(across, series.x[i], columns - 1)] = marks[s % marks.size()];
     }

@@ -1,4 +1,4 @@
-#include "report/inspect_images.hpp"
+#include "report/draw.hpp"
 
 #include "core/error.hpp"
 #include "datasets/batch.hpp"

@@ -215,7 +215,8 @@ TEST_CASE("nothing, one point, NaN and a constant are charts too") {
   CHECK(vitruvian::svg_of({}).empty());
   for (const Series& series :
        {Series{"", {3}, {7}}, Series{"", {3, 3}, {0, 0}}, Series{"", {1, 2, 3}, {5, nan, 5}},
-        Series{"", {1, 2}, {-1, inf}}, Series{"", {1, 2}, {1e-300, 1e300}}}) {
+        Series{"", {1, 2}, {-1, inf}}, Series{"", {1, 2}, {1e-300, 1e300}},
+        Series{"", {nan, 2, inf, 1}, {1, 2, 3, 4}, Mark::line, {}, {1, 1, 1, -1}, {2, 3, 4, 5}}}) {
     for (const Mark mark : {Mark::line, Mark::dots, Mark::bars}) {
       Chart chart{"it", "", "", {series}};
       chart.series[0].mark = mark;
@@ -240,6 +241,16 @@ TEST_CASE("nothing, one point, NaN and a constant are charts too") {
     static_cast<void>(svg_of(Chart{"", "", "", {{"a", {1, 2}, {1}}}}));
   });
   CHECK(failure.message == "chart: a has 2 numbers across and 1 up");
+  const Series banded{"a", {1, 2}, {1, 2}, Mark::line, {}, {0, 1}, {3}};
+  CHECK(failure_of([&] {
+          static_cast<void>(svg_of(Chart{"", "", "", {banded}}));
+        }).message == "chart: a has a band of 2 to 1 numbers around 2");
+  // What lies nowhere is left out, and so is its part of the band.
+  const Series nowhere{"", {0, nan, 2}, {2, 9, 4}, Mark::line, {}, {0, -9, 2}, {2, 99, 4}};
+  Chart odd{"", "", "", {nowhere}};
+  odd.y = Range{0, 4};
+  CHECK(found(svg_of(odd), "points=\"([^\"]*)\"") ==
+        Texts{{"56.0,109.0 506.0,4.0 506.0,109.0 56.0,214.0 "}});
 }
 
 TEST_CASE("what a chart says is escaped, and a file of it stands alone") {

@@ -4,13 +4,18 @@
 
 #include "core/error.hpp"
 #include "tests/folder.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <stdexcept>
 
@@ -127,6 +132,63 @@ TEST_CASE("whatever is thrown becomes one line and the exit code that belongs to
   const Ended link = run(folder, [&] { return static_cast<int>(is_directory(loop)); });
   CHECK(link.code == 3);
   CHECK(link.err == "name: " + loop.string() + ": Too many levels of symbolic links\n");
+}
+
+TEST_CASE("a terminal is asked for its width and colours and letters") {
+  const int any = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (any == -1) return skip("there are no pseudo-terminals");
+  ::close(any);
+  const std::map<std::string, std::string> usual{{"TERM", "xterm"}, {"LANG", "C.UTF-8"}};
+  // What a pseudo-terminal of so many columns is, in an environment of these variables alone.
+  const auto seen = [&](std::uint16_t columns, std::map<std::string, std::string> variables) {
+    variables.insert(usual.begin(), usual.end());
+    for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG", "TERM", "NO_COLOR", "COLORTERM"}) {
+      ::setenv(name, variables[name].c_str(), 1);
+    }
+    const int leader = ::posix_openpt(O_RDWR | O_NOCTTY);
+    REQUIRE(leader >= 0);
+    REQUIRE(::grantpt(leader) == 0);
+    REQUIRE(::unlockpt(leader) == 0);
+    winsize size{};
+    size.ws_col = columns;
+    REQUIRE(::ioctl(leader, TIOCSWINSZ, &size) == 0);
+    const int follower = ::open(::ptsname(leader), O_RDWR | O_NOCTTY);
+    std::FILE* const file = ::fdopen(follower, "w");
+    REQUIRE(file != nullptr);
+    const console::Terminal terminal = console::terminal_of(file);
+    std::fclose(file);
+    ::close(leader);
+    CHECK(terminal.there);
+    return terminal;
+  };
+  CHECK(seen(97, {}).columns == 97);
+  CHECK(seen(0, {}).columns == 80);  // it does not say
+  CHECK(seen(80, {}).colour);
+  CHECK_FALSE(seen(80, {}).deep_colour);
+  CHECK(seen(80, {{"COLORTERM", "truecolor"}}).deep_colour);
+  CHECK_FALSE(seen(80, {{"TERM", "dumb"}}).colour);
+  CHECK_FALSE(seen(80, {{"TERM", ""}}).colour);
+  CHECK_FALSE(seen(80, {{"NO_COLOR", "1"}}).colour);
+  CHECK_FALSE(seen(80, {{"NO_COLOR", "1"}, {"COLORTERM", "24bit"}}).deep_colour);
+  CHECK(seen(80, {}).utf8);
+  CHECK(seen(80, {{"LC_ALL", "de_DE.utf8"}, {"LANG", "C"}}).utf8);
+  CHECK_FALSE(seen(80, {{"LC_ALL", "C"}}).utf8);  // before LANG
+  const Folder folder;
+  std::FILE* const file = std::fopen(folder.file("plain").c_str(), "w");
+  const console::Terminal none = console::terminal_of(file);
+  std::fclose(file);
+  CHECK_FALSE((none.there || none.colour || none.deep_colour || none.utf8));
+  CHECK(none.columns == 80);
+}
+
+TEST_CASE("times and sizes as people say them") {
+  CHECK(console::clock_time(3) == "0:03");
+  CHECK(console::clock_time(123.4) == "2:03");
+  CHECK(console::clock_time(3723) == "1:02:03");
+  CHECK(console::clock_time(-1) == "-");
+  CHECK(console::human_bytes(999) == "999 bytes");
+  CHECK(console::human_bytes(824'312) == "824 KB");
+  CHECK(console::human_bytes(1'300'000'000) == "1.3 GB");
 }
 
 }  // namespace

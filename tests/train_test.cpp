@@ -1,7 +1,6 @@
 // The training step, what a run prints, and the weights that it leaves.
 
 #include "core/composed.hpp"
-#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gradcheck.hpp"
 #include "core/parallel.hpp"
@@ -176,13 +175,6 @@ TEST_CASE("the largest logit counts, a tie or a NaN does not") {
 }
 
 TEST_CASE("lines that a run prints") {
-  CHECK(console::clock_time(3) == "0:03");
-  CHECK(console::clock_time(123.4) == "2:03");
-  CHECK(console::clock_time(3723) == "1:02:03");
-  CHECK(console::clock_time(-1) == "-");
-  CHECK(console::human_bytes(999) == "999 bytes");
-  CHECK(console::human_bytes(824'312) == "824 KB");
-  CHECK(console::human_bytes(1'300'000'000) == "1.3 GB");
   const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
   CHECK(Progress::line(step) ==
         "epoch 1/4  step 10/40  loss 0.5000  lr 1.00e-03  |g| 2.25  3000 img/s  ETA 1:01");
