@@ -8,15 +8,10 @@ find_path(VITRUVIAN_CXXBLAS_INCLUDE xflens/cxxblas/cxxblas.cxx
           DOC "Where xtensor-blas keeps its cxxblas layer")
 mark_as_advanced(VITRUVIAN_CXXBLAS_INCLUDE)
 
+include(cmake/Imported.cmake)
 set(VITRUVIAN_HAS_ONEDNN OFF)
 if(VITRUVIAN_ONEDNN)
-  # By hand: Debian's package file of oneDNN insists on OpenCL's headers, which nobody needs here.
-  find_path(VITRUVIAN_DNNL_INCLUDE oneapi/dnnl/dnnl.h)
-  find_library(VITRUVIAN_DNNL_LIBRARY dnnl)
-  mark_as_advanced(VITRUVIAN_DNNL_INCLUDE VITRUVIAN_DNNL_LIBRARY)
-  if(VITRUVIAN_DNNL_INCLUDE AND VITRUVIAN_DNNL_LIBRARY)
-    set(VITRUVIAN_HAS_ONEDNN ON)
-  endif()
+  vitruvian_import(onednn oneapi/dnnl/dnnl.h dnnl)
 endif()
 
 set(VITRUVIAN_HAS_CBLAS OFF)
@@ -33,13 +28,7 @@ endif()
 # so when it meets such a file.
 set(VITRUVIAN_HAS_LIBZIP OFF)
 if(VITRUVIAN_LIBZIP)
-  # By hand: Debian's package file of libzip insists on its command line tools.
-  find_path(VITRUVIAN_LIBZIP_INCLUDE zip.h)
-  find_library(VITRUVIAN_LIBZIP_LIBRARY zip)
-  mark_as_advanced(VITRUVIAN_LIBZIP_INCLUDE VITRUVIAN_LIBZIP_LIBRARY)
-  if(VITRUVIAN_LIBZIP_INCLUDE AND VITRUVIAN_LIBZIP_LIBRARY)
-    set(VITRUVIAN_HAS_LIBZIP ON)
-  endif()
+  vitruvian_import(libzip zip.h zip)
 endif()
 set(VITRUVIAN_HAS_PNG OFF)
 if(VITRUVIAN_PNG)

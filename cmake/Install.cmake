@@ -1,9 +1,9 @@
 # `cmake --install`: the libraries, the headers in their rooms, the command line program, and the
-# package file that find_package(vitruvian) reads.
+# files that find_package(vitruvian) and pkg-config read.
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY VITRUVIAN_LIBRARIES)
-install(TARGETS ${libraries} EXPORT vitruvian ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} EXPORT vitruvian DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET vitruvian)
   install(TARGETS vitruvian RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -16,11 +16,34 @@ foreach(room core datasets media charts nn vit train report)
   endif()
 endforeach()
 
+# Archives in the order in which the linker wants them: users first.
+set(VITRUVIAN_PC_LIBS "")
+foreach(library IN LISTS libraries)
+  if(NOT library MATCHES "_f64$|_whole_|gradcheck")
+    string(PREPEND VITRUVIAN_PC_LIBS "-l${library} ")
+  endif()
+endforeach()
+set(others "-lz -pthread")
+foreach(optional ONEDNN:dnnl LIBZIP:zip PNG:png JPEG:jpeg CURL:curl OPENSSL:crypto LIBARCHIVE:archive)
+  string(REGEX MATCH "(.*):(.*)" unused ${optional})
+  if(VITRUVIAN_HAS_${CMAKE_MATCH_1})
+    string(APPEND others " -l${CMAKE_MATCH_2}")
+  endif()
+endforeach()
+if(NOT BUILD_SHARED_LIBS) # which know themselves what they need
+  string(APPEND VITRUVIAN_PC_LIBS "${others}")
+endif()
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/vitruvian)
 install(EXPORT vitruvian NAMESPACE vitruvian:: FILE vitruvianTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/vitruvianConfig.cmake.in
   ${PROJECT_BINARY_DIR}/vitruvianConfig.cmake INSTALL_DESTINATION ${package})
+file(RELATIVE_PATH VITRUVIAN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/vitruvian.pc.in vitruvian.pc @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/vitruvianConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/vitruvianConfig.cmake
-              ${PROJECT_BINARY_DIR}/vitruvianConfigVersion.cmake DESTINATION ${package})
+              ${PROJECT_BINARY_DIR}/vitruvianConfigVersion.cmake
+              cmake/Imported.cmake DESTINATION ${package})
+install(FILES ${PROJECT_BINARY_DIR}/vitruvian.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

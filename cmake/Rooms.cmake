@@ -29,12 +29,14 @@ if(VITRUVIAN_SANITIZE)
   target_link_options(vitruvian_flags INTERFACE -fsanitize=${VITRUVIAN_SANITIZE})
 endif()
 
-# vitruvian_library(name SOURCES ... DEPENDS ... [PRIVATE ...]): one static library.
+# vitruvian_library(name SOURCES ... DEPENDS ... [PRIVATE ...]): one library, static unless
+# BUILD_SHARED_LIBS says otherwise.
 function(vitruvian_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPENDS;PRIVATE")
-  add_library(vitruvian_${name} STATIC ${ARG_SOURCES})
+  add_library(vitruvian_${name} ${ARG_SOURCES})
   add_library(vitruvian::${name} ALIAS vitruvian_${name})
-  set_target_properties(vitruvian_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(vitruvian_${name} PROPERTIES EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   set_target_properties(vitruvian_${name} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY})
   target_compile_features(vitruvian_${name} PUBLIC cxx_std_20)
   target_compile_definitions(vitruvian_${name} PUBLIC
@@ -87,30 +89,10 @@ function(vitruvian_precompile target precision)
 endfunction()
 
 # Code that asks the library for the work: half the compiler's time goes into optimising templates
-# whose speed nobody would feel. What only parses and prints is not optimised at all.
+# whose speed nobody would feel.
 function(vitruvian_unhurried)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16 VITRUVIAN_UNHURRIED ON)
   endforeach()
-endfunction()
-function(vitruvian_talkative)
-  foreach(target IN LISTS ARGN)
-    if(NOT VITRUVIAN_FUZZ) # a fuzzer calls its readers a million times
-      target_compile_options(${target} PRIVATE -O0)
-    endif()
-    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16)
-  endforeach()
-endfunction()
-
-# vitruvian_fast(program precision ...): of an inline function that several files have compiled, the
-# linker keeps the copy that it meets first. Let it meet the engine's before those of files that are
-# not optimised: a training step is up to a tenth faster.
-function(vitruvian_fast program)
-  if(NOT APPLE)
-    foreach(precision IN LISTS ARGN)
-      target_link_options(${program} PRIVATE
-        LINKER:--whole-archive,$<TARGET_FILE:vitruvian_core_${precision}>,--no-whole-archive)
-    endforeach()
-  endif()
 endfunction()

@@ -17,7 +17,7 @@ Several suites run one after the other; the first that fails ends it. Without on
   --tsan         the threaded parts under ThreadSanitizer                build-tsan/
   --portable     no BLAS, no threads, no SIMD flags                      build-portable/
   --debug        no optimisation, with xtensor's assertions              build-debug/
-  --clang        the release build by clang++                            build-clang/
+  --clang        the release build by clang++, with shared libraries     build-clang/
   --slow         what takes long: 100 kills and resumes, every system
                  call failing, torchvision's whole vit_b_16, the golden
                  numbers made again (two want Debian 12's

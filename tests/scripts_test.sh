@@ -260,7 +260,7 @@ expect_call "-L threads"
 
 pretend "clang-tidy"
 stand_in clang-tidy ''
-mkdir -p "$root"/{apps,core,datasets,media,nn,train,vit}
+mkdir -p "$root"/{apps,charts,core,datasets,media,nn,report,train,vit}
 touch "$root/core/one.cpp" "$root/vit/two.cpp"
 run test.sh --tidy
 expect_status 0
