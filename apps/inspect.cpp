@@ -16,7 +16,7 @@ namespace vitruvian {
 namespace {
 
 // What fits into a terminal: small pictures, enlarged as far as 16 pixels, and words.
-void print(const Figure& figure, const console::Terminal& terminal) {
+void show(const Figure& figure, const console::Terminal& terminal) {
   if (!figure.small && figure.words.empty()) return;
   if (figure.drawing.rows.empty()) return;  // text alone is for its file
   console::print("{}\n", figure.title);
@@ -36,7 +36,7 @@ void run(const InspectOptions& options) {
   if (options.threads != 0) set_threads(options.threads);
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
-  const auto drawn = [&terminal](const Figure& figure) { print(figure, terminal); };
+  const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
   const std::vector<std::string> files = either::inspect_model(options, {note, drawn});
   console::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
 }

@@ -92,8 +92,9 @@ Piece piece_of(const ImageGrid& grid) {
 
   Piece piece{title_of(grid.title)};
   for (std::size_t i = 0; i < grid.images.size(); ++i) {
+    const std::size_t row = i / columns;
     const double x = x0 + static_cast<double>(i % columns) * (width + gap);
-    const double y = y0 + static_cast<double>(i / columns) * (height + gap);
+    const double y = y0 + static_cast<double>(row) * (height + gap);
     piece.svg += picture(grid.images[i], x, y, width, height);
     if (!grid.marked) continue;
     const double pixel = width / static_cast<double>(first.width);

@@ -4,6 +4,7 @@
 #include "core/parallel.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
@@ -210,7 +211,7 @@ Image Loader::picture(std::size_t i) const {
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
     const double scale = *high > *low ? 255 / (*high - *low) : 0;
     for (std::size_t k = 0; k < x.size(); ++k) {
-      pixels[k] = static_cast<std::uint8_t>((x[k] - *low) * scale + 0.5);
+      pixels[k] = static_cast<std::uint8_t>(std::lround((x[k] - *low) * scale));
     }
   } else {
     images_->read(number(i), {}, pixels.data());

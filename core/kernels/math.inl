@@ -176,7 +176,8 @@ VITRUVIAN_INLINE T logarithm(T x) {
   const T half_square = T{0.5} * f * f;
   const T y = e * F::ln2_high +
               (f - (half_square - (s * (half_square + log_tail(s * s)) + e * F::ln2_low)));
-  const T special = x == T{0} ? -F::infinity : x < T{0} ? F::infinity - F::infinity : x;
+  const T nan = F::infinity * T{0};
+  const T special = x == T{0} ? -F::infinity : x < T{0} ? nan : x;
   return x > T{0} && x < F::infinity ? y : special;
 }
 
