@@ -187,7 +187,7 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   config.K = 10;
   const VisionTransformer old(config, Rng(3));
   for (const NamedParameter& p : named_parameters(old)) {
-    if (p.name.starts_with("head.")) p.tensor.mutable_value() = full(p.tensor.shape(), 0.1);
+    if (p.name.starts_with("head.")) p.tensor.mutable_value() = full(p.tensor.shape(), real(0.1));
   }
   save_weights(old, {"digits", {0.5}, {0.5}}, file);
 
