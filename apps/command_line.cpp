@@ -1,8 +1,8 @@
 #include "apps/command_line.hpp"
 
-#include "core/console.hpp"
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fmt/format.h>
 

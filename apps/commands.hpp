@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/options.hpp"
+#include "vitruvian/train/options.hpp"
 
 #include <CLI/CLI.hpp>
 

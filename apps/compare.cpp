@@ -1,7 +1,7 @@
-#include "report/compare.hpp"
+#include "vitruvian/report/compare.hpp"
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/safe_file.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
-#include "train/convert.hpp"
+#include "vitruvian/train/convert.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
-#include "core/console.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <fmt/format.h>
 

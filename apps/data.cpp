@@ -1,11 +1,11 @@
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "datasets/fetch.hpp"
-#include "datasets/folder.hpp"
-#include "datasets/open.hpp"
-#include "datasets/preview.hpp"
-#include "media/encode_png.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/fetch.hpp"
+#include "vitruvian/datasets/folder.hpp"
+#include "vitruvian/datasets/open.hpp"
+#include "vitruvian/datasets/preview.hpp"
+#include "vitruvian/media/encode_png.hpp"
 
 #include <fmt/format.h>
 

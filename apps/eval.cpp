@@ -1,8 +1,8 @@
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/parallel.hpp"
-#include "report/confusion.hpp"
-#include "train/trainer.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/report/confusion.hpp"
+#include "vitruvian/train/trainer.hpp"
 
 #include <fmt/format.h>
 

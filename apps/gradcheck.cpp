@@ -1,12 +1,12 @@
 // gradcheck: every derivative of the project against differences, one line for each row of the
 // table, and then one for each parameter of a whole ViT.
 
-#include "core/gradcheck.hpp"
+#include "vitruvian/core/gradcheck.hpp"
 #include "apps/command_line.hpp"
-#include "core/console.hpp"
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "vit/tiny.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/tiny.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "report/inspect.hpp"
+#include "vitruvian/report/inspect.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
-#include "charts/text.hpp"
-#include "core/console.hpp"
-#include "core/parallel.hpp"
-#include "datasets/dataset.hpp"
+#include "vitruvian/charts/text.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "vit/variants.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <fmt/format.h>
 

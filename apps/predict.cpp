@@ -1,9 +1,9 @@
-#include "train/predict.hpp"
+#include "vitruvian/train/predict.hpp"
 #include "apps/commands.hpp"
 #include "apps/weights_flags.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <fmt/format.h>
 

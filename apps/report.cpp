@@ -1,8 +1,8 @@
-#include "report/report.hpp"
+#include "vitruvian/report/report.hpp"
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/parallel.hpp"
-#include "report/run_record.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/report/run_record.hpp"
 
 #include <fmt/format.h>
 

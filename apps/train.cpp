@@ -1,11 +1,11 @@
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "report/progress.hpp"
-#include "report/report.hpp"
-#include "train/recipes.hpp"
-#include "train/stop.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/report/progress.hpp"
+#include "vitruvian/report/report.hpp"
+#include "vitruvian/train/recipes.hpp"
+#include "vitruvian/train/stop.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include "apps/command_line.hpp"
 #include "apps/commands.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "apps/weights_flags.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <sstream>
 

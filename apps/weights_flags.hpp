@@ -1,8 +1,8 @@
 #pragma once
 
 #include "apps/commands.hpp"
-#include "core/resample.hpp"
-#include "vit/weights.hpp"
+#include "vitruvian/core/resample.hpp"
+#include "vitruvian/vit/weights.hpp"
 
 #include <CLI/CLI.hpp>
 

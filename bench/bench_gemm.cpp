@@ -1,9 +1,9 @@
 // The matrix product of each back end.
 #include "bench/bench_ops.hpp"
 
-#include "core/gradcheck.hpp"
-#include "core/kernels/gemm.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

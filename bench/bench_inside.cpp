@@ -2,15 +2,15 @@
 // set, how long each of their numbers takes for one image, and the memory for all of them.
 
 #include "apps/command_line.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/gradcheck.hpp"
-#include "core/parallel.hpp"
-#include "datasets/batch.hpp"
-#include "train/weights.hpp"
-#include "vit/inspect_gradients.hpp"
-#include "vit/inspect_graph.hpp"
-#include "vit/inspect_layers.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
+#include "vitruvian/vit/inspect_graph.hpp"
+#include "vitruvian/vit/inspect_layers.hpp"
 
 #include <fmt/format.h>
 #ifdef __unix__

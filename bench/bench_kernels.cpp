@@ -1,9 +1,9 @@
 // Kernels beside plain loops.
 #include "bench/bench_ops.hpp"
 
-#include "core/gradcheck.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

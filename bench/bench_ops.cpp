@@ -1,11 +1,11 @@
 // Fused ops beside their twins, and what a node costs. FLOP are those of matrix products.
 #include "bench/bench_ops.hpp"
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
-#include "train/profiled.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
+#include "vitruvian/train/profiled.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

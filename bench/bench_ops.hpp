@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/real.hpp"
+#include "vitruvian/core/real.hpp"
 
 #include <cstddef>
 #include <string>

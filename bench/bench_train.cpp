@@ -2,14 +2,14 @@
 // product alone can do on this machine in the same minute.
 
 #include "apps/command_line.hpp"
-#include "core/composed.hpp"
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/kernels/gemm.hpp"
-#include "core/parallel.hpp"
-#include "nn/optim.hpp"
-#include "train/step.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/step.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <fmt/format.h>
 #ifdef __GLIBC__

@@ -1,6 +1,6 @@
-#include "charts/chart.hpp"
+#include "vitruvian/charts/chart.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fmt/format.h>
 

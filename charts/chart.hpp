@@ -1,7 +1,7 @@
 #pragma once
 
-#include "charts/colours.hpp"
-#include "media/image.hpp"
+#include "vitruvian/charts/colours.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <cstddef>
 #include <optional>

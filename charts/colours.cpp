@@ -1,6 +1,6 @@
-#include "charts/colours.hpp"
+#include "vitruvian/charts/colours.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace vitruvian {
 namespace {
 
-#include "charts/colour_table.inc"
+#include "vitruvian/charts/colour_table.inc"
 
 // Six hexadecimal digits a colour, evenly spaced, straight lines in between.
 Colour looked_up(std::string_view table, double place) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "media/image.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <cstddef>
 #include <cstdint>

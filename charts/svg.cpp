@@ -1,7 +1,7 @@
-#include "charts/svg.hpp"
+#include "vitruvian/charts/svg.hpp"
 
-#include "charts/svg_parts.hpp"
-#include "core/console.hpp"
+#include "vitruvian/charts/svg_parts.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include "charts/svg_parts.hpp"
-#include "core/console.hpp"
+#include "vitruvian/charts/svg_parts.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "charts/svg.hpp"
-#include "charts/svg_parts.hpp"
-#include "media/encode_png.hpp"
+#include "vitruvian/charts/svg.hpp"
+#include "vitruvian/charts/svg_parts.hpp"
+#include "vitruvian/media/encode_png.hpp"
 
 #include <fmt/format.h>
 

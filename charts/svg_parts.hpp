@@ -1,6 +1,6 @@
 #pragma once
 
-#include "charts/chart.hpp"
+#include "vitruvian/charts/chart.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "charts/text.hpp"
+#include "vitruvian/charts/text.hpp"
 
 #include <fmt/format.h>
 

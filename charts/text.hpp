@@ -1,7 +1,7 @@
 #pragma once
 
-#include "charts/chart.hpp"
-#include "core/console.hpp"
+#include "vitruvian/charts/chart.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-# `cmake --install`: the libraries, the headers in their rooms, the command line program, and the
+# `cmake --install`: the libraries, the public headers, the command line program, and the
 # files that find_package(vitruvian) and pkg-config read.
 include(CMakePackageConfigHelpers)
 
@@ -8,12 +8,9 @@ if(TARGET vitruvian)
   install(TARGETS vitruvian RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-foreach(room core datasets media charts nn vit train report)
-  if(EXISTS ${PROJECT_SOURCE_DIR}/${room})
-    install(DIRECTORY ${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vitruvian
-            FILES_MATCHING PATTERN "*.hpp"
-            REGEX "/core/(ops$|precompiled)" EXCLUDE) # what only core itself reads
-  endif()
+foreach(header IN LISTS VITRUVIAN_HEADERS)
+  cmake_path(GET header PARENT_PATH room)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vitruvian/${room})
 endforeach()
 
 # Archives in the order in which the linker wants them: users first.

@@ -5,6 +5,7 @@ set(VITRUVIAN_PRECISIONS f32 f64)
 # Our code's own flags: many warnings, and every result is the same on every compiler.
 add_library(vitruvian_flags INTERFACE)
 target_compile_features(vitruvian_flags INTERFACE cxx_std_20)
+target_include_directories(vitruvian_flags INTERFACE ${PROJECT_SOURCE_DIR}) # "lessons/narrate.hpp"
 target_compile_options(vitruvian_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
   $<$<BOOL:${VITRUVIAN_WERROR}>:-Werror>
@@ -42,8 +43,8 @@ function(vitruvian_library name)
   target_compile_definitions(vitruvian_${name} PUBLIC
     $<$<BOOL:${VITRUVIAN_ASSERT}>:XTENSOR_ENABLE_ASSERT>)
   target_include_directories(vitruvian_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/vitruvian>)
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(vitruvian_${name} PUBLIC ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:vitruvian_flags>)
   set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES vitruvian_${name})

@@ -1,4 +1,4 @@
-#include "core/anomaly.hpp"
+#include "vitruvian/core/anomaly.hpp"
 
 #include <fmt/format.h>
 

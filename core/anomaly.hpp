@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/context.hpp"
+#include "vitruvian/core/context.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,15 +1,16 @@
-#include "core/array.hpp"
+#include "vitruvian/core/array.hpp"
 
-#include "core/error.hpp"
-#include "core/fault.hpp"
-#include "core/kernels/kernels.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/fault.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <new>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 namespace {
 
@@ -138,4 +139,5 @@ Array unbroadcast(Array g, const Shape& shape) {
 
 void add_in_place(Array& a, const Array& b) { kernels::accumulate(a.data(), b.data(), a.size()); }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/pool.hpp"
-#include "core/real.hpp"
+#include "vitruvian/core/pool.hpp"
+#include "vitruvian/core/real.hpp"
 
 // The one public header that includes xtensor: 0.26 moved its headers, and both layouts are met
 // here. Expressions (xmath, xview) are included by the .cpp files that need them.
@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// A row-major, contiguous array of `real`, owned by value. No lazy expression is ever stored:
 /// assigning one to an `Array` is what ends it.
@@ -66,4 +67,5 @@ Array unbroadcast(Array g, const Shape& shape);
 /// a += b, same shape.
 void add_in_place(Array& a, const Array& b);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

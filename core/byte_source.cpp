@@ -1,4 +1,4 @@
-#include "core/byte_source.hpp"
+#include "vitruvian/core/byte_source.hpp"
 
 #include <algorithm>
 #include <cstring>

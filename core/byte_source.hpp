@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <cstddef>
 #include <cstdint>

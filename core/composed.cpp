@@ -1,10 +1,11 @@
-#include "core/composed.hpp"
+#include "vitruvian/core/composed.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 namespace composed {
 namespace {
@@ -202,4 +203,5 @@ Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
 }
 
 }  // namespace composed
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/context.hpp"
-#include "core/ops.hpp"
+#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/ops.hpp"
 
 // The readable twins: the same functions in textbook form, from primitive ops alone. Lessons show
 // them, inspection uses them where it wants the intermediates, and a test holds value and every
@@ -17,9 +17,7 @@ class Composed : Scoped<&Context::composed> {
   static bool active() { return Context::here().composed; }
 };
 
-}  // namespace vitruvian
-
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+inline namespace VITRUVIAN_PRECISION {
 namespace composed {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
@@ -60,4 +58,5 @@ Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>&
 Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
 
 }  // namespace composed
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

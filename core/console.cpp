@@ -1,6 +1,6 @@
-#include "core/console.hpp"
+#include "vitruvian/core/console.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

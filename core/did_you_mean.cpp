@@ -1,6 +1,6 @@
-#include "core/did_you_mean.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
 // The engine: putting an op on the tape, and walking the tape backwards.
 
-#include "core/anomaly.hpp"
-#include "core/context.hpp"
-#include "core/engine_checks.hpp"
-#include "core/error.hpp"
-#include "core/fault.hpp"
-#include "core/profile.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/anomaly.hpp"
+#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/engine_checks.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/fault.hpp"
+#include "vitruvian/core/profile.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +16,8 @@
 #include <unordered_map>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // What the node's rule makes of g, and the time that it takes where somebody wants to know.
@@ -235,4 +236,5 @@ std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>
   return gradients(roots_of(ys, cotangents), xs, retain_graph);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

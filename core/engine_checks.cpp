@@ -1,7 +1,7 @@
-#include "core/engine_checks.hpp"
+#include "vitruvian/core/engine_checks.hpp"
 
-#include "core/anomaly.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/anomaly.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,9 @@
 #include <string>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION::engine {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace engine {
 void check_root(const Tensor& y, const Array* cotangent) {
   if (!y.requires_grad() && y.node().unrecorded) {
     fail("backward: '{}' was computed under NoGrad, which records nothing; compute it without",
@@ -131,4 +133,6 @@ void check_went_back(const Node& node, const Cotangents& gs) {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION::engine
+}  // namespace engine
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,14 +1,16 @@
 #pragma once
 
-#include "core/fault.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/fault.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <span>
 
 // What the engine asks on its way: is this graph still true, did a rule keep its word, what do
 // those who watch want to see. Errors name the module that the thread's context names.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION::engine {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace engine {
 
 /// Whether y can be differentiated: something in it is learned, it has one element where there is
 /// no cotangent, and the cotangent's shape where there is one.
@@ -25,4 +27,6 @@ Vjp broken(Vjp vjp, const Fault& fault);
 void check_recorded(const Node& node, std::span<const Tensor> inputs);
 void check_went_back(const Node& node, const Cotangents& gs);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION::engine
+}  // namespace engine
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

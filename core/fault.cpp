@@ -1,6 +1,6 @@
-#include "core/fault.hpp"
+#include "vitruvian/core/fault.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
-#include "core/folder_lock.hpp"
+#include "vitruvian/core/folder_lock.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,7 +1,7 @@
-#include "core/gradcheck.hpp"
+#include "vitruvian/core/gradcheck.hpp"
 
-#include "core/error.hpp"
-#include "core/rng.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/rng.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr bool in_double = std::is_same_v<real, double>;
@@ -229,4 +230,5 @@ Array random_distinct(const Shape& shape, double gap, std::uint64_t seed) {
   return x;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 // Derivatives against numbers. Meant for float64; in float32 only the coarsest mistakes show.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// How a gradient is checked.
 struct GradcheckOptions {
@@ -72,4 +73,5 @@ Array random_normal(const Shape& shape, std::uint64_t seed);
 Array random_uniform(const Shape& shape, double low, double high, std::uint64_t seed);
 Array random_distinct(const Shape& shape, double gap, std::uint64_t seed);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

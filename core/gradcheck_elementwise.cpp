@@ -1,12 +1,13 @@
 // The rows of the elementwise ops: each function at every standard shape, away from its kinks, and
 // once twice in one expression, so that a lost accumulation shows.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
 #include <cstdint>
 #include <functional>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Unary = Tensor (*)(const Tensor&);
@@ -150,4 +151,5 @@ std::vector<GradcheckCase> elementwise_cases() {
   return cases;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

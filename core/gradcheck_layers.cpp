@@ -1,9 +1,10 @@
 // The rows of the fused functions: each at eight shapes or more, one of them using the op twice on
 // the same inputs, so that a lost accumulation shows.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void linear_rows(Cases& cases) {
@@ -201,4 +202,5 @@ std::vector<GradcheckCase> layer_cases() {
   return cases;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

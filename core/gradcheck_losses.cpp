@@ -1,8 +1,9 @@
 // The rows of attention and of the losses.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Where the causal query t may not look: keys after t.
@@ -185,4 +186,5 @@ void loss_rows(Cases& cases) {
             [](const Inputs& x) { return mse_loss(x[0], x[1], Reduction::none); });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

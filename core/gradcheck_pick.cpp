@@ -1,6 +1,6 @@
 // The rows of the ops that pick, move or pool elements, and of the losses with options.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Op = std::function<Tensor(const Tensor&)>;
@@ -221,4 +222,5 @@ std::vector<GradcheckCase> pick_cases() {
   return cases;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,9 @@
 // The rows of the reductions and of the matrix product.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Reduce = Tensor (*)(const Tensor&, const Axes&, bool keepdim);
@@ -77,4 +78,5 @@ void matmul_rows(Cases& cases) {
   add_row(cases, "matmul", {{3, 3}}, "a a", [](const Inputs& x) { return matmul(x[0], x[0]); });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,8 @@
 
 // How the rows of the table are written down.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 using Cases = std::vector<GradcheckCase>;
 using Inputs = std::vector<Tensor>;
@@ -65,4 +66,5 @@ void matmul_rows(Cases& cases);
 void attention_rows(Cases& cases);
 void loss_rows(Cases& cases);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

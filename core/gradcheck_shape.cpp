@@ -1,9 +1,10 @@
 // The rows of the ops that move elements: each at eight shapes or more, one of them using the op
 // twice on the same inputs.
 
-#include "core/gradcheck_rows.hpp"
+#include "vitruvian/core/gradcheck_rows.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void permutation_rows(Cases& cases) {
@@ -222,4 +223,5 @@ std::vector<GradcheckCase> shape_cases() {
   return cases;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

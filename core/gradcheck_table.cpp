@@ -1,8 +1,9 @@
-#include "core/gradcheck.hpp"
+#include "vitruvian/core/gradcheck.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 std::vector<GradcheckCase> gradcheck_cases() {
   std::vector<GradcheckCase> all = elementwise_cases();
@@ -12,4 +13,5 @@ std::vector<GradcheckCase> gradcheck_cases() {
   return all;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

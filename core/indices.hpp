@@ -1,13 +1,14 @@
 #pragma once
 
-#include "core/array.hpp"
+#include "vitruvian/core/array.hpp"
 
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Whole numbers of any integer type that name classes (labels) or places along an axis, in
 /// row-major order. A negative one is kept as it is, so that an op which refuses it can say which
@@ -39,4 +40,5 @@ class Indices {
   std::vector<std::size_t> values_;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/array.hpp"
+#include "vitruvian/core/array.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// What `reshape` takes: integers of any type, of which one may be -1; another array's shape; or
 /// some of it.
@@ -38,4 +39,5 @@ class Lengths : public std::vector<std::ptrdiff_t> {
   [[noreturn]] static void too_long(std::uint64_t length);
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/indices.hpp"
-#include "core/lengths.hpp"
-#include "core/print.hpp"
-#include "core/rng.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/indices.hpp"
+#include "vitruvian/core/lengths.hpp"
+#include "vitruvian/core/print.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -21,7 +21,8 @@
 // as a constant. Wrong shapes and absent tensors throw an `Error` that names the op, the argument
 // or the shapes, and the module path. docs/ops.md lists the ops.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 // --- elementwise (ops/elementwise.cpp) -----------------------------------------------------------
 
@@ -281,6 +282,7 @@ Tensor bce_with_logits(const Tensor& logits, const Array& targets,
 /// (a - b)^2, same shapes.
 Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
 
-#include "core/ops_of_arrays.hpp"
+#include "vitruvian/core/ops_of_arrays.hpp"

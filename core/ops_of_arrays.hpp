@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/ops.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <concepts>
 #include <initializer_list>
@@ -11,7 +11,8 @@
 // xtensor container, and xtensor has functions of the same names that a call without these would
 // find. Included by core/ops.hpp.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 template <class X>
 concept AnArray = std::same_as<std::remove_cvref_t<X>, Array>;
@@ -92,4 +93,5 @@ VITRUVIAN_OF_ARRAYS(amax)
 #undef VITRUVIAN_OF_ARRAYS
 #undef VITRUVIAN_OF_ARRAY
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,8 @@
-#include "core/parallel.hpp"
+#include "vitruvian/core/parallel.hpp"
 
-#include "core/context.hpp"
-#include "core/error.hpp"
-#include "core/profile.hpp"
+#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <algorithm>
 

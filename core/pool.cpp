@@ -1,4 +1,4 @@
-#include "core/pool.hpp"
+#include "vitruvian/core/pool.hpp"
 
 #include <algorithm>
 #include <array>

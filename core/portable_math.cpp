@@ -1,6 +1,6 @@
-#include "core/portable_math.hpp"
+#include "vitruvian/core/portable_math.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <cmath>
 

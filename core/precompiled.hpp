@@ -1,9 +1,9 @@
 #pragma once
 
 // What nearly every file of the rooms reads; parsed once a build and precision.
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,9 @@
-#include "core/print.hpp"
+#include "vitruvian/core/print.hpp"
 
 #include <ostream>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr std::size_t all_shown = 1000;  // elements that are all shown
@@ -52,4 +53,5 @@ std::string printed(const Tensor& x) {
 
 std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << printed(x); }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

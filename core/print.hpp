@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,16 @@
 #include <ostream>
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// `x` as numpy would write it, six digits a number: "Tensor([[1, 2],\n        [3, 4]], by 'mul')".
 /// Of more than 1000 elements three at either end of an axis are shown, and then the shape.
 std::string printed(const Tensor& x);
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
 
 /// `fmt::print("{}", x)`: the same.
 template <>

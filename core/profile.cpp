@@ -1,4 +1,4 @@
-#include "core/profile.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <algorithm>
 #include <utility>

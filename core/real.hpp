@@ -9,7 +9,8 @@
 #define VITRUVIAN_PRECISION f32
 #endif
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 #ifdef VITRUVIAN_FLOAT64
 using real = double;
@@ -17,4 +18,5 @@ using real = double;
 using real = float;
 #endif
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,4 +1,4 @@
-#include "core/regular_file.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

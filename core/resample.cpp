@@ -1,4 +1,4 @@
-#include "core/resample.hpp"
+#include "vitruvian/core/resample.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-#include "core/rng.hpp"
+#include "vitruvian/core/rng.hpp"
 
-#include "core/error.hpp"
-#include "core/portable_math.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/portable_math.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "core/safe_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

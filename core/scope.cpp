@@ -1,6 +1,6 @@
-#include "core/scope.hpp"
+#include "vitruvian/core/scope.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fmt/format.h>
 

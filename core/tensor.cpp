@@ -1,8 +1,8 @@
-#include "core/tensor.hpp"
+#include "vitruvian/core/tensor.hpp"
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/scope.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/scope.hpp"
 
 #include <array>
 #include <atomic>
@@ -10,7 +10,8 @@
 #include <memory>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Threads count apart: one number for all would go to and fro between their cores. A node may die
@@ -144,4 +145,5 @@ std::size_t live_nodes() {
   return sum;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

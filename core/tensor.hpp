@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/array.hpp"
-#include "core/context.hpp"
+#include "vitruvian/core/array.hpp"
+#include "vitruvian/core/context.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -25,9 +25,7 @@ class NoGrad : Scoped<&Context::no_grad> {
   static bool active() { return Context::here().no_grad; }
 };
 
-}  // namespace vitruvian
-
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+inline namespace VITRUVIAN_PRECISION {
 
 class Tensor;
 struct Node;
@@ -242,4 +240,5 @@ inline Node& Tensor::node(const char* reader) const {
 inline const Array& Tensor::value(const char* reader) const { return node(reader).value; }
 inline bool Tensor::requires_grad() const { return node().requires_grad; }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
-#include "datasets/augment.hpp"
+#include "vitruvian/datasets/augment.hpp"
 
-#include "core/error.hpp"
-#include "core/portable_math.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/portable_math.hpp"
 
 #include <algorithm>
 #include <cmath>

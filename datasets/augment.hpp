@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "datasets/augment_ops.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/augment_ops.hpp"
 
 #include <cstddef>
 #include <cstdint>

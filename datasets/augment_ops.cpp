@@ -1,8 +1,8 @@
-#include "datasets/augment_ops.hpp"
+#include "vitruvian/datasets/augment_ops.hpp"
 
-#include "core/error.hpp"
-#include "core/portable_math.hpp"
-#include "core/resample.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/portable_math.hpp"
+#include "vitruvian/core/resample.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
-#include "datasets/batch.hpp"
+#include "vitruvian/datasets/batch.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "datasets/dataset.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "datasets/catalogue.hpp"
+#include "vitruvian/datasets/catalogue.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 namespace vitruvian {
 

@@ -1,7 +1,7 @@
-#include "datasets/checksum.hpp"
+#include "vitruvian/datasets/checksum.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #include <array>
 #include <cstdio>

@@ -1,8 +1,8 @@
-#include "datasets/cifar.hpp"
+#include "vitruvian/datasets/cifar.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "datasets/file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/datasets/file.hpp"
 
 #include <cstdint>
 #include <utility>

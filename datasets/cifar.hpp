@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/byte_source.hpp"
-#include "datasets/dataset.hpp"
+#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "datasets/cifar.hpp"
+#include "vitruvian/datasets/cifar.hpp"
 
 // The classes of CIFAR-100, in the order of its labels: of fine_label_names and coarse_label_names
 // in its batches.meta.

@@ -1,10 +1,10 @@
-#include "datasets/dataset.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "datasets/cifar.hpp"
-#include "datasets/digits.hpp"
-#include "datasets/idx.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/cifar.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/idx.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "datasets/digits.hpp"
+#include "vitruvian/datasets/digits.hpp"
 
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "core/rng.hpp"
-#include "datasets/glyphs.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/glyphs.hpp"
 
 #include <algorithm>
 #include <array>

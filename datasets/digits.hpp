@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/dataset.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-#include "datasets/download.hpp"
+#include "vitruvian/datasets/download.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #if VITRUVIAN_HAS_CURL
 #include <curl/curl.h>

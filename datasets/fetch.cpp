@@ -1,12 +1,12 @@
-#include "datasets/fetch.hpp"
+#include "vitruvian/datasets/fetch.hpp"
 
-#include "core/error.hpp"
-#include "core/folder_lock.hpp"
-#include "core/regular_file.hpp"
-#include "core/safe_file.hpp"
-#include "datasets/checksum.hpp"
-#include "datasets/download.hpp"
-#include "datasets/unpack.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/folder_lock.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/datasets/checksum.hpp"
+#include "vitruvian/datasets/download.hpp"
+#include "vitruvian/datasets/unpack.hpp"
 
 #include <algorithm>
 #include <array>

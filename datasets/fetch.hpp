@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/catalogue.hpp"
+#include "vitruvian/datasets/catalogue.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
-#include "datasets/file.hpp"
+#include "vitruvian/datasets/file.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <zlib.h>
 

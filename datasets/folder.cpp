@@ -1,9 +1,9 @@
-#include "datasets/folder.hpp"
+#include "vitruvian/datasets/folder.hpp"
 
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "datasets/checksum.hpp"
-#include "media/image.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/checksum.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <algorithm>
 #include <array>

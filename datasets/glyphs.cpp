@@ -1,6 +1,6 @@
 // Ten digits as hands write them.
 
-#include "datasets/glyphs.hpp"
+#include "vitruvian/datasets/glyphs.hpp"
 
 #include <array>
 #include <cstdlib>

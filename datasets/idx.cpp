@@ -1,8 +1,8 @@
-#include "datasets/idx.hpp"
+#include "vitruvian/datasets/idx.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "datasets/file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/datasets/file.hpp"
 
 #include <utility>
 

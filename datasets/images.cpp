@@ -1,7 +1,7 @@
-#include "datasets/images.hpp"
+#include "vitruvian/datasets/images.hpp"
 
-#include "core/error.hpp"
-#include "datasets/checksum.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/checksum.hpp"
 
 #include <algorithm>
 

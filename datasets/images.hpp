@@ -1,7 +1,7 @@
 #pragma once
 
-#include "datasets/augment.hpp"
-#include "datasets/dataset.hpp"
+#include "vitruvian/datasets/augment.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "datasets/loader.hpp"
+#include "vitruvian/datasets/loader.hpp"
 
-#include "core/error.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>

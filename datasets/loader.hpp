@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "datasets/augment.hpp"
-#include "datasets/images.hpp"
-#include "datasets/prefetcher.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/augment.hpp"
+#include "vitruvian/datasets/images.hpp"
+#include "vitruvian/datasets/prefetcher.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "datasets/open.hpp"
+#include "vitruvian/datasets/open.hpp"
 
-#include "core/error.hpp"
-#include "core/rng.hpp"
-#include "datasets/folder.hpp"
-#include "datasets/split.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/folder.hpp"
+#include "vitruvian/datasets/split.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "datasets/images.hpp"
+#include "vitruvian/datasets/images.hpp"
 
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "datasets/prefetcher.hpp"
+#include "vitruvian/datasets/prefetcher.hpp"
 
 #include <algorithm>
 #include <condition_variable>

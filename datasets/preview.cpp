@@ -1,8 +1,8 @@
-#include "datasets/preview.hpp"
+#include "vitruvian/datasets/preview.hpp"
 
-#include "core/error.hpp"
-#include "core/rng.hpp"
-#include "datasets/loader.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/loader.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "datasets/images.hpp"
-#include "media/image.hpp"
+#include "vitruvian/datasets/images.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "datasets/split.hpp"
+#include "vitruvian/datasets/split.hpp"
 
-#include "core/error.hpp"
-#include "core/rng.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

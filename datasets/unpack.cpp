@@ -1,7 +1,7 @@
-#include "datasets/unpack.hpp"
+#include "vitruvian/datasets/unpack.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #if VITRUVIAN_HAS_LIBARCHIVE
 #include <archive.h>

@@ -1,7 +1,7 @@
 // Lesson 7. Checking gradients so that the check can fail.
 
-#include "core/fault.hpp"
 #include "lessons/lesson.hpp"
+#include "vitruvian/core/fault.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Lesson 8. The linear layer.
 
 #include "lessons/lesson.hpp"
-#include "nn/layers.hpp"
+#include "vitruvian/nn/layers.hpp"
 
 using namespace vitruvian::lessons;
 

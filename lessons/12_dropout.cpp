@@ -1,7 +1,7 @@
 // Lesson 12. Dropout.
 
 #include "lessons/lesson.hpp"
-#include "nn/layers.hpp"
+#include "vitruvian/nn/layers.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // Lesson 13. Residuals, pre-LN and post-LN: the gradient against depth.
 
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
-#include "nn/layers.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/nn/layers.hpp"
 
 #include <fmt/format.h>
 

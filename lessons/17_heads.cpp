@@ -1,11 +1,11 @@
 // Lesson 17. Many heads: Equation 8.
 
-#include "core/composed.hpp"
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
-#include "nn/torch/multihead_attention.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/nn/torch/multihead_attention.hpp"
 
 #include <fmt/format.h>
 

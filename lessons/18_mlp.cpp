@@ -2,8 +2,8 @@
 
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
-#include "nn/torch/mlp.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/nn/torch/mlp.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <cmath>
 

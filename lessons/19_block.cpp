@@ -2,8 +2,8 @@
 
 #include "lessons/lesson.hpp"
 
-#include "vit/model.hpp"
-#include "vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/tiny.hpp"
 
 #include <fmt/format.h>
 

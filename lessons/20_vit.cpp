@@ -2,9 +2,9 @@
 
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
-#include "vit/tiny.hpp"
-#include "vit/variants.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // Lesson 21. Every parameter of a small ViT, checked.
 
-#include "core/composed.hpp"
-#include "core/fault.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/fault.hpp"
 
-#include "vit/tiny.hpp"
+#include "vitruvian/vit/tiny.hpp"
 
 #include <string_view>
 

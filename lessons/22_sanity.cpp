@@ -1,10 +1,10 @@
 // Lesson 22. Sanity before training.
 
-#include "datasets/digits.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
 #include <cmath>

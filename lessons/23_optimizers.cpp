@@ -1,7 +1,7 @@
 // Lesson 23. SGD, momentum, Adam, AdamW by hand.
 
 #include "lessons/lesson.hpp"
-#include "nn/optim.hpp"
+#include "vitruvian/nn/optim.hpp"
 
 #include <cmath>
 #include <functional>

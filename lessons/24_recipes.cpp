@@ -2,10 +2,10 @@
 
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/optim.hpp"
-#include "nn/schedule.hpp"
-#include "train/recipes.hpp"
-#include "train/settings.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
+#include "vitruvian/train/recipes.hpp"
+#include "vitruvian/train/settings.hpp"
 
 #include <fmt/format.h>
 

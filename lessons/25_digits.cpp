@@ -1,10 +1,10 @@
 // Lesson 25. Training on digits, with the loss at step 100 foretold.
 
-#include "datasets/batch.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/optim.hpp"
-#include "nn/schedule.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // Lesson 26. Inductive bias: translation and locality, measured.
 
-#include "datasets/digits.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/small_nets.hpp"
+#include "vitruvian/datasets/digits.hpp"
 
 #include <cmath>
 

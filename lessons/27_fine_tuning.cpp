@@ -1,9 +1,9 @@
 // Lesson 27. Fine-tuning at a higher resolution.
 
-#include "datasets/digits.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <algorithm>
 

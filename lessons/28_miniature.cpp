@@ -1,10 +1,10 @@
 // Lesson 28. The paper in miniature: positions, depth, width, patches, pooling.
 
-#include "core/console.hpp"
-#include "datasets/digits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/miniature.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <fmt/format.h>
 

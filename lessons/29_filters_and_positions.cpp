@@ -1,9 +1,9 @@
 // Lesson 29. Filters, positions, attention distance.
 
-#include "datasets/digits.hpp"
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
+#include "vitruvian/datasets/digits.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Lesson 30. Attention maps and rollout.
 
-#include "datasets/digits.hpp"
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
+#include "vitruvian/datasets/digits.hpp"
 
 #include <cmath>
 

@@ -3,8 +3,8 @@
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
 #include "lessons/source.hpp"
-#include "nn/safetensors_file.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/vit/model.hpp"
 
 using namespace vitruvian::lessons;
 

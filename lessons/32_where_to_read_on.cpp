@@ -2,7 +2,7 @@
 
 #include "lessons/lesson.hpp"
 #include "lessons/paper.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <algorithm>
 

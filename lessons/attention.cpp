@@ -1,15 +1,16 @@
 #include "lessons/attention.hpp"
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 double median(const Tensor& x) {
@@ -70,4 +71,5 @@ double on_ink(const Tensor& M, std::span<const std::uint8_t> pixels) {
 }
 // [end]
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/tensor.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,8 @@
 
 // How sharply attention looks, and where: what lessons 16, 17, 29 and 30 measure of it.
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Of scores between 64 queries and 64 keys: how far they spread; and, of the median query, the
 /// largest share of its attention and the gradient that softmax lets through.
@@ -34,4 +35,5 @@ Array class_token_looks(const Tensor& probs);
 /// the share of such patches among the 16 of a digit: 1 where it is spread evenly.
 double on_ink(const Tensor& M, std::span<const std::uint8_t> pixels);
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,6 +1,6 @@
 #include "lessons/contents.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 namespace vitruvian::lessons {
 

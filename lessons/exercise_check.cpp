@@ -1,8 +1,8 @@
 #include "lessons/exercise_check.hpp"
 
-#include "core/console.hpp"
-#include "core/error.hpp"
 #include "lessons/process.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
 #include "lessons/exercise_file.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
 #include "lessons/source.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -2,14 +2,14 @@
 
 #include "lessons/exercises.hpp"
 
-#include "core/console.hpp"
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "core/safe_file.hpp"
 #include "lessons/exercise_check.hpp"
 #include "lessons/exercise_file.hpp"
 #include "lessons/progress.hpp"
 #include "lessons/render.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
 #include <algorithm>
 #include <cstdio>

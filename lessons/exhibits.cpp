@@ -1,13 +1,13 @@
 #include "lessons/exhibits.hpp"
 
-#include "core/ops.hpp"
-#include "core/parallel.hpp"
-#include "datasets/batch.hpp"
-#include "datasets/digits.hpp"
 #include "lessons/source.hpp"
-#include "nn/optim.hpp"
-#include "nn/schedule.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 Tensor digit_image(std::size_t i, std::uint64_t seed) {
   const Dataset data = digits(i + 1, seed, "test");
@@ -231,4 +232,5 @@ double share_of_variance(const Array& rows, std::size_t count) {
   return first / total_variance(rows);
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/tensor.hpp"
-#include "datasets/dataset.hpp"
 #include "lessons/events.hpp"
-#include "train/score.hpp"
-#include "train/train.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/train.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 // What lessons look at: built-in digits, models that are trained on them, and what is told of both.
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Digit `i` of the built-in test images, as a model takes it: (1, 1, 28, 28).
 Tensor digit_image(std::size_t i, std::uint64_t seed = 1);
@@ -99,4 +100,5 @@ double total_variance(const Array& rows);
 /// The share of it that the first `count` components hold.
 double share_of_variance(const Array& rows, std::size_t count);
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

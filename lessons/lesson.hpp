@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/composed.hpp"
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
 #include "lessons/tensors.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <algorithm>
 #include <cmath>

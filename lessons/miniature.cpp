@@ -1,10 +1,10 @@
 #include "lessons/miniature.hpp"
 
-#include "core/console.hpp"
-#include "core/ops.hpp"
-#include "datasets/digits.hpp"
 #include "lessons/source.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,8 @@
 #include <cmath>
 #include <cstdio>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 namespace {
 ViTConfig config(const Variant& v) {
@@ -160,4 +161,5 @@ std::vector<std::vector<std::string>> recorded() {
   return rows;
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lessons/exhibits.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <string>
 #include <vector>
@@ -9,7 +9,8 @@
 // Lesson 28's experiment: one net with switches, its variants, and what was
 // recorded of them.
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 enum class Places { none, learned_1d, learned_2d, sine_cosine, relative };
 struct Variant {
@@ -46,4 +47,5 @@ int record();
 /// The cells of its rows: name, parameters, seeds 1 to 3, mean, spread.
 std::vector<std::vector<std::string>> recorded();
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,6 +1,6 @@
 #include "lessons/narrate.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 namespace vitruvian::lessons {
 

@@ -1,14 +1,14 @@
 #include "lessons/narrate.hpp"
 
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/fault.hpp"
-#include "core/safe_file.hpp"
 #include "lessons/contents.hpp"
 #include "lessons/options.hpp"
 #include "lessons/source.hpp"
 #include "lessons/stage.hpp"
 #include "lessons/symbols.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/fault.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
 #include <algorithm>
 #include <cmath>

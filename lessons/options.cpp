@@ -1,7 +1,7 @@
 #include "lessons/options.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <charconv>
 #include <limits>

@@ -1,14 +1,14 @@
 // lesson: the runner of the course. It finds a lesson, builds its program when that is missing or
 // older than its source, and becomes it.
 
-#include "core/console.hpp"
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
 #include "lessons/contents.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
 #include "lessons/progress.hpp"
 #include "lessons/render.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <unistd.h>
 

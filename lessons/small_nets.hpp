@@ -1,15 +1,16 @@
 #pragma once
 
-#include "core/gradcheck.hpp"
-#include "core/ops.hpp"
-#include "datasets/dataset.hpp"
-#include "nn/init.hpp"
-#include "nn/layers.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/nn/layers.hpp"
+#include "vitruvian/vit/model.hpp"
 
 // What lesson 26 measures, for digits (B, 1, 28, 28).
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 // [region maps]
 // Four ways from an image (1, 1, 28, 28) to a map (1, channels, h, w).
@@ -96,4 +97,5 @@ struct ConvNet {  // three convolutions, then the mean over all places
 };
 // [end]
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,6 +1,6 @@
 #include "lessons/source.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,8 +1,8 @@
 #include "lessons/stage.hpp"
 
-#include "core/console.hpp"
-#include "core/error.hpp"
 #include "lessons/source.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fmt/format.h>
 

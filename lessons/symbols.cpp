@@ -1,6 +1,6 @@
 #include "lessons/symbols.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <cctype>
 

@@ -1,16 +1,17 @@
 #include "lessons/tensors.hpp"
 
-#include "core/error.hpp"
-#include "core/gradcheck.hpp"
-#include "core/rng.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <type_traits>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 double at(const Array& a, std::size_t i) { return static_cast<double>(a.data()[i]); }
@@ -288,4 +289,5 @@ std::string with_commas(std::size_t n) {
   return digits;
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

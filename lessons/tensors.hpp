@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/tensor.hpp"
 #include "lessons/narrate.hpp"
-#include "nn/parameter.hpp"
-#include "nn/pass.hpp"
+#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/pass.hpp"
 
 #include <functional>
 #include <string>
@@ -13,7 +13,8 @@
 // What lessons say about tensors: shapes, gradients against differences, one
 // form against another.
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 /// A leaf of a computation and what the lesson calls it.
 struct Leaf {
@@ -106,4 +107,5 @@ Rows rows_of(std::string_view name, const Array& matrix, int digits = 2);
 /// 1077706 as "1,077,706".
 std::string with_commas(std::size_t n);
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,7 +1,7 @@
 // What the renderers share: widths, wrapping, ASCII, and the words for
 // numbers and verdicts.
 
-#include "charts/text.hpp"
+#include "vitruvian/charts/text.hpp"
 #include "lessons/render.hpp"
 
 #include <fmt/format.h>

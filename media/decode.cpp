@@ -1,4 +1,4 @@
-#include "media/decode.hpp"
+#include "vitruvian/media/decode.hpp"
 
 #include <array>
 #include <string_view>

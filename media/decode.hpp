@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/byte_source.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "media/encode_png.hpp"
+#include "vitruvian/media/encode_png.hpp"
 
-#include "core/error.hpp"
-#include "core/safe_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
 #include <zlib.h>
 

@@ -1,8 +1,8 @@
-#include "media/image.hpp"
+#include "vitruvian/media/image.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "media/decode.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/media/decode.hpp"
 
 #include <algorithm>
 #include <cmath>

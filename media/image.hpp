@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/byte_source.hpp"
-#include "core/resample.hpp"
+#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/core/resample.hpp"
 
 #include <cstddef>
 #include <cstdint>

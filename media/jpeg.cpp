@@ -1,4 +1,4 @@
-#include "media/decode.hpp"
+#include "vitruvian/media/decode.hpp"
 
 #if VITRUVIAN_HAS_JPEG
 #include <cstdio>  // jpeglib.h needs its FILE

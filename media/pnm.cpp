@@ -1,4 +1,4 @@
-#include "media/decode.hpp"
+#include "vitruvian/media/decode.hpp"
 
 #include <cstdio>
 #include <vector>

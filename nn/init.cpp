@@ -1,11 +1,12 @@
-#include "nn/init.hpp"
+#include "vitruvian/nn/init.hpp"
 
-#include "core/error.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <cmath>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace init {
 namespace {
 
@@ -78,4 +79,5 @@ void kaiming_uniform(const Tensor& x, const Rng& rng, double a) {
 }
 
 }  // namespace init
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/context.hpp"
-#include "core/rng.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>
 
@@ -10,7 +10,8 @@
 // a pure function of the stream and i, so neither order nor precision matters (float32 values are
 // the float64 ones, rounded). Give each parameter its own stream, `rng.fork(name)`.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace init {
 
 /// While it lives, this thread's initialisers leave every tensor as it is: for whoever replaces all
@@ -57,4 +58,5 @@ void lecun_normal(const Tensor& x, const Rng& rng);
 void kaiming_uniform(const Tensor& x, const Rng& rng, double a = 0);
 
 }  // namespace init
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

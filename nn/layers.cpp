@@ -1,13 +1,14 @@
-#include "nn/layers.hpp"
+#include "vitruvian/nn/layers.hpp"
 
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <cmath>
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 // --- Linear ------------------------------------------------------------------------------------
 
@@ -162,4 +163,5 @@ MultiHeadSelfAttention MultiHeadSelfAttention::fresh() const {
            .per_head = !head_qkv.empty()}};
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

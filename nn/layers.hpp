@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/ops.hpp"
-#include "nn/parameter.hpp"
-#include "nn/pass.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/pass.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -13,7 +13,8 @@
 // of the same configuration. The module that holds a layer names it, in `visit` and when it calls:
 // `under("fc1", fc1, x)`.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// y = x W^T + b on the last axis.
 struct Linear {
@@ -123,4 +124,5 @@ struct MultiHeadSelfAttention {
   [[nodiscard]] Tensor projected(const Tensor& x) const;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

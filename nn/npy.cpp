@@ -1,6 +1,6 @@
-#include "nn/npy.hpp"
+#include "vitruvian/nn/npy.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/number_types.hpp"
+#include "vitruvian/nn/number_types.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,10 @@
-#include "nn/npz.hpp"
+#include "vitruvian/nn/npz.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #if VITRUVIAN_HAS_LIBZIP
-#include "nn/npy.hpp"
+#include "vitruvian/nn/npy.hpp"
 
 #include <zip.h>
 

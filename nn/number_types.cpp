@@ -1,6 +1,6 @@
-#include "nn/number_types.hpp"
+#include "vitruvian/nn/number_types.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <bit>

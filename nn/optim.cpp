@@ -1,8 +1,8 @@
-#include "nn/optim.hpp"
+#include "vitruvian/nn/optim.hpp"
 
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,8 @@
 #include <numeric>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void check(const char* optimizer, const char* name, double value, double below) {
@@ -182,4 +183,5 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
   return norm;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/parameter.hpp"
-#include "nn/schedule.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,8 @@
 // schedules are functions, see nn/schedule.hpp. Constructors and `step` throw on what is no option
 // of the rule: a negative or infinite rate, momentum, decay or eps, betas outside of [0, 1), NaN.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 using Roles = std::vector<Role>;
 
@@ -114,4 +115,5 @@ class AdamW : public Optimizer {
 /// measures.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,11 +1,12 @@
-#include "nn/parameter.hpp"
+#include "vitruvian/nn/parameter.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <map>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 std::vector<Tensor> trainable(const std::vector<NamedParameter>& parameters) {
   std::vector<Tensor> result;
@@ -40,4 +41,5 @@ void copy_parameters(const std::vector<NamedParameter>& from,
   for (const NamedParameter& p : to) p.tensor.mutable_value() = sources.at(p.name).value();
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

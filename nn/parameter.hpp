@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "core/tensor.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -20,9 +20,7 @@ namespace vitruvian {
 /// What a parameter is for. Weight decay and initialisation go by it.
 enum class Role { weight, bias, norm, position, token };
 
-}  // namespace vitruvian
-
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The only owner of a learned array: a leaf that requires a gradient (until it is frozen:
 /// `p.tensor().set_requires_grad(false)`), or absent (a layer without
@@ -137,4 +135,5 @@ Module clone(const Module& module) {
   return copy;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

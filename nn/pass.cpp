@@ -1,11 +1,12 @@
-#include "nn/pass.hpp"
+#include "vitruvian/nn/pass.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 void Trace::add(std::string_view name, std::string_view symbols, const Tensor& tensor) {
   const std::string& path = Scope::path();
@@ -37,4 +38,5 @@ Rng Pass::unused(const Rng& stream) const {
   return before == 0 ? stream : stream.fork("again", {before});
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "core/scope.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/scope.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The one observer: modules hand it named intermediates with the symbols of their shapes. Lessons
 /// print it, inspection draws it; nobody adds print statements to the model.
@@ -76,4 +77,5 @@ auto under(std::string_view name, const Module& module, Args&&... args) {
   return module(std::forward<Args>(args)...);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

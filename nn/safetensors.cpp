@@ -1,12 +1,13 @@
-#include "nn/safetensors.hpp"
+#include "vitruvian/nn/safetensors.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr Dtype dtype = sizeof(real) == sizeof(float) ? Dtype::f32 : Dtype::f64;
@@ -78,4 +79,5 @@ void load(const std::vector<NamedParameter>& parameters, const TensorFile& file)
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

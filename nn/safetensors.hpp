@@ -1,14 +1,15 @@
 #pragma once
 
-#include "nn/parameter.hpp"
-#include "nn/safetensors_file.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <string>
 #include <vector>
 
 // A model's parameters in a file, under their names.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The parameters as a file would hold them; they must outlive the result.
 std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& parameters);
@@ -38,4 +39,5 @@ Metadata load(const Module& module, const std::string& path) {
   return file.metadata;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

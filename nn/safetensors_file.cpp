@@ -1,10 +1,10 @@
-#include "nn/safetensors_file.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "core/safe_file.hpp"
-#include "nn/number_types.hpp"
-#include "nn/safetensors_header.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/nn/number_types.hpp"
+#include "vitruvian/nn/safetensors_header.hpp"
 
 #include <algorithm>
 #include <bit>

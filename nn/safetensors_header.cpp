@@ -1,6 +1,6 @@
-#include "nn/safetensors_header.hpp"
+#include "vitruvian/nn/safetensors_header.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/number_types.hpp"
-#include "nn/safetensors_file.hpp"
+#include "vitruvian/nn/number_types.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <cstdint>
 #include <optional>

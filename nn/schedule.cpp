@@ -1,6 +1,6 @@
-#include "nn/schedule.hpp"
+#include "vitruvian/nn/schedule.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <cmath>
 #include <cstddef>

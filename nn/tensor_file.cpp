@@ -1,10 +1,10 @@
-#include "nn/tensor_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "nn/npz.hpp"
-#include "nn/safetensors_file.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/nn/npz.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <algorithm>
 #include <array>

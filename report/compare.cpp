@@ -1,8 +1,8 @@
-#include "report/compare.hpp"
+#include "vitruvian/report/compare.hpp"
 
-#include "core/console.hpp"
-#include "report/page.hpp"
-#include "report/run_charts.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/report/page.hpp"
+#include "vitruvian/report/run_charts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/run_record.hpp"
+#include "vitruvian/report/run_record.hpp"
 
 #include <cstddef>
 #include <string>

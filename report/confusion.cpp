@@ -1,6 +1,6 @@
-#include "report/confusion.hpp"
+#include "vitruvian/report/confusion.hpp"
 
-#include "core/console.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/report.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,16 +1,17 @@
 #pragma once
 
-#include "datasets/loader.hpp"
-#include "report/figures.hpp"
-#include "report/inspect.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/figures.hpp"
+#include "vitruvian/report/inspect.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <utility>
 #include <vector>
 
 // The figures of a model, each a function from the model to pictures. Internal to report.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// What there is to look at. Images go through the model one by one: their number costs time alone.
 struct Samples {
@@ -61,4 +62,5 @@ bool learns_position_table(const ViTConfig& config);
 /// In either precision's stead.
 Numbers numbers(const Array& array);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

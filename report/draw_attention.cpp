@@ -1,12 +1,13 @@
-#include "report/draw.hpp"
-#include "vit/inspect.hpp"
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/vit/inspect.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void add_to(Numbers& sum, const Array& array) {
@@ -78,4 +79,5 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
   list.add(figures::attention_entropy(heads, config.T()));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
-#include "report/confusion.hpp"
-#include "report/draw.hpp"
-#include "vit/inspect.hpp"
-#include "vit/inspect_gradients.hpp"
+#include "vitruvian/report/confusion.hpp"
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,8 @@
 #include <cmath>
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // More rows than these make no figure.
@@ -144,4 +145,5 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
   list.add(std::move(figure));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,14 +1,15 @@
-#include "core/error.hpp"
-#include "report/draw.hpp"
-#include "train/weights.hpp"
-#include "vit/inspect.hpp"
-#include "vit/inspect_gradients.hpp"
-#include "vit/inspect_layers.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
+#include "vitruvian/vit/inspect_layers.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // How many images may be on the tape at once.
@@ -107,4 +108,5 @@ void draw_strip(const std::vector<std::string>& checkpoints, const WeightsReques
   list.add(figures::strip(moments));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

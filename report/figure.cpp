@@ -1,9 +1,9 @@
-#include "report/figure.hpp"
+#include "vitruvian/report/figure.hpp"
 
-#include "charts/svg.hpp"
-#include "core/error.hpp"
-#include "core/safe_file.hpp"
-#include "report/page.hpp"
+#include "vitruvian/charts/svg.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/report/page.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "charts/chart.hpp"
+#include "vitruvian/charts/chart.hpp"
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/figure.hpp"
+#include "vitruvian/report/figure.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,15 +1,16 @@
-#include "report/inspect.hpp"
+#include "vitruvian/report/inspect.hpp"
 
-#include "core/error.hpp"
-#include "report/draw.hpp"
-#include "train/run_directory.hpp"
-#include "train/weights.hpp"
-#include "vit/inspect_graph.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/inspect_graph.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // A layer, head or patch that the user chose.
@@ -65,4 +66,5 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
   return folder.write("Inside a Vision Transformer", subtitle, list.figures);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/real.hpp"
-#include "core/resample.hpp"
-#include "report/figure.hpp"
-#include "train/options.hpp"
-#include "vit/weights.hpp"
+#include "vitruvian/core/real.hpp"
+#include "vitruvian/core/resample.hpp"
+#include "vitruvian/report/figure.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/vit/weights.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,15 +1,16 @@
-#include "report/draw.hpp"
+#include "vitruvian/report/draw.hpp"
 
-#include "core/error.hpp"
-#include "datasets/batch.hpp"
-#include "report/figures.hpp"
-#include "train/input.hpp"
-#include "train/run_directory.hpp"
-#include "train/training_data.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/report/figures.hpp"
+#include "vitruvian/train/input.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/training_data.hpp"
 
 #include <algorithm>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void read_pictures(Samples& samples, const TrainedModel& trained, const InspectOptions& options,
@@ -80,4 +81,5 @@ Samples samples_of(const TrainedModel& trained, const InspectOptions& options,
   return samples;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

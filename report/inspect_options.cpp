@@ -1,8 +1,8 @@
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "datasets/batch.hpp"
-#include "datasets/loader.hpp"
-#include "report/inspect.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/inspect.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "report/page.hpp"
+#include "vitruvian/report/page.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "charts/svg.hpp"  // html_escaped, data_uri
+#include "vitruvian/charts/svg.hpp"  // html_escaped, data_uri
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
-#include "report/progress.hpp"
+#include "vitruvian/report/progress.hpp"
 
-#include "core/console.hpp"
-#include "report/confusion.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/report/confusion.hpp"
 
 #include <fmt/format.h>
 

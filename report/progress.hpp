@@ -1,7 +1,7 @@
 #pragma once
 
-#include "charts/text.hpp"
-#include "train/report.hpp"
+#include "vitruvian/charts/text.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <chrono>
 #include <cstdio>

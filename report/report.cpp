@@ -1,16 +1,17 @@
-#include "report/report.hpp"
+#include "vitruvian/report/report.hpp"
 
-#include "core/error.hpp"
-#include "report/draw.hpp"
-#include "report/run_page.hpp"
-#include "train/run_directory.hpp"
-#include "train/score.hpp"
-#include "train/training_data.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/report/run_page.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/training_data.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <filesystem>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Of the inside of a model.
@@ -63,4 +64,5 @@ bool rewrite_report(const ReportOptions& options) {
   return true;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

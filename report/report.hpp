@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/real.hpp"
-#include "train/trainer.hpp"
+#include "vitruvian/core/real.hpp"
+#include "vitruvian/train/trainer.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
-#include "report/run_charts.hpp"
+#include "vitruvian/report/run_charts.hpp"
 
-#include "charts/svg.hpp"
+#include "vitruvian/charts/svg.hpp"
 
 namespace vitruvian {
 namespace {

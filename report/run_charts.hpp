@@ -1,7 +1,7 @@
 #pragma once
 
-#include "charts/chart.hpp"
-#include "report/run_record.hpp"
+#include "vitruvian/charts/chart.hpp"
+#include "vitruvian/report/run_record.hpp"
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
-#include "report/run_page.hpp"
+#include "vitruvian/report/run_page.hpp"
 
-#include "core/console.hpp"
-#include "core/safe_file.hpp"
-#include "media/encode_png.hpp"
-#include "report/confusion.hpp"
-#include "report/page.hpp"
-#include "report/run_charts.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/report/confusion.hpp"
+#include "vitruvian/report/page.hpp"
+#include "vitruvian/report/run_charts.hpp"
 
 #include <fmt/format.h>
 

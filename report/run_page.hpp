@@ -1,9 +1,9 @@
 #pragma once
 
-#include "datasets/loader.hpp"
-#include "report/figure.hpp"
-#include "report/run_record.hpp"
-#include "train/predictions.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/figure.hpp"
+#include "vitruvian/report/run_record.hpp"
+#include "vitruvian/train/predictions.hpp"
 
 #include <string>
 #include <vector>

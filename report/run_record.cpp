@@ -1,7 +1,7 @@
-#include "report/run_record.hpp"
+#include "vitruvian/report/run_record.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #include <nlohmann/json.hpp>
 

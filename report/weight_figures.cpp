@@ -1,4 +1,4 @@
-#include "report/figures.hpp"
+#include "vitruvian/report/figures.hpp"
 
 #include <fmt/format.h>
 

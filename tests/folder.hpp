@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/array.hpp"
 #include "tests/base64.hpp"
 #include "tests/json.hpp"
+#include "vitruvian/core/array.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,8 @@
 
 // Reading the golden numbers of tests/golden, whose scripts describe the layout.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace golden {
 
 using vitruvian::Json;
@@ -70,4 +71,5 @@ inline double difference(const Array& ours, const Array& golden) {
 }
 
 }  // namespace golden
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,8 @@
 
 // Plain loops over multi-indices, as one would write them on paper: what the ops are held against.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double inf = std::numeric_limits<double>::infinity();
@@ -89,4 +90,5 @@ inline void check_values(const Array& a, const std::vector<double>& expected) {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

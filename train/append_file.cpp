@@ -1,6 +1,6 @@
-#include "train/append_file.hpp"
+#include "vitruvian/train/append_file.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

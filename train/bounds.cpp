@@ -1,5 +1,5 @@
-#include "core/error.hpp"
-#include "train/settings.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/train/settings.hpp"
 
 #include <array>
 

@@ -1,12 +1,13 @@
-#include "train/checkpoint.hpp"
+#include "vitruvian/train/checkpoint.hpp"
 
-#include "core/error.hpp"
-#include "nn/safetensors.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/nn/safetensors.hpp"
 
 #include <map>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // The arrays under their names in the file. An optimizer's memory is made of parameters here, so
@@ -70,4 +71,5 @@ void restore(const CheckpointFile& file, const RunArrays& arrays) {
   arrays.optimizer->set_state(std::move(moments));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "nn/optim.hpp"
-#include "train/checkpoint_file.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/checkpoint_file.hpp"
 
 #include <string>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Handles on what a run changes from step to step, beside its RunState.
 struct RunArrays {
@@ -21,4 +22,5 @@ void save_checkpoint(const std::string& path, RunState state, const RunArrays& a
 /// has not exactly their tensors, before any is changed.
 void restore(const CheckpointFile& file, const RunArrays& arrays);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,8 @@
-#include "train/checkpoint_file.hpp"
+#include "vitruvian/train/checkpoint_file.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "nn/safetensors_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <zlib.h>
 #include <nlohmann/json.hpp>

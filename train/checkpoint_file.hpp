@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/tensor_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include <cstddef>
 #include <cstdint>

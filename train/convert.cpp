@@ -1,9 +1,9 @@
-#include "train/convert.hpp"
+#include "vitruvian/train/convert.hpp"
 
-#include "nn/safetensors_file.hpp"
-#include "train/data_config.hpp"
-#include "train/run_directory.hpp"
-#include "vit/held.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/train/data_config.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/vit/held.hpp"
 
 #include <utility>
 

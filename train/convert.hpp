@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/weights.hpp"
+#include "vitruvian/vit/weights.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
-#include "train/data_config.hpp"
+#include "vitruvian/train/data_config.hpp"
 
-#include "core/error.hpp"
-#include "datasets/dataset.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 
 #include <nlohmann/json.hpp>
 

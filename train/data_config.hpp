@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/tensor_file.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,9 @@
-#include "train/input.hpp"
+#include "vitruvian/train/input.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // One number for each channel from what the user said: none, one for all, or all.
@@ -55,4 +56,5 @@ Array normalised(const Image& image, const DataConfig& data) {
   return x;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/array.hpp"
-#include "media/image.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/array.hpp"
+#include "vitruvian/media/image.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <functional>
 #include <string>
@@ -10,7 +10,8 @@
 
 // From pictures to what a model takes.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// How pictures become a model's input: by what the user says (`mean` and `std`, for one channel or
 /// for all; empty: nothing), else as the file of weights says, else as its scheme's project has it,
@@ -23,4 +24,5 @@ DataConfig normalisation(const TrainedModel& trained, const std::vector<double>&
 /// (H, W, C) bytes to (1, C, H, W).
 Array normalised(const Image& image, const DataConfig& data);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
-#include "train/labels.hpp"
+#include "vitruvian/train/labels.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
 
 #include <sstream>
 

@@ -1,12 +1,13 @@
-#include "train/learner.hpp"
+#include "vitruvian/train/learner.hpp"
 
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 Learner::Learner(const VisionTransformer& model)
     : Learner(named_parameters(model),
@@ -41,4 +42,5 @@ void Exchanged::exchange() const {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/parameter.hpp"
-#include "nn/pass.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/pass.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -10,7 +10,8 @@
 #include <type_traits>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 struct VisionTransformer;
 
@@ -57,4 +58,5 @@ class Exchanged {
   std::vector<NamedParameter> one_, other_;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

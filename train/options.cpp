@@ -1,11 +1,11 @@
-#include "train/options.hpp"
+#include "vitruvian/train/options.hpp"
 
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "datasets/dataset.hpp"
-#include "train/settings.hpp"
-#include "vit/pos_resize.hpp"
-#include "vit/variants.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/train/settings.hpp"
+#include "vitruvian/vit/pos_resize.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "datasets/augment.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/datasets/augment.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,13 +1,14 @@
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "train/checkpoint_file.hpp"
-#include "train/train.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/train/checkpoint_file.hpp"
+#include "vitruvian/train/train.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 Dataset about_of(const OwnDataset& s) {
@@ -84,4 +85,5 @@ std::shared_ptr<const Images> images_of(OwnDataset data) {
   return std::make_shared<SampleImages>(std::move(data));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,18 +1,19 @@
-#include "train/predict.hpp"
+#include "vitruvian/train/predict.hpp"
 
-#include "core/error.hpp"
-#include "media/image.hpp"
-#include "train/input.hpp"
-#include "train/labels.hpp"
-#include "train/run_directory.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/media/image.hpp"
+#include "vitruvian/train/input.hpp"
+#include "vitruvian/train/labels.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 std::vector<Guess> guesses(const Array& logits, std::size_t top,
@@ -64,4 +65,5 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

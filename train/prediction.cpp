@@ -1,5 +1,5 @@
-#include "core/error.hpp"
-#include "train/predict.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/train/predict.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "train/predictions.hpp"
+#include "vitruvian/train/predictions.hpp"
 
 #include <algorithm>
 #include <numeric>

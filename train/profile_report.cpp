@@ -1,6 +1,6 @@
-#include "train/profile_report.hpp"
+#include "vitruvian/train/profile_report.hpp"
 
-#include "core/console.hpp"
+#include "vitruvian/core/console.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/profile.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,13 +1,14 @@
-#include "train/profiled.hpp"
+#include "vitruvian/train/profiled.hpp"
 
-#include "core/parallel.hpp"
-#include "core/pool.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/pool.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // y = x, again and again, and back.
@@ -51,4 +52,5 @@ ProfileReport profiled(const std::function<void()>& step) {
   return report;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

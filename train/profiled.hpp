@@ -1,11 +1,12 @@
 #pragma once
 
-#include "core/tensor.hpp"
-#include "train/profile_report.hpp"
+#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/train/profile_report.hpp"
 
 #include <functional>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Calls `step` on one thread and says where its time went. The number of threads is then what it
 /// was. Of the report, `step`, `images` and `micro_batches` are left to the caller.
@@ -15,4 +16,5 @@ ProfileReport profiled(const std::function<void()>& step);
 /// of its op: measured on a chain of scalars, the best of a few times.
 double seconds_a_node();
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

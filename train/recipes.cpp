@@ -1,7 +1,7 @@
-#include "train/recipes.hpp"
+#include "vitruvian/train/recipes.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 namespace vitruvian {
 namespace {

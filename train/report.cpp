@@ -1,4 +1,4 @@
-#include "train/report.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <nlohmann/json.hpp>
 

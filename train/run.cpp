@@ -1,13 +1,13 @@
-#include "train/run.hpp"
+#include "vitruvian/train/run.hpp"
 
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "datasets/batch.hpp"
-#include "nn/safetensors.hpp"
-#include "train/profiled.hpp"
-#include "train/stop.hpp"
-#include "train/warnings.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/train/profiled.hpp"
+#include "vitruvian/train/stop.hpp"
+#include "vitruvian/train/warnings.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,8 @@
 #include <limits>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr std::chrono::seconds between_checkpoints{60};
@@ -286,4 +287,5 @@ void Run::log(const StepReport& report, bool last_of_epoch) {
   if (report.step % log_every_ == 0 || last_of_epoch) directory_->append_metrics(report.to_json());
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

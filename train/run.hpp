@@ -1,13 +1,13 @@
 #pragma once
 
-#include "datasets/loader.hpp"
-#include "nn/optim.hpp"
-#include "train/checkpoint.hpp"
-#include "train/learner.hpp"
-#include "train/report.hpp"
-#include "train/run_directory.hpp"
-#include "train/score.hpp"
-#include "train/training_data.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/checkpoint.hpp"
+#include "vitruvian/train/learner.hpp"
+#include "vitruvian/train/report.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/training_data.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -17,7 +17,8 @@
 #include <variant>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Throws (Exit::checkpoint) when a checkpoint was made with other settings; fewer epochs are none,
 /// where the run was prolonged.
@@ -102,4 +103,5 @@ class Run {
   double stepping_seconds_ = 0;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

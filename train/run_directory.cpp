@@ -1,8 +1,8 @@
-#include "train/run_directory.hpp"
+#include "vitruvian/train/run_directory.hpp"
 
-#include "core/error.hpp"
-#include "core/regular_file.hpp"
-#include "core/safe_file.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
 
 #include <nlohmann/json.hpp>
 

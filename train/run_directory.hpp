@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/folder_lock.hpp"
-#include "train/append_file.hpp"
-#include "train/run_files.hpp"
+#include "vitruvian/core/folder_lock.hpp"
+#include "vitruvian/train/append_file.hpp"
+#include "vitruvian/train/run_files.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-#include "train/run_files.hpp"
+#include "vitruvian/train/run_files.hpp"
 
-#include "core/error.hpp"
-#include "train/settings.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/train/settings.hpp"
 
 #include <nlohmann/json.hpp>
 

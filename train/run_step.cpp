@@ -1,12 +1,12 @@
 // The step of a run, and what happens when it breaks down.
 
-#include "core/anomaly.hpp"
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
-#include "datasets/batch.hpp"
-#include "train/profiled.hpp"
-#include "train/run.hpp"
+#include "vitruvian/core/anomaly.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/train/profiled.hpp"
+#include "vitruvian/train/run.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,8 @@
 #include <optional>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 double Run::schedule() const {
   switch (options_.schedule) {
@@ -176,4 +177,5 @@ void Run::broke_down(const MicroBatches& micro,
        state_.step + 1, steps_, state_.epochs + 1, options_.lr * schedule(), what, found);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

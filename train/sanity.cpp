@@ -1,17 +1,18 @@
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "datasets/batch.hpp"
-#include "nn/init.hpp"
-#include "nn/optim.hpp"
-#include "train/score.hpp"
-#include "train/train.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/train.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr std::size_t images_by_heart = 20;
@@ -127,4 +128,5 @@ std::vector<SanityCheck> sanity(const TrainOptions& options) {
   return sanity(options, VisionTransformer(options.model, Rng(options.seed).fork("weights")), data);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

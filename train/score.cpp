@@ -1,15 +1,16 @@
-#include "train/score.hpp"
+#include "vitruvian/train/score.hpp"
 
-#include "core/ops.hpp"
-#include "core/parallel.hpp"
-#include "datasets/batch.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/batch.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 namespace {
 
@@ -67,4 +68,5 @@ Predictions predict_all(const Learner& learner, const Loader& data) {
   return result;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,14 +1,15 @@
 #pragma once
 
-#include "datasets/loader.hpp"
-#include "train/predictions.hpp"
-#include "train/step.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/train/predictions.hpp"
+#include "vitruvian/train/step.hpp"
 
 #include <cstddef>
 #include <span>
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Images as they are, normalised, with their labels.
 MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices);
@@ -34,4 +35,5 @@ struct Outcome {
 /// The probabilities that it gives to the classes of all images of a loader.
 Predictions predict_all(const Learner& learner, const Loader& data);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,5 +1,5 @@
-#include "train/settings.hpp"
-#include "vit/fields.hpp"
+#include "vitruvian/train/settings.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

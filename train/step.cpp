@@ -1,14 +1,15 @@
-#include "train/step.hpp"
+#include "vitruvian/train/step.hpp"
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 Reducer::Reducer(std::vector<Tensor> parameters)
     : parameters_(std::move(parameters)), ahead_(2 * threads()) {}
@@ -124,4 +125,5 @@ std::size_t count_correct(const Array& logits, std::span<const std::size_t> labe
   return correct;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/rng.hpp"
-#include "train/learner.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/train/learner.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,7 +13,8 @@
 #include <span>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// A part of a step's images that is in memory at once.
 struct MicroBatch {
@@ -86,4 +87,5 @@ Forward forward(const Learner& learner, const MicroBatch& part, double label_smo
 /// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

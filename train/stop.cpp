@@ -1,4 +1,4 @@
-#include "train/stop.hpp"
+#include "vitruvian/train/stop.hpp"
 
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "core/array.hpp"
-#include "datasets/open.hpp"
-#include "train/learner.hpp"
-#include "train/options.hpp"
-#include "train/report.hpp"
-#include "train/trainer.hpp"
-#include "train/training_data.hpp"
+#include "vitruvian/core/array.hpp"
+#include "vitruvian/datasets/open.hpp"
+#include "vitruvian/train/learner.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/report.hpp"
+#include "vitruvian/train/trainer.hpp"
+#include "vitruvian/train/training_data.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -25,7 +25,8 @@
 //   train(options, net, {images_of(moons(1000, 1)), images_of(moons(200, 2))}, progress,
 //         write_report);                        // of report/report.hpp; or nothing
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// One example of a data set: numbers (C, H, W) as the model takes them, and its class.
 struct Sample {
@@ -62,4 +63,5 @@ RunResult train(const TrainOptions& options, const Learner& learner, const Image
 std::vector<SanityCheck> sanity(const TrainOptions& options, const Learner& learner,
                                 const TrainingData& data);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

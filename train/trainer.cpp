@@ -1,15 +1,15 @@
-#include "train/trainer.hpp"
+#include "vitruvian/train/trainer.hpp"
 
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/parallel.hpp"
-#include "nn/safetensors.hpp"
-#include "train/run.hpp"
-#include "train/score.hpp"
-#include "train/train.hpp"
-#include "train/warnings.hpp"
-#include "train/weights.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/train/run.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/train.hpp"
+#include "vitruvian/train/warnings.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,8 @@
 #include <set>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -237,4 +238,5 @@ Evaluation evaluate(const EvalOptions& options) {
   return result;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

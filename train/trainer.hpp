@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/real.hpp"
-#include "train/options.hpp"
-#include "train/report.hpp"
+#include "vitruvian/core/real.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <cstddef>
 #include <functional>

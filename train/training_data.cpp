@@ -1,10 +1,10 @@
-#include "train/training_data.hpp"
+#include "vitruvian/train/training_data.hpp"
 
-#include "core/error.hpp"
-#include "datasets/batch.hpp"
-#include "media/image.hpp"
-#include "train/checkpoint_file.hpp"
-#include "train/run_directory.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/media/image.hpp"
+#include "vitruvian/train/checkpoint_file.hpp"
+#include "vitruvian/train/run_directory.hpp"
 
 #include <algorithm>
 #include <utility>

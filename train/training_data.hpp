@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/error.hpp"
-#include "datasets/loader.hpp"
-#include "datasets/open.hpp"
-#include "datasets/split.hpp"
-#include "train/data_config.hpp"
-#include "train/options.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/datasets/open.hpp"
+#include "vitruvian/datasets/split.hpp"
+#include "vitruvian/train/data_config.hpp"
+#include "vitruvian/train/options.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "train/warnings.hpp"
+#include "vitruvian/train/warnings.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,13 @@
-#include "train/weights.hpp"
+#include "vitruvian/train/weights.hpp"
 
-#include "core/error.hpp"
-#include "nn/safetensors.hpp"
-#include "train/options.hpp"
-#include "train/run_directory.hpp"
-#include "vit/pos_resize.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/vit/pos_resize.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path) {
   save(model, path, to_metadata({model.config, data}));
@@ -56,4 +57,5 @@ TrainedModel load_weights(const std::string& path, const WeightsRequest& request
   return {std::move(model), std::move(data), name_of(weights.scheme), std::move(weights.notes)};
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,16 +1,17 @@
 #pragma once
 
-#include "train/data_config.hpp"
-#include "train/learner.hpp"
-#include "train/options.hpp"
-#include "train/report.hpp"
-#include "vit/model.hpp"
-#include "vit/weights.hpp"
+#include "vitruvian/train/data_config.hpp"
+#include "vitruvian/train/learner.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/report.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/weights.hpp"
 
 #include <string>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 struct TrainedModel {
   VisionTransformer model;
@@ -35,4 +36,5 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
 /// naming the file, when it is damaged, or does not fit its config.
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request = {});
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

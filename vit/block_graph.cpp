@@ -1,4 +1,4 @@
-#include "vit/block_graph.hpp"
+#include "vitruvian/vit/block_graph.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

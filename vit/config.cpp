@@ -1,7 +1,7 @@
-#include "vit/config.hpp"
+#include "vitruvian/vit/config.hpp"
 
-#include "core/error.hpp"
-#include "vit/fields.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <algorithm>
 

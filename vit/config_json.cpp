@@ -1,6 +1,6 @@
-#include "core/error.hpp"
-#include "vit/config.hpp"
-#include "vit/fields.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <nlohmann/json.hpp>
 

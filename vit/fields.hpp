@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/config.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <array>
 #include <string_view>

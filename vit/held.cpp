@@ -1,7 +1,7 @@
-#include "vit/held.hpp"
+#include "vitruvian/vit/held.hpp"
 
-#include "core/error.hpp"
-#include "vit/waves.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/waves.hpp"
 
 #include <algorithm>
 #include <utility>

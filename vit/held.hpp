@@ -1,8 +1,8 @@
 #pragma once
 
-#include "vit/config.hpp"
-#include "vit/naming.hpp"
-#include "vit/weights.hpp"
+#include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/naming.hpp"
+#include "vitruvian/vit/weights.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "vit/held.hpp"
+#include "vitruvian/vit/held.hpp"
 
 // What follows was read in torchvision 0.14 to 0.20 (models/vision_transformer.py), timm 1.0
 // (models/vision_transformer.py), transformers 4.40 (models/vit/modeling_vit.py) and

@@ -1,11 +1,12 @@
-#include "nn/init.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cmath>
 #include <string>
 #include <string_view>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // A parameter that is to be drawn. What none of the rules below draws is constant: ones for the
@@ -102,4 +103,5 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -10,7 +10,8 @@
 // distances follow the image, (y, x) in raster order; gh = H / P and gw = W / P are the sides of
 // the grid of patches. Images are what the model takes: (B, C, H, W), already normalised.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
 // --- what can be read off the weights (inspect_weights.cpp) --------------------------------------
@@ -112,4 +113,5 @@ Array shares_of_patches(const Array& rollout, const ViTConfig& config);
 std::vector<double> gain_on_ink(const Array& map, const Array& ink, double threshold);
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

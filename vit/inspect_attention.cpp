@@ -1,13 +1,14 @@
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "vit/inspect.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/inspect.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
@@ -205,4 +206,5 @@ std::vector<double> gain_on_ink(const Array& map, const Array& ink, double thres
 }
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

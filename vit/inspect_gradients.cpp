@@ -1,15 +1,16 @@
-#include "vit/inspect_gradients.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
 
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/ops.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
@@ -193,4 +194,5 @@ double seconds_a_gradient(const VisionTransformer& model, const Array& images) {
 }
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/inspect.hpp"
+#include "vitruvian/vit/inspect.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,8 @@
 // parameters' gradients are neither computed nor touched; the model must not be used by another
 // thread meanwhile.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
 /// While it lives, a model's parameters are constants: nobody pays for their gradients.
@@ -82,4 +83,5 @@ IntegratedGradients integrated_gradients(const VisionTransformer& model, const A
 double seconds_a_gradient(const VisionTransformer& model, const Array& images);
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

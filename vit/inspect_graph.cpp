@@ -1,15 +1,16 @@
-#include "vit/inspect_graph.hpp"
+#include "vitruvian/vit/inspect_graph.hpp"
 
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
@@ -116,4 +117,5 @@ BlockGraph block_graph(const VisionTransformer& model, std::size_t layer, std::s
 }
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

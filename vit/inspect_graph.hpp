@@ -1,11 +1,12 @@
 #pragma once
 
-#include "vit/block_graph.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/vit/block_graph.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cstddef>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
 /// Carries z (B, T, D) of random numbers through block `layer` and back, on one thread, and reads
@@ -15,4 +16,5 @@ BlockGraph block_graph(const VisionTransformer& model, std::size_t layer, std::s
                        bool composed = false);
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,14 +1,15 @@
-#include "vit/inspect_layers.hpp"
+#include "vitruvian/vit/inspect_layers.hpp"
 
-#include "core/composed.hpp"
-#include "core/ops.hpp"
-#include "vit/inspect_gradients.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
@@ -71,4 +72,5 @@ Layers layers(const VisionTransformer& model, const Array& images,
 }
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

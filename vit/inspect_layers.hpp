@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <cstddef>
 #include <string>
@@ -32,9 +32,7 @@ struct Layers {
   std::vector<HiddenUnits> units;
 };
 
-}  // namespace vitruvian
-
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
 /// Of every intermediate that Trace shows, in the order of computation; the loss is the mean cross
@@ -43,4 +41,5 @@ Layers layers(const VisionTransformer& model, const Array& images,
               const std::vector<std::size_t>& labels);
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

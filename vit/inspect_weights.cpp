@@ -1,12 +1,13 @@
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "vit/inspect.hpp"
-#include "vit/symmetric_eigen.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/symmetric_eigen.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
 Array patches(const VisionTransformer& model, const Array& images) {
@@ -131,4 +132,5 @@ Lines lines(const Array& similarity) {
 }
 
 }  // namespace inspect
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,12 +1,13 @@
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 const ViTConfig& valid(const ViTConfig& config) {
@@ -185,4 +186,5 @@ void VisionTransformer::visit(Visitor& visitor) const {
   visitor.child("head", head);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

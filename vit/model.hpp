@@ -1,10 +1,10 @@
 #pragma once
 
-#include "nn/layers.hpp"
-#include "nn/parameter.hpp"
-#include "nn/pass.hpp"
-#include "vit/config.hpp"
-#include "vit/positions.hpp"
+#include "vitruvian/nn/layers.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/nn/pass.hpp"
+#include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/positions.hpp"
 
 #include <optional>
 #include <string_view>
@@ -13,7 +13,8 @@
 // The Vision Transformer, Equations 1 to 4 of the paper. Shapes stand beside every step; the
 // symbols are those of vit/config.hpp.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// x_p E of Equation 1: cuts images into patches in raster order, flattens each as (C, P, P), and
 /// projects it linearly. That is a convolution of kernel and stride P, whose weight has this shape:
@@ -94,4 +95,5 @@ VisionTransformer undrawn(const ViTConfig& config);
 /// biases N(0, 1e-6), class token, other biases and the head zero.
 void initialise(const VisionTransformer& model, const Rng& rng);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

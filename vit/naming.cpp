@@ -1,8 +1,8 @@
-#include "vit/naming.hpp"
+#include "vitruvian/vit/naming.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "vit/naming_table.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/naming_table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "vit/naming_table.hpp"
+#include "vitruvian/vit/naming_table.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/tensor_file.hpp"
-#include "vit/naming.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/vit/naming.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
-#include "vit/pos_resize.hpp"
+#include "vitruvian/vit/pos_resize.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
-#include "core/resample.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/resample.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,11 +1,12 @@
-#include "vit/positions.hpp"
+#include "vitruvian/vit/positions.hpp"
 
-#include "core/ops.hpp"
-#include "vit/waves.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/waves.hpp"
 
 #include <cmath>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 PositionEmbedding::PositionEmbedding(const ViTConfig& c) : class_token(!c.mean_pooling) {
   if (c.positions == Positions::learned) {
     table = Parameter(zeros({1, c.T(), c.D}));
@@ -63,4 +64,5 @@ Tensor RelativePositionBias::operator()() const {
   return permute(reshape(index_select(table, 0, offsets), {T, T, h}), {2, 0, 1});
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

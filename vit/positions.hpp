@@ -1,13 +1,14 @@
 #pragma once
 
-#include "nn/parameter.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/nn/parameter.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <vector>
 
 // Where the patches were: without it a ViT takes them for a bag (a test exchanges them).
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// E_pos of Equation 1, in the way the config names. Nothing where there is none, or where
 /// positions are relative.
@@ -37,4 +38,5 @@ struct RelativePositionBias {
   Tensor operator()() const;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,10 +1,11 @@
-#include "vit/stages.hpp"
-#include "core/composed.hpp"
+#include "vitruvian/vit/stages.hpp"
+#include "vitruvian/core/composed.hpp"
 
-#include "nn/init.hpp"
-#include "vit/model.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/model.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B) {
   const VisionTransformer model(config, Rng(1));
@@ -23,4 +24,5 @@ std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t
   return stages;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/real.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/core/real.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <cstddef>
 #include <string>

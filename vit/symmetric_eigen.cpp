@@ -1,6 +1,6 @@
-#include "vit/symmetric_eigen.hpp"
+#include "vitruvian/vit/symmetric_eigen.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <algorithm>
 #include <cmath>

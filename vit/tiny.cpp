@@ -1,8 +1,9 @@
-#include "vit/tiny.hpp"
+#include "vitruvian/vit/tiny.hpp"
 
-#include "nn/init.hpp"
+#include "vitruvian/nn/init.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 ViTConfig tiny_vit() {
   ViTConfig config;
@@ -26,4 +27,5 @@ VisionTransformer tiny_vit_of_order_one(const Rng& rng) {
   return model;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,8 +1,9 @@
 #pragma once
 
-#include "vit/model.hpp"
+#include "vitruvian/vit/model.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// A whole ViT that is small enough to have every derivative checked: 2 x 8 x 8 images, P 4, D 8,
 /// two blocks of two heads, M 12, three classes; 1,419 parameters.
@@ -12,4 +13,5 @@ ViTConfig tiny_vit();
 /// so small that a wrong derivative could hide.
 VisionTransformer tiny_vit_of_order_one(const Rng& rng);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
-#include "vit/variants.hpp"
+#include "vitruvian/vit/variants.hpp"
 
-#include "core/did_you_mean.hpp"
-#include "core/error.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <nlohmann/json.hpp>
 

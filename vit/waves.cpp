@@ -1,4 +1,4 @@
-#include "vit/waves.hpp"
+#include "vitruvian/vit/waves.hpp"
 
 #include <cmath>
 

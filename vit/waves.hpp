@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vit/config.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -1,7 +1,7 @@
-#include "vit/weights.hpp"
+#include "vitruvian/vit/weights.hpp"
 
-#include "core/error.hpp"
-#include "vit/held.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/held.hpp"
 
 #include <algorithm>
 #include <cmath>

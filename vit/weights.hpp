@@ -1,9 +1,9 @@
 #pragma once
 
-#include "nn/tensor_file.hpp"
-#include "vit/config.hpp"
-#include "vit/naming.hpp"
-#include "vit/pos_resize.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/naming.hpp"
+#include "vitruvian/vit/pos_resize.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,9 +1,9 @@
 // The faces of dropout and attention.
-#include "core/kernels/kernels.hpp"
-#include "core/kernels/table.hpp"
-#include "core/kernels/workspace.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/kernels/table.hpp"
+#include "vitruvian/core/kernels/workspace.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <algorithm>
 #include <cmath>

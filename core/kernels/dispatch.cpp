@@ -1,6 +1,6 @@
 // Which instruction set's bodies run.
-#include "core/error.hpp"
-#include "core/kernels/table.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
 #include <atomic>
 #include <cstdlib>

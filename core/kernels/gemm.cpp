@@ -1,12 +1,12 @@
 // The face of the matrix product: cuts it into blocks and gives each to the back end.
-#include "core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
 
-#include "core/error.hpp"
-#include "core/kernels/gemm_backends.hpp"
-#include "core/kernels/table.hpp"
-#include "core/kernels/workspace.hpp"
-#include "core/parallel.hpp"
-#include "core/profile.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/gemm_backends.hpp"
+#include "vitruvian/core/kernels/table.hpp"
+#include "vitruvian/core/kernels/workspace.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
 
 // The back ends that are libraries. Sizes are at least 1; the product runs on the calling thread.
 

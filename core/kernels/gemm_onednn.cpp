@@ -1,5 +1,5 @@
-#include "core/error.hpp"
-#include "core/kernels/gemm_backends.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_ONEDNN
 #include <oneapi/dnnl/dnnl.h>

@@ -1,7 +1,7 @@
 // Compiled once for each instruction set (see CMakeLists.txt) into the namespace VITRUVIAN_ISA.
 // Everything here has internal linkage and no library function is instantiated: the linker keeps
 // one copy of an inline function, and it might be the one for a processor that is not there.
-#include "core/kernels/table.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
 #if defined(__AVX512F__)
 #define VITRUVIAN_VECTOR_BYTES 64
@@ -19,10 +19,10 @@ namespace {
 
 // Each needs those before it.
 // clang-format off
-#include "core/kernels/math.inl"
-#include "core/kernels/product.inl"
-#include "core/kernels/rows.inl"
-#include "core/kernels/attention.inl"
+#include "vitruvian/core/kernels/math.inl"
+#include "vitruvian/core/kernels/product.inl"
+#include "vitruvian/core/kernels/rows.inl"
+#include "vitruvian/core/kernels/attention.inl"
 // clang-format on
 
 template <class T>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
 
 #include <cstddef>
 #include <cstdint>

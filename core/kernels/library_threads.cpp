@@ -1,5 +1,5 @@
 // Libraries that bring threads of their own.
-#include "core/kernels/gemm_backends.hpp"
+#include "vitruvian/core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_ONEDNN || VITRUVIAN_HAS_CBLAS
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/kernels/gemm.hpp"
-#include "core/kernels/kernels.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,8 @@
 //   dq = dS k / sqrt(E)           dk = dS^T q / sqrt(E)
 // Vaswani et al. 2017, arXiv 1706.03762, equation 1. P is kept for the way back, S and P' are not.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using kernels::AttentionShape;
@@ -271,4 +272,5 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
   return record("self_attention", std::move(o), {qkv, options.bias}, std::move(vjp));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,15 +1,16 @@
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // How many places a window has along one axis.
@@ -173,4 +174,5 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
   return record("conv2d", std::move(y), {x, weight, bias}, vjp);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

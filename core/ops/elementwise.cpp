@@ -2,11 +2,11 @@
 // expressions take sixteen. Operands of two-tensor ops are brought to their common shape first
 // (`Aligned`).
 
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/strided.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/strided.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -14,7 +14,8 @@
 #include <numbers>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // y_i = f(x_i, ...), arrays of one shape.
@@ -312,4 +313,5 @@ Tensor where(const Array& condition, const Tensor& a, const Tensor& b) {
                 });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

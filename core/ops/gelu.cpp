@@ -1,11 +1,12 @@
-#include "core/composed.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 // y = x Phi(x),  Phi(x) = (1 + erf(x / sqrt 2)) / 2        dx = g (Phi(x) + x phi(x))
 // Hendrycks and Gimpel, arXiv 1606.08415; phi = Phi' is the normal density.
@@ -35,4 +36,5 @@ Tensor gelu_tanh(const Tensor& x) {
   });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "core/error.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/tensor.hpp"
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The value of `x`; throws, naming the op and its argument, when the tensor is absent.
 inline const Array& given(const char* op, const char* argument, const Tensor& x) {
@@ -11,4 +12,5 @@ inline const Array& given(const char* op, const char* argument, const Tensor& x)
   return x.value();
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

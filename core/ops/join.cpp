@@ -1,14 +1,15 @@
 // Ops that lay tensors side by side.
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // The places of part i of a joined array, the parts having the given lengths along `axis`.
@@ -80,4 +81,5 @@ Tensor stack(const std::vector<Tensor>& xs, int axis) {
   return join_as("stack", xs, joined, a, std::vector<std::size_t>(xs.size(), 1));
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

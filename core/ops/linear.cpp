@@ -1,13 +1,14 @@
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -88,4 +89,5 @@ Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                 });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,9 +1,9 @@
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 
 #include <cmath>
 #include <concepts>
@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // The mean of no losses is 0 / 0, as PyTorch's.
@@ -239,4 +240,5 @@ Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
   return record("mse_loss", reduced(std::move(losses), reduction), {a, b}, vjp);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,12 +1,13 @@
-#include "core/error.hpp"
-#include "core/kernels/gemm.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // A stack of matrices: the elements of an array, and the shape to see them under.
@@ -125,4 +126,5 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                 });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

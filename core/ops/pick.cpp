@@ -1,17 +1,18 @@
 // Ops that pick entries by index or by mask. All see an array as (outer, n, inner) around one axis.
 
-#include "core/error.hpp"
-#include "core/indices.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/indices.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 Indices::Indices(const Shape& shape, const std::vector<std::ptrdiff_t>& values)
     : shape_(shape), values_(values.begin(), values.end()) {
@@ -146,4 +147,5 @@ Tensor masked_fill(const Tensor& x, const Array& mask, real value) {
                 [filled](const Node&, const Array& g) { return cotangents(filled(g, 0)); });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,7 +1,7 @@
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/parallel.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Square windows over the planes of (B, C, H, W).
@@ -111,4 +112,5 @@ Tensor max_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::si
                 });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,10 +1,10 @@
 // Reductions over any set of axes. Each walks its input once or twice in memory order, with the
 // place of the result beside it, and sums in double: no axis is slow, no float sum drifts.
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Sums = std::vector<double>;  // one for each element of the result
@@ -198,4 +199,5 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
                 });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

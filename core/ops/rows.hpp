@@ -1,14 +1,15 @@
 #pragma once
 
-#include "core/kernels/gemm.hpp"
-#include "core/tensor.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>
 #include <optional>
 
 // What the fused ops share: arrays seen as matrices, and optional arrays handed to kernels.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The number of elements in axes [first, last): the rows or the columns of a flattened array.
 inline std::size_t flattened(const Shape& shape, std::size_t first, std::size_t last) {
@@ -58,4 +59,5 @@ inline void multiply(const Matrix& a, const Matrix& b, real* c, real beta = 0,
   kernels::gemm_batch(gemm, batch, stride_a, stride_b, gemm.m * gemm.n);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

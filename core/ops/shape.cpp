@@ -1,16 +1,17 @@
 // Ops that move elements without computing anything: each is a strided copy (strided.hpp), and its
 // derivative is the copy back. Joining and picking by index are in join.cpp.
 
-#include "core/error.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Order = std::vector<std::size_t>;
@@ -263,4 +264,5 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengt
   return pieces;
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

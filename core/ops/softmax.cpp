@@ -1,12 +1,13 @@
-#include "core/composed.hpp"
-#include "core/kernels/kernels.hpp"
-#include "core/ops.hpp"
-#include "core/ops/given.hpp"
-#include "core/ops/rows.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 
 #include <utility>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // An array seen as (outer, n, inner) around the axis that is normalised.
@@ -72,4 +73,5 @@ Tensor log_softmax(const Tensor& x, int axis) {
   });
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,9 +1,10 @@
-#include "core/ops/strided.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // The fewest axes that reach the same places in the same order: neighbours that lie as one long
@@ -116,4 +117,5 @@ Array stretch(const Array& x, const Shape& shape) {
   return read(x, s);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "core/array.hpp"
+#include "vitruvian/core/array.hpp"
 
 #include <cstddef>
 
 // Arrays are contiguous; everything that picks, repeats or reorders elements is one strided copy.
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// Where the elements of a rearrangement lie in an array's data: element (i, j, ...) at
 /// offset + i strides[0] + j strides[1] + ... A stride of 0 repeats, a negative one walks back.
@@ -30,4 +31,5 @@ Array reshaped(Array x, const Shape& shape);
 /// `x` repeated along the axes that numpy's rule stretches to reach `shape`; it must reach it.
 Array stretch(const Array& x, const Shape& shape);
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,12 +1,13 @@
 // The checks of exercises 6 to 10: layers.
 
-#include "core/gradcheck.hpp"
 #include "lessons/exercises/judge.hpp"
+#include "vitruvian/core/gradcheck.hpp"
 
 #include <cmath>
 #include <numbers>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Every axis but the last.
@@ -185,4 +186,5 @@ std::vector<NamedCheck> layer_checks() {
           {"dropout", dropout_vjp}};
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 void difference(Judge& judge) {
@@ -207,4 +208,5 @@ std::vector<NamedCheck> tape_checks() {
           {"linear", linear_vjp}};
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,14 +1,15 @@
 // The checks of exercises 17 to 21: training, and looking inside.
 
 #include "lessons/exercises/judge.hpp"
-#include "nn/optim.hpp"
-#include "nn/schedule.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // w after steps down the gradients `g`, entry by entry, with one thing wrong.
@@ -288,4 +289,5 @@ std::vector<NamedCheck> training_checks() {
           {"rollout", rollout}};
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

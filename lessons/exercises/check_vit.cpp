@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using Ints = std::vector<std::ptrdiff_t>;
@@ -241,4 +242,5 @@ std::vector<NamedCheck> vit_checks() {
           {"split_heads", split_heads}};
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -3,7 +3,7 @@
 // What an exercise is written with: the library's tensors and ops (core/ops.hpp), in float64, and
 // the structs below for answers of several parts.
 
-#include "core/ops.hpp"
+#include "vitruvian/core/ops.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,8 @@
 #include <typeinfo>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 struct MatmulGradients {
   Tensor dA, dB;
@@ -42,7 +43,8 @@ struct AdamWRates {
   double lambda = 0.01;  ///< the weight decay
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
 
 namespace vitruvian::lessons {
 

@@ -1,8 +1,8 @@
 #include "lessons/exercises/judge.hpp"
 
-#include "core/console.hpp"
-#include "core/error.hpp"
-#include "core/gradcheck.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,8 @@
 #include <exception>
 #include <numeric>
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr double tolerance = 1e-6;
@@ -204,4 +205,5 @@ Tensor counting(const Shape& shape) {
   return a;
 }
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/tensor.hpp"
 #include "lessons/exercises/exercise.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@
 // What the checks of exercises are written with. A check calls the learner's function on several
 // shapes, compares with something independent, and knows the mistakes that people make.
 
-namespace vitruvian::lessons::inline VITRUVIAN_PRECISION {
+namespace vitruvian::lessons {
+inline namespace VITRUVIAN_PRECISION {
 
 /// What a common mistake gives, and what is to be said about it.
 struct Guess {
@@ -82,4 +83,5 @@ Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& 
 Tensor normal(const Shape& shape, std::uint64_t seed);
 Tensor counting(const Shape& shape);
 
-}  // namespace vitruvian::lessons::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian::lessons

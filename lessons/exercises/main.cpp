@@ -1,9 +1,9 @@
 // exercise_checks NAME FILE.so SECONDS: loads what a learner's file was compiled to, and judges it.
 // `lesson check` runs it. Exit code 0 when everything agrees, else 1.
 
-#include "core/console.hpp"
-#include "core/error.hpp"
 #include "lessons/exercises/judge.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <dlfcn.h>
 #include <sys/resource.h>

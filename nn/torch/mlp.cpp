@@ -1,10 +1,11 @@
-#include "nn/torch/mlp.hpp"
+#include "vitruvian/nn/torch/mlp.hpp"
 
-#include "core/error.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <string>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 Tensor activate(const Tensor& x, Activation activation) {
   switch (activation) {
@@ -59,4 +60,5 @@ void MLP::visit(Visitor& visitor) const {
   }
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,11 +1,12 @@
 #pragma once
 
-#include "nn/layers.hpp"
+#include "vitruvian/nn/layers.hpp"
 
 #include <cstddef>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 enum class Activation { relu, gelu, gelu_tanh, tanh, sigmoid, identity };
 Tensor activate(const Tensor& x, Activation activation);
@@ -40,4 +41,5 @@ struct MLP {
   [[nodiscard]] std::size_t place(std::size_t i) const { return i * (norms.empty() ? 3 : 4); }
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,13 +1,14 @@
-#include "nn/torch/multihead_attention.hpp"
+#include "vitruvian/nn/torch/multihead_attention.hpp"
 
-#include "core/composed.hpp"
-#include "core/error.hpp"
-#include "nn/init.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/nn/init.hpp"
 
 #include <cmath>
 #include <vector>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // (B, S, D) with one row more for each image: `row` (1, 1, D), the same for all.
@@ -108,4 +109,5 @@ void MultiheadAttention::visit(Visitor& visitor) const {
   visitor.child("out_proj", out_proj);
 }
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "nn/layers.hpp"
+#include "vitruvian/nn/layers.hpp"
 
 #include <cstddef>
 
-namespace vitruvian::inline VITRUVIAN_PRECISION {
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// PyTorch's nn.MultiheadAttention, argument for argument: queries may look at another sequence
 /// than their own. (MultiHeadSelfAttention is what a ViT needs of it.)
@@ -47,4 +48,5 @@ struct MultiheadAttention {
   void visit(Visitor& visitor) const;
 };
 
-}  // namespace vitruvian::inline VITRUVIAN_PRECISION
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

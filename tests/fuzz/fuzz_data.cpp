@@ -1,10 +1,10 @@
 // One reader of data sets, READ: idx, cifar, gzip or tar.
 
-#include "datasets/cifar.hpp"
-#include "datasets/file.hpp"
-#include "datasets/idx.hpp"
-#include "datasets/unpack.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "vitruvian/datasets/cifar.hpp"
+#include "vitruvian/datasets/file.hpp"
+#include "vitruvian/datasets/idx.hpp"
+#include "vitruvian/datasets/unpack.hpp"
 
 #include <cstdlib>
 

@@ -1,8 +1,8 @@
 // What follows the reader of weights: whose names they are, our names for them, and theirs again.
 
-#include "nn/safetensors_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
-#include "vit/naming.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/vit/naming.hpp"
 
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 // One decoder, DECODE: every byte that it hands on is looked at.
 
-#include "media/decode.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "vitruvian/media/decode.hpp"
 
 namespace {
 

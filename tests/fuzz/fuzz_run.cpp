@@ -1,10 +1,10 @@
 // One reader of what a run writes, READ: config, metrics or state.
 
-#include "report/run_record.hpp"
 #include "tests/fuzz/fuzz.hpp"
-#include "train/checkpoint_file.hpp"
-#include "train/options.hpp"
-#include "vit/config.hpp"
+#include "vitruvian/report/run_record.hpp"
+#include "vitruvian/train/checkpoint_file.hpp"
+#include "vitruvian/train/options.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <cstdlib>
 

@@ -1,9 +1,9 @@
 // One reader of weights, READ (read_safetensors or read_npz): the list of tensors, then the numbers
 // of those that are small.
 
-#include "nn/npz.hpp"
-#include "nn/safetensors_file.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "vitruvian/nn/npz.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <cstdlib>
 

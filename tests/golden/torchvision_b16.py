@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes torchvision's whole vit_b_16 with every tensor redrawn, and what PyTorch computes of it in
-float64: what tests/b16_test.cpp holds ours against.
+float64: what tests/vit/b16_test.cpp holds ours against.
 
     /usr/bin/python3 tests/golden/torchvision_b16.py DIR        # 346 MB twice; about two minutes
     VITRUVIAN_B16=DIR ctest --preset default -R b16

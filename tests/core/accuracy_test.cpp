@@ -1,0 +1,90 @@
+// How far the fused float ops are from the truth, beside their readable twins in float.
+
+#include "tests/core/accuracy_cases.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace accuracy;
+
+namespace {
+
+// Errors of one kind of output, each relative to the array that it is in, over all shapes.
+struct Error {
+  double rms = 0;
+  double most = 0;
+
+  void include(const std::vector<double>& got, const std::vector<double>& truth) {
+    double squares = 0;
+    double true_squares = 0;
+    double largest = 0;
+    double true_largest = 0;
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      const double e = got.at(i) - truth[i];
+      squares += e * e;
+      true_squares += truth[i] * truth[i];
+      largest = std::max(largest, std::isnan(e) ? INFINITY : std::abs(e));
+      true_largest = std::max(true_largest, std::abs(truth[i]));
+    }
+    rms = std::max(rms, std::isnan(squares) ? INFINITY : std::sqrt(squares / true_squares));
+    most = std::max(most, largest / true_largest);
+  }
+};
+
+std::vector<double> rounded(std::vector<double> values) {
+  for (double& v : values) v = static_cast<double>(static_cast<float>(v));
+  return values;
+}
+
+std::string table(const std::string& name, const Error& fused, const Error& twin) {
+  return fmt::format("{:<28} rms {:.1e} ({:.2f} of the twin's)  max {:.1e} ({:.2f})", name,
+                     fused.rms, fused.rms / twin.rms, fused.most, fused.most / twin.most);
+}
+
+}  // namespace
+
+TEST_CASE("fused float ops err at most four times as much as their readable twins in float") {
+  const auto truth = f64::composed();
+  const auto fused = f32::fused();
+  const auto twins = f32::composed();
+  REQUIRE(truth.size() == fused.size());
+  REQUIRE(truth.size() == twins.size());
+  std::map<std::string, std::pair<Error, Error>> errors;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    for (std::size_t k = 0; k < truth[i].size(); ++k) {
+      const Output& y = truth[i][k];
+      auto& [of_fused, of_twin] = errors[y.name];
+      of_fused.include(fused[i].at(k).values, y.values);
+      of_twin.include(twins[i].at(k).values, y.values);
+      // No float result is better than the true one rounded.
+      of_twin.include(rounded(y.values), y.values);
+    }
+  }
+  CHECK(errors.size() == 11 + 21);  // ops, and the gradients of their inputs
+  for (const auto& [name, both] : errors) {
+    const auto& [of_fused, of_twin] = both;
+    const std::string line = table(name, of_fused, of_twin);
+    MESSAGE(line);
+    CAPTURE(line);
+    CHECK(of_fused.rms <= 4 * of_twin.rms);
+    CHECK(of_fused.most <= 4 * of_twin.most);
+  }
+}
+
+// In double the fused ops are the truth too: neither form is wrong in the same way as the other.
+TEST_CASE("in double both forms agree far below float's rounding") {
+  const auto truth = f64::composed();
+  const auto fused = f64::fused();
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    for (std::size_t k = 0; k < truth[i].size(); ++k) {
+      Error error;
+      error.include(fused[i].at(k).values, truth[i][k].values);
+      CAPTURE(truth[i][k].name);
+      CHECK(error.most <= 1e-12);
+    }
+  }
+}

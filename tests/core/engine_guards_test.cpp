@@ -1,0 +1,273 @@
+// Never a wrong gradient: values that change under a graph, frozen leaves, several results in one
+// walk; and errors that say where, what, and what to do.
+
+#include "tests/expect.hpp"
+#include "tests/sanitized.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/core/scope.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+using namespace vitruvian;
+
+namespace {
+
+Tensor a_leaf(double value) { return Tensor(scalar(static_cast<real>(value)), true); }
+
+double only(const Tensor& x) { return static_cast<double>(*x.grad()->data()); }
+
+std::size_t own_op(const Tensor& x) { return x.value().size(); }
+
+template <class T>
+concept keeps_its_array = requires {
+  *std::declval<T>();
+}
+|| requires { &std::declval<T>(); }
+|| requires { std::declval<T>()->data(); }
+|| std::is_convertible_v<T, Array&>;
+
+}  // namespace
+
+// --- in place ------------------------------------------------------------------------------------
+
+TEST_CASE("a value that changed between forward and backward is refused") {
+  const Tensor x = a_leaf(3);
+  const Tensor y = square(x);
+  x.mutable_value() = scalar(4);
+  CHECK_FAILS_WITH(y.backward(), "input 0 of 'square' was changed between forward and backward");
+  CHECK(x.grad() == nullptr);
+
+  const Tensor z = exp(x);
+  z.mutable_value() = scalar(4);
+  CHECK_FAILS_WITH(z.backward(), "the result of 'exp' was changed after it was computed");
+
+  const Tensor again = square(x);  // a graph that was recorded after the change is fine
+  again.backward();
+  CHECK(only(x) == 8);
+}
+
+TEST_CASE("a write after the op read the value is refused, however the array was kept") {
+  const Tensor x(array({2}, {1, 2}), true);
+  const WriteGuard kept = x.mutable_value();
+  const Tensor y = sum(square(x));
+  CHECK_FAILS_WITH(y.backward(),
+                   "input 0 of 'square' is still being changed; end its mutable_value");
+  kept->data()[0] = 5;
+  CHECK_FAILS_WITH(y.backward(), "is still being changed");
+  CHECK(x.grad() == nullptr);
+  static_assert(!keeps_its_array<WriteGuard>, "a nameless guard hands out no reference");
+}
+
+TEST_CASE("a result that is being changed is refused, too") {
+  const Tensor z = exp(a_leaf(1));
+  const WriteGuard guard = z.mutable_value();
+  CHECK_FAILS_WITH(z.backward(), "the result of 'exp' was changed after it was computed");
+}
+
+TEST_CASE("what was recorded while a guard lived stays refused after its end") {
+  const Tensor x = a_leaf(3);
+  std::optional<Tensor> y;
+  {
+    const WriteGuard guard = x.mutable_value();
+    y = square(x);
+    guard->fill(4);
+  }
+  CHECK_FAILS_WITH(y->backward(), "was changed between forward and backward; compute the result");
+  square(x).backward();
+  CHECK(only(x) == 8);
+}
+
+TEST_CASE("two guards of one tensor: both must end") {
+  const Tensor x = a_leaf(3);
+  std::optional<WriteGuard> first;
+  first.emplace(x.node_ptr());
+  { const WriteGuard second = x.mutable_value(); }
+  const Tensor y = square(x);
+  CHECK_FAILS_WITH(y.backward(), "is still being changed");
+  first.reset();
+  CHECK_FAILS_WITH(y.backward(), "was changed between");
+  square(x).backward();
+  CHECK(only(x) == 6);
+}
+
+TEST_CASE("a guard takes values of the tensor's shape, and outlives its handle") {
+  const WriteGuard guard = Tensor(array({2}, {1, 2})).mutable_value();
+  CHECK(guard->data()[1] == real{2});
+  const Tensor x(array({2}, {1, 2}));
+  CHECK_FAILS_WITH(x.mutable_value() = zeros({3}), "a value (3,) for a tensor of shape (2,)");
+  x.mutable_value() = array({2}, {7, 8});
+  CHECK(x.value().data()[1] == real{8});
+  CHECK_FAILS_WITH(Tensor().mutable_value(), "absent");
+}
+
+// --- freezing ------------------------------------------------------------------------------------
+
+TEST_CASE("a frozen leaf gets no gradient until it is thawed") {
+  const Tensor x = a_leaf(3);
+  const Tensor w = a_leaf(5);
+  (x * w).backward();
+  w.set_requires_grad(false);
+  CHECK(w.grad() == nullptr);
+  (x * w).backward();
+  CHECK(w.grad() == nullptr);
+  CHECK(only(x) == 10);
+  CHECK_FAILS_WITH(grad(x * w, {w}), "requires no gradient");
+  CHECK_FAILS_WITH(w.set_grad(scalar(1)), "requires no gradient");
+  CHECK_FALSE((w * 2).requires_grad());
+  w.set_requires_grad(true);
+  (x * w).backward();
+  CHECK(only(w) == 3);
+  CHECK_FAILS_WITH((x * w).set_requires_grad(false), "'mul' made this tensor; detach()");
+}
+
+TEST_CASE("freezing or thawing between forward and backward is refused: half a graph is none") {
+  const Tensor x = a_leaf(3);
+  const Tensor w = a_leaf(5);
+  w.set_requires_grad(false);
+  const Tensor y = x * w + (w * 2) * x;  // w * 2 is not on the tape
+  w.set_requires_grad(true);
+  CHECK_FAILS_WITH(y.backward(), "of 'mul' was changed between forward and backward");
+  CHECK(w.grad() == nullptr);
+}
+
+// --- several results -----------------------------------------------------------------------------
+
+TEST_CASE("several results share one walk") {
+  const Tensor x = a_leaf(3);
+  std::size_t calls = 0;
+  const Tensor shared = record("shared", scalar(6), {x}, [&calls](const Node&, const Array& g) {
+    ++calls;
+    return cotangents(2 * g);
+  });
+  const Tensor a = square(shared);  // da/dx = 2 * 6 * 2 = 24
+  const Tensor b = shared * x;      // db/dx = 2 * 3 + 6 = 12
+  CHECK(*grad({a, b}, {x}, {}, true)[0].data() == real{36});
+  CHECK(calls == 1);
+  CHECK(*grad({a, b}, {x}, {scalar(10), scalar(1)}, true)[0].data() == real{252});
+  CHECK(x.grad() == nullptr);
+  backward({a, b});
+  CHECK(only(x) == 36);
+  CHECK(calls == 3);
+  CHECK_FAILS_WITH(backward({b}), "freed");
+}
+
+TEST_CASE("one result may be inside another, or come twice") {
+  const Tensor x = a_leaf(3);
+  const Tensor inner = x * 2;
+  const Tensor outer = square(inner);  // d/dx = 2 * 6 * 2 = 24
+  CHECK(*grad({inner, outer}, {x}, {}, true)[0].data() == real{26});
+  CHECK(*grad({outer, inner}, {x}, {}, true)[0].data() == real{26});
+  CHECK(*grad({outer, outer}, {x}, {}, true)[0].data() == real{48});
+  CHECK(*grad({outer, x}, {x, inner}, {}, true)[0].data() == real{25});
+  const Tensor wide(array({2}, {1, 2}), true);
+  CHECK_FAILS_WITH(backward({outer, wide}), "a result of shape (2,) needs a cotangent");
+  CHECK_FAILS_WITH(backward({outer, inner}, {scalar(1)}), "1 cotangents for 2 results");
+  CHECK_FAILS_WITH(backward({outer, Tensor(scalar(1))}), "does not depend on anything");
+  CHECK_FAILS_WITH(backward({outer, Tensor()}), "backward: an absent tensor was read");
+  CHECK(x.grad() == nullptr);
+  backward({});
+}
+
+// --- errors --------------------------------------------------------------------------------------
+
+TEST_CASE("backward's errors name the module of the node, once, and not the caller's") {
+  const Tensor x(array({2}, {1, 2}), true);
+  const auto in_block = [&](const auto& body) {
+    const Scope block("blocks", 3);
+    return body();
+  };
+  const Tensor y = in_block([&] { return x * 2; });
+  const char* const error =
+      "backward: a result of shape (2,) needs a cotangent of that shape; or take its sum() or "
+      "mean() first - in blocks.3";
+  CHECK(message_of([&] { y.backward(); }) == error);
+  CHECK(in_block([&] { return message_of([&] { y.backward(); }); }) == error);
+  CHECK(Scope::path().empty());
+
+  const Tensor failing = in_block([&] {
+    return record("failing", scalar(1), {x},
+                  [](const Node&, const Array&) -> Cotangents { fail("failing: no derivative"); });
+  });
+  CHECK(message_of([&] { failing.backward(); }) == "failing: no derivative - in blocks.3");
+  {
+    const Scope caller("trainer");
+    CHECK(message_of([&] { failing.backward(); }) == "failing: no derivative - in blocks.3");
+    CHECK(Scope::path() == "trainer");
+  }
+  const Tensor z = sum(in_block([&] { return square(x); }));  // the sum is nobody's
+  x.mutable_value().fill(3);
+  CHECK(message_of([&] { z.backward(); }) ==
+        "backward: input 0 of 'square' was changed between forward and backward; compute the "
+        "result again after a change, or change a copy (detach) - in blocks.3");
+}
+
+TEST_CASE("a rule that returns the wrong number or shape is named, with its module") {
+  const Tensor x(array({2}, {1, 2}), true);
+  const auto make = [&](Vjp rule) {
+    const Scope block("blocks", 3);
+    const Scope layer("attn");
+    return sum(record("identity", x.value(), {x}, std::move(rule)));
+  };
+  CHECK_FAILS_WITH(make([](const Node&, const Array&) { return Cotangents{}; }).backward(),
+                   "the rule of 'identity' returned 0 cotangents for 1 inputs - in blocks.3.attn");
+  CHECK_FAILS_WITH(
+      make([](const Node&, const Array&) { return cotangents(zeros({3})); }).backward(),
+      "returned a cotangent of shape (3,) for input 0 of shape (2,) - in blocks.3.attn");
+  make([](const Node&, const Array&) { return cotangents(std::nullopt); }).backward();
+  CHECK((x.grad() == nullptr || x.grad()->data()[0] == real{0}));
+}
+
+TEST_CASE("errors of ops end with the module path") {
+  const Tensor a(zeros({2, 3}));
+  const Tensor b(zeros({4}));
+  CHECK(message_of([&] { (void)(a + b); }) ==
+        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4");
+  const Scope scope("blocks", 3);
+  CHECK(message_of([&] { (void)(a + b); }) ==
+        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4 - in blocks.3");
+}
+
+TEST_CASE("NoGrad's results are told apart from those of constants") {
+  const Tensor x = a_leaf(2);
+  std::optional<Tensor> y;
+  {
+    const NoGrad no_grad;
+    y = square(x);
+  }
+  CHECK_FAILS_WITH(y->backward(), "'square' was computed under NoGrad, which records nothing");
+  CHECK_FAILS_WITH((*y * 2).backward(), "'mul_scalar' was computed under NoGrad");
+  CHECK_FAILS_WITH(grad(*y + 1, {x}), "under NoGrad");
+  CHECK_FAILS_WITH(
+      square(Tensor(scalar(1))).backward(),
+      "'square' does not depend on anything that requires a gradient, as Tensor(value, "
+      "true) does");
+  (*y * x).backward();  // a constant factor
+  CHECK(only(x) == 4);
+}
+
+TEST_CASE("an absent tensor names the function that read it, with a remedy") {
+  CHECK(message_of([] { own_op(Tensor()); }) ==
+        "own_op: an absent tensor was read: it was default-made and has no value; give it one "
+        "before, or ask `if (x)`");
+  const auto nameless = [](const Tensor& x) { return x.shape(); };
+  CHECK_FAILS_WITH(nameless(Tensor()), "an absent tensor was read");
+}
+
+TEST_CASE("an array that memory does not hold is an error with its shape") {
+  if (sanitized) return;  // a sanitizer ends the program instead
+  const std::size_t huge = std::size_t{1} << 55;
+  const std::string gigabytes = sizeof(real) == 8 ? "288230376.2 GB" : "144115188.1 GB";
+  for (Array (*const make)(const Shape&) : {&empty, &zeros}) {
+    const std::string message = message_of([&] { make({huge}); });
+    CAPTURE(message);
+    CHECK(message == "an array of shape (36028797018963968,) takes " + gigabytes +
+                         ": there is not that much memory");
+  }
+}

@@ -1,0 +1,293 @@
+// The product under every back end and instruction set, against a plain loop in long double.
+#include "vitruvian/core/kernels/gemm.hpp"
+
+#include "kernel_cases.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace vitruvian;
+using kernels::Gemm;
+using kernels::GemmBackend;
+
+namespace {
+
+// A problem with its matrices in the middle of larger ones: rows lie further apart than they are
+// long, and what is between them must stay as it was.
+template <class T>
+struct Case {
+  std::size_t m, n, k;
+  bool trans_a = false, trans_b = false;
+  T alpha = 1, beta = 0;
+  std::size_t gap = 0;
+  std::vector<T> a, b, c;
+
+  Case(std::size_t m_, std::size_t n_, std::size_t k_, bool ta, bool tb, T alpha_, T beta_,
+       std::size_t gap_)
+      : m(m_), n(n_), k(k_), trans_a(ta), trans_b(tb), alpha(alpha_), beta(beta_), gap(gap_) {
+    std::mt19937 bits(static_cast<unsigned>(m * 31 + n * 7 + k));
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const auto fill = [&](std::size_t size) {
+      std::vector<T> v(size);
+      for (T& x : v) x = static_cast<T>(uniform(bits));
+      return v;
+    };
+    a = fill((trans_a ? k : m) * lda());
+    b = fill((trans_b ? n : k) * ldb());
+    c = fill(m * ldc());
+  }
+
+  [[nodiscard]] std::size_t lda() const { return (trans_a ? m : k) + gap; }
+  [[nodiscard]] std::size_t ldb() const { return (trans_b ? k : n) + gap; }
+  [[nodiscard]] std::size_t ldc() const { return n + gap; }
+
+  [[nodiscard]] Gemm<T> product() {
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .a = a.data(),
+            .lda = lda(),
+            .trans_a = trans_a,
+            .b = b.data(),
+            .ldb = ldb(),
+            .trans_b = trans_b,
+            .c = c.data(),
+            .ldc = ldc(),
+            .alpha = alpha,
+            .beta = beta};
+  }
+
+  // The largest error of an element in units of eps sum |a b|.
+  [[nodiscard]] double error(const std::vector<T>& before) const {
+    double worst = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < ldc(); ++j) {
+        const T got = c[i * ldc() + j];
+        const T old = before[i * ldc() + j];
+        if (j >= n) {
+          if (std::memcmp(&got, &old, sizeof got) != 0) return HUGE_VAL;
+          continue;
+        }
+        long double sum = beta == T{0} ? 0 : static_cast<long double>(beta) * old;
+        long double size = std::abs(sum);
+        for (std::size_t p = 0; p < k; ++p) {
+          const long double term = static_cast<long double>(alpha) *
+                                   a[trans_a ? p * lda() + i : i * lda() + p] *
+                                   b[trans_b ? j * ldb() + p : p * ldb() + j];
+          sum += term;
+          size += std::abs(term);
+        }
+        const long double unit = std::numeric_limits<T>::epsilon() * size;
+        const long double off = std::abs(sum - got);
+        if (!(off <= worst * unit)) worst = static_cast<double>(unit > 0 ? off / unit : HUGE_VALL);
+      }
+    }
+    return worst;
+  }
+};
+
+template <class Body>
+void for_each_way(const Body& body) {
+  const GemmBackend before = kernels::gemm_backend();
+  for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas}) {
+    if (!kernels::gemm_backend_available(backend)) continue;
+    kernels::set_gemm_backend(backend);
+    body(kernels::gemm_description());
+  }
+  kernels::set_gemm_backend(GemmBackend::packed);
+  kernel_cases::for_each_isa([&](const std::string& isa) { body("packed " + isa); });
+  kernels::set_gemm_backend(before);
+}
+
+struct Threads {
+  std::size_t before = threads();
+  ~Threads() { set_threads(before); }
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const std::size_t m : {1, 2, 3, 7, 16, 17, 33, 65, 100}) {
+      for (const std::size_t n : {1, 2, 3, 7, 16, 17, 33, 65, 100}) {
+        for (const std::size_t k : {1, 3, 16, 65}) {
+          for (int variant = 0; variant < 4; ++variant) {
+            Case<T> g(m, n, k, variant & 1, variant & 2, variant == 1 ? T(-0.5) : T(1),
+                      variant == 2   ? T(1)
+                      : variant == 3 ? T(0.25)
+                                     : T(0),
+                      variant == 0 ? 0 : 5);
+            const std::vector<T> before = g.c;
+            kernels::gemm(g.product());
+            const double error = g.error(before);
+            CAPTURE(m);
+            CAPTURE(n);
+            CAPTURE(k);
+            CAPTURE(variant);
+            CHECK(error <= 4);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (int variant = 0; variant < 4; ++variant) {
+      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1000, 40, 30},
+                                    {40, 50, 1500},
+                                    {30, 1100, 40},
+                                    {70, 90, 600},
+                                    {1, 700, 300},
+                                    {300, 1, 700}}) {
+        Case<T> g(m, n, k, variant & 1, variant & 2, T(0.5), variant == 3 ? T(0) : T(2), 3);
+        const std::vector<T> before = g.c;
+        kernels::gemm(g.product());
+        CHECK(g.error(before) <= 8);
+      }
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const std::size_t n : {3, 100, 300}) {
+      Case<T> g(n, n, n, false, true, T(1), T(0), 1);
+      for (T& x : g.c) x = std::numeric_limits<T>::quiet_NaN();
+      const std::vector<T> before = g.c;
+      kernels::gemm(g.product());
+      CHECK(g.error(before) <= 4);
+    }
+    Case<T> none(3, 4, 0, false, false, T(1), T(0), 0);
+    none.c.assign(12, std::numeric_limits<T>::quiet_NaN());
+    kernels::gemm(none.product());
+    CHECK(none.c == std::vector<T>(12, T(0)));
+  });
+}
+
+TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const auto& [m, n, k] :
+         {std::array<std::size_t, 3>{0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}}) {
+      Case<T> g(m, n, k, false, false, T(1), T(3), 2);
+      const std::vector<T> before = g.c;
+      kernels::gemm(g.product());
+      CHECK(g.error(before) <= 1);
+      kernels::gemm_batch(g.product(), 0, 0, 0, 0);
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("NaN and Inf of the factors arrive", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    Case<T> g(17, 35, 20, false, false, T(1), T(0), 0);
+    g.a[2 * 20 + 3] = std::numeric_limits<T>::quiet_NaN();
+    g.b[5 * 35 + 30] = std::numeric_limits<T>::infinity();
+    kernels::gemm(g.product());
+    CHECK(std::isnan(g.c[2 * 35 + 7]));
+    CHECK(std::isinf(g.c[16 * 35 + 30]));
+    CHECK(std::isfinite(g.c[16 * 35 + 31]));
+  });
+}
+
+TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, double) {
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const std::size_t size : {5, 33, 130}) {
+      constexpr std::size_t batch = 7;
+      Case<T> g(size, size + 1, batch * (size + 2), false, true, T(1), T(1), 0);
+      g.c = Case<T>(size * batch, size + 1, 1, false, false, T(1), T(0), 0).c;
+      std::vector<T> one_by_one = g.c;
+      Gemm<T> first = g.product();
+      first.k = size + 2;  // each product takes its own columns of A; B is shared
+      kernels::gemm_batch(first, batch, size + 2, 0, size * (size + 1));
+      for (std::size_t i = 0; i < batch; ++i) {
+        Gemm<T> single = first;
+        single.a += i * (size + 2);
+        single.c = one_by_one.data() + i * size * (size + 1);
+        kernels::gemm(single);
+      }
+      double most = 0;
+      for (std::size_t i = 0; i < g.c.size(); ++i) {
+        const double off = std::abs(static_cast<double>(g.c[i]) - one_by_one[i]);
+        if (!(off <= most)) most = off;
+      }
+      CHECK(most <= 100 * std::numeric_limits<T>::epsilon());
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) {
+  const Threads restore;
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const auto& [m, n, k, ta] : {std::array<std::size_t, 4>{1040, 96, 32, 0},
+                                      {96, 128, 2080, 1},
+                                      {64, 10, 64, 0},
+                                      {300, 300, 300, 0}}) {
+      std::vector<T> expected;
+      for (const std::size_t threads : {1, 2, 3, 4}) {
+        set_threads(threads);
+        Case<T> g(m, n, k, ta != 0, false, T(1), T(0.5), 0);
+        kernels::gemm(g.product());
+        if (threads == 1) expected = g.c;
+        CHECK(std::memcmp(expected.data(), g.c.data(), g.c.size() * sizeof(T)) == 0);
+      }
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs it", T, float,
+                   double) {
+  const Threads restore;
+  for_each_way([](const std::string& way) {
+    CAPTURE(way);
+    for (const auto& [m, n, k, gap] : {std::array<std::size_t, 4>{600, 128, 64, 0},
+                                       {272, 64, 100, 3},
+                                       {257, 66, 61, 5},
+                                       {300, 40, 300, 0}}) {
+      for (int variant = 0; variant < 4; ++variant) {
+        CAPTURE(variant);
+        const Case<T> before(m, n, k, variant & 1, variant & 2, T(2), T(0.5), gap);
+        std::vector<Case<T>> cases(4, before);
+        for (const std::size_t threads : {1, 4}) {
+          set_threads(threads);
+          parallel_for(2, 1, [&](std::size_t begin, std::size_t) {
+            kernels::gemm(cases[begin + (threads == 1 ? 0 : 2)].product());
+          });
+        }
+        CAPTURE(before.m);
+        CHECK(cases[0].error(before.c) <= 8);
+        for (const Case<T>& other : cases) CHECK(other.c == cases[0].c);
+      }
+    }
+  });
+}
+
+TEST_CASE("back ends have names") {
+  CHECK(kernels::gemm_backend_named("packed") == GemmBackend::packed);
+  CHECK(kernels::gemm_backend_named("onednn") == GemmBackend::onednn);
+  CHECK(kernels::gemm_backend_named("cblas") == GemmBackend::cblas);
+  CHECK(!kernels::gemm_backend_named("mkl"));
+  CHECK(kernels::gemm_backend_available(GemmBackend::packed));
+  for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas}) {
+    if (!kernels::gemm_backend_available(backend)) {
+      CHECK_THROWS_AS(kernels::set_gemm_backend(backend), Error);
+    }
+  }
+}

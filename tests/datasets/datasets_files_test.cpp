@@ -1,0 +1,266 @@
+#include "tests/datasets/datasets_testing.hpp"
+#include "tests/folder.hpp"
+#include "tests/nn/archives.hpp"
+#include "tests/skip.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/cifar.hpp"
+#include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/datasets/idx.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+using namespace vitruvian;
+
+namespace {
+
+// Writes a file of this name, and returns where it is.
+std::string write(const Folder& folder, const std::string& name, const Bytes& bytes) {
+  vitruvian::write(folder.path / name, std::string(bytes.begin(), bytes.end()));
+  return folder.file(name);
+}
+
+Bytes big_endian(const std::vector<std::uint32_t>& words) {
+  Bytes bytes;
+  for (const std::uint32_t w : words) {
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(w >> shift));
+  }
+  return bytes;
+}
+
+Bytes idx(const std::vector<std::uint32_t>& header, const Bytes& data) {
+  Bytes bytes = big_endian(header);
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+
+Bytes gzip(const Bytes& plain) {
+  const std::string packed = vitruvian::gzip(std::string(plain.begin(), plain.end()));
+  return {packed.begin(), packed.end()};
+}
+
+Bytes zeros(std::size_t n) { return Bytes(n, 0); }
+const Bytes two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+const Bytes two_labels = idx({0x801, 2}, {7, 3});
+
+void check_bad_images(const Bytes& bytes, const std::vector<std::string>& parts) {
+  const Folder folder;
+  const std::string path = write(folder, "images", bytes);
+  std::vector<std::string> all = parts;
+  all.push_back(path);
+  check_error(Exit::data, all, [&] { read_idx_images(path); });
+}
+
+void check_bad_labels(const Bytes& bytes, const std::vector<std::string>& parts) {
+  const Folder folder;
+  const std::string path = write(folder, "labels", bytes);
+  std::vector<std::string> all = parts;
+  all.push_back(path);
+  check_error(Exit::data, all, [&] { read_idx_labels(path, 10); });
+}
+
+}  // namespace
+
+// --- IDX -----------------------------------------------------------------------------------------
+
+TEST_CASE("an IDX file reads the same plain and packed, whatever its name") {
+  const Folder folder;
+  for (const Bytes& bytes : {two_images, gzip(two_images)}) {
+    const IdxImages images = read_idx_images(write(folder, "images.gz", bytes));
+    CHECK(images.count == 2);
+    CHECK(images.height == 2);
+    CHECK(images.width == 3);
+    CHECK(images.pixels == Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  }
+  for (const Bytes& bytes : {two_labels, gzip(two_labels)}) {
+    CHECK(read_idx_labels(write(folder, "labels", bytes), 10) == Bytes{7, 3});
+  }
+}
+
+TEST_CASE("a gzip file of several members is one stream") {
+  const Folder folder;
+  Bytes packed = gzip(Bytes(two_images.begin(), two_images.begin() + 9));
+  const Bytes rest = gzip(Bytes(two_images.begin() + 9, two_images.end()));
+  packed.insert(packed.end(), rest.begin(), rest.end());
+  CHECK(read_idx_images(write(folder, "images", packed)).pixels.back() == 12);
+}
+
+TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
+  check_bad_images({}, {"offset 0", "4 bytes", "found 0"});
+  check_bad_images(big_endian({0x803, 2}), {"offset 8", "rows", "found 0"});
+  Bytes cut = two_images;
+  cut.pop_back();
+  check_bad_images(cut, {"truncated", "offset 16", "12 bytes", "found 11"});
+  check_bad_images(gzip(cut), {"truncated", "offset 16", "12 bytes", "found 11"});
+  check_bad_labels(idx({0x801, 3}, {1, 2}), {"offset 8", "3 bytes", "found 2"});
+}
+
+TEST_CASE("trailing bytes are refused") {
+  Bytes longer = two_images;
+  longer.insert(longer.end(), {0, 0});
+  check_bad_images(longer, {"end at offset 28", "found 2 more bytes"});
+  check_bad_images(gzip(longer), {"end of the unpacked data at offset 28"});
+}
+
+TEST_CASE("a wrong magic number says what the file is instead") {
+  check_bad_images(two_labels, {"offset 0", "0x00000803 (images)", "0x00000801 (labels)"});
+  check_bad_labels(two_images, {"offset 0", "0x00000801 (labels)", "0x00000803 (images)"});
+  check_bad_images(idx({0x3080000}, {}), {"0x03080000"});
+}
+
+TEST_CASE("absurd dimensions are refused before anything is allocated") {
+  check_bad_images(idx({0x803, 0, 2, 3}, {}), {"offset 4", "number of images", "found 0"});
+  check_bad_images(idx({0x803, 2, 0, 3}, {}), {"offset 8", "rows", "found 0"});
+  check_bad_images(idx({0x803, 2, 2, 5000}, {}), {"offset 12", "columns", "found 5000"});
+  check_bad_images(idx({0x803, 0xFFFFFFFF, 2, 3}, {}), {"offset 4", "found 4294967295"});
+  // The largest that pass one by one: 1.7e15 bytes, promised by a file of 20.
+  const Bytes huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
+  check_bad_images(huge, {"1677721600000000 bytes", "found 4"});
+  check_bad_images(gzip(huge), {"1677721600000000 bytes", "found 4"});
+  check_bad_labels(idx({0x801, 0}, {}), {"offset 4", "found 0"});
+}
+
+TEST_CASE("a label that is no class is refused at its offset") {
+  check_bad_labels(idx({0x801, 3}, {9, 0, 10}), {"offset 10", "0 to 9", "found 10"});
+}
+
+TEST_CASE("damaged gzip is refused") {
+  const Bytes whole = gzip(idx({0x803, 1, 28, 28}, zeros(784)));
+  Bytes cut = whole;
+  cut.resize(whole.size() - 5);
+  check_bad_images(cut, {"gzip", "breaks off"});
+  Bytes wrong_sum = whole;
+  wrong_sum[whole.size() - 6] ^= 1U;
+  check_bad_images(wrong_sum, {"gzip", "damaged", "data check"});
+  Bytes garbled = whole;
+  for (std::size_t i = 10; i < 20; ++i) garbled[i] = 0xFF;
+  check_bad_images(garbled, {"gzip", "damaged"});
+  Bytes followed = whole;
+  followed.insert(followed.end(), {'h', 'e', 'l', 'l', 'o'});
+  check_bad_images(followed, {"gzip", "damaged", "header"});
+}
+
+TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
+  // 64 MB of zeros in 64 kB, behind a header that promises 784 bytes.
+  check_bad_images(gzip(idx({0x803, 1, 28, 28}, zeros(std::size_t{64} << 20U))),
+                   {"end of the unpacked data at offset 800"});
+}
+
+TEST_CASE("what is no readable file is refused") {
+  const Folder folder;
+  const std::string missing = folder.file("nothing");
+  check_error(Exit::data, {missing, "no such file"}, [&] { read_idx_images(missing); });
+  check_error(Exit::data, {folder.path.string(), "expected a file, found a directory"},
+              [&] { read_idx_images(folder.path.string()); });
+  check_error(Exit::data, {"/dev/zero", "regular file"}, [] { read_idx_images("/dev/zero"); });
+}
+
+TEST_CASE("a file that this user may not read is refused") {
+  const Folder folder;
+  const std::string secret = write(folder, "secret", two_images);
+  fs::permissions(secret, fs::perms::none);
+  if (std::ifstream(secret).is_open()) return skip("this user may read every file");
+  check_error(Exit::data, {secret, "cannot be read"}, [&] { read_idx_images(secret); });
+}
+
+// --- MNIST as four files -------------------------------------------------------------------------
+
+namespace {
+
+void write_small_mnist(const Folder& folder, const std::string& prefix) {
+  write(folder, prefix + "train-images-idx3-ubyte", two_images);
+  write(folder, prefix + "train-labels-idx1-ubyte.gz", gzip(two_labels));
+  write(folder, prefix + "t10k-images-idx3-ubyte.gz", gzip(two_images));
+  write(folder, prefix + "t10k-labels-idx1-ubyte", two_labels);
+}
+
+}  // namespace
+
+TEST_CASE("MNIST's files are found with and without .gz, in the folder or in its folder mnist") {
+  for (const std::string prefix : {"", "mnist/"}) {
+    const Folder folder;
+    write_small_mnist(folder, prefix);
+    const Split split = load({.name = "mnist", .directory = folder.path.string()});
+    CHECK(split.train.size() == 2);
+    CHECK(split.test.labels == Classes{7, 3});
+    CHECK(load_test({.name = "mnist", .directory = folder.path.string()}).pixels ==
+          split.test.pixels);
+    CHECK(load({.name = "mnist", .directory = folder.path.string(), .test_size = 1}).test.size() ==
+          1);
+    check_error(Exit::usage, {"mnist", "3 training images", "it has 2"}, [&] {
+      load({.name = "mnist", .directory = folder.path.string(), .train_size = 3});
+    });
+  }
+}
+
+TEST_CASE("a missing directory or file says which files belong there") {
+  check_error(Exit::usage, {"mnist", "t10k-labels-idx1-ubyte"}, [] { load({.name = "mnist"}); });
+  const Folder folder;
+  check_error(Exit::data, {"no such directory", "train-images-idx3-ubyte"},
+              [&] { load({.name = "mnist", .directory = folder.file("nowhere")}); });
+  check_error(Exit::data, {"no train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  write_small_mnist(folder, "");
+  fs::remove(folder.file("t10k-labels-idx1-ubyte"));
+  check_error(Exit::data, {"no t10k-labels-idx1-ubyte"},
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  check_error(Exit::data, {"expected a directory", "found a file"}, [&] {
+    load({.name = "mnist", .directory = folder.file("t10k-images-idx3-ubyte.gz")});
+  });
+  check_error(Exit::data, {"no data_batch_1.bin", "test_batch.bin"},
+              [&] { load({.name = "cifar10", .directory = folder.path.string()}); });
+}
+
+TEST_CASE("images and labels must agree in number, train and test in size") {
+  const Folder folder;
+  write_small_mnist(folder, "");
+  write(folder, "t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
+  check_error(Exit::data, {"t10k-images-idx3-ubyte.gz holds 2 images", "holds 3 labels"},
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  write_small_mnist(folder, "");
+  write(folder, "t10k-images-idx3-ubyte.gz",
+        idx({0x803, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  check_error(Exit::data, {"2 x 3", "3 x 2"},
+              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+}
+
+TEST_CASE("an unknown data set is met with the nearest one") {
+  check_error(Exit::usage, {"there is no data set 'minst'; did you mean mnist?"},
+              [] { load({.name = "minst"}); });
+  check_error(Exit::usage, {"'cats'; there are digits, mnist, fashion-mnist, kmnist, cifar10"},
+              [] { load({.name = "cats"}); });
+}
+
+// --- CIFAR-10 ------------------------------------------------------------------------------------
+
+TEST_CASE("CIFAR-10 records: a label, then the planes; exactly as many as expected") {
+  const Folder folder;
+  Bytes records(2 * 3073);
+  records[0] = 3;
+  records[1] = 100;
+  records[3073] = 9;
+  records[2 * 3073 - 1] = 200;
+  Dataset data;
+  append_cifar10(data, write(folder, "batch.bin", records), 2);
+  CHECK(data.labels == Classes{3, 9});
+  CHECK(data.pixels.size() == 2 * 3072);
+  CHECK(data.pixels.front() == 100);
+  CHECK(data.pixels.back() == 200);
+
+  records[3073] = 10;
+  const std::string path = write(folder, "batch.bin", records);
+  check_error(Exit::data, {path, "offset 3073", "record 1", "0 to 9", "found 10"},
+              [&] { append_cifar10(data, path, 2); });
+  check_error(Exit::data, {path, "truncated", "9219 bytes of 3 records", "found 6146"},
+              [&] { append_cifar10(data, path, 3); });
+  check_error(Exit::data, {path, "end at offset 3073", "found 3073 more bytes"},
+              [&] { append_cifar10(data, path, 1); });
+}

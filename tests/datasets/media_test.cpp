@@ -1,0 +1,198 @@
+// Pictures: decoded as they were written, resized as Pillow does it, refused where they are
+// damaged.
+
+#include "tests/base64.hpp"
+#include "tests/folder.hpp"
+#include "tests/json.hpp"
+#include "vitruvian/media/decode.hpp"
+#include "vitruvian/media/image.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace vitruvian {
+namespace {
+
+const Json& golden() {
+  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
+  return document;
+}
+
+bool readable(const std::string& name) {
+  return !(name.ends_with(".png") && !VITRUVIAN_HAS_PNG) &&
+         !(name.ends_with(".jpg") && !VITRUVIAN_HAS_JPEG);
+}
+
+Image picture(const Json& file) {
+  const std::string pixels = from_base64(file["pixels"]);
+  return {file["height"], file["width"], file["channels"], {pixels.begin(), pixels.end()}};
+}
+
+// The largest difference of two pictures' bytes; 256 when they have not the same shape.
+int difference(const Image& a, const Image& b) {
+  if (a.height != b.height || a.width != b.width || a.channels != b.channels ||
+      a.pixels.size() != b.pixels.size()) {
+    return 256;
+  }
+  int worst = 0;
+  for (std::size_t i = 0; i < a.pixels.size(); ++i) {
+    worst = std::max(worst, std::abs(int{a.pixels[i]} - int{b.pixels[i]}));
+  }
+  return worst;
+}
+
+Failure reading(const Folder& folder, const std::string& bytes,
+                std::uint64_t max_pixels = usual_max_pixels) {
+  write(folder.file("p"), bytes);
+  Failure failure =
+      failure_of([&] { static_cast<void>(read_image(folder.file("p"), max_pixels)); });
+  const std::string prefix = folder.file("p") + ": ";
+  if (!failure.message.empty()) {
+    CHECK(failure.exit == Exit::data);
+    CHECK(failure.message.starts_with(prefix));
+    CHECK(failure.message.find('\n') == std::string::npos);
+    failure.message.erase(0, prefix.size());
+  }
+  return failure;
+}
+
+std::string file_named(const std::string& name) {
+  for (const auto& file : golden()["files"]) {
+    if (file["name"] == name) return from_base64(file["bytes"]);
+  }
+  FAIL(name);
+  return "";
+}
+
+TEST_CASE("every kind of picture is decoded to the pixels that it means") {
+  const Folder folder;
+  std::size_t read = 0;
+  for (const auto& file : golden()["files"]) {
+    const std::string name = file["name"];
+    CAPTURE(name);
+    write(folder.file("p"), from_base64(file["bytes"]));
+    if (!readable(name)) {
+      CHECK(failure_of([&] {
+              static_cast<void>(read_image(folder.file("p")));
+            }).message.find("this build cannot read") != std::string::npos);
+      continue;
+    }
+    CHECK(difference(read_image(folder.file("p")), picture(file)) <= file["tolerance"].get<int>());
+    ++read;
+  }
+  CHECK(read >= 6);
+}
+
+TEST_CASE("resizing and cropping is Pillow's and torchvision's, to one grey level") {
+  std::size_t exact = 0;
+  std::size_t total = 0;
+  for (const auto& fit : golden()["fits"]) {
+    const auto& file = golden()["files"].at(fit["source"].get<std::size_t>());
+    CAPTURE(fit["size"].dump());
+    CAPTURE(fit["filter"].get<std::string>());
+    CAPTURE(fit["crop"].get<bool>());
+    const Fit how{fit["size"][0], fit["size"][1], fit["channels"],
+                  fit["filter"] == "bilinear" ? Filter::bilinear : Filter::bicubic, fit["crop"]};
+    const std::string pixels = from_base64(fit["pixels"]);
+    const Image expected{how.height, how.width, how.channels, {pixels.begin(), pixels.end()}};
+    const Image ours = fitted(picture(file), how);
+    CHECK(difference(ours, expected) <= 1);
+    for (std::size_t i = 0; i < pixels.size(); ++i) {
+      exact += ours.pixels.at(i) == expected.pixels[i] ? 1U : 0U;
+    }
+    total += pixels.size();
+  }
+  CHECK(total > 50'000);
+  // Where a sum falls between two levels, Pillow's 22-bit weights may round to the other one.
+  CHECK(static_cast<double>(exact) > 0.99 * static_cast<double>(total));
+}
+
+TEST_CASE("a picture fitted as it is read is the picture read and then fitted") {
+  const Folder folder;
+  write(folder.file("p"), file_named("large.ppm"));
+  const Fit fit{.height = 30, .width = 30, .channels = 1, .filter = Filter::bicubic, .crop = true};
+  CHECK(difference(read_image(folder.file("p"), fit), fitted(read_image(folder.file("p")), fit)) ==
+        0);
+}
+
+TEST_CASE("a long thin picture is cropped, not blown up") {
+  Image line{1, 60'000, 1, std::vector<std::uint8_t>(60'000, 7)};
+  const Image square = fitted(line, {.height = 16, .width = 16, .channels = 3});
+  CHECK(square.pixels == std::vector<std::uint8_t>(std::size_t{16} * 16 * 3, 7));
+}
+
+TEST_CASE("too large a picture is refused by its header") {
+  const Folder folder;
+  CHECK(reading(folder, "P5 20000 20000 255\n").message ==
+        "20000 x 20000 pixels are more than 100000000; --max-pixels raises the limit");
+  CHECK(reading(folder, "P6 65536 1 255\n").message ==
+        "65536 x 1 pixels: sides above 65535 are not read");
+  CHECK(reading(folder, "P5 99999999999999999999 1 255\n").message ==
+        "damaged PNM: a number of its header is missing");
+  CHECK(reading(folder, "P5 0 3 255\n").message == "a picture of 0 x 3 pixels");
+  CHECK(reading(folder, file_named("rgb.ppm"), 19 * 23).message == "");
+  CHECK(reading(folder, file_named("rgb.ppm"), 19 * 23 - 1).message ==
+        "23 x 19 pixels are more than 436; --max-pixels raises the limit");
+  if (VITRUVIAN_HAS_PNG) {
+    CHECK(reading(folder, file_named("rgb.png"), 436).message ==
+          "23 x 19 pixels are more than 436; --max-pixels raises the limit");
+    CHECK(reading(folder, file_named("rgb_interlaced.png"), 1000).message ==
+          "23 x 19 pixels are more than 250, the limit for interlaced and progressive pictures; "
+          "--max-pixels raises the limit");
+  }
+  if (VITRUVIAN_HAS_JPEG) {
+    CHECK(reading(folder, file_named("rgb.jpg"), 436).message ==
+          "23 x 19 pixels are more than 436; --max-pixels raises the limit");
+    CHECK(reading(folder, file_named("rgb_progressive.jpg"), 1000).message ==
+          "23 x 19 pixels are more than 250, the limit for interlaced and progressive pictures; "
+          "--max-pixels raises the limit");
+  }
+}
+
+TEST_CASE("what is no picture says so") {
+  const Folder folder;
+  CHECK(reading(folder, "").message == "an empty file; PNG, JPEG, PGM and PPM are read");
+  CHECK(reading(folder, "GIF89a").message ==
+        "not a picture that is known here; PNG, JPEG, PGM and PPM are read");
+  CHECK(reading(folder, "P3 1 1 255 1 2 3").message ==
+        "PNM of kind P3; P5 (PGM) and P6 (PPM) are read");
+  CHECK(reading(folder, "P5 1 1 0\n\1").message ==
+        "damaged PNM: a largest value of 0; 1 to 65535 are allowed");
+  CHECK(reading(folder, "P5 1 1 7\n\11").message ==
+        "damaged PNM: a value of 9 above its largest, 7");
+  CHECK(failure_of([&] { static_cast<void>(read_image(folder.path.string())); }).message ==
+        folder.path.string() + ": expected a file, found a directory");
+  if (VITRUVIAN_HAS_JPEG) {
+    CHECK(reading(folder, from_base64(golden()["cmyk"])).message ==
+          "a JPEG of 4 components (CMYK?); grey and RGB are read");
+  }
+}
+
+TEST_CASE("every truncation is refused, every flipped bit refused or harmless") {
+  const Folder folder;
+  for (const char* const name : {"rgb.png", "rgb_interlaced.png", "palette_4.png", "rgb.jpg",
+                                 "rgb_progressive.jpg", "grey.jpg", "rgb.ppm", "grey_16.pgm"}) {
+    if (!readable(name)) continue;
+    CAPTURE(name);
+    const std::string good = file_named(name);
+    for (std::size_t n = 0; n < good.size(); ++n) {
+      CAPTURE(n);
+      CHECK(reading(folder, good.substr(0, n)).exit == Exit::data);
+    }
+    // A flip in a JPEG's or PNM's samples is another picture; PNG has checksums, but a chunk that
+    // says nothing of pixels may change.
+    for (std::size_t byte = 0; byte < good.size(); ++byte) {
+      std::string bad = good;
+      bad[byte] = static_cast<char>(bad[byte] ^ (1 << byte % 8));
+      static_cast<void>(reading(folder, bad, 1'000'000));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vitruvian

@@ -1,0 +1,229 @@
+// What the lessons are told with: shapes in symbols, wrapping, ASCII, source regions, renderers.
+
+#include "lessons/contents.hpp"
+#include "lessons/options.hpp"
+#include "lessons/render.hpp"
+#include "lessons/source.hpp"
+#include "lessons/symbols.hpp"
+#include "vitruvian/core/error.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <sstream>
+
+using namespace vitruvian;
+using namespace vitruvian::lessons;
+
+namespace {
+
+std::string told(Renderer& renderer, const std::vector<Event>& events) {
+  std::string text;
+  for (const Event& event : events) text += renderer.render(event);
+  return text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::size_t widest(const std::string& text) {
+  std::istringstream in(text);
+  std::size_t width = 0;
+  for (std::string line; std::getline(in, line);) width = std::max(width, columns_of(line));
+  return width;
+}
+
+Check failed_check() {
+  Check check{"gradient of x", "analytic", 1, "numeric", 2};
+  check.error = 0.5;
+  check.tolerance = 1e-6;
+  check.reason = "The numeric value is 2 times the analytic one.";
+  return check;
+}
+
+// One of each kind, with everything that needs care in it.
+std::vector<Event> all_events() {
+  Check passed{"a | b", "fused", 0.123456789, "composed", 0.123456789};
+  passed.error = 3.2e-15;
+  passed.tolerance = 1e-12;
+  passed.passed = true;
+  passed.compared = 12;
+  return {Opening{9, "09_softmax", "Softmax", "p = exp(x)", 5},
+          Heading{"What we want to know"},
+          Text{"A text with `code` in it, an under_score and a < b.\n\n- one\n- two"},
+          Words{"the largest gets the largest share."},
+          Equation{R"(y = x_i)", "y = xᵢ", "5"},
+          Symbols{{{"D_h", 64, "width of a head"}}},
+          Code{"lessons/09_softmax.cpp", 7, {"int x;", "", "int y = 1;"}},
+          ShapeLine{"q", "(B, T)", {2, 3}, true},
+          ShapeLine{"k", "(B, T)", {2, 4}, false},
+          Table{{"a", "b"}, {{"1", "x | y"}}},
+          passed,
+          failed_check(),
+          Picture{"a picture", 2, 3, {0, 1, 2, 3, 4, 5}},
+          Bars{"bars", {{"one", 1}, {"ten", 10}}, true},
+          Curves{"curves", {{"s", {0, 1, 2}, {1, 10, 100}}}, true},
+          Disagreement{"B 8", "phi is not Phi."},
+          Elsewhere{"`torch.softmax`"},
+          Question{"why?", "because."},
+          Question{"and now?", ""},
+          Closing{2, 1, "name", "of this.", {{"name", "does that"}}, {"2-3", "B4"}}};
+}
+
+}  // namespace
+
+TEST_CASE("a shape in symbols has the lengths of its values") {
+  const SymbolValues values = {{"B", 2}, {"T", 17}, {"D", 64}, {"D_h", 16}, {"P", 4}, {"C", 3}};
+  using Lengths = std::vector<std::size_t>;
+  CHECK(lengths_of("()", values) == Lengths{});
+  CHECK(lengths_of("(B, T, D)", values) == Lengths{2, 17, 64});
+  CHECK(lengths_of("(B T, 3 D)", values) == Lengths{34, 192});
+  CHECK(lengths_of("(T + 1, C P^2)", values) == Lengths{18, 48});
+  CHECK(lengths_of("(2 B + 3 D_h,)", values) == Lengths{52});
+  CHECK_THROWS_AS(lengths_of("(B, Q)", values), Error);
+  CHECK_THROWS_AS(lengths_of("B, T", values), Error);
+  CHECK_THROWS_AS(lengths_of("(B", values), Error);
+  CHECK(meaning_of("T") == "tokens");
+  CHECK_THROWS_AS(meaning_of("S"), Error);
+}
+
+TEST_CASE("text is wrapped by columns, not bytes") {
+  CHECK(columns_of("x̂ᵢ → ∂L") == 7);
+  CHECK(wrapped("αβγ δεζ ηθι", 7) == std::vector<std::string>{"αβγ δεζ", "ηθι"});
+  CHECK(wrapped("a-very-long-word b", 4) == std::vector<std::string>{"a-very-long-word", "b"});
+  CHECK(paragraphs("one\ntwo\n\n  three\n- a\n- b\n  c") ==
+        std::vector<std::string>{"one two", "three", "- a", "- b c"});
+}
+
+TEST_CASE("ASCII spells what it can") {
+  CHECK(to_ascii("∂L/∂x̄ → α²") == "dL/dxbar -> alpha^2");
+  CHECK(to_ascii("日") == "?");
+}
+
+TEST_CASE("every lesson's equation has an ASCII spelling, every number is its own") {
+  std::set<int> numbers;
+  for (const Entry& entry : contents()) {
+    INFO(entry.id());
+    CHECK(numbers.insert(entry.number).second);
+    const std::string ascii = to_ascii(entry.equation);
+    CHECK(std::count(ascii.begin(), ascii.end(), '?') ==
+          std::count(entry.equation.begin(), entry.equation.end(), '?'));
+  }
+  CHECK(numbers.size() == 32);
+  CHECK(entry_of(9).id() == "09_softmax");
+  CHECK_THROWS_AS(entry_of(33), Error);
+}
+
+TEST_CASE("regions and functions are read from the source") {
+  const Code region = region_of("lessons/09_softmax.cpp", "as written");
+  REQUIRE(!region.lines.empty());
+  CHECK(region.lines.front() == "Tensor as_written(const Tensor& x) {");
+  CHECK(source_lines(region.file).at(region.line - 1) == region.lines.front());
+  const Code function = function_of("core/composed.cpp", "Tensor linear(");
+  CHECK(function.lines.back() == "}");
+  CHECK(function.lines.size() == 4);
+  CHECK(function_of("core/composed.cpp", "Tensor softmax(").lines.front().starts_with("//"));
+  CHECK_THROWS_AS(region_of("lessons/09_softmax.cpp", "no such region"), Error);
+  CHECK_THROWS_AS(function_of("core/composed.cpp", "Tensor no_such("), Error);
+  CHECK_THROWS_AS(source_lines("lessons/no_such.cpp"), Error);
+}
+
+TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
+  for (const std::size_t width : {30, 60, 80}) {
+    CAPTURE(width);
+    const auto renderer = terminal_renderer({width, false, true});
+    const std::string text = told(*renderer, all_events());
+    CHECK(widest(text) <= width);
+    CHECK(std::all_of(text.begin(), text.end(),
+                      [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  }
+  const auto plain = terminal_renderer({80, false, false});
+  const std::string text = told(*plain, all_events());
+  CHECK(!contains(text, "\x1b"));
+  CHECK(contains(text, "In words: the largest"));
+  CHECK(contains(text, "q (B, T) = (2, 3)\n"));
+  CHECK(contains(text, "k (B, T) = (2, 4)  WRONG SHAPE"));
+  CHECK(contains(text, "DISAGREE  gradient of x\n"));
+  CHECK(contains(text, "2 times the analytic one"));
+  CHECK(contains(text, "Where the sources disagree (B 8)"));
+  CHECK(contains(text, "1 of 2 checks failed. You asked for it with --break name: of this."));
+  const auto coloured = terminal_renderer({80, true, false});
+  const std::string colours = told(*coloured, all_events());
+  CHECK(contains(colours, "\x1b[1;31mDISAGREE"));
+  CHECK(!contains(colours, "`code`"));
+}
+
+TEST_CASE("Markdown renders on GitHub") {
+  const auto renderer = markdown_renderer();
+  const std::string text = told(*renderer, all_events());
+  CHECK(contains(text, "# Lesson 9. Softmax\n"));
+  CHECK(contains(text, "$$\ny = x_i \\tag{5}\n$$\n"));
+  CHECK(contains(text, "an under\\_score and a &lt; b"));
+  CHECK(contains(text, "\n- one\n- two\n"));
+  CHECK(contains(text, "```cpp\nint x;\n\nint y = 1;\n```"));
+  CHECK(contains(text, "```text\nq (B, T) = (2, 3)\nk (B, T) = (2, 4)  WRONG SHAPE\n```"));
+  CHECK(contains(text, "| a \\| b (12 numbers) | 0.123457 | 0.123457 | below 1e-12 | agree |"));
+  CHECK(contains(text, "| gradient of x | 1 | 2 | 5.0e-01 | DISAGREE |"));
+  CHECK(contains(text, "<details><summary>Answer</summary>"));
+}
+
+TEST_CASE("JSON is one object a line, with the numbers in full") {
+  const auto renderer = json_renderer();
+  for (const Event& event : all_events()) {
+    const auto object = nlohmann::json::parse(renderer->render(event));
+    CHECK(object.at("event").is_string());
+  }
+  Check nan = failed_check();
+  nan.left = std::numeric_limits<double>::quiet_NaN();
+  CHECK(nlohmann::json::parse(renderer->render(nan)).at("left").is_null());
+  CHECK(nlohmann::json::parse(renderer->render(all_events()[10])).at("left") == 0.123456789);
+}
+
+TEST_CASE("figures hold their data") {
+  const auto picture = draw(Picture{"", 2, 2, {0, 1, 2, 4}}, 80);
+  CHECK(picture == std::vector<std::string>{"  ░░", "▒▒██"});
+  CHECK(draw(Picture{"", 1, 3, {5, 5, 5}}, 80).size() == 1);  // no range: no division by zero
+  const auto bars = draw(Bars{"", {{"a", 1}, {"b", 2}}, false}, 40);
+  const auto length = [&](std::size_t row) { return static_cast<int>(columns_of(bars[row])) - 5; };
+  CHECK(std::abs(length(1) - 2 * length(0)) <= 1);
+  const auto curve = draw(Curves{"", {{"s", {0, 1}, {0, 1}}}, false}, 40);
+  CHECK(curve.front().ends_with("*"));
+  CHECK(contains(curve[11], "│*"));
+}
+
+TEST_CASE("flags") {
+  const Lesson lesson{9, {}, {{"no-scale", "", ""}}};
+  const auto parse = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "lesson");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    return parse_options(static_cast<int>(argv.size()), argv.data(), lesson);
+  };
+  CHECK(parse({"--width", "60", "--seed=7", "--ascii"}).width == 60);
+  CHECK(parse({"--seed=7"}).seed == 7);
+  CHECK(parse({"--break", "no-scale"}).broken == "no-scale");
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--widht", "60"},
+                                             {"--width"},
+                                             {"--width", "6"},
+                                             {"--width", "6x"},
+                                             {"--break", "scale"},
+                                             {"nine"},
+                                             {"--seed", "-1"},
+                                             {"--json", "--markdown"},
+                                             {"--ascii=yes"}}) {
+    CAPTURE(wrong[0]);
+    try {
+      parse(wrong);
+      FAIL("was taken");
+    } catch (const Error& error) {
+      CHECK(error.exit() == Exit::usage);
+    }
+  }
+}

@@ -1,0 +1,275 @@
+// Layers, parameters and initial values by themselves. What PyTorch says of the same is in
+// golden_test.cpp.
+
+#include "tests/expect.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/nn/layers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <type_traits>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+constexpr bool is_float = sizeof(real) == sizeof(float);
+
+// doctest's Approx adds 1 to the scale, which makes it blind to small numbers.
+bool close(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::abs(b);
+}
+
+bool same(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
+}
+
+Tensor draw(const Shape& shape, std::uint64_t seed) {
+  Tensor x(zeros(shape));
+  init::normal(x, Rng(seed), 1);
+  return x;
+}
+
+struct Moment {
+  double mean, std, low, high;
+};
+
+Moment moments(const Tensor& x) {
+  const Array& a = x.value();
+  const auto n = static_cast<double>(a.size());
+  Moment m{0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto v = static_cast<double>(a.data()[i]);
+    m.mean += v / n;
+    m.low = std::min(m.low, v);
+    m.high = std::max(m.high, v);
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    m.std += std::pow(static_cast<double>(a.data()[i]) - m.mean, 2) / n;
+  }
+  m.std = std::sqrt(m.std);
+  return m;
+}
+
+// --- parameters --------------------------------------------------------------------------------
+
+TEST_CASE("a module names its parameters and their roles, absent ones included") {
+  const MultiHeadSelfAttention attn(8, 2, Rng(1), {.qkv_bias = false});
+  std::vector<std::string> seen;
+  Visitor visitor([&seen](const std::string& name, Role role, const Parameter& p) {
+    seen.push_back(name + (role == Role::weight ? " weight" : " bias") + (p ? "" : " absent"));
+  });
+  visitor.child("blocks", 3, attn);
+  CHECK(seen == std::vector<std::string>{"blocks.3.qkv.weight weight",
+                                         "blocks.3.qkv.bias bias absent",
+                                         "blocks.3.proj.weight weight", "blocks.3.proj.bias bias"});
+
+  std::vector<std::string> names;
+  for (const NamedParameter& p : named_parameters(attn)) names.push_back(p.name);
+  CHECK(names == std::vector<std::string>{"qkv.weight", "proj.weight", "proj.bias"});
+  CHECK(count_parameters(attn) == 8 * 24 + 8 * 8 + 8);
+
+  for (const NamedParameter& p : named_parameters(LayerNorm({4}))) CHECK(p.role == Role::norm);
+  CHECK(named_parameters(LayerNorm({4}, 1e-6, false)).empty());
+  CHECK(named_parameters(LayerNorm({4}, 1e-6, true, false)).size() == 1);
+}
+
+TEST_CASE("parameters and modules are move-only") {
+  CHECK_FALSE(std::is_copy_constructible_v<Parameter>);
+  CHECK_FALSE(std::is_copy_constructible_v<Linear>);
+  CHECK_FALSE(std::is_copy_assignable_v<MultiHeadSelfAttention>);
+  CHECK(std::is_nothrow_move_constructible_v<Parameter>);
+  CHECK(std::is_move_constructible_v<Mlp>);
+
+  Linear a(3, 2, Rng(1));
+  const Tensor handle = a.weight;
+  const Linear b = std::move(a);
+  CHECK(b.weight.tensor().node_ptr() == handle.node_ptr());
+}
+
+TEST_CASE("a clone is equal, and independent") {
+  const Mlp mlp(4, 6, Rng(1), 0.25, GELU{true});
+  under("mlp", mlp, draw({2, 4}, 1)).backward(full({2, 4}, real{1}));
+  const Mlp copy = clone(mlp);
+  const auto original = named_parameters(mlp);
+  const auto copied = named_parameters(copy);
+  REQUIRE(copied.size() == original.size());
+  for (std::size_t i = 0; i < copied.size(); ++i) {
+    CHECK(copied[i].name == original[i].name);
+    CHECK(same(copied[i].tensor.value(), original[i].tensor.value()));
+    CHECK(copied[i].tensor.grad() == nullptr);
+    init::constant(copied[i].tensor, 7);
+    CHECK_FALSE(same(copied[i].tensor.value(), original[i].tensor.value()));
+  }
+  CHECK(copy.drop1.p == 0.25);
+  CHECK(copy.act.tanh);
+
+  const MultiHeadSelfAttention attn(6, 3, Rng(1),
+                                    {.qkv_bias = false, .attn_drop = 0.5, .composed = true});
+  const MultiHeadSelfAttention twin = clone(attn);
+  CHECK(twin.heads == 3);
+  CHECK(twin.attn_drop == 0.5);
+  CHECK(twin.composed);
+  CHECK_FALSE(twin.qkv.bias);
+}
+
+TEST_CASE("copy_parameters names what does not fit, and changes nothing then") {
+  const Linear a(3, 2, Rng(1));
+  const Linear b(3, 2, Rng(2), false);
+  const Linear c(4, 2, Rng(3));
+  const Array before = b.weight.value();
+  CHECK(message_of([&] { copy_parameters(a, b); }) == "copy_parameters: the target has no 'bias'");
+  CHECK(message_of([&] { copy_parameters(b, a); }) == "copy_parameters: the source has no 'bias'");
+  CHECK(message_of([&] { copy_parameters(a, c); }) ==
+        "copy_parameters: 'weight' is (2, 3) in the source and (2, 4) in the target");
+  CHECK(same(b.weight.value(), before));
+}
+
+// --- initial values ----------------------------------------------------------------------------
+
+TEST_CASE("initialisers have the moments and bounds of their distributions") {
+  const Rng rng(7);
+  const double tolerance = 0.02;  // of 40,000 draws: four standard errors of the mean and the std
+  Tensor x(zeros({200, 200}));
+
+  init::normal(x, rng, 0.5, 3);
+  CHECK(close(moments(x).mean, 3, tolerance));
+  CHECK(close(moments(x).std, 0.5, tolerance));
+
+  init::uniform(x, rng, -1, 3);
+  CHECK(close(moments(x).mean, 1, tolerance));
+  CHECK(close(moments(x).std, 4 / std::sqrt(12.0), tolerance));
+  CHECK(moments(x).low >= -1);
+  CHECK(moments(x).high <= 3);
+
+  // The absolute cut at 2 bites when the standard deviation is 1, and not when it is .02.
+  init::truncated_normal(x, rng, 1);
+  CHECK(close(moments(x).std, 0.87962566103423978, tolerance));
+  CHECK(moments(x).high <= 2);
+  CHECK(moments(x).high > 1.9);
+  init::truncated_normal(x, rng, 0.02);
+  CHECK(close(moments(x).std, 0.02, tolerance));
+  CHECK(moments(x).high > 2 * 0.02);
+
+  init::sigma_truncated_normal(x, rng, 0.02);
+  CHECK(close(moments(x).std, 0.02 * 0.87962566103423978, tolerance));
+  CHECK(moments(x).high <= 2 * 0.02 * (1 + 1e-6));
+
+  // flax: after the cut, the standard deviation is sqrt(1 / fan_in).
+  init::lecun_normal(x, rng);
+  CHECK(close(moments(x).std, 1 / std::sqrt(200.0), tolerance));
+  CHECK(moments(x).high <= 2 / std::sqrt(200.0) / 0.8796);
+
+  init::constant(x, 2.5);
+  CHECK(moments(x).low == 2.5);
+  CHECK(moments(x).high == 2.5);
+}
+
+TEST_CASE("initialisers can be switched off for values that come later, on this thread alone") {
+  const Tensor x(full({3, 5}, real(7)));
+  {
+    const init::Off off;
+    init::normal(x, Rng(1), 1);
+    { const init::Off again; }
+    init::constant(x, 2);
+    CHECK(moments(x).low == 7);
+    CHECK(same(Linear(4, 4, Rng(1)).weight.value(), zeros({4, 4})));
+  }
+  init::constant(x, 2);
+  CHECK(moments(x).high == 2);
+  // Whoever draws, the numbers are a function of their place: those of a whole and of a piece.
+  Tensor large(zeros({40'000}));
+  Tensor small(zeros({20'001}));
+  init::normal(large, Rng(3), 1);
+  init::normal(small, Rng(3), 1);
+  CHECK(std::equal(small.value().begin(), small.value().end(), large.value().begin()));
+}
+
+TEST_CASE("bounds of the uniform initialisers are those of requirements C3") {
+  // With enough draws the largest comes within a hundredth of the bound.
+  const auto bound = [](const Tensor& x) { return moments(x).high; };
+  const Tensor qkv(zeros({192, 64}));
+  init::xavier_uniform(qkv, Rng(1), {64, 64});
+  CHECK(close(bound(qkv), std::sqrt(6.0 / 128), 0.01));
+  init::xavier_uniform(qkv, Rng(1));
+  CHECK(close(bound(qkv), std::sqrt(6.0 / 256), 0.01));
+  init::kaiming_uniform(qkv, Rng(1), std::sqrt(5.0));
+  CHECK(close(bound(qkv), 1 / 8.0, 0.01));
+
+  const Tensor patches(zeros({64, 3, 4, 4}));
+  CHECK(init::fans(patches).in == 48);
+  CHECK(init::fans(patches).out == 1024);
+  CHECK(message_of([] { init::xavier_uniform(Tensor(zeros({3})), Rng(1)); }) ==
+        "init: a tensor of shape (3,) has no fans: a weight (out, in, ...) was expected");
+}
+
+TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
+  const Linear layer(64, 300, Rng(5));
+  const double bound = 1.0 / 8;
+  for (const NamedParameter& p : named_parameters(layer)) {
+    CHECK(moments(p.tensor).high <= bound);
+    CHECK(moments(p.tensor).low >= -bound);
+    CHECK(moments(p.tensor).high > 0.95 * bound);
+    CHECK(moments(p.tensor).low < -0.95 * bound);
+  }
+  // Neither drawn from the same numbers, nor dependent on whether the other is drawn.
+  CHECK(layer.weight.value().data()[0] != layer.bias.value().data()[0]);
+  CHECK(same(layer.weight.value(), Linear(64, 300, Rng(5), false).weight.value()));
+  const Mlp mlp(4, 4, Rng(5));
+  CHECK_FALSE(same(mlp.fc1.weight.value(), mlp.fc2.weight.value()));
+}
+
+// --- layers ------------------------------------------------------------------------------------
+
+TEST_CASE("a trace changes no bit; composed, attention hands over its probabilities") {
+  const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = 0.3});
+  const Tensor x = draw({3, 5, 8}, 2);
+  const Rng rng(9);
+  Trace trace;
+  const Tensor plain = under("attn", attn, x, Pass{.rng = &rng});
+  CHECK(same(under("attn", attn, x, Pass{.rng = &rng, .trace = &trace}).value(), plain.value()));
+  CHECK(trace.find("attn.probs") == nullptr);
+  const Composed probabilities_too;
+  const Tensor traced = under("attn", attn, x, Pass{.rng = &rng, .trace = &trace});
+  const double tolerance = is_float ? 1e-6 : 1e-14;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(std::abs(static_cast<double>(plain.value().data()[i] - traced.value().data()[i])) <
+          tolerance);
+  }
+  const Trace::Entry* const entry = trace.find("attn.probs");
+  REQUIRE(entry != nullptr);
+  CHECK(entry->symbols == "(B, h, T, T)");
+  const Array& probs = entry->tensor.value();
+  CHECK(probs.shape() == Shape{3, 2, 5, 5});
+  for (std::size_t row = 0; row < probs.size() / 5; ++row) {  // before dropout: rows sum to 1
+    double total = 0;
+    for (std::size_t j = 0; j < 5; ++j) total += static_cast<double>(probs.data()[row * 5 + j]);
+    CHECK(close(total, 1, tolerance));
+  }
+  CHECK(&trace.at("attn.probs") == &entry->tensor);
+  CHECK(trace.find("probs") == nullptr);
+  CHECK(message_of([&] { static_cast<void>(trace.at("attn.prob")); }) ==
+        "trace: nothing is called 'attn.prob'; the nearest is 'attn.probs'");
+}
+
+TEST_CASE("errors of a layer name the shapes and the module's path") {
+  const Mlp mlp(4, 6, Rng(1));
+  const Scope scope("blocks", 3);
+  const std::string message = message_of([&] { under("mlp", mlp, draw({2, 7}, 1)); });
+  CAPTURE(message);
+  CHECK(message.find("(2, 7)") != std::string::npos);
+  CHECK(message.find("(6, 4)") != std::string::npos);
+  CHECK(message.ends_with(" - in blocks.3.mlp.fc1"));
+  CHECK(message_of([] { MultiHeadSelfAttention(8, 3, Rng(1)); }) ==
+        "attention: 3 heads do not divide a width D of 8 - in blocks.3");
+}
+
+}  // namespace
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

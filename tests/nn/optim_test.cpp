@@ -1,0 +1,233 @@
+// Optimizers, clipping and schedules by themselves. What PyTorch says of the same is in
+// golden_test.cpp.
+
+#include "vitruvian/nn/optim.hpp"
+#include "tests/expect.hpp"
+#include "vitruvian/core/ops.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+constexpr bool is_float = sizeof(real) == sizeof(float);
+
+// doctest's Approx adds 1 to the scale, which makes it blind to small numbers.
+bool close(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::abs(b);
+}
+
+bool same(const Array& a, const Array& b) {
+  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
+}
+
+// One parameter w = (2, -4) with gradient (0.5, 3), and one without a gradient.
+std::vector<NamedParameter> two_parameters() {
+  const Tensor w(array({2}, {2, -4}), true);
+  w.set_grad(array({2}, {0.5, 3}));
+  return {{"w", Role::weight, w}, {"idle", Role::bias, Tensor(array({1}, {5}), true)}};
+}
+
+void check_values(const std::vector<NamedParameter>& parameters, double w0, double w1) {
+  const double epsilon = is_float ? 1e-6 : 1e-15;
+  CHECK(close(static_cast<double>(parameters[0].tensor.value().data()[0]), w0, epsilon));
+  CHECK(close(static_cast<double>(parameters[0].tensor.value().data()[1]), w1, epsilon));
+  CHECK(parameters[1].tensor.value().data()[0] == 5);  // untouched: it has no gradient
+}
+
+TEST_CASE("the first steps, by hand") {
+  SUBCASE("SGD") {
+    SGD sgd(two_parameters());
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5, -4 - 0.1 * 3);
+  }
+  SUBCASE("SGD with momentum: twice the same gradient, 1 and then 1.9 of it") {
+    SGD sgd(two_parameters(), {.momentum = 0.9});
+    sgd.step(0.1);
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5 * 2.9, -4 - 0.1 * 3 * 2.9);
+  }
+  SUBCASE("SGD with Nesterov's momentum and decay") {
+    SGD sgd(two_parameters(), {.momentum = 0.9, .nesterov = true, .weight_decay = 0.5});
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 1.9 * (0.5 + 1), -4 - 0.1 * 1.9 * (3 - 2));
+  }
+  SUBCASE("Adam's first step is lr times the sign, whatever the gradient") {
+    Adam adam(two_parameters(), {.eps = 0});
+    adam.step(0.1);
+    check_values(adam.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+  SUBCASE("AdamW decays beside it") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 * 0.95 - 0.1, -4 * 0.95 - 0.1);
+  }
+  SUBCASE("AdamW spares roles") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5, .undecayed = {Role::weight}});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+}
+
+TEST_CASE("an optimizer that is given another's state goes on where that one stopped") {
+  AdamW first(two_parameters());
+  first.step(0.1);
+  AdamW second(two_parameters());
+  for (std::size_t i = 0; i < 2; ++i) {
+    second.parameters()[i].tensor.mutable_value() = first.parameters()[i].tensor.value();
+  }
+  second.set_state(first.state());
+  first.step(0.01);
+  second.step(0.01);
+  CHECK(same(first.parameters()[0].tensor.value(), second.parameters()[0].tensor.value()));
+  CHECK(first.state().at("w").t == 2);
+  CHECK(first.state().at("idle").t == 0);
+
+  auto state = first.state();
+  state.at("w").m = zeros({3});
+  CHECK(message_of([&] { second.set_state(state); }) ==
+        "optimizer: the state of 'w' has shape (3,), not (2,)");
+  auto renamed = first.state();
+  renamed.erase("w");
+  renamed["v"] = {};
+  CHECK(message_of([&] { second.set_state(renamed); }) == "optimizer: the state has no 'w'");
+}
+
+TEST_CASE(
+    "a frozen parameter is neither stepped, decayed nor clipped, and its count stands still") {
+  const auto check = [](auto optimizer) {
+    const Tensor w = optimizer.parameters()[0].tensor;
+    const Tensor idle = optimizer.parameters()[1].tensor;
+    w.set_requires_grad(false);
+    idle.set_grad(array({1}, {10}));
+    CHECK(clip_grad_norm(optimizer.parameters(), 1e9) == doctest::Approx(10));
+    optimizer.step(0.1);
+    CHECK(w.value() == array({2}, {2, -4}));
+    CHECK(optimizer.state().at("w").t == 0);
+    CHECK(idle.value().data()[0] < real{5});
+    w.set_requires_grad(true);  // what it had is forgotten: it waits for a backward
+    optimizer.step(0.1);
+    CHECK(w.value() == array({2}, {2, -4}));
+    sum(w).backward();
+    optimizer.step(0.1);
+    CHECK(w.value() != array({2}, {2, -4}));
+    CHECK(optimizer.state().at("w").t == 1);
+  };
+  check(SGD(two_parameters(), {.weight_decay = 0.5}));
+  check(Adam(two_parameters(), {.weight_decay = 0.5}));
+  check(AdamW(two_parameters(), {.weight_decay = 0.5}));
+}
+
+TEST_CASE("optimizers refuse what makes no sense") {
+  CHECK(message_of([] { SGD({}, {.nesterov = true}); }) == "sgd: Nesterov needs a momentum");
+  CHECK(message_of([] { AdamW({}, {.beta2 = 1}); }) == "adamw: beta2 is 1, not in [0, 1)");
+  CHECK(message_of([] { Adam({}, {.weight_decay = -1}); }) ==
+        "adam: weight decay is -1, not in [0, inf)");
+  CHECK(message_of([] {
+          const Tensor w(zeros({1}), true);
+          SGD({{"w", Role::weight, w}, {"w", Role::weight, w}});
+        }) == "optimizer: two parameters are called 'w'");
+}
+
+TEST_CASE(
+    "a rate, a beta, an eps, a decay or a norm that no rule has is refused, and changes nothing") {
+  for (const double lr :
+       {-0.1, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const auto refuses = [lr](auto optimizer, const std::string& name) {
+      const std::string message = message_of([&] { optimizer.step(lr); });
+      CHECK(message.starts_with(name + ": a learning rate of "));
+      CHECK(message.ends_with(" is not a finite number of at least 0"));
+      check_values(optimizer.parameters(), 2, -4);
+      CHECK(optimizer.state().at("w").t == 0);
+    };
+    refuses(SGD(two_parameters()), "sgd");
+    refuses(Adam(two_parameters()), "adam");
+    refuses(AdamW(two_parameters()), "adamw");
+  }
+  SGD still(two_parameters());
+  still.step(0);  // where a schedule ends
+  check_values(still.parameters(), 2, -4);
+
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {-1.0, nan}) {
+    CHECK_FAILS_WITH(SGD({}, {.momentum = bad}), "sgd: momentum is ");
+    CHECK_FAILS_WITH(SGD({}, {.weight_decay = bad}), "sgd: weight decay is ");
+    CHECK_FAILS_WITH(Adam({}, {.beta1 = bad}), "adam: beta1 is ");
+    CHECK_FAILS_WITH(Adam({}, {.beta2 = bad}), "adam: beta2 is ");
+    CHECK_FAILS_WITH(Adam({}, {.eps = bad}), "adam: eps is ");
+    CHECK_FAILS_WITH(Adam({}, {.weight_decay = bad}), "adam: weight decay is ");
+    CHECK_FAILS_WITH(AdamW({}, {.beta1 = bad}), "adamw: beta1 is ");
+    CHECK_FAILS_WITH(AdamW({}, {.beta2 = bad}), "adamw: beta2 is ");
+    CHECK_FAILS_WITH(AdamW({}, {.eps = bad}), "adamw: eps is ");
+    CHECK_FAILS_WITH(AdamW({}, {.weight_decay = bad}), "adamw: weight decay is ");
+  }
+
+  for (const double norm : {-1.0, 0.0, nan}) {
+    const auto parameters = two_parameters();
+    CHECK(message_of([&] { clip_grad_norm(parameters, norm); }) ==
+          fmt::format("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing",
+                      norm));
+    CHECK(same(*parameters[0].tensor.grad(), array({2}, {0.5, 3})));
+  }
+}
+
+TEST_CASE("clipping scales all gradients by one factor, and only when they are too long") {
+  const auto parameters = two_parameters();
+  const Tensor& w = parameters[0].tensor;
+  w.set_grad(array({2}, {3, 4}));
+  CHECK(close(clip_grad_norm(parameters, 10), 5, 1e-9));
+  CHECK(same(*w.grad(), array({2}, {3, 4})));
+  CHECK(close(clip_grad_norm(parameters, 1), 5, 1e-9));
+  const double factor = 1 / (5 + 1e-6);
+  const double epsilon = is_float ? 1e-6 : 1e-14;
+  CHECK(close(static_cast<double>(w.grad()->data()[0]), 3 * factor, epsilon));
+  CHECK(close(static_cast<double>(w.grad()->data()[1]), 4 * factor, epsilon));
+  CHECK(clip_grad_norm({}, 1) == 0);
+
+  w.set_grad(array({2}, {std::numeric_limits<double>::quiet_NaN(), 4}));
+  CHECK(std::isnan(clip_grad_norm(parameters, std::numeric_limits<double>::infinity())));
+}
+
+// --- schedules ---------------------------------------------------------------------------------
+
+TEST_CASE("schedules at their ends") {
+  for (const auto schedule : {constant_schedule, linear_schedule, cosine_schedule}) {
+    CHECK(close(schedule(0, 100, 10), 0.1, 1e-9));
+    CHECK(schedule(9, 100, 10) == 1);
+    CHECK(schedule(10, 100, 10) == 1);
+    CHECK(schedule(0, 100, 0) == 1);
+    CHECK(close(schedule(5, 10, 10), 0.6, 1e-9));  // nothing but warm-up
+    CHECK(std::isfinite(schedule(10, 10, 10)));
+    CHECK(std::isfinite(schedule(0, 0, 0)));
+  }
+  CHECK(constant_schedule(99, 100, 10) == 1);
+  CHECK(close(linear_schedule(55, 100, 10), 0.5, 1e-9));
+  CHECK(close(cosine_schedule(55, 100, 10), 0.5, 1e-9));
+  CHECK(close(linear_schedule(99, 100, 10), 1.0 / 90, 1e-9));
+  CHECK(close(cosine_schedule(99, 100, 10), (1 - std::cos(std::acos(-1.0) / 90)) / 2, 1e-9));
+  for (const std::size_t after : {100, 1000}) {
+    CHECK(linear_schedule(after, 100, 10) == 0);
+    CHECK(close(cosine_schedule(after, 100, 10), 0, 1e-9));
+  }
+}
+
+TEST_CASE("schedules name a negative number as it was given") {
+  const auto minus = [](int n) { return static_cast<std::size_t>(n); };
+  CHECK(message_of([&] { cosine_schedule(minus(-1), 10); }) ==
+        "cosine_schedule: step is -1, a negative number");
+  CHECK(message_of([&] { linear_schedule(0, minus(-2)); }) ==
+        "linear_schedule: steps is -2, a negative number");
+  CHECK(message_of([&] { constant_schedule(0, 10, minus(-3)); }) ==
+        "constant_schedule: warmup is -3, a negative number");
+}
+
+}  // namespace
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,0 +1,195 @@
+// Weights in a file: what is written comes back, what is wrong is refused in one clear line.
+
+#include "vitruvian/nn/safetensors.hpp"
+#include "tests/folder.hpp"
+#include "tests/nn/safetensors_testing.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/nn/layers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+TEST_CASE("what is saved comes back, bit for bit") {
+  const Folder folder;
+  const Mlp model(3, 5, Rng(1));
+  {
+    const WriteGuard w = model.fc1.weight.tensor().mutable_value();
+    w->data()[0] = std::numeric_limits<real>::quiet_NaN();
+    w->data()[1] = -real{0};
+    w->data()[2] = std::numeric_limits<real>::denorm_min();
+  }
+  const Metadata metadata{{"note", "\"quoted\", \xC3\xA9 and\nlines"}, {"empty", ""}};
+  save(model, folder.file("m.safetensors"), metadata);
+
+  const Mlp other(3, 5, Rng(2));
+  CHECK(load(other, folder.file("m.safetensors")) == metadata);
+  const auto a = named_parameters(model);
+  const auto b = named_parameters(other);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CAPTURE(a[i].name);
+    const Array& x = a[i].tensor.value();
+    CHECK(std::memcmp(x.data(), b[i].tensor.value().data(), x.size() * sizeof(real)) == 0);
+  }
+  CHECK(folder.files() == std::vector<std::string>{"m.safetensors"});
+}
+
+TEST_CASE("the bytes are those of the format, and the same every time") {
+  const Folder folder;
+  const std::vector<NamedParameter> parameters{{"b", Role::bias, Tensor(array({2}, {1, 2}), true)},
+                                               {"a", Role::weight, Tensor(array({1, 0}, {}), true)},
+                                               {"c", Role::bias, Tensor(scalar(real{3}), true)}};
+  save(parameters, folder.file("1"), {{"k", "v"}});
+  const std::vector<NamedParameter> reversed(parameters.rbegin(), parameters.rend());
+  save(reversed, folder.file("2"), {{"k", "v"}});
+  const std::string bytes = content(folder.file("1"));
+  CHECK(bytes == content(folder.file("2")));
+
+  const std::size_t w = sizeof(real);
+  const std::string type = w == 4 ? "F32" : "F64";
+  std::string header = fmt::format(
+      R"({{"__metadata__":{{"k":"v"}},"a":{{"data_offsets":[0,0],"dtype":"{0}","shape":[1,0]}},)"
+      R"("b":{{"data_offsets":[0,{1}],"dtype":"{0}","shape":[2]}},)"
+      R"("c":{{"data_offsets":[{1},{2}],"dtype":"{0}","shape":[]}}}})",
+      type, 2 * w, 3 * w);
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  CHECK(length == header.size());
+  CHECK(bytes.substr(8, length) == header);
+  CHECK(bytes.size() == 8 + length + 3 * w);
+  real last = 0;
+  std::memcpy(&last, bytes.data() + bytes.size() - w, w);
+  CHECK(last == 3);
+}
+
+TEST_CASE("either precision is read") {
+  const double values[] = {0.1, -2.5};
+  std::string bytes = bytes_of(R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(values), sizeof values);
+  const TensorFile file = parse_safetensors(bytes, "f");
+  const Tensor x(zeros({2}), true);
+  load({{"x", Role::weight, x}}, file);
+  CHECK(x.value().data()[0] == static_cast<real>(0.1));
+  CHECK(file.at("x").values()[1] == -2.5);
+  CHECK(failure_of([&] { static_cast<void>(file.at("xx")); }).message ==
+        "f: it has no tensor 'xx'; the nearest is 'x'");
+
+  const float single = 0.1F;
+  bytes = bytes_of(R"({"x":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   )", 0);
+  bytes.append(reinterpret_cast<const char*>(&single), sizeof single);
+  CHECK(parse_safetensors(bytes, "f").at("x").values()[0] == static_cast<double>(single));
+}
+
+// Counts what is read of it.
+class Counted final : public ByteSource {
+ public:
+  explicit Counted(const std::string& bytes)
+      : ByteSource("f", Exit::checkpoint), memory_(bytes, "f", Exit::checkpoint) {
+    set_size(bytes.size());
+  }
+  mutable std::uint64_t bytes_read = 0;
+
+ private:
+  void read(std::uint64_t offset, std::span<char> out) const override {
+    bytes_read += out.size();
+    memory_.read_at(offset, out);
+  }
+  MemorySource memory_;
+};
+
+TEST_CASE("opening a file reads its header, and asking for a tensor that tensor") {
+  const std::string bytes =
+      bytes_of(R"({"a":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]},)"
+               R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4000,4008]}})",
+               4008);
+  const auto counted = std::make_shared<const Counted>(bytes);
+  const TensorFile file = read_tensor_file(counted);
+  CHECK(counted->bytes_read == 4 + bytes.size() - 4008);  // 4 to see that it is no archive
+  static_cast<void>(file.at("b").read());
+  CHECK(counted->bytes_read == 12 + bytes.size() - 4008);
+}
+
+TEST_CASE("half precision is read as the float32 that it is") {
+  // IEEE 754 binary16: 1, -2, 2^-24 (the smallest), 65504 (the largest), infinity, 1/3, -0.
+  const std::uint16_t halves[] = {0x3C00, 0xC000, 0x0001, 0x7BFF, 0x7C00, 0x3555, 0x8000};
+  std::string bytes = bytes_of(R"({"x":{"dtype":"F16","shape":[7],"data_offsets":[0,14]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(halves), sizeof halves);
+  const StoredTensor x = parse_safetensors(bytes, "f").at("x");
+  CHECK(x.dtype == Dtype::f32);
+  const std::vector<double> expected{
+      1, -2, 0x1p-24, 65504, std::numeric_limits<double>::infinity(), 0x1.554p-2, -0.0};
+  CHECK(x.values() == expected);
+  CHECK(std::signbit(x.values()[6]));
+
+  const std::uint16_t brains[] = {0x3F80, 0xBF00, 0x7F80, 0x0001};
+  bytes = bytes_of(R"({"x":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(brains), sizeof brains);
+  CHECK(parse_safetensors(bytes, "f").at("x").values() ==
+        std::vector<double>{1, -0.5, std::numeric_limits<double>::infinity(), 0x1p-133});
+
+  const std::uint16_t nan = 0x7E01;
+  bytes = bytes_of(R"({"x":{"dtype":"F16","shape":[],"data_offsets":[0,2]}})", 0);
+  bytes.append(reinterpret_cast<const char*>(&nan), sizeof nan);
+  CHECK(std::isnan(parse_safetensors(bytes, "f").at("x").values()[0]));
+}
+
+TEST_CASE("what the format allows is accepted: no axes, no numbers, padding, any order") {
+  std::string bytes =
+      bytes_of(R"({"z":{"data_offsets":[0,4],"shape":[],"dtype":"F32"},"__metadata__":{},)"
+               R"("e":{"dtype":"F16","shape":[0,7],"data_offsets":[4,4]},)"
+               R"("a":{"dtype":"F64","shape":[1,1],"data_offsets":[4,12]}}      )",
+               0);
+  const float z = 2;
+  const double a = 3;
+  bytes.append(reinterpret_cast<const char*>(&z), sizeof z);
+  bytes.append(reinterpret_cast<const char*>(&a), sizeof a);
+  const TensorFile file = parse_safetensors(bytes, "f");
+  CHECK(file.tensors.size() == 3);
+  CHECK(file.size() == 2);
+  CHECK(file.at("z").shape.empty());
+  CHECK(file.at("z").values() == std::vector<double>{2});
+  CHECK(file.at("e").values().empty());
+  CHECK(file.at("a").values() == std::vector<double>{3});
+}
+
+TEST_CASE("views of stored tensors: permuted, cut, joined") {
+  const StoredTensor t = stored("t", {2, 3}, {0, 1, 2, 3, 4, 5});
+  CHECK(permuted(t, {1, 0}).shape == std::vector<std::size_t>{3, 2});
+  CHECK(permuted(t, {1, 0}).values() == std::vector<double>{0, 3, 1, 4, 2, 5});
+  CHECK(permuted(permuted(reshaped(t, {1, 2, 3}), {2, 0, 1}), {1, 2, 0}).values() == t.values());
+  CHECK(rows(t, 1, 2).values() == std::vector<double>{3, 4, 5});
+  const StoredTensor both = concatenated({rows(t, 1, 2), rows(t, 0, 1)});
+  CHECK(both.shape == t.shape);
+  CHECK(both.values() == std::vector<double>{3, 4, 5, 0, 1, 2});
+}
+
+TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") {
+  const Folder folder;
+  const std::string path = folder.file("m");
+  save(Linear(3, 2, Rng(1)), path);
+  const auto loading = [&](const auto& model) {
+    const Array before = named_parameters(model)[0].tensor.value();
+    const Failure failure = failure_of([&] { static_cast<void>(load(model, path)); });
+    CHECK(failure.exit == Exit::checkpoint);
+    CHECK(named_parameters(model)[0].tensor.value() == before);
+    return failure.message;
+  };
+  CHECK(loading(Linear(3, 2, Rng(2), false)) ==
+        path + ": it has 'bias', which the model does not know");
+  CHECK(loading(Linear(2, 3, Rng(2))) ==
+        path + ": 'weight' is (2, 3), not (3, 2), 'bias' is (2,), not (3,)");
+  CHECK(loading(Mlp(3, 2, Rng(2))) ==
+        path + ": it lacks 'fc1.weight', 'fc1.bias', 'fc2.weight' and 1 more");
+}
+
+}  // namespace
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

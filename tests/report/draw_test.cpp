@@ -1,0 +1,156 @@
+// What `inspect` draws, and writes beside its pictures, is what the functions that look inside
+// find.
+
+#include "vitruvian/report/draw.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/inspect_gradients.hpp"
+#include "vitruvian/vit/tiny.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+// 4 x 4 patches of grey images.
+VisionTransformer model_of(bool mean_pooling) {
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  c.H = c.W = 16;
+  c.mean_pooling = mean_pooling;
+  VisionTransformer model(c, Rng(1));
+  for (const NamedParameter& p : named_parameters(model)) {
+    init::normal(p.tensor, Rng(2).fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
+  }
+  return model;
+}
+
+Samples three_images() {
+  Samples samples;
+  samples.data = {"", {0.3}, {0.2}, {}};
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    samples.inputs.push_back(random_normal({1, 1, 16, 16}, i));
+    samples.pictures.push_back({16, 16, 1, std::vector<std::uint8_t>(256, 200)});
+  }
+  samples.labels = {2, 0, 1};
+  samples.class_names = {"a", "b", "c"};
+  return samples;
+}
+
+const InspectObserver nobody{[](const std::string&) {}, {}};
+
+std::string file(const FigureList& list, const std::string& name) {
+  for (const Figure& figure : list.figures) {
+    for (const Figure::File& f : figure.files) {
+      if (f.name == name) return f.content;
+    }
+  }
+  FAIL("no " << name);
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("inspect: heads are averaged over the images, maps are the first one's") {
+  const Samples samples = three_images();
+  for (const bool pooled : {false, true}) {
+    CAPTURE(pooled);
+    const VisionTransformer model = model_of(pooled);
+    const ViTConfig& c = model.config;
+    InspectOptions options;
+    options.layer = 0;
+    FigureList list{nobody};
+    draw_attention(model, samples, options, list);
+
+    std::vector<Numbers> means(3, {{c.L, c.h}, std::vector<double>(c.L * c.h, 0.0)});
+    std::vector<inspect::Attention> seen;
+    for (const Array& x : samples.inputs) {
+      seen.push_back(inspect::attention(model, x));
+      const inspect::Heads heads = inspect::heads(seen.back());
+      for (std::size_t i = 0; i < c.L * c.h; ++i) {
+        means[0].values[i] += heads.distance.data()[i];
+        means[1].values[i] += heads.entropy.data()[i];
+        means[2].values[i] += heads.on_class_token.data()[i];
+      }
+    }
+    for (Numbers& mean : means) {
+      for (double& value : mean.values) value /= 3;
+    }
+    CHECK(says(file(list, "attention_distance.json"), json_of(means[0])));
+    CHECK(says(file(list, "attention_entropy.json"), json_of(means[1])));
+    CHECK(says(file(list, "attention_entropy.json"), json_of(means[2])) != pooled);
+
+    // The class token asks, or where there is none the patch in the middle.
+    const inspect::Query middle{pooled ? std::optional<std::size_t>(10) : std::nullopt};
+    Numbers maps{{c.L, c.h, 4, 4}, {}};
+    for (std::size_t l = 0; l < c.L; ++l) {
+      for (std::size_t i = 0; i < c.h; ++i) {
+        const Array map = inspect::attention_map(seen[0], l, i, middle);
+        maps.values.insert(maps.values.end(), map.data(), map.data() + map.size());
+      }
+    }
+    CHECK(file(list, "attention_maps.npy") == npy_of(maps));
+    CHECK(file(list, "attention_map.npy") ==
+          npy_of(numbers(inspect::attention_map(seen[0], 0, {}, middle))));
+
+    // One head that was asked for; all of them else.
+    const std::size_t T = c.T();
+    const real* const probs = seen[0].probs[0].data();
+    Numbers matrix{{T, T}, std::vector<double>(T * T)};
+    for (std::size_t j = 0; j < T * T; ++j) {
+      matrix.values[j] = probs[j] / 2.0 + probs[T * T + j] / 2.0;
+    }
+    CHECK(file(list, "attention_matrix.npy") == npy_of(matrix));
+    options.query = 3;
+    for (const std::size_t head : {0, 1}) {
+      options.head = head;
+      FigureList of_one{nobody};
+      draw_attention(model, samples, options, of_one);
+      matrix.values.assign(probs + head * T * T, probs + (head + 1) * T * T);
+      CHECK(file(of_one, "attention_matrix.npy") == npy_of(matrix));
+      CHECK(file(of_one, "attention_map.npy") ==
+            npy_of(numbers(inspect::attention_map(seen[0], 0, head, {3}))));
+    }
+  }
+}
+
+TEST_CASE("inspect: explanations begin at black and say how probable the class is") {
+  const Samples samples = three_images();
+  const VisionTransformer model = model_of(false);
+  InspectOptions options;
+  options.integrated_gradients = 4;
+  FigureList list{nobody};
+  draw_explanations(model, samples, options, list);
+  Numbers expected{{3, 16, 16}, {}};
+  std::string verdicts;
+  for (std::size_t b = 0; b < 3; ++b) {
+    const Array logits = inspect::attention(model, samples.inputs[b]).logits;
+    std::size_t best = 0;
+    double sum = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      sum += std::exp(double{logits(0, k)});
+      if (logits(0, k) > logits(0, best)) best = k;
+    }
+    verdicts += fmt::format("{}\"true {}, found {}: {:.0f} %\"", b == 0 ? "" : ", ",
+                            samples.class_names[samples.labels[b]], samples.class_names[best],
+                            100 * std::exp(double{logits(0, best)}) / sum);
+    const Array black = full({1, 16, 16}, static_cast<real>(-0.3 / 0.2));
+    const Array map = inspect::saliency(
+        inspect::integrated_gradients(model, samples.inputs[b], black, 4, {best}).attributions);
+    expected.values.insert(expected.values.end(), map.data(), map.data() + map.size());
+  }
+  CHECK(file(list, "explanations.json") == "{\"images\": [" + verdicts + "]}\n");
+  CHECK(file(list, "integrated_gradients.npy") == npy_of(expected));
+}
+
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,0 +1,339 @@
+// Run directories as they are read, report.html, comparisons.
+
+#include "tests/base64.hpp"
+#include "tests/folder.hpp"
+#include "tests/report/seeing.hpp"
+#include "tests/skip.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/report/compare.hpp"
+#include "vitruvian/report/page.hpp"
+#include "vitruvian/report/run_charts.hpp"
+#include "vitruvian/report/run_page.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+using namespace vitruvian;
+
+namespace {
+
+Dataset pictures(std::size_t n, std::size_t channels, std::size_t height, std::size_t width) {
+  Dataset data;
+  data.name = "drawn";
+  data.channels = channels;
+  data.height = height;
+  data.width = width;
+  data.classes = 3;
+  data.class_names = {"<script>alert(1)</script>", "\"' onload=x & co", "caf\xC3\xA9 \xFF\x01"};
+  data.mean = data.std = std::vector<double>(channels, 0.5);
+  data.pixels.resize(n * data.image_size());
+  for (std::size_t i = 0; i < data.pixels.size(); ++i)
+    data.pixels[i] = static_cast<std::uint8_t>(i * 37);
+  for (std::size_t i = 0; i < n; ++i) data.labels.push_back(static_cast<std::uint32_t>(i % 3));
+  return data;
+}
+
+const std::string metrics_of_two_epochs =
+    R"({"kind":"step","step":1,"epoch":1,"loss":2.5,"lr":0.0001,"grad_norm":3.25}
+{"kind":"step","step":2,"epoch":1,"loss":null,"lr":0.0002,"grad_norm":3.5}
+{"kind":"epoch","epoch":1,"step":2,"train_loss":2.4000000000000004,"train_accuracy":0.1,"test_loss":1.9,"test_accuracy":0.30000000000000004,"lr":0.0002,"grad_norm":3.375}
+{"kind":"step","step":3,"epoch":2,"loss":1.5,"lr":0.0003,"grad_norm":1.25}
+{"kind":"epoch","epoch":2,"step":4,"train_loss":1.3,"train_accuracy":0.52,"test_loss":1.1,"test_accuracy":0.6123456789,"lr":1e-05,"grad_norm":1.125}
+)";
+
+// A run that kept images to validate on, where the third epoch is as good as the first.
+const std::string validated_metrics =
+    R"({"kind":"epoch","epoch":1,"step":5,"train_loss":2,"val_loss":1.2,"val_accuracy":0.9}
+{"kind":"epoch","epoch":2,"step":10,"train_loss":1,"val_loss":1.1,"val_accuracy":0.8}
+{"kind":"epoch","epoch":3,"step":15,"train_loss":0.5,"val_loss":1.3,"val_accuracy":0.9}
+{"kind":"test","epoch":1,"test_loss":0.5,"test_accuracy":0.85}
+)";
+
+// A run directory in `folder`; its name is attacked too.
+std::string run_in(const Folder& folder, const char* name, const std::string& metrics,
+                   const std::string& config = R"({"dataset":"digits","epochs":3,)"
+                                               R"("model":{"D":64,"note":"</dd><script>"}})") {
+  const std::string path = folder.file(name);
+  std::filesystem::create_directories(path);
+  write(path + "/config.json", config);
+  write(path + "/metrics.jsonl", metrics);
+  write(path + "/timing.jsonl",
+        "{\"epoch\":1,\"seconds\":60,\"images_per_second\":100}\n"
+        "{\"epoch\":2,\"seconds\":90,\"images_per_second\":300}\n"
+        "{\"epoch\":3,\"seconds\":33,\"images_per_second\":200}\n");  // resumed
+  return path;
+}
+
+// What Python's parsers of HTML and XML say of a page; "" when they find no fault.
+std::string faults_of(const std::string& page, const std::string& metrics = "") {
+  const std::string log = page + ".log";
+  const std::string command = fmt::format("python3 '{}/report/html_check.py' '{}' {} 2>'{}'",
+                                          VITRUVIAN_TEST_DATA, page, metrics, log);
+  return std::system(command.c_str()) == 0 ? "" : content(log);
+}
+
+bool has_python() {
+  if (std::system("python3 -c ''") == 0) return true;
+  skip("there is no python3");
+  return false;
+}
+
+// A report with everything in it, and hostile names.
+std::string reported_run_in(const Folder& folder) {
+  const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
+  const Predictions predictions = six();
+  const Loader images(pictures(6, 3, 8, 5));
+  const ReportExamples examples{predictions, images};
+  ImageGrid grid{"<script>"};
+  grid.images = {Image{1, 1, 1, {7}}};
+  write_report(
+      run, &examples,
+      {{"maps", "<i>attention</i>", "\"of\" & on", {{{grid}}}, {{"maps.npy", ""}}},
+       {"norms", "norms", "", {{{Chart{"norms", "layer", "", {{"<a>", {0, 1}, {2, 3}}}}}}}},
+       {"text", "text alone", "it has", {}, {}, {}, "<words>"}});
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("text is escaped, and what is no text is replaced") {
+  CHECK(html_escaped("<b a=\"1\" b='2'>&") == "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
+  CHECK(html_escaped("caf\xC3\xA9\n") == "caf\xC3\xA9\n");
+  const std::string bad = "\xEF\xBF\xBD";
+  CHECK(html_escaped(std::string("a\0b", 3)) == "a" + bad + "b");
+  CHECK(html_escaped("\x1b[1m") == bad + "[1m");
+  CHECK(html_escaped("\xC0\xBC") == bad + bad);                   // an overlong '<'
+  CHECK(html_escaped("\xED\xA0\x80") == bad + bad + bad);         // a surrogate
+  CHECK(html_escaped("\xF5\x80") == bad + bad);                   // beyond U+10FFFF
+  CHECK(html_escaped("\xE2\x96") == bad + bad);                   // cut short
+  CHECK(html_escaped("\xF0\x9F\x90\x88") == "\xF0\x9F\x90\x88");  // a cat
+  for (const std::string bytes : {"", "a", "ab", "abc", "abcd", "\xFF\xFE\x00"}) {
+    const std::string uri = data_uri("image/png", bytes);
+    CHECK(uri.starts_with("data:image/png;base64,"));
+    CHECK(uri.size() % 4 == std::string("data:image/png;base64,").size() % 4);
+    CHECK(from_base64(uri.substr(22)) == bytes);
+  }
+}
+
+TEST_CASE("a run directory is read as it was written, cut short or old") {
+  const Folder folder;
+  const RunRecord run = read_run(run_in(folder, "run", metrics_of_two_epochs));
+  CHECK(run.name == "run");
+  REQUIRE(run.steps.size() == 3);
+  CHECK(std::isnan(run.steps[1].loss));
+  CHECK(run.steps[2].grad_norm == 1.25);
+  REQUIRE(run.epochs.size() == 2);
+  CHECK(run.epochs[0].train_loss == 2.4000000000000004);
+  CHECK(run.test_accuracy == 0.6123456789);
+  CHECK(run.best()->epoch == 2);
+  CHECK(run.steps_an_epoch() == 2);
+  CHECK(run.count("epochs") == 3);
+  CHECK(run.seconds == 123);
+  CHECK(run.images_per_second == 200);
+  CHECK(run.setting("model.D") == "64");
+
+  // Killed while it wrote a line; then one with a validation split and a final test.
+  CHECK(read_run(run_in(folder, "cut", metrics_of_two_epochs + "{\"kind\":\"ep")).epochs.size() ==
+        2);
+  const RunRecord validated = read_run(run_in(
+      folder, "validated",
+      "{\"kind\":\"epoch\",\"epoch\":1,\"step\":5,\"val_accuracy\":0.9}\n"
+      "{\"kind\":\"epoch\",\"epoch\":2,\"step\":10,\"val_accuracy\":0.8}\n"
+      "{\"kind\":\"test\",\"test_loss\":0.5,\"test_accuracy\":0.85}\n{\"kind\":\"tomorrow's\"}\n"));
+  CHECK(validated.validated());
+  CHECK(validated.best()->epoch == 1);
+  CHECK(validated.test_accuracy == 0.85);
+
+  const auto refused = [&](const std::string& path, const char* part) {
+    const Failure failure = failure_of([&] { read_run(path); });
+    CHECK(failure.exit == Exit::data);
+    CHECK_MESSAGE(failure.message.find(part) != std::string::npos, failure.message);
+  };
+  refused(folder.file("nowhere"), "no such folder");
+  refused(folder.path.string(), "no config.json");
+  refused(run_in(folder, "bad", "{}\n{\"kind\":\"epoch\"}\n"),
+          "metrics.jsonl: line 2 has no 'epoch'");
+  refused(run_in(folder, "worse", "{\"epoch\":1}\nnonsense\n"), "line 2 is no JSON object");
+  refused(run_in(folder, "list", "", "[1]"), "config.json: is no JSON object");
+  refused(run_in(folder, "deep", "", "{\"a\":" + std::string(100000, '[')), "nested too deeply");
+}
+
+TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
+  using V = std::vector<double>;
+  const Folder folder;
+  const RunRecord run = read_run(run_in(folder, "run", metrics_of_two_epochs));
+  const RunRecord validated = read_run(run_in(folder, "validated", validated_metrics));
+  // What a chart of this title says of a name, without the gaps.
+  const auto drawn = [](const std::vector<Chart>& charts, const std::string& title,
+                        const std::string& name) {
+    std::pair<V, V> points;
+    for (const Chart& chart : charts) {
+      for (const Series& line : chart.series) {
+        if (chart.title != title || line.name != name) continue;
+        for (std::size_t i = 0; i < line.x.size(); ++i) {
+          if (std::isnan(line.y[i])) continue;
+          points.first.push_back(line.x[i]);
+          points.second.push_back(line.y[i]);
+        }
+      }
+    }
+    return points;
+  };
+  const std::string norm = "Norm of the gradient, before clipping";
+  const auto one = charts_of(run);
+  CHECK(drawn(one, "Loss", "a training step") == std::pair{V{0.5, 1.5}, V{2.5, 1.5}});
+  CHECK(drawn(one, "Loss", "training") == std::pair{V{1, 2}, V{2.4000000000000004, 1.3}});
+  CHECK(drawn(one, "Loss", "validation") == std::pair{V{}, V{}});
+  CHECK(drawn(one, "Loss", "test") == std::pair{V{1, 2}, V{1.9, 1.1}});
+  CHECK(drawn(one, "Accuracy", "training") == std::pair{V{1, 2}, V{0.1, 0.52}});
+  CHECK(drawn(one, "Accuracy", "test") == std::pair{V{1, 2}, V{0.30000000000000004, 0.6123456789}});
+  CHECK(drawn(one, "Learning rate", "learning rate") ==
+        std::pair{V{0.5, 1, 1.5}, V{1e-4, 2e-4, 3e-4}});
+  CHECK(drawn(one, norm, "norm") == std::pair{V{0.5, 1, 1.5}, V{3.25, 3.5, 1.25}});
+  CHECK(drawn(charts_of(validated), "Loss", "validation").second == V{1.2, 1.1, 1.3});
+  CHECK(drawn(charts_of(validated), "Accuracy", "validation").second == V{0.9, 0.8, 0.9});
+
+  const auto both = charts_of(std::vector{run, validated});
+  CHECK(drawn(both, "Training loss", "validated").second == V{2, 1, 0.5});
+  CHECK(drawn(both, "Validation loss", "validated").second == V{1.2, 1.1, 1.3});
+  CHECK(drawn(both, "Validation accuracy", "validated").second == V{0.9, 0.8, 0.9});
+  CHECK(drawn(both, "Validation accuracy", "run").second.empty());
+  CHECK(drawn(both, "Training accuracy", "run").second == V{0.1, 0.52});
+  CHECK(drawn(both, "Test loss", "run").second == V{1.9, 1.1});
+  CHECK(drawn(both, "Test accuracy", "run").second == V{0.30000000000000004, 0.6123456789});
+  CHECK(drawn(both, "Learning rate", "run").second == V{1e-4, 2e-4, 3e-4});
+  CHECK(drawn(both, norm, "run").second == V{3.25, 3.5, 1.25});
+}
+
+TEST_CASE("the best epoch of a run that validated is by validation, the first of equals") {
+  const Folder folder;
+  const RunRecord run = read_run(run_in(folder, "validated", validated_metrics));
+  CHECK(run.best()->epoch == 1);
+  const std::string html = html_report(run, nullptr);
+  CHECK(html.find("<b><data value=\"0.9\">90.00 %</data></b><span>best validation accuracy, "
+                  "epoch 1</span>") != std::string::npos);
+  CHECK(html.find("best test accuracy") == std::string::npos);
+  const std::string text = to_text(comparison_of({run}));
+  CHECK(text.find("best validation (epoch)  90.00 % (1)") != std::string::npos);
+  CHECK(text.find("best test") == std::string::npos);
+}
+
+// Well-formed, self-contained, and with the numbers of metrics.jsonl.
+TEST_CASE("Python reads a report") {
+  if (!has_python()) return;
+  const Folder folder;
+  const std::string run = reported_run_in(folder);
+  CHECK(faults_of(run + "/report.html", "'" + run + "/metrics.jsonl'") == "");
+  for (const char* metrics : {"", "{\"kind\":\"step\",\"step\":1,\"loss\":2.5,\"lr\":0.1}\n"}) {
+    const std::string young = run_in(folder, "young", metrics);
+    write_report(young, nullptr);
+    CHECK(faults_of(young + "/report.html") == "");
+  }
+}
+
+TEST_CASE("Python reads a comparison") {
+  if (!has_python()) return;
+  const Folder folder;
+  const std::vector<RunRecord> runs{read_run(run_in(folder, "one", metrics_of_two_epochs)),
+                                    read_run(run_in(folder, "two", ""))};
+  write(folder.file("compare.html"), html_comparison({runs[0], runs[0], runs[1]}));
+  CHECK(faults_of(folder.file("compare.html")) == "");
+}
+
+TEST_CASE("a report escapes what it shows and holds every figure") {
+  const Folder folder;
+  const std::string run = reported_run_in(folder);
+  const std::string html = content(run + "/report.html");
+  CHECK(html.find("<script") == std::string::npos);
+  CHECK(html.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
+  CHECK(html.find(data_uri("image/png", encode_png({1, 1, 1, {7}}))) != std::string::npos);
+  CHECK(html.find("<figcaption><b>&lt;i&gt;attention&lt;/i&gt;</b> &quot;of&quot; &amp; on</fig") !=
+        std::string::npos);
+  CHECK(html.find("<a ") == std::string::npos);  // the files lie nowhere
+  CHECK(count_of(html, "<svg class=\"chart\"") == 4 + 2);
+  CHECK(html.find("<pre>&lt;words&gt;</pre>") != std::string::npos);
+  CHECK(html.find("2 of 3") != std::string::npos);
+  CHECK(count_of(html, "<article>") == 3 + 6);  // mistakes, samples
+  CHECK(html.find("<data value=\"0.6123456789\">61.23 %</data>") != std::string::npos);
+
+  // Without examples, and before anything was recorded.
+  for (const char* metrics : {"", "{\"kind\":\"step\",\"step\":1,\"loss\":2.5,\"lr\":0.1}\n"}) {
+    const std::string young = run_in(folder, "young", metrics);
+    write_report(young, nullptr);
+    CHECK((content(young + "/report.html").find("Nothing was recorded yet") != std::string::npos) ==
+          (*metrics == '\0'));
+  }
+}
+
+TEST_CASE("a report's size is bounded, whatever the run") {
+  std::string metrics;
+  for (int step = 1; step <= 60000; ++step) {
+    metrics += fmt::format(
+        "{{\"kind\":\"step\",\"step\":{},\"epoch\":1,\"loss\":{},\"lr\":0.1,\"grad_norm\":{}}}\n",
+        step, 2 + std::sin(step), 1e3 * std::cos(step));
+    if (step % 20 == 0) {
+      metrics += fmt::format(
+          "{{\"kind\":\"epoch\",\"epoch\":{},\"step\":{},\"train_loss\":1,\"test_accuracy\":0.{}}}"
+          "\n",
+          step / 20, step, step);
+    }
+  }
+  const Folder folder;
+  const std::string run = run_in(folder, "long", metrics);
+  constexpr std::size_t K = 300;
+  Dataset images = pictures(500, 3, 200, 300);
+  images.classes = K;
+  Predictions predictions{K, {}, std::vector<double>(500 * K, 1.0 / K)};
+  for (std::size_t i = 0; i < 500; ++i) predictions.labels.push_back(i % K);
+  const Loader loader(std::move(images));
+  const ReportExamples examples{predictions, loader};
+  const std::string html = html_report(read_run(run), &examples);
+  CHECK(html.size() < 4'000'000);
+  CHECK(count_of(html, "<article>") == 48);
+  // The samples are spread over the images.
+  const std::string samples = html.substr(html.find("<h2>Samples</h2>"));
+  for (std::size_t i = 0; i < 24; ++i) {
+    CHECK(samples.find(fmt::format("alt=\"test image {}\"", i * 500 / 24)) != std::string::npos);
+  }
+}
+
+TEST_CASE("runs beside each other: what differs, what came of them") {
+  const Folder folder;
+  const std::vector<RunRecord> runs{
+      read_run(run_in(folder, "one", metrics_of_two_epochs)),
+      read_run(run_in(folder, "two", "",
+                      R"({"dataset":"digits","epochs":5,"lr":0.1,"out":"<x>","model":{"D":64}})"))};
+  const std::string text = to_text(comparison_of(runs));
+  CHECK(text ==
+        "                             one   two\n"
+        "epochs                         3     5\n"
+        "model.note         </dd><script>     -\n"
+        "lr                             -   0.1\n"
+        "out                            -   <x>\n"
+        "epochs done                    2     0\n"
+        "training loss             1.3000     -\n"
+        "test loss                 1.1000     -\n"
+        "test accuracy            61.23 %     -\n"
+        "best test (epoch)    61.23 % (2)     -\n"
+        "time                        2:03  2:03\n"
+        "images a second              200   200\n");
+  // What would steer a terminal is spelled out, letters stay, and columns stand below each other.
+  RunRecord odd = runs[0];
+  odd.name = "\033[31m";
+  odd.settings = {{"data", "Größen und noch zwanzig Zeichen"}, {"größe", "1"}};
+  const std::string shown = to_text(comparison_of({odd, runs[1]}));
+  CHECK(shown.find("                                 \\u001b[31m     two\n") == 0);
+  CHECK(shown.find("data               Größen und noch zwanzi..       -\n") != std::string::npos);
+  CHECK(shown.find("größe" + std::string(37, ' ') + "1       -\n") != std::string::npos);
+  // Too many for the width: several tables. Equal names: whole paths.
+  CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
+  CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
+  CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
+  // Long paths are broken, so that a third run stays on the page.
+  const std::string page = html_comparison({runs[0], runs[0], runs[1]});
+  CHECK(page.find("<table class=\"runs\">") != std::string::npos);
+  CHECK(page.find(".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;") !=
+        std::string::npos);
+}

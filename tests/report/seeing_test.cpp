@@ -1,0 +1,174 @@
+// What a run shows on a terminal: confusion, the bar's sparkline, the line of an epoch.
+
+#include "tests/report/seeing.hpp"
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/figures.hpp"
+#include "vitruvian/report/inspect.hpp"
+#include "vitruvian/report/progress.hpp"
+#include "vitruvian/report/run_charts.hpp"
+
+#include <algorithm>
+
+using namespace vitruvian;
+
+namespace {
+
+constexpr double gap = not_recorded;
+
+}  // namespace
+
+TEST_CASE("images of a data set that is sorted by class are shown with the classes in turn") {
+  Dataset data;
+  data.channels = data.height = data.width = 1;
+  data.labels = {0, 0, 0, 0, 2, 2, 1};
+  data.pixels.assign(data.labels.size(), 0);
+  data.classes = 3;
+  data.class_names = {"a", "b", "c"};
+  data.mean = {0.5}, data.std = {0.5};
+  const Loader images(data);
+  using Order = std::vector<std::size_t>;
+  CHECK(classes_in_turn(images, 3) == Order{0, 4, 6});
+  CHECK(classes_in_turn(images, 5) == Order{0, 4, 6, 1, 5});
+  CHECK(classes_in_turn(images, 100) == Order{0, 4, 6, 1, 5, 2, 3});
+}
+
+TEST_CASE("the patch that asks is marked, and no class token is drawn where there is none") {
+  const Image image{8, 8, 1, std::vector<std::uint8_t>(64, 128)};
+  const Numbers map{{2, 2}, {0.1, 0.2, 0.3, 0.4}};
+  const auto frames = [](const Figure& figure) {
+    std::vector<std::pair<std::size_t, std::size_t>> corners;  // of what is marked, in pixels
+    for (const auto& panel : figure.drawing.rows.at(0)) {
+      const auto& marked = std::get<ImageGrid>(panel).marked;
+      if (marked) corners.emplace_back(marked->top, marked->left);
+    }
+    return corners;
+  };
+  using Corners = std::vector<std::pair<std::size_t, std::size_t>>;
+  const auto says = [](const Figure& figure, const char* words) {
+    return figure.text.find(words) != std::string::npos;
+  };
+  const figures::Asker token{"the class token", {}, true};
+  const figures::Asker patch{"patch 2", 2, false};
+  const Figure by_token = figures::attention_map(image, map, token, "layer 0");
+  const Figure by_patch = figures::attention_map(image, map, patch, "layer 0");
+  CHECK(frames(by_token).empty());
+  CHECK(frames(by_patch) == Corners{{4, 0}, {4, 0}, {1, 0}});  // the image, lit, and the map
+  CHECK(says(by_token, "class token is missing"));
+  CHECK_FALSE(says(by_patch, "class token"));
+  const Numbers maps{{1, 1, 2, 2}, map.values};
+  CHECK(frames(figures::attention_maps(maps, token)).empty());
+  CHECK(frames(figures::attention_maps(maps, patch)) == Corners{{1, 0}});
+
+  const Numbers heads{{1, 2}, {0.5, 0.25}};
+  const figures::HeadNumbers with{heads, heads, heads, heads};
+  const figures::HeadNumbers without{heads, {}, heads, heads};
+  for (const auto& [numbers, there] : {std::pair{with, true}, std::pair{without, false}}) {
+    CHECK(says(figures::attention_distance(numbers, 3), "class token") == there);
+    const Figure figure = figures::attention_entropy(numbers, 5);
+    CHECK(says(figure, "class token") == there);
+    CHECK((figure.files.at(0).content.find("on_class_token") != std::string::npos) == there);
+  }
+  CHECK(figures::attention_entropy(with, 5).drawing.rows.at(0).size() == 3);
+  CHECK(figures::attention_entropy(without, 5).drawing.rows.at(0).size() == 2);
+}
+
+TEST_CASE("confusion, accuracies and mistakes of six images counted by hand") {
+  const Predictions predictions = six();
+  const Confusion confusion = confusion_of(predictions);
+  CHECK(confusion.counts == std::vector<std::size_t>{1, 0, 1, 0, 2, 0, 1, 1, 0});
+  CHECK(confusion.accuracy_of(0) == 0.5);
+  CHECK(confusion.accuracy_of(1) == 1);
+  CHECK(confusion.accuracy_of(2) == 0);
+  CHECK(confusion.weakest(2) == std::vector<std::size_t>{2, 0});
+  const auto pairs = confusion.worst_pairs(10);
+  REQUIRE(pairs.size() == 3);
+  CHECK(pairs[0].truth == 0);
+  CHECK(pairs[0].guess == 2);
+  // Their true classes were given 0.05, 0.2 and 0.4.
+  CHECK(predictions.worst_mistakes(10) == std::vector<std::size_t>{5, 1, 4});
+  CHECK(predictions.worst_mistakes(1) == std::vector<std::size_t>{5});
+  CHECK(predictions.likeliest(4, 2) == std::vector<std::size_t>{0, 2});
+}
+
+TEST_CASE("a confusion matrix as text fits its columns, or becomes lists") {
+  const std::string text = to_text(confusion_of(six()), {"cat", "dog", "a\033[31mfox"});
+  CHECK(text ==
+        "confusion  a row is what images show, a column what they were taken for\n"
+        "                 0 1 2    right\n"
+        "0 cat            1 . 1   50.0 %\n"
+        "1 dog            . 2 .  100.0 %\n"
+        "2 a\\u001b[31mfox 1 1 .    0.0 %\n");
+  CHECK(to_text(confusion_of(six()), {}).find("\n0 1 . 1   50.0 %\n") != std::string::npos);
+  CHECK(to_text(confusion_of(six()), {}, 80, true).find("\033[1m 2\033[0m") != std::string::npos);
+  CHECK(to_text(Confusion{3, std::vector<std::size_t>(9)}, {}).empty());
+
+  Confusion large{100, std::vector<std::size_t>(10000, 7)};
+  large.counts[3 * 100 + 98] = 12345;
+  for (const std::string& shown :
+       {to_text(large, std::vector<std::string>(100, "a name that goes on and on")),
+        to_text(confusion_of(six()), {}, 14)}) {
+    std::size_t begin = 0;
+    for (std::size_t end; (end = shown.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      CHECK(end - begin <= 80);
+    }
+    CHECK(shown.find("the most confused") == 0);
+    CHECK(shown.find("the classes with the lowest accuracy") != std::string::npos);
+  }
+  CHECK(to_text(large, {}).find("98                 12345 of 13038") != std::string::npos);
+}
+
+TEST_CASE("a sparkline falls as the loss does, at any length") {
+  Sparkline line;
+  CHECK(line.empty());
+  CHECK(line.text(8).empty());
+  for (const double y : {3.0, 2.0, 1.0, gap}) line.add(y);
+  CHECK(line.text(8) == "\u2588\u2586\u2581");
+  for (int i = 0; i < 100000; ++i) line.add(1);
+  CHECK(line.text(8).size() == 8 * 3);
+  CHECK(line.text(8).starts_with("\u2588"));
+  CHECK(line.text(8).ends_with("\u2581"));
+
+  // A loss as runs have it: what comes after the first epoch is seen as well.
+  Sparkline loss;
+  for (const double y : {2.3, 1.2, 0.6, 0.3, 0.15, 0.08}) loss.add(y);
+  CHECK(loss.text(8) == "\u2588\u2587\u2585\u2584\u2582\u2581");
+  Sparkline to_zero;
+  for (const double y : {1.0, 0.5, 0.0}) to_zero.add(y);
+  CHECK(to_zero.text(8) == "\u2588\u2588\u2581");
+
+  const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
+  CHECK(Progress::bar(step, 80, line).starts_with("[====            ] \u2588"));
+  CHECK(Progress::bar(step, 80, line).ends_with(" epoch 1/4  loss 0.5000  3000 img/s  ETA 1:01"));
+  for (std::size_t columns = 1; columns < 200; ++columns) {
+    const std::string bar = Progress::bar(step, columns, line);
+    CHECK(bar.size() - 2 * count_of(bar, "\xE2\x96") <= std::max<std::size_t>(1, columns - 1));
+  }
+}
+
+TEST_CASE("the line of an epoch fits, and says what there is room for") {
+  EpochReport e;
+  e.epoch = 3;
+  e.epochs = 12;
+  e.train_loss = 0.8157;
+  e.train_accuracy = 0.7231;
+  e.test_loss = 0.2365;
+  e.test_accuracy = 0.9225;
+  e.images_per_second = 10469;
+  e.seconds = 83;
+  CHECK(Progress::line(e) ==
+        "epoch 3/12  train loss 0.8157 acc 72.31 %  test loss 0.2365 acc 92.25 %  1:23");
+  CHECK(
+      Progress::line(e, 100) ==
+      "epoch 3/12  train loss 0.8157 acc 72.31 %  test loss 0.2365 acc 92.25 %  10469 img/s  1:23");
+  CHECK(Progress::line(e, 60) == "epoch 3/12  test loss 0.2365 acc 92.25 %  1:23");
+  e.validation = true;
+  CHECK(Progress::line(e, 60) == "epoch 3/12  val loss 0.2365 acc 92.25 %  1:23");
+  e.epoch = 100;
+  e.epochs = 300;
+  e.seconds = 3723;
+  CHECK(Progress::line(e) ==
+        "epoch 100/300  train loss 0.8157 acc 72.31 %  val loss 0.2365 acc 92.25 %");
+  for (std::size_t columns = 2; columns < 120; ++columns) {
+    CHECK(Progress::line(e, columns).size() < columns);
+  }
+}

@@ -1,0 +1,330 @@
+// What lies in the folder of a run is safe, its owner's files and its own; a run that is prolonged.
+
+#include "vitruvian/train/run_directory.hpp"
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/train/stop.hpp"
+#include "vitruvian/train/trainer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <numbers>
+#include <set>
+
+using namespace vitruvian;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string config = "{\"made_by\": {\"version\": \"0\"}}\n";
+
+// Every file below a folder, with what it holds.
+std::map<std::string, std::string> contents(const std::string& folder) {
+  std::map<std::string, std::string> result;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      result[fs::relative(entry.path(), folder).string()] = content(entry.path().string());
+    }
+  }
+  return result;
+}
+
+TrainOptions small(const std::string& out) {
+  TrainOptions o = default_options("digits");
+  o.train_size = 60;
+  o.test_size = 10;
+  o.model.D = 16;
+  o.model.L = 1;
+  o.model.h = 2;
+  o.model.M = 32;
+  o.batch_size = 20;  // 3 steps an epoch
+  o.epochs = 2;
+  o.warmup = 0.5;
+  o.log_every = 1;
+  o.out = out;
+  return o;
+}
+
+class Rates : public Observer {
+ public:
+  void stepped(const StepReport& step) override { of_step[step.step] = step.lr; }
+  void noted(const std::string& sentence) override { notes += sentence + "\n"; }
+  void started(const RunStart& start) override { begun = start; }
+  std::map<std::size_t, double> of_step;  // from 1
+  RunStart begun;
+  std::string notes;
+};
+
+// Somebody presses Ctrl-C in a step.
+class Stopping : public Observer {
+ public:
+  explicit Stopping(std::size_t step) : step_(step) {}
+  void stepped(const StepReport& step) override {
+    if (step.step == step_) std::raise(SIGINT);
+  }
+
+ private:
+  std::size_t step_;
+};
+
+RunResult train_here(const TrainOptions& options, Observer& observer) {
+  return vitruvian::VITRUVIAN_PRECISION::train(options, observer);  // both are declared
+}
+
+TrainOptions resumed(const std::string& run, const std::map<std::string, std::string>& flags = {}) {
+  return resumed_settings(run, {"", "", flags});
+}
+
+}  // namespace
+
+TEST_CASE("a run directory writes, replaces and removes its own files only") {
+  const Folder folder;
+  const std::string run = folder.file("run");
+  const std::set<std::string> foreign{"notes.tmp",
+                                      "config.json.tmp",
+                                      "metrics.csv",
+                                      "model.safetensors.bak",
+                                      "last.safetensors",
+                                      "a-b.tmp",
+                                      "metrics.jsonl.old-copy.tmp",
+                                      "notes.1-2.tmp",
+                                      "data/report.html",
+                                      "data/last.safetensors.1-2.tmp"};
+  for (const std::string& name : foreign) write(run + "/" + name, name);
+  std::map<std::string, std::string> theirs = contents(run);
+  {
+    RunDirectory directory(run, config);
+    directory.append_metrics("{\"epoch\":1}");
+    CHECK_FAILS_WITH(RunDirectory{run}, "another trainer is at work in this directory");
+    CHECK_FAILS_WITH(RunDirectory(run, config, {.overwrite = true}), "another trainer");
+  }
+  for (const char* name : {"mine.safetensors", "epoch-5.safetensors", "epoch-x005.safetensors",
+                           "notes.tmp", "config.json"}) {
+    write(run + "/checkpoints/" + name, name);
+    theirs[std::string("checkpoints/") + name] = name;
+  }
+  const std::map<std::string, std::string> leftovers{
+      {"model.safetensors.4711-0.tmp", ""},
+      {"checkpoints/last.safetensors.12-99.tmp", ""},
+      {"checkpoints/last.previous.safetensors.tmp", ""}};
+  for (const auto& [name, text] : leftovers) write(run + "/" + name, text);
+  for (const char* name :
+       {"model.safetensors", "report.html", "checkpoints/best.safetensors",
+        "checkpoints/epoch-0005.safetensors", "checkpoints/last.previous.safetensors"}) {
+    write(run + "/" + name, name);
+  }
+
+  const auto before = contents(run);
+  const Failure failure = failure_of([&] { RunDirectory(run, config); });
+  CHECK(failure.exit == Exit::usage);
+  CHECK(failure.message.find("holds a run already: --resume " + run) != std::string::npos);
+  CHECK(failure.message.find("--overwrite") != std::string::npos);
+  CHECK(contents(run) == before);
+
+  { const RunDirectory opened{run}; }
+  auto kept = before;
+  for (const auto& [name, text] : leftovers) kept.erase(name);
+  CHECK(contents(run) == kept);
+
+  for (const auto& [name, text] : leftovers) write(run + "/" + name, text);
+  { const RunDirectory directory(run, config + " ", {.overwrite = true}); }
+  auto fresh = theirs;
+  fresh["config.json"] = config + " ";
+  fresh["metrics.jsonl"] = fresh["timing.jsonl"] = "";
+  CHECK(contents(run) == fresh);
+}
+
+TEST_CASE("foreign files with the names of a run's are never written over") {
+  for (const char* name : {"config.json", "metrics.jsonl", "timing.jsonl", "model.safetensors",
+                           "report.html", "checkpoints/mine"}) {
+    INFO(name);
+    const Folder folder;
+    write(folder.file(name), "{\"mine\": 1}");
+    for (const bool overwrite : {false, true}) {
+      const Failure failure =
+          failure_of([&] { RunDirectory(folder.path, config, {.overwrite = overwrite}); });
+      CHECK(failure.exit == Exit::usage);
+      CHECK(failure.message.find("is there already, and no run's") != std::string::npos);
+    }
+    CHECK(contents(folder.path) == std::map<std::string, std::string>{{name, "{\"mine\": 1}"}});
+  }
+}
+
+TEST_CASE("places where no run can be, and nothing is left of the attempt") {
+  const Folder folder;
+  write(folder.file("file"), "mine");
+  CHECK_FAILS_WITH(RunDirectory(folder.file("file"), config), "is a file: a run needs a folder");
+  CHECK_FAILS_WITH(RunDirectory(folder.file("file/run"), config), "cannot be made");
+  { const RunDirectory run(folder.file("runs/one"), config); }
+  for (const bool dated : {false, true}) {
+    CHECK_FAILS_WITH(RunDirectory(folder.file("runs/one/two/three"), config, {.dated = dated}),
+                     "lies inside the run");
+    CHECK_FAILS_WITH(
+        RunDirectory(folder.file("new/er/" + std::string(300, 'x')), config, {.dated = dated}),
+        "cannot be made");
+  }
+  CHECK(folder.files() == std::vector<std::string>{"file", "runs"});
+  CHECK(content(folder.file("file")) == "mine");
+  CHECK(!fs::exists(folder.file("runs/one/two")));
+}
+
+TEST_CASE("runs of the same second have folders of their own") {
+  const Folder folder;
+  { const RunDirectory run(folder.file("runs/digits"), config); }  // a name is no hindrance
+  std::set<fs::path> paths;
+  for (int i = 0; i < 4; ++i) {
+    const RunDirectory run(folder.file("runs/digits"), config, {.dated = true});
+    CHECK(run.path().string().starts_with(folder.file("runs/digits-20")));
+    CHECK(fs::exists(run.path() / "config.json"));
+    paths.insert(run.path());
+  }
+  CHECK(paths.size() == 4);
+}
+
+TEST_CASE("the folder of a run is found from its files of weights") {
+  const Folder folder;
+  const std::string run = folder.file("run");
+  { const RunDirectory directory(run, config); }
+  write(folder.file("other/config.json"), "{}");
+  for (const char* name : {"", "/model.safetensors", "/checkpoints/best.safetensors"}) {
+    CHECK(fs::path(run_of(run + name)) == run);
+  }
+  for (const char* name : {"other", "other/model.safetensors", "run/deeper/model.safetensors",
+                           "run/checkpoints", "model.safetensors"}) {
+    CHECK(run_of(folder.file(name)).empty());
+  }
+  CHECK(weights_file(folder.file("other")) == folder.file("other/model.safetensors"));
+  Failure failure = failure_of([&] { weights_file(run); });
+  CHECK(failure.exit == Exit::checkpoint);
+  CHECK(failure.message == run + ": an unfinished run: train --resume " + run + " goes on with it");
+  const std::string best = run + "/checkpoints/best.safetensors";
+  write(best, "");
+  failure = failure_of([&] { weights_file(run); });
+  CHECK(failure.message.ends_with("goes on with it; " + best + " has its best weights so far"));
+  CHECK(weights_file(best) == best);
+  write(run + "/model.safetensors", "");
+  CHECK(weights_file(run) == run + "/model.safetensors");
+  const fs::path here = fs::current_path();
+  fs::current_path(folder.file("run/checkpoints"));
+  CHECK(run_of("best.safetensors") == "..");
+  fs::current_path(run);
+  CHECK(run_of("model.safetensors") == ".");
+  CHECK(run_of("checkpoints/best.safetensors") == ".");
+  fs::current_path(here);
+}
+
+TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that it had") {
+  constexpr double pi = std::numbers::pi;
+  for (const ScheduleKind schedule : {ScheduleKind::cosine, ScheduleKind::linear}) {
+    const Folder folder;
+    Rates rates;
+    TrainOptions o = small(folder.file("run"));
+    o.schedule = schedule;
+    train_here(o, rates);
+    CHECK(rates.of_step.size() == 6);
+    const TrainOptions longer = resumed(o.out, {{"epochs", "4"}});
+    CHECK(longer.epochs == 2);
+    CHECK(longer.prolong_to == 4);
+    train_here(longer, rates);
+    CHECK(rates.notes.find("prolonged from 2 epochs to 4") != std::string::npos);
+    CHECK(rates.of_step.size() == 12);
+    for (const auto& of_step : rates.of_step) {
+      const std::size_t step = of_step.first;  // no structured binding: clang 14 cannot capture one
+      const double lr = of_step.second;
+      const auto s = static_cast<double>(step - 1);
+      const double p = (s - 3) / (step <= 6 ? 3 : 9);  // 3 steps of warm-up, of 6, then of 12
+      const double falls = schedule == ScheduleKind::cosine ? (1 + std::cos(pi * p)) / 2 : 1 - p;
+      INFO(step);
+      CHECK(std::abs(lr - o.lr * (step <= 3 ? (s + 1) / 3 : falls)) < 1e-15);
+    }
+  }
+}
+
+TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit") {
+  const Folder folder;
+  Observer nobody;
+  TrainOptions o = small(folder.file("run"));
+  o.schedule = ScheduleKind::constant;
+  o.ema = 0.9;
+  train_here(o, nobody);
+  TrainOptions whole = o;
+  whole.out = folder.file("whole");
+  whole.epochs = 5;
+  whole.warmup = 1;
+  whole.warmup_steps = 3;
+  train_here(whole, nobody);
+  for (const char* name : {"killed", "stopped"}) {
+    fs::copy(o.out, folder.file(name), fs::copy_options::recursive);
+  }
+  train_here(resumed(o.out, {{"epochs", "3"}}), nobody);
+  train_here(resumed(o.out, {{"epochs", "5"}}), nobody);  // and once more
+
+  // Killed after its config said so, and before another checkpoint.
+  const std::string killed = folder.file("killed");
+  const TrainOptions settings = prolonged(settings_of_run(killed), 5, 3);
+  write(killed + "/config.json", with_settings(content(killed + "/config.json"), settings));
+  CHECK(train_here(resumed(killed), nobody).last.epoch == 5);
+
+  const std::string stopped = folder.file("stopped");
+  {
+    const StopSignals stop;
+    Stopping stopping(10);
+    const Failure failure = failure_of([&] {
+      train_here(resumed(stopped, {{"epochs", "5"}}), stopping);
+    });
+    CHECK(failure.exit == Exit::interrupted);
+    CHECK(failure.message.find(
+              "stopped after step 10 of 15; to go on: vitruvian train --resume ") == 0);
+  }
+  CHECK(train_here(resumed(stopped), nobody).last.epoch == 5);
+
+  for (const std::string& run : {o.out, killed, stopped}) {
+    for (const char* name : {"model.safetensors", "metrics.jsonl", "config.json",
+                             "checkpoints/last.safetensors", "checkpoints/best.safetensors"}) {
+      INFO(run << " " << name);
+      CHECK(content(run + "/" + name) == content(whole.out + "/" + name));
+    }
+    CHECK(train_here(resumed(run), nobody).was_finished);
+    CHECK(train_here(resumed(run, {{"epochs", "5"}}), nobody).was_finished);
+  }
+  CHECK_FAILS_WITH(resumed(o.out, {{"epochs", "4"}}), "can be prolonged, not shortened");
+  CHECK_FAILS_WITH(resumed(o.out, {{"lr", "0.5"}}), "contradicts");
+}
+
+TEST_CASE("a run that stopped early is not prolonged") {
+  const Folder folder;
+  Observer nobody;
+  TrainOptions o = small(folder.file("run"));
+  o.epochs = 30;
+  o.val_fraction = 0.2;
+  o.patience = 1;
+  o.lr = 1e-9;  // nothing gets better
+  o.warmup = 0;
+  CHECK(train_here(o, nobody).last.epoch == 2);
+  const auto before = contents(o.out);
+  CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}}), nobody),
+                   "stopped early, after 2 of 30 epochs (--patience 1)");
+  CHECK(contents(o.out) == before);
+  CHECK(train_here(resumed(o.out), nobody).was_finished);
+}
+
+TEST_CASE("the memory that a run announces counts its images") {
+  Rates few, many, more;
+  TrainOptions o = small("");
+  o.epochs = 1;
+  train_here(o, few);
+  o.test_size += 1000;
+  train_here(o, many);
+  CHECK(many.begun.training_bytes - few.begun.training_bytes == 1000 * 28 * 28);
+  o.train_size += 60;
+  train_here(o, more);
+  CHECK(more.begun.training_bytes - many.begun.training_bytes == 60 * 28 * 28);
+  CHECK(few.begun.training_bytes >= o.model.training_bytes(1, sizeof(real)) + 70 * 28 * 28);
+  CHECK(few.begun.directory.empty());
+}

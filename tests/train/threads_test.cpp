@@ -1,0 +1,111 @@
+// A training step on n threads computes on n threads, whatever library multiplies: oneDNN brings
+// OpenMP, and OpenBLAS its own pool, and either would fight ours. Threads that exist and sleep do
+// no harm, so it is the time on a processor that is counted, thread by thread, as Linux tells it.
+
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/train/step.hpp"
+#include "vitruvian/vit/model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <system_error>
+
+using namespace vitruvian;
+
+namespace {
+
+// Nanoseconds that each thread of this process has run; empty where the system does not tell.
+std::map<std::string, double> time_of_threads() {
+  std::map<std::string, double> result;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream file(task.path() / "schedstat");
+    double nanoseconds = 0;
+    if (file >> nanoseconds) result[task.path().filename()] = nanoseconds;
+  }
+  return result;
+}
+
+struct Usage {
+  std::size_t threads = 0;  // that ran a twentieth of the time of the busiest
+  double processors = 0;    // time of all threads over time on the wall
+};
+
+// Of some training steps at the CIFAR shape's width; the first ones start what is to be started.
+Usage usage(std::size_t n) {
+  const ViTConfig c{.C = 3, .H = 32, .W = 32, .P = 4, .D = 128, .L = 2, .h = 4, .M = 512};
+  const VisionTransformer model(c, Rng(1));
+  std::vector<MicroBatch> parts;
+  for (std::size_t i = 0; i < 4; ++i) {
+    parts.push_back({random_normal({4, 3, 32, 32}, i), std::vector<std::size_t>(4, 1), Rng(i)});
+  }
+  // Micro-batches side by side, and a single one, whose products are shared out block by block.
+  const std::vector<MicroBatch> one{
+      {random_normal({8, 3, 32, 32}, 9), std::vector<std::size_t>(8, 1), Rng(9)}};
+  set_threads(n);
+  const auto steps = [&] {
+    compute_gradients(model, parts, 0);
+    compute_gradients(model, one, 0);
+  };
+  // What libraries start when they are first called spins for some hundredths of a second.
+  using Clock = std::chrono::steady_clock;
+  for (const auto started = Clock::now();
+       Clock::now() - started < std::chrono::milliseconds(200);) {
+    steps();
+  }
+  const auto before = time_of_threads();
+  const auto begin = Clock::now();
+  // Time of processors, not of the clock: a busy machine makes the test longer, not wrong.
+  const std::clock_t used = std::clock();
+  while (std::clock() - used < CLOCKS_PER_SEC / 10) steps();
+  const double wall = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+
+  std::map<std::string, double> spent;
+  double most = 0;
+  double sum = 0;
+  for (const auto& [thread, time] : time_of_threads()) {
+    const auto earlier = before.find(thread);
+    spent[thread] = time - (earlier == before.end() ? 0 : earlier->second);
+    most = std::max(most, spent[thread]);
+    sum += spent[thread];
+  }
+  Usage result{0, sum / wall};
+  for (const auto& [thread, time] : spent) result.threads += time > most / 20 ? 1 : 0;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a training step keeps as many threads busy as it was given, whoever multiplies") {
+  if (time_of_threads().empty()) {
+    MESSAGE("this system does not tell what its threads do");
+    return;
+  }
+  using kernels::GemmBackend;
+  const GemmBackend own = kernels::gemm_backend();
+  const std::size_t before = threads();
+  for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas, GemmBackend::packed}) {
+    if (!kernels::gemm_backend_available(backend)) continue;
+    kernels::set_gemm_backend(backend);
+    CAPTURE(kernels::gemm_description());
+    for (const std::size_t n : {1, 2, 3}) {
+      const Usage found = usage(n);
+      CAPTURE(n);
+      MESSAGE(kernels::gemm_description() << ": " << n << " asked for, " << found.threads
+                                          << " busy, " << found.processors << " processors");
+      CHECK(found.threads == n);
+      CHECK(found.processors <= 1.05 * static_cast<double>(n));
+    }
+  }
+  kernels::set_gemm_backend(own);
+  set_threads(before);
+}

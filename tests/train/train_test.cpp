@@ -1,0 +1,241 @@
+// The training step, what a run prints, and the weights that it leaves.
+
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "tests/golden.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/report/progress.hpp"
+#include "vitruvian/train/predict.hpp"
+#include "vitruvian/train/step.hpp"
+#include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/tiny.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+using namespace vitruvian;
+
+namespace {
+
+constexpr bool in_double = sizeof(real) == 8;
+
+MicroBatch part(std::size_t begin, std::size_t n) {
+  const Tensor all(random_normal({8, 2, 8, 8}, 3));
+  const auto b = static_cast<std::ptrdiff_t>(begin);
+  MicroBatch result{slice(all, 0, b, b + static_cast<std::ptrdiff_t>(n)).value(), {}, Rng(1)};
+  for (std::size_t i = 0; i < n; ++i) result.labels.push_back((begin + i) % 3);
+  return result;
+}
+
+std::vector<Array> gradients(const VisionTransformer& model) {
+  std::vector<Array> result;
+  for (const NamedParameter& p : named_parameters(model)) result.push_back(*p.tensor.grad());
+  return result;
+}
+
+double largest(const Array& a) {
+  double result = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    result = std::max(result, std::abs(static_cast<double>(a.data()[i])));
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("micro-batches of unequal size give the gradient of the whole batch") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const StepResult whole = compute_gradients(model, std::vector{part(0, 8)}, 0.1);
+  const std::vector<Array> expected = gradients(model);
+  const StepResult parts =
+      compute_gradients(model, std::vector{part(0, 1), part(1, 4), part(5, 3)}, 0.1);
+  const std::vector<Array> found = gradients(model);
+  CHECK(parts.loss == doctest::Approx(whole.loss).epsilon(in_double ? 1e-13 : 1e-5));
+  CHECK(parts.correct == whole.correct);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (largest(expected[i]) > 1e-9)
+      CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+}
+
+TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' as they were") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const std::vector<MicroBatch> parts{part(0, 4), part(4, 4)};
+  compute_gradients(model, parts, 0);
+  const std::vector<Array> expected = gradients(model);
+  const Tensor frozen = model.blocks[0].attn.qkv.weight.tensor();
+  frozen.set_requires_grad(false);
+  compute_gradients(model, parts, 0);
+  CHECK(frozen.grad() == nullptr);
+  const std::vector<NamedParameter> all = named_parameters(model);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name != "blocks.0.attn.qkv.weight") CHECK(*all[i].tensor.grad() == expected[i]);
+  }
+}
+
+TEST_CASE("any number of threads gives the same bits") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  std::vector<MicroBatch> parts;
+  for (std::size_t i = 0; i < 8; ++i) parts.push_back(part(i, 1));
+  const std::size_t before = threads();
+  set_threads(1);
+  const StepResult one = compute_gradients(model, parts, 0);
+  const std::vector<Array> expected = gradients(model);
+  for (const std::size_t n : {2, 3, 4, 8}) {
+    set_threads(n);
+    CHECK(compute_gradients(model, parts, 0).loss == one.loss);
+    const std::vector<Array> found = gradients(model);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == expected[i]);
+  }
+  set_threads(before);
+}
+
+TEST_CASE("gradients are added in their order, not in that of their arrival") {
+  const std::size_t before = threads();
+  set_threads(2);
+  if (threads() == 1) return;  // a build without threads, where turns come in order
+  const Tensor x(zeros({1}), true);
+  const real huge = in_double ? real(1e17) : real(1e9);  // huge + 1 is huge
+  const std::vector<real> turns = {huge, 1, -huge, 1};
+  const auto gradient = [&](std::size_t turn) {
+    return std::vector<Array>{full({1}, turns[turn])};
+  };
+  {
+    Reducer reducer({x});
+    for (const std::size_t turn : {3, 1, 2, 0}) reducer.add(turn, gradient(turn));
+    reducer.finish();
+    CHECK((*x.grad())(0) == 1);
+  }
+  // Two turns a thread ahead is as far as it goes: the fifth waits for the first.
+  Reducer reducer({x});
+  std::thread ahead([&] { reducer.add(4, gradient(1)); });
+  for (const std::size_t turn : {1, 2, 3, 0}) reducer.add(turn, gradient(turn));
+  ahead.join();
+  reducer.finish();
+  CHECK((*x.grad())(0) == 2);
+
+  Reducer failed({x});
+  failed.abandon(1);
+  failed.add(0, gradient(0));
+  CHECK_FAILS_WITH(failed.add(2, gradient(2)), "reducer: micro-batch 1 failed before 2");
+  set_threads(before);
+}
+
+TEST_CASE("a micro-batch that fails is the error that is seen, whoever was waiting for it") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  std::vector<MicroBatch> parts;
+  for (std::size_t i = 0; i < 8; ++i) parts.push_back(part(i, 1));
+  parts[3].images = zeros({1, 2, 8, 7});
+  for (int i = 0; i < 20; ++i) {
+    CHECK_FAILS_WITH(compute_gradients(model, parts, 0), "vit: images of shape (1, 2, 8, 7)");
+  }
+}
+
+TEST_CASE("a step by the readable twins is the same step to rounding") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  const std::vector<MicroBatch> parts{part(0, 4), part(4, 4)};
+  const StepResult fused = compute_gradients(model, parts, 0.1);
+  const std::vector<Array> expected = gradients(model);
+  const Composed composed;
+  const StepResult twins = compute_gradients(model, parts, 0.1);
+  const std::vector<Array> found = gradients(model);
+  CHECK(std::abs(twins.loss - fused.loss) < (in_double ? 1e-13 : 1e-5));
+  bool any_differs = false;  // or the twins were not asked
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    any_differs = any_differs || found[i] != expected[i];
+    if (largest(expected[i]) > 1e-9)
+      CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+  CHECK(any_differs);
+}
+
+TEST_CASE("a step forgets the gradients of the one before") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  compute_gradients(model, std::vector{part(0, 4)}, 0);
+  const std::vector<Array> first = gradients(model);
+  compute_gradients(model, std::vector{part(0, 4)}, 0);
+  const std::vector<Array> second = gradients(model);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    CHECK(golden::difference(first[i], second[i]) == 0);
+}
+
+TEST_CASE("the largest logit counts, a tie or a NaN does not") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const Array logits = array({4, 3}, {1, 2, 0, 5, 4, 4, 1, 1, 0, nan, 1, 0});
+  CHECK(count_correct(logits, std::vector<std::size_t>{1, 0, 0, 1}) == 2);
+  CHECK(count_correct(logits, std::vector<std::size_t>{0, 1, 2, 2}) == 0);
+}
+
+TEST_CASE("lines that a run prints") {
+  const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
+  CHECK(Progress::line(step) ==
+        "epoch 1/4  step 10/40  loss 0.5000  lr 1.00e-03  |g| 2.25  3000 img/s  ETA 1:01");
+  CHECK(Progress::bar(step, 120).starts_with("[======                  ] epoch 1/4"));
+  for (const std::size_t columns : {1, 10, 40, 80, 200}) {
+    CHECK(Progress::bar(step, columns).size() <= columns);
+  }
+  CHECK(EpochReport{}.to_json().find("\"test_accuracy\":0.0") != std::string::npos);
+}
+
+TEST_CASE("weights come back as they were, and say what they were trained on") {
+  const Folder folder;
+  const std::string path = folder.file("model.safetensors");
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  save_weights(model, {"digits", {0.1, 0.2}, {0.3, 0.4}}, path);
+  const TrainedModel loaded = load_weights(path);
+  CHECK(loaded.model.config == model.config);
+  CHECK(loaded.data.dataset == "digits");
+  CHECK(loaded.data.mean == std::vector{0.1, 0.2});
+  CHECK(loaded.data.std == std::vector{0.3, 0.4});
+  const Tensor images(random_normal({2, 2, 8, 8}, 6));
+  CHECK(golden::difference(loaded.model(images).value(), model(images).value()) == 0);
+
+  // A config that promises another model than the file holds.
+  ViTConfig larger = model.config;
+  larger.L = 1000;
+  VisionTransformer liar = clone(model);
+  liar.config = larger;
+  save_weights(liar, {"digits", {0.1, 0.2}, {0.3, 0.4}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "but a model of its config has");
+  save_weights(model, {"digits", {0.1}, {0.3, 0.4}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "'mean' in its metadata is not 2 numbers");
+  save_weights(model, {"digits", {0.1, 0.2}, {0.3, 0}}, path);
+  CHECK_FAILS_WITH(load_weights(path), "'std' in its metadata holds 0");
+}
+
+TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN there is none") {
+  const Folder folder;
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  const VisionTransformer model(c, Rng(5));
+  model.head.bias.tensor().mutable_value() = array({3}, {0.5, -1, 2});  // its weights are zeros
+  PredictOptions options;
+  options.weights = folder.file("w.safetensors");
+  options.images = {folder.file("grey.pgm")};
+  write(options.images[0], "P5\n8 8\n255\n" + std::string(64, 'a'));
+  std::vector<Guess> guesses;
+  const PredictObserver observer{[](const std::string&) {},
+                                 [&](const Prediction& p) { guesses = p.guesses; }};
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+  REQUIRE(guesses.size() == 3);
+  const double sum = std::exp(0.5) + std::exp(-1.0) + std::exp(2.0);
+  const std::array<std::size_t, 3> order{2, 0, 1};
+  const std::array<double, 3> logits{2, 0.5, -1};
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(guesses[i].index == order[i]);
+    CHECK(guesses[i].probability == doctest::Approx(std::exp(logits[i]) / sum));
+  }
+  model.head.bias.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
+                   "the model's logits are NaN or infinite");
+}

@@ -1,0 +1,196 @@
+// Looking inside with derivatives: PyTorch's numbers, linear models, the completeness of integrated
+// gradients.
+
+#include "vitruvian/vit/inspect_gradients.hpp"
+#include "tests/expect.hpp"
+#include "tests/vit/inspect_testing.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/inspect_layers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace vitruvian;
+using golden::difference;
+
+TEST_CASE("gradients, integrated gradients and gradient rollout are PyTorch's") {
+  const GoldenVit vit;
+  CHECK(inspect::most_probable(golden::tensor(vit.json.at("logits"))) == vit.targets);
+  CHECK(vit.off("input_gradient", inspect::input_gradient(vit.model, vit.images)) <
+        golden_tolerance);
+  CHECK(vit.off("gradient_rollout", inspect::gradient_rollout(vit.model, vit.images)) <
+        golden_tolerance);
+  std::size_t last = 0;
+  const auto ig =
+      inspect::integrated_gradients(vit.model, vit.images, full({2, 8, 8}, real(-0.5)), 8, {},
+                                    [&](std::size_t done) { CHECK(done == ++last); });
+  CHECK(last == 8);
+  CHECK(ig.targets == vit.targets);
+  CHECK(vit.off("integrated", ig.attributions) < golden_tolerance);
+  const Array difference_of_logits = array({3}, ig.difference);
+  CHECK(vit.off("difference", difference_of_logits) < golden_tolerance);
+  // Another class has another gradient.
+  inspect::Targets others = vit.targets;
+  for (std::size_t& k : others) k = (k + 1) % 3;
+  CHECK(vit.off("input_gradient", inspect::input_gradient(vit.model, vit.images, others)) > 0.1);
+}
+
+TEST_CASE("rollouts of a model without a class token are those of a plain loop") {
+  const golden::Json known = golden::read("inspect.json").at("mean_pooled");
+  const golden::Json drawn = golden::read("switches.json");
+  const VisionTransformer model(ViTConfig::from_json(known.at("config").dump()), Rng(1));
+  fill(model, drawn.at("pool").at("values").get<std::vector<double>>());
+  const Array images = golden::tensor(drawn.at("images"));
+  const auto off = [&](const char* name, const Array& rollout) {
+    std::vector<double> all;
+    for (const golden::Json& image : known.at(name)) {
+      for (const golden::Json& share : image) all.push_back(share.get<double>());
+    }
+    return difference(inspect::shares_of_patches(rollout, model.config), array({3, 2, 3}, all));
+  };
+  CHECK(off("rollout", inspect::rollout(inspect::attention(model, images))) < golden_tolerance);
+  CHECK(off("gradient_rollout", inspect::gradient_rollout(model, images)) < golden_tolerance);
+}
+
+TEST_CASE("parameters keep their gradients, and want them again afterwards") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const Tensor images = images_for(model.config, 2, 3);
+  sum(model(images)).backward();
+  const Array before = *model.head.weight.grad();
+  inspect::input_gradient(model, images.value());
+  CHECK(difference(*model.head.weight.grad(), before) == 0);
+  CHECK_FAILS_WITH(inspect::input_gradient(model, images.value(), {0, 3}), "class 3: there are 3");
+  CHECK_FAILS_WITH(inspect::input_gradient(model, images.value(), {0}), "1 target classes for 2");
+  for (const NamedParameter& p : named_parameters(model)) CHECK(p.tensor.requires_grad());
+}
+
+TEST_CASE("attributions sum to the difference of the logits, the better the more steps") {
+  const GoldenVit vit;
+  const Array black = full({2, 8, 8}, real(-0.5));
+  const auto with = [&](std::size_t steps) {
+    return inspect::integrated_gradients(vit.model, vit.images, black, steps);
+  };
+  const double at_20 = with(20).incompleteness();
+  const double at_100 = with(100).incompleteness();
+  INFO(at_20 << " and " << at_100);
+  CHECK(at_100 < 1e-3);
+  if (in_double) CHECK(at_100 < at_20 / 15);  // the midpoint rule's error goes with steps^-2
+  inspect::IntegratedGradients wrong = with(100);
+  wrong.sum[1] *= 1.1;
+  CHECK(wrong.incompleteness() == doctest::Approx(0.1).epsilon(0.05));
+  CHECK_FAILS_WITH(with(0), "at least one step");
+  CHECK_FAILS_WITH(inspect::integrated_gradients(vit.model, vit.images, zeros({2, 8, 4}), 3),
+                   "a baseline of shape (2, 8, 4)");
+}
+
+TEST_CASE("SmoothGrad is a mean of gradients: none of noise, the gradient itself") {
+  const GoldenVit vit;
+  const Array plain = inspect::input_gradient(vit.model, vit.images);
+  const auto smooth = [&](std::size_t samples, double noise, std::uint64_t seed = 1) {
+    return inspect::smooth_grad(vit.model, vit.images, {samples, noise, seed});
+  };
+  CHECK(difference(smooth(4, 0), plain) < 1e-6);
+  const Array a = smooth(6, 0.1);
+  CHECK(difference(a, smooth(6, 0.1)) == 0);
+  CHECK(difference(a, smooth(6, 0.1, 2)) > 1e-4);
+  // Little noise changes little, to first order with its size; much noise changes much.
+  const double little = difference(smooth(6, 1e-3), plain);
+  CHECK(little < 0.05);
+  CHECK(difference(smooth(6, 0.3), plain) > 3 * little);
+  CHECK_FAILS_WITH(smooth(0, 0.1), "at least one sample");
+}
+
+TEST_CASE("SmoothGrad's noise is a share of each image's own range") {
+  const GoldenVit vit;
+  const std::size_t size = vit.images.size() / 3;
+  Array images = vit.images;  // the others five times as wide
+  for (std::size_t i = size; i < images.size(); ++i) images.data()[i] *= 5;
+  const inspect::Targets targets{0, 2, 1};
+  Array expected = zeros(images.shape());
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    Array noisy = images;
+    for (std::size_t i = 0; i < noisy.size(); ++i) {
+      const real* const image = images.data() + i / size * size;
+      const double range =
+          *std::max_element(image, image + size) - *std::min_element(image, image + size);
+      noisy.data()[i] += static_cast<real>(0.2 * range * Rng(7).fork("smooth_grad", {k}).normal(i));
+    }
+    const Array g = inspect::input_gradient(vit.model, noisy, targets);
+    for (std::size_t i = 0; i < g.size(); ++i) expected.data()[i] += g.data()[i] / 3;
+  }
+  const Array found = inspect::smooth_grad(vit.model, images, {3, 0.2, 7}, targets);
+  CHECK(difference(found, expected) < (in_double ? 1e-12 : 1e-4));
+}
+
+TEST_CASE("saliency is the largest magnitude over channels") {
+  const Array g = array({1, 2, 1, 3}, {1, -2, 0, -3, 1, 0});
+  CHECK(difference(inspect::saliency(g), array({1, 1, 3}, {3, 2, 0})) == 0);
+  CHECK(inspect::saliency(g).shape() == Shape{1, 1, 3});
+}
+
+TEST_CASE("looking inside leaves frozen what the user froze, and the others as they were") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const std::vector<NamedParameter> all = named_parameters(model);
+  all[2].tensor.set_requires_grad(false);
+  inspect::input_gradient(model, images_for(model.config, 1, 2).value());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].tensor.requires_grad() == (i != 2));
+}
+
+TEST_CASE("gradient rollout moves nothing where nothing is attended for") {
+  // Without values no attention matters to any logit.
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const std::size_t D = model.config.D;
+  for (const Block& block : model.blocks) {
+    for (const Parameter* p : {&block.attn.qkv.weight, &block.attn.qkv.bias}) {
+      const WriteGuard value = p->tensor().mutable_value();
+      std::fill(value->data() + value->size() * 2 / 3, value->data() + value->size(), real(0));
+    }
+  }
+  REQUIRE(model.blocks[0].attn.qkv.bias.value().size() == 3 * D);
+  Array R = inspect::gradient_rollout(model, images_for(model.config, 1, 2).value());
+  R.reshape(Shape{5, 5});
+  CHECK(largest(R) == 0);
+}
+
+TEST_CASE("norms layer by layer are PyTorch's, and in the order of computation") {
+  const GoldenVit vit;
+  const Layers layers = inspect::layers(vit.model, vit.images, vit.labels);
+  CHECK(std::abs(layers.loss - vit.json.at("loss").get<double>()) < golden_tolerance);
+  std::size_t found = 0;
+  for (const LayerNorms& n : layers.norms) {
+    CAPTURE(n.name);
+    if (!vit.inside.at("norms").contains(n.name)) continue;
+    const auto known = vit.inside.at("norms").at(n.name).get<std::vector<double>>();
+    CHECK(std::abs(n.activation / known[0] - 1) < golden_tolerance);
+    CHECK(std::abs(n.gradient / known[1] - 1) < 10 * golden_tolerance);
+    ++found;
+  }
+  CHECK(found == vit.inside.at("norms").size());
+  CHECK(layers.norms.back().name == "logits");
+  CHECK(layers.units.size() == 2);
+  for (const NamedParameter& p : named_parameters(vit.model)) CHECK(p.tensor.grad() == nullptr);
+}
+
+TEST_CASE("units that are dead, never on and always on are counted") {
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const Mlp& mlp = model.blocks[1].mlp;
+  {
+    const WriteGuard weight = mlp.fc1.weight.tensor().mutable_value();
+    const WriteGuard bias = mlp.fc1.bias.tensor().mutable_value();
+    const double biases[4] = {-10, -0.5, 10, 0.5};  // dead, never on, always on, on
+    for (std::size_t u = 0; u < 12; ++u) {
+      std::fill_n(weight->data() + u * 8, 8, real(0));
+      bias->data()[u] = real(biases[u < 3 ? 0 : u < 5 ? 1 : u < 6 ? 2 : 3]);
+    }
+  }
+  const Tensor images = images_for(model.config, 2, 5);
+  const HiddenUnits units = inspect::layers(model, images.value(), {0, 1}).units[1];
+  CHECK(units.name == "blocks.1.mlp.hidden");
+  CHECK(units.units == 12);
+  CHECK(units.dead == 3);
+  CHECK(units.never_on == 5);
+  CHECK(units.always_on == 1);
+  CHECK(units.on == doctest::Approx(7.0 / 12));
+}

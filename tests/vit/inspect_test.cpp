@@ -1,0 +1,322 @@
+// Looking inside: filters, positions, attention, distance, rollout against PyTorch's numbers and
+// closed forms.
+
+#include "tests/expect.hpp"
+#include "tests/vit/inspect_testing.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/symmetric_eigen.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+using namespace vitruvian;
+using golden::difference;
+
+namespace {
+
+// 8 x 12 pixels in patches of 4 x 2: a grid of 2 x 6, nothing square about it.
+ViTConfig oblong(bool mean_pooling = false) {
+  ViTConfig config = tiny_vit();
+  config.W = 12;
+  config.P_w = 2;
+  config.mean_pooling = mean_pooling;
+  return config;
+}
+
+// The mean distance of all ordered pairs of patches, from the counts of each offset.
+double mean_of_all_pairs(const ViTConfig& c) {
+  const auto gh = static_cast<int>(c.grid_height());
+  const auto gw = static_cast<int>(c.grid_width());
+  double sum = 0;
+  for (int dy = 1 - gh; dy < gh; ++dy) {
+    for (int dx = 1 - gw; dx < gw; ++dx) {
+      const double pairs = (gh - std::abs(dy)) * (gw - std::abs(dx));
+      const double y = dy * static_cast<double>(c.patch_height());
+      const double x = dx * static_cast<double>(c.patch_width());
+      sum += pairs * std::sqrt(y * y + x * x);
+    }
+  }
+  return sum / (gh * gw) / (gh * gw);
+}
+
+double dot(const real* a, const real* b, std::size_t n) {
+  return std::inner_product(a, a + n, b, 0.0);
+}
+
+}  // namespace
+
+TEST_CASE("what is found inside is what PyTorch finds") {
+  const GoldenVit vit;
+  const inspect::Attention seen = inspect::attention(vit.model, vit.images);
+  CHECK(difference(seen.logits, golden::tensor(vit.json.at("logits"))) < golden_tolerance);
+
+  const auto pca = inspect::principal_components(inspect::filters(vit.model), 8);
+  const auto variances = vit.inside.at("variances").get<std::vector<double>>();
+  Array ours = pca.components, theirs = golden::tensor(vit.inside.at("components"));
+  for (std::size_t k = 0; k < 7; ++k) {  // eight filters about their mean: the eighth is nothing
+    CHECK(std::abs(pca.variances[k] - variances[k]) < golden_tolerance * variances[0]);
+    for (std::size_t i = 0; i < 32; ++i) {
+      CHECK(std::abs(double(ours.data()[k * 32 + i]) - double(theirs.data()[k * 32 + i])) <
+            golden_tolerance);
+    }
+  }
+  CHECK(std::abs(pca.variances[7]) < 1e-12);
+  CHECK(std::abs(pca.total - std::accumulate(variances.begin(), variances.end(), 0.0)) <
+        golden_tolerance * pca.total);
+
+  const Array similarity = inspect::position_similarity(vit.model);
+  CHECK(similarity.shape() == Shape{2, 2, 2, 2});
+  CHECK(vit.off("similarity", similarity) < golden_tolerance);
+
+  const inspect::Heads heads = inspect::heads(seen);
+  CHECK(vit.off("distance", heads.distance) < golden_tolerance);
+  CHECK(vit.off("on_class_token", heads.on_class_token) < golden_tolerance);
+  CHECK(vit.off("entropy", heads.entropy) < golden_tolerance);
+  CHECK(vit.off("rollout", inspect::rollout(seen)) < golden_tolerance);
+}
+
+TEST_CASE("inspection says nothing different from the fused model") {
+  for (const Switched& s : every_switch()) {
+    INFO(s.name);
+    const VisionTransformer model = of_order_one(s.config, Rng(7));
+    const Tensor images = images_for(s.config, 2, 8);
+    const inspect::Attention seen = inspect::attention(model, images.value());
+    CHECK(difference(seen.logits, model(images).value()) < (in_double ? 1e-12 : 1e-4));
+    CHECK(seen.probs.size() == s.config.L);
+    const Array sums = sum(Tensor(seen.probs[1]), {-1}).value();
+    CHECK(difference(sums, full(sums.shape(), 1)) < (in_double ? 1e-14 : 1e-5));
+    const Array map = inspect::shares_of_patches(inspect::rollout(seen), s.config);
+    CHECK(map.shape() == Shape{2, s.config.grid_height(), s.config.grid_width()});
+    CHECK(std::abs(dot(map.data(), full(map.shape(), 1).data(), map.size()) - 2) < 1e-5);
+  }
+}
+
+TEST_CASE("patches come in raster order, each as (C, P, P)") {
+  const ViTConfig c = oblong();
+  const VisionTransformer model(c, Rng(1));
+  Array images = empty({2, c.C, c.H, c.W});
+  std::iota(images.data(), images.data() + images.size(), real(0));
+  const Array x = inspect::patches(model, images);
+  CHECK(x.shape() == Shape{2, 12, 2, 4, 2});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t dx = i % 2, dy = i / 2 % 4, channel = i / 8 % 2, n = i / 16 % 12, b = i / 192;
+    const std::size_t y = n / 6 * 4 + dy, left = n % 6 * 2 + dx;
+    REQUIRE(x.data()[i] == real(((b * 2 + channel) * 8 + y) * 12 + left));
+  }
+  CHECK_FAILS_WITH(inspect::patches(model, zeros({1, 2, 8, 8})), "takes (B, 2, 8, 12)");
+}
+
+TEST_CASE("principal components of filters that are known") {
+  // Two orthogonal patterns, mixed with weights (+-3, +-1): variances 9 and 1, and a mean.
+  Array filters = full({4, 1, 2, 2}, real(0.5));
+  const double a[4] = {0.5, 0.5, 0.5, 0.5}, b[4] = {-0.5, 0.5, -0.5, 0.5};
+  for (std::size_t d = 0; d < 4; ++d) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      filters.data()[d * 4 + i] += real((d < 2 ? 3 : -3) * a[i] + (d % 2 == 0 ? 1 : -1) * b[i]);
+    }
+  }
+  const auto pca = inspect::principal_components(filters);
+  CHECK(pca.components.shape() == Shape{4, 1, 2, 2});  // no more than there are
+  CHECK(pca.variances[0] == doctest::Approx(9));
+  CHECK(pca.variances[1] == doctest::Approx(1));
+  CHECK(std::abs(pca.variances[2]) < 1e-6);
+  CHECK(std::abs(dot(pca.components.data(), pca.components.data() + 4, 4)) < 1e-6);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(pca.components.data()[i] == doctest::Approx(0.5));
+}
+
+TEST_CASE("eigenvectors of a symmetric matrix") {
+  const auto check = [](const std::vector<double>& a, std::size_t n) {
+    const SymmetricEigen e = symmetric_eigen(a, n);
+    double scale = 1e-300, worst = 0;
+    for (const double x : a) scale = std::max(scale, std::abs(x));
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i > 0) CHECK(e.values[i - 1] >= e.values[i]);
+      for (std::size_t j = 0; j < n; ++j) {
+        double rebuilt = 0, product = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+          rebuilt += e.vectors[k * n + i] * e.values[k] * e.vectors[k * n + j];
+          product += e.vectors[i * n + k] * e.vectors[j * n + k];
+        }
+        worst = std::max(worst, std::abs(rebuilt - a[std::min(i, j) * n + std::max(i, j)]) / scale);
+        worst = std::max(worst, std::abs(product - (i == j)));
+      }
+    }
+    CHECK(worst < 1e-13 * static_cast<double>(n));
+  };
+  for (const std::size_t n : {1, 2, 3, 7, 48}) {
+    std::vector<double> a(n * n);
+    for (std::size_t i = 0; i < n * n; ++i) a[i] = Rng(n).normal(i);
+    check(a, n);
+    for (std::size_t i = 0; i < n * n; ++i) a[i] = 1;  // one eigenvalue n, all others 0
+    check(a, n);
+    CHECK(symmetric_eigen(a, n).values[0] == doctest::Approx(double(n)));
+    for (std::size_t i = 0; i < n * n; ++i) a[i] = i / n == i % n ? double(i % 3) : 0;
+    check(a, n);
+    for (std::size_t i = 0; i < n * n; ++i) a[i] = 1.0 / double(i / n + i % n + 1);  // Hilbert's
+    check(a, n);
+    check(std::vector<double>(n * n, 0), n);
+  }
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {  // of rank 16: the rest is rounding
+    const std::size_t n = 96, rank = 16;
+    std::vector<double> a(n * n, 0);
+    for (std::size_t i = 0; i < n * n; ++i) {
+      for (std::size_t r = 0; r < rank; ++r) {
+        a[i] += Rng(seed).normal(i / n * rank + r) * Rng(seed).normal(i % n * rank + r);
+      }
+    }
+    check(a, n);
+  }
+  CHECK_FAILS_WITH(symmetric_eigen({1, 2, NAN, 1, 1, 1, 1, 1, 1}, 3), "not finite");
+  CHECK_FAILS_WITH(symmetric_eigen({1, 2}, 2), "2 numbers");
+}
+
+TEST_CASE("positions whose similarity is known") {
+  ViTConfig c = oblong();
+  c.D = 16;
+  c.positions = Positions::sincos_2d;
+  // [sin x f, cos x f, sin y f, cos y f]: the cosine is the mean of cos f dx and cos f dy.
+  const Array s = inspect::position_similarity(VisionTransformer(c, Rng(1)));
+  CHECK(s.shape() == Shape{2, 6, 2, 6});
+  for (std::size_t i = 0; i < 12; ++i) {
+    for (std::size_t k = 0; k < 12; ++k) {
+      double known = 0;
+      for (std::size_t j = 0; j < 4; ++j) {
+        const double f = std::pow(10000.0, -double(j) / 4);
+        known += (std::cos(f * (double(i % 6) - double(k % 6))) +
+                  std::cos(f * (double(i / 6) - double(k / 6)))) /
+                 8;
+      }
+      CHECK(std::abs(double(s.data()[i * 12 + k]) - known) < (in_double ? 1e-14 : 1e-6));
+    }
+  }
+  // A position that is its row beside its column: half alike in a line, nothing elsewhere.
+  Array known = zeros({12, 8});
+  for (std::size_t n = 0; n < 12; ++n) known(n, n / 6) = known(n, 2 + n % 6) = 1;
+  const inspect::Lines lines = inspect::lines(inspect::position_similarity(known, 6));
+  CHECK(lines.line == doctest::Approx(0.5));
+  CHECK(std::abs(lines.rest) < 1e-12);
+  CHECK(inspect::Lines{0.3, -0.1}.ratio() == doctest::Approx(3));
+  for (const Positions p : {Positions::none, Positions::relative}) {
+    c.positions = p;
+    const VisionTransformer model(c, Rng(1));
+    CHECK_FAILS_WITH(inspect::position_similarity(model), "adds no position embeddings");
+  }
+}
+
+TEST_CASE("attention whose distance and entropy are known") {
+  for (const bool mean_pooling : {false, true}) {
+    const ViTConfig c = oblong(mean_pooling);
+    const std::size_t T = c.T();
+    const inspect::Heads even = inspect::heads(with_maps(c, 2, full({T, T}, real(1 / double(T)))));
+    const inspect::Heads self = inspect::heads(with_maps(c, 2, identity(T)));
+    for (std::size_t i = 0; i < c.L * c.h; ++i) {
+      CHECK(double(even.distance.data()[i]) == doctest::Approx(mean_of_all_pairs(c)));
+      CHECK(double(even.entropy.data()[i]) == doctest::Approx(std::log(double(T))));
+      CHECK(double(even.on_class_token.data()[i]) ==
+            doctest::Approx(mean_pooling ? 0 : 1 / double(T)));
+      CHECK(even.saturated.data()[i] == 0);
+      CHECK(self.distance.data()[i] == 0);
+      CHECK(self.entropy.data()[i] == 0);
+      CHECK(self.saturated.data()[i] == doctest::Approx(1));
+    }
+  }
+  CHECK(inspect::patch_distances(oblong())(0, 11) == doctest::Approx(std::hypot(4.0, 10.0)));
+  // What the class token takes does not make a head look nearer: half of it here.
+  const ViTConfig c = oblong();
+  Array map = full({c.T(), c.T()}, real(0.5 / 12));
+  for (std::size_t t = 0; t < c.T(); ++t) map(t, 0) = real(0.5);
+  const inspect::Heads half = inspect::heads(with_maps(c, 1, map));
+  CHECK(double(half.distance(0, 0)) == doctest::Approx(mean_of_all_pairs(c)));
+  CHECK(half.on_class_token(0, 0) == doctest::Approx(0.5));
+  // Saturated is above 0.99 of the attention on one token.
+  for (const double most : {0.95, 0.985, 0.995}) {
+    map = full({c.T(), c.T()}, real((1 - most) / 12));
+    for (std::size_t t = 0; t < c.T(); ++t) map(t, 0) = real(most);
+    CHECK(inspect::heads(with_maps(c, 1, map)).saturated(0, 0) ==
+          doctest::Approx(most > 0.99 ? 1 : 0));
+  }
+}
+
+TEST_CASE("a map is the row it is asked for") {
+  const ViTConfig c = oblong();
+  const VisionTransformer model = of_order_one(c, Rng(3));
+  const inspect::Attention seen = inspect::attention(model, images_for(c, 2, 4).value());
+  const Array of_class = inspect::attention_map(seen, 1, 0, {}, 1);
+  const Array of_patch = inspect::attention_map(seen, 1, 1, {5}, 1);
+  const Array mean = inspect::attention_map(seen, 1, {}, {5}, 1);
+  CHECK(of_class.shape() == Shape{2, 6});
+  for (std::size_t n = 0; n < 12; ++n) {
+    CHECK(of_class.data()[n] == seen.probs[1](1, 0, 0, n + 1));
+    CHECK(of_patch.data()[n] == seen.probs[1](1, 1, 6, n + 1));
+    const double both =
+        double(seen.probs[1](1, 0, 6, n + 1)) + double(seen.probs[1](1, 1, 6, n + 1));
+    CHECK(std::abs(double(mean.data()[n]) - both / 2) < 1e-6);
+  }
+  CHECK_FAILS_WITH(inspect::attention_map(seen, 2, 0), "layer 2: there are 2, from 0 to 1");
+  CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 2), "head 2: there are 2");
+  CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 0, {12}), "patch 12: there are 12");
+  CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 0, {}, 2), "image 2: there are 2");
+  const auto without = with_maps(oblong(true), 1, identity(12));
+  CHECK_FAILS_WITH(inspect::attention_map(without, 0, 0), "no class token");
+}
+
+TEST_CASE("rollout of attention that is known, and not the known wrong versions") {
+  const ViTConfig c = oblong();
+  const std::size_t T = c.T();
+  const Array I = identity(T);
+  Array R = inspect::rollout(with_maps(c, 1, I));
+  R.reshape(Shape{T, T});
+  CHECK(difference(R, I) < 1e-6);
+  // Even attention U = 1 / T: each layer keeps one half, R = 2^-L I + (1 - 2^-L) U.
+  R = inspect::rollout(with_maps(c, 1, full({T, T}, real(1 / double(T)))));
+  for (std::size_t i = 0; i < T * T; ++i) {
+    const double known = 0.75 / double(T) + (i / T == i % T ? 0.25 : 0);
+    CHECK(std::abs(double(R.data()[i]) - known) < (in_double ? 1e-15 : 1e-6));
+  }
+
+  // The wrong versions of requirements C7, and others that are met, on attention of a real forward.
+  const VisionTransformer model = of_order_one(c, Rng(3));
+  const inspect::Attention seen = inspect::attention(model, images_for(c, 1, 4).value());
+  const Array ours = inspect::rollout(seen);
+  const Array sums = sum(Tensor(ours), {-1}).value();
+  CHECK(difference(sums, full(sums.shape(), 1)) < 1e-5);
+  const Tensor eye(I);
+  Tensor bare = mean(Tensor(seen.probs[0]), {1}), everything = eye, columns = eye, reversed = eye;
+  for (std::size_t l = 0; l < c.L; ++l) {
+    const Tensor A = mean(Tensor(seen.probs[l]), {1});
+    if (l > 0) bare = matmul(A, bare);
+    const Tensor M = A + eye;
+    everything = matmul(M / sum(M, {1, 2}, true), everything);  // vit-keras: the whole matrix
+    // jacobgil: a.sum(-1) without keepdim divides columns. Seen once weak weights are discarded.
+    const Tensor strong(Array(vitruvian::where(
+                                  [&] {
+                                    Array keep = A.value();
+                                    for (real& x : keep) x = x < real(1.0 / double(T)) ? 0 : 1;
+                                    return keep;
+                                  }(),
+                                  A, Tensor(zeros(A.shape())))
+                                  .value()));
+    const Tensor S = strong + eye;
+    columns = matmul(S / sum(S, {-1}), columns);
+    reversed = matmul(reversed, M / sum(M, {-1}, true));
+  }
+  CHECK(difference(bare.value(), ours) > 0.05);
+  CHECK(difference(everything.value(), ours) > 0.9);
+  CHECK(difference(columns.value(), ours) > 0.05);
+  CHECK(difference(reversed.value(), ours) > 0.01);
+}
+
+TEST_CASE("the gain on ink: even maps gain nothing, a map on the strokes all there is") {
+  Array ink = zeros({3, 1, 8, 12});
+  for (std::size_t b = 0; b < 2; ++b) ink(b, 0, 5, 7) = ink(b, 0, 2, 0) = 200;
+  ink(1, 0, 0, 11) = 100;  // not enough to be ink
+  Array map = full({3, 2, 6}, real(1.0 / 12));
+  for (std::size_t n = 0; n < 12; ++n) map.data()[12 + n] = n == 9 || n == 0 ? real(0.5) : 0;
+  const auto gains = inspect::gain_on_ink(map, ink, 127);
+  CHECK(gains[0] == doctest::Approx(1));
+  CHECK(gains[1] == doctest::Approx(6));  // two patches of twelve
+  CHECK(std::isnan(gains[2]));
+}

@@ -1,0 +1,222 @@
+// The config by itself, and the models of the paper: everything is known before anything is
+// allocated. What the switches do to a model is in vit_switches_test.cpp.
+
+#include "vitruvian/vit/variants.hpp"
+#include "vitruvian/core/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+using namespace vitruvian;
+
+namespace {
+
+// The largest piece of memory that this program has asked for at once.
+std::size_t largest_allocation = 0;
+
+}  // namespace
+
+// Not inlined: g++ would see `free` of what comes from `new`, and warn of just this file's intent.
+// NOLINTBEGIN(cppcoreguidelines-no-malloc)
+void* operator new(std::size_t bytes) {
+  if (bytes > largest_allocation) largest_allocation = bytes;
+  if (void* const p = std::malloc(bytes == 0 ? 1 : bytes)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+// NOLINTEND(cppcoreguidelines-no-malloc)
+
+TEST_CASE("Table 1 of the paper to the unit, at 224 and at the size of fine-tuning") {
+  struct Row {
+    const char* name;
+    std::uint64_t parameters;
+    std::size_t other_size;
+    std::uint64_t other_parameters;
+    double gmacs;
+  };
+  for (const Row& row : {Row{"vit_b_16", 86'567'656, 384, 86'859'496, 17.56},
+                         {"vit_b_32", 88'224'232, 384, 88'297'192, 4.41},
+                         {"vit_l_16", 304'326'632, 384, 304'715'752, 61.55},
+                         {"vit_l_16", 304'326'632, 512, 305'174'504, 61.55},
+                         {"vit_l_32", 306'535'400, 384, 306'632'680, 15.38},
+                         {"vit_h_14", 632'045'800, 518, 633'470'440, 167.29},
+                         {"vit_s_16", 22'050'664, 224, 22'050'664, 4.60},
+                         {"vit_ti_16", 5'717'416, 224, 5'717'416, 1.25},
+                         {"mini_vit", 1'077'706, 224, 1'077'706, 0.23}}) {
+    CAPTURE(row.name);
+    const ViTConfig& config = variant(row.name).config;
+    CHECK(config.parameters() == row.parameters);
+    CHECK(with_image_size(config, row.other_size).parameters() == row.other_parameters);
+    CHECK(std::abs(static_cast<double>(config.macs()) / 1e9 - row.gmacs) < 0.0051);
+  }
+}
+
+TEST_CASE("the parts of C1: embeddings, a block, the backbone without its head") {
+  const auto parts = [](const char* name) {
+    ViTConfig config = variant(name).config;
+    const std::uint64_t whole = config.parameters();
+    config.head = Head::none;
+    const std::uint64_t backbone = config.parameters();
+    ++config.L;
+    const std::uint64_t block = config.parameters() - backbone;
+    const std::uint64_t embeddings = backbone - (config.L - 1) * block - 2 * config.D;
+    CHECK(whole - backbone == config.D * 1000 + 1000);
+    return std::vector<std::uint64_t>{embeddings, block, backbone};
+  };
+  using Parts = std::vector<std::uint64_t>;
+  CHECK(parts("vit_b_16") == Parts{742'656, 7'087'872, 85'798'656});
+  CHECK(parts("vit_b_32") == Parts{2'399'232, 7'087'872, 87'455'232});
+  CHECK(parts("vit_l_16") == Parts{990'208, 12'596'224, 303'301'632});
+  CHECK(parts("vit_l_32") == Parts{3'198'976, 12'596'224, 305'510'400});
+  CHECK(parts("vit_h_14") == Parts{1'084'160, 19'677'440, 630'764'800});
+}
+
+TEST_CASE(
+    "the sizes that the blog post works out: 256 patches of 768 numbers, and CIFAR's 65 x 128") {
+  const ViTConfig base = with_image_size(variant("vit_b_16").config, 256);
+  CHECK(base.N() == 256);
+  CHECK(base.patch_length() == 768);
+  const ViTConfig& cifar = variant("cifar").config;
+  CHECK(cifar.N() == 64);
+  CHECK(cifar.patch_length() == 48);
+  CHECK(cifar.T() == 65);
+  CHECK(cifar.D == 128);
+  CHECK(cifar.M == 4 * 128);
+  CHECK(mini_vit().eps == 1e-5);  // PyTorch's own, which the notebook does not change
+}
+
+TEST_CASE("the registry holds what Table 1 prints, and every model is valid") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.name);
+    v.config.validate();
+    CHECK(&variant(v.name) == &v);
+    if (!v.paper) continue;
+    CHECK(v.config.L == v.paper->L);
+    CHECK(v.config.D == v.paper->D);
+    CHECK(v.config.M == v.paper->M);
+    CHECK(v.config.h == v.paper->h);
+  }
+  CHECK_THROWS_WITH_AS(variant("vit_b_61"), "there is no model 'vit_b_61'; did you mean vit_b_16?",
+                       Error);
+  CHECK_THROWS_WITH_AS(with_image_size(variant("vit_h_14").config, 384),
+                       "a patch of 14 does not divide an image of 384 x 384", Error);
+}
+
+TEST_CASE("describing ViT-Huge allocates nothing: its sizes are known beforehand") {
+  static_cast<void>(variants());
+  largest_allocation = 0;
+  const Variant& huge = variant("vit_h_14");
+  const ViTConfig config = with_image_size(huge.config, 518);
+  CHECK(config.parameters() == 633'470'440);
+  CHECK(config.forward_bytes(1, 4) > 2'500'000'000);
+  CHECK(config.training_bytes(1, 4) > 10'000'000'000);
+  CHECK(config.macs() > 1'000'000'000'000);
+  CHECK(to_json(huge, 1).find("632045800") != std::string::npos);
+  CHECK(largest_allocation > 0);  // the JSON's text
+  CHECK(largest_allocation < 10'000);
+}
+
+TEST_CASE("memory grows with the batch, and covers what must be kept at least") {
+  for (const Variant& v : variants()) {
+    CAPTURE(v.name);
+    const ViTConfig& c = v.config;
+    const std::uint64_t weights = 4 * c.parameters();
+    CHECK(c.forward_bytes(1, 4) > weights);
+    CHECK(c.training_bytes(1, 4) > 4 * weights);
+    CHECK(c.forward_bytes(1, 8) == 2 * c.forward_bytes(1, 4));
+    const std::uint64_t probabilities = 4 * c.L * c.h * c.T() * c.T();
+    CHECK(c.training_bytes(2, 4) - c.training_bytes(1, 4) > probabilities);
+    CHECK(c.forward_bytes(2, 4) - c.forward_bytes(1, 4) > probabilities / c.L);
+  }
+}
+
+TEST_CASE("configs that cannot be are refused with a sentence") {
+  const auto complaint = [](auto change) -> std::string {
+    ViTConfig config;
+    change(config);
+    try {
+      config.validate();
+    } catch (const Error& error) {
+      CHECK(error.exit() == Exit::usage);
+      return error.what();
+    }
+    return "accepted";
+  };
+  using Config = ViTConfig;
+  CHECK(complaint([](Config&) {}) == "accepted");
+  CHECK(complaint([](Config& c) { c.h = 3; }) == "3 heads do not divide a width D of 64");
+  CHECK(complaint([](Config& c) { c.P = 5; }) ==
+        "a patch of 5 does not divide an image of 28 x 28");
+  CHECK(complaint([](Config& c) { c.P_w = 5; }) ==
+        "a patch of 7 x 5 does not divide an image of 28 x 28");
+  CHECK(complaint([](Config& c) { c.P_w = 14; }) == "accepted");
+  CHECK(complaint([](Config& c) { c.P_w = 2'000'000; }).find("beyond reason") != std::string::npos);
+  CHECK(complaint([](Config& c) { c.L = 0; }) == "the depth L must not be 0");
+  CHECK(complaint([](Config& c) { c.dropout = 1; }) == "a dropout of 1 is not in [0, 1)");
+  CHECK(complaint([](Config& c) { c.mlp_dropout = -0.5; }) == "a dropout of -0.5 is not in [0, 1)");
+  CHECK(complaint([](Config& c) { c.embedding_dropout = std::nan(""); }) ==
+        "a dropout of nan is not in [0, 1)");
+  CHECK(complaint([](Config& c) { c.projection_dropout = 2; }) ==
+        "a dropout of 2 is not in [0, 1)");
+  CHECK(complaint([](Config& c) { c.eps = 0; }) == "an eps of 0 is not between 0 and 1");
+  CHECK(complaint([](Config& c) { c.D = 9, c.h = 3, c.positions = Positions::sincos; }) ==
+        "sincos positions need a width D that 2 divides, not 9");
+  CHECK(complaint([](Config& c) { c.D = 9, c.h = 3, c.positions = Positions::learned_2d; }) ==
+        "learned_2d positions need a width D that 2 divides, not 9");
+  CHECK(complaint([](Config& c) { c.D = 6, c.h = 3, c.positions = Positions::sincos_2d; }) ==
+        "sincos_2d positions need a width D that 4 divides, not 6");
+  CHECK(complaint([](Config& c) { c.D = c.h = 2'000'000; }).find("beyond reason") !=
+        std::string::npos);
+  CHECK(complaint([](Config& c) { c.H = c.W = 1'000'000, c.P = 1; }).find("beyond reason") !=
+        std::string::npos);
+}
+
+TEST_CASE("a config survives JSON, and nonsense does not") {
+  ViTConfig config = mini_vit();
+  config.dropout = 0.1;
+  config.mlp_dropout = 0.0;
+  config.positions = Positions::sincos_2d;
+  config.init = Init::hf;
+  config.qkv_bias = false;
+  config.P_w = 32;
+  CHECK(ViTConfig::from_json(config.to_json()) == config);
+  const auto complaint = [](const std::string& json) -> std::string {
+    try {
+      ViTConfig::from_json(json);
+    } catch (const Error& error) {
+      CHECK(error.exit() == Exit::checkpoint);
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string good = config.to_json();
+  const auto with = [&](const std::string& more) {
+    return good.substr(0, good.size() - 1) + "," + more + "}";
+  };
+  for (const std::string& json :
+       {std::string("[]"), std::string("{"), std::string("{}"),
+        "{\"C\":-1" + good.substr(good.find(',')), "{\"C\":\"3\"" + good.substr(good.find(',')),
+        "{\"C\":0" + good.substr(good.find(','))}) {
+    CHECK(complaint(json) != "accepted");
+  }
+  CHECK(complaint(with("\"more\":1")) == "the model's config has an unknown 'more'");
+  CHECK(complaint(with("\"post_norm\":1")) ==
+        "the model's config: 'post_norm' is neither true nor false");
+  CHECK(complaint(with("\"head\":\"big\"")) ==
+        "the model's config: 'head' is none of linear, tanh, none");
+  CHECK(complaint(with("\"positions\":3")).find("is none of none, learned") != std::string::npos);
+  CHECK(complaint(with("\"embedding_dropout\":\"no\"")) ==
+        "the model's config: 'embedding_dropout' is not a number");
+}
+
+TEST_CASE("a config that was written before there were switches is the paper's model") {
+  const std::string old =
+      R"({"C":1,"H":28,"W":28,"P":7,"D":64,"L":4,"h":4,"M":256,"K":10,"eps":1e-06,"dropout":0.0,"attention_dropout":0.0})";
+  CHECK(ViTConfig::from_json(old) == ViTConfig{});
+  CHECK(ViTConfig{}.to_json() == old);
+}
