@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/settings/options.hpp"
 
 #include <CLI/CLI.hpp>
 

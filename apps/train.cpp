@@ -4,8 +4,8 @@
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/report/report.hpp"
-#include "vitruvian/train/recipes.hpp"
-#include "vitruvian/train/stop.hpp"
+#include "vitruvian/train/run/stop.hpp"
+#include "vitruvian/train/settings/recipes.hpp"
 
 #include <fmt/format.h>
 

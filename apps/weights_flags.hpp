@@ -2,7 +2,7 @@
 
 #include "apps/commands.hpp"
 #include "vitruvian/core/resample.hpp"
-#include "vitruvian/vit/weights.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <CLI/CLI.hpp>
 

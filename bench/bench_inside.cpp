@@ -8,9 +8,9 @@
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/inspect_gradients.hpp"
-#include "vitruvian/vit/inspect_graph.hpp"
-#include "vitruvian/vit/inspect_layers.hpp"
+#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/graph.hpp"
+#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <fmt/format.h>
 #ifdef __unix__

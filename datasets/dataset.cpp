@@ -2,9 +2,9 @@
 
 #include "vitruvian/core/did_you_mean.hpp"
 #include "vitruvian/core/error.hpp"
-#include "vitruvian/datasets/cifar.hpp"
-#include "vitruvian/datasets/digits.hpp"
-#include "vitruvian/datasets/idx.hpp"
+#include "vitruvian/datasets/formats/cifar.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+#include "vitruvian/datasets/formats/idx.hpp"
 
 #include <algorithm>
 #include <cstddef>

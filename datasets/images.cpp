@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/images.hpp"
 
 #include "vitruvian/core/error.hpp"
-#include "vitruvian/datasets/checksum.hpp"
+#include "vitruvian/datasets/fetch/checksum.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/rng.hpp"
-#include "vitruvian/datasets/folder.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/split.hpp"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include "lessons/lesson.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/nn/schedule.hpp"
-#include "vitruvian/train/recipes.hpp"
-#include "vitruvian/train/settings.hpp"
+#include "vitruvian/train/settings/recipes.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/init.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "lessons/attention.hpp"
 #include "lessons/exhibits.hpp"
 #include "lessons/lesson.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 
 #include <cmath>
 

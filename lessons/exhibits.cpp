@@ -4,7 +4,7 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/nn/schedule.hpp"
 #include "vitruvian/train/weights.hpp"

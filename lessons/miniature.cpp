@@ -3,7 +3,7 @@
 #include "lessons/source.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/init.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/vit/inspect.hpp"
-#include "vitruvian/vit/inspect_gradients.hpp"
+#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/inspect.hpp"
-#include "vitruvian/vit/inspect_gradients.hpp"
-#include "vitruvian/vit/inspect_layers.hpp"
+#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
+#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,9 +2,9 @@
 
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/inspect_graph.hpp"
+#include "vitruvian/vit/inspect/graph.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/train/input.hpp"
-#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/training_data.hpp"
 
 #include <algorithm>

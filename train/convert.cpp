@@ -2,8 +2,8 @@
 
 #include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/train/data_config.hpp"
-#include "vitruvian/train/run_directory.hpp"
-#include "vitruvian/vit/held.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
+#include "vitruvian/vit/weights/held.hpp"
 
 #include <utility>
 

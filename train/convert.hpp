@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/vit/weights.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <cstddef>
 #include <string>
@@ -25,9 +25,9 @@ struct Converted {
 /// Writes weights under another naming scheme (float16 and bfloat16 become float32), one tensor in
 /// memory at a time. The new file carries the config, and mean and std: those of the old file, or
 /// what the project of its scheme normalises by. What the project's model has no switch for is
-/// written out (vit/held.hpp). Throws as open_weights does, (Exit::usage) for a model that the
-/// scheme's project cannot hold, and (Exit::failure) when the new file cannot be written; there is
-/// none then.
+/// written out (vit/weights/held.hpp). Throws as open_weights does, (Exit::usage) for a model that
+/// the scheme's project cannot hold, and (Exit::failure) when the new file cannot be written; there
+/// is none then.
 Converted convert(const ConvertOptions& options);
 
 }  // namespace vitruvian

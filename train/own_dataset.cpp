@@ -1,6 +1,6 @@
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/parallel.hpp"
-#include "vitruvian/train/checkpoint_file.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/train.hpp"
 
 #include <algorithm>

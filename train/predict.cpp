@@ -4,7 +4,7 @@
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/input.hpp"
 #include "vitruvian/train/labels.hpp"
-#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>

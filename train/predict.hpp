@@ -2,8 +2,8 @@
 
 #include "vitruvian/core/real.hpp"
 #include "vitruvian/core/resample.hpp"
-#include "vitruvian/train/options.hpp"
-#include "vitruvian/vit/weights.hpp"
+#include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/train/predictions.hpp"
-#include "vitruvian/train/profile_report.hpp"
+#include "vitruvian/train/run/profile_report.hpp"
 
 #include <cstddef>
 #include <cstdint>

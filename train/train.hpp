@@ -3,8 +3,8 @@
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/datasets/open.hpp"
 #include "vitruvian/train/learner.hpp"
-#include "vitruvian/train/options.hpp"
 #include "vitruvian/train/report.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/trainer.hpp"
 #include "vitruvian/train/training_data.hpp"
 

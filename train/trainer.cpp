@@ -5,10 +5,10 @@
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/train/run.hpp"
+#include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/score.hpp"
+#include "vitruvian/train/settings/warnings.hpp"
 #include "vitruvian/train/train.hpp"
-#include "vitruvian/train/warnings.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>

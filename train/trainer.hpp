@@ -1,8 +1,8 @@
 #pragma once
 
 #include "vitruvian/core/real.hpp"
-#include "vitruvian/train/options.hpp"
 #include "vitruvian/train/report.hpp"
+#include "vitruvian/train/settings/options.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -3,8 +3,8 @@
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/media/image.hpp"
-#include "vitruvian/train/checkpoint_file.hpp"
-#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 
 #include <algorithm>
 #include <utility>

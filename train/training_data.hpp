@@ -5,7 +5,7 @@
 #include "vitruvian/datasets/open.hpp"
 #include "vitruvian/datasets/split.hpp"
 #include "vitruvian/train/data_config.hpp"
-#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/settings/options.hpp"
 
 #include <cstddef>
 #include <cstdint>

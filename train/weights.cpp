@@ -2,9 +2,9 @@
 
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/train/options.hpp"
-#include "vitruvian/train/run_directory.hpp"
-#include "vitruvian/vit/pos_resize.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
+#include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/vit/weights/pos_resize.hpp"
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -2,10 +2,10 @@
 
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/learner.hpp"
-#include "vitruvian/train/options.hpp"
 #include "vitruvian/train/report.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/weights.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <string>
 #include <vector>
@@ -32,8 +32,8 @@ Metadata metadata_of(const Learner& learner, const DataConfig& data);
 /// to be known of the file the observer is told. Throws as load_weights does.
 VisionTransformer initial_model(const TrainOptions& options, Observer& observer);
 
-/// Reads it back, or what another project wrote: see vit/weights.hpp. Throws (Exit::checkpoint),
-/// naming the file, when it is damaged, or does not fit its config.
+/// Reads it back, or what another project wrote: see vit/weights/weights.hpp. Throws
+/// (Exit::checkpoint), naming the file, when it is damaged, or does not fit its config.
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request = {});
 
 }  // namespace VITRUVIAN_PRECISION

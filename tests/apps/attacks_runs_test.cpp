@@ -2,10 +2,10 @@
 
 #include "tests/apps/attacks.hpp"
 #include "tests/expect.hpp"
-#include "vitruvian/datasets/folder.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/checkpoint_file.hpp"
-#include "vitruvian/train/settings.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 
 #include <limits>
 

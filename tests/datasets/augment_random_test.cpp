@@ -4,7 +4,7 @@
 #include "tests/datasets/augment_testing.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "vitruvian/core/parallel.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 
 #include <algorithm>
 #include <cmath>

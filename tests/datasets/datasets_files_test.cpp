@@ -3,9 +3,9 @@
 #include "tests/nn/archives.hpp"
 #include "tests/skip.hpp"
 #include "vitruvian/core/error.hpp"
-#include "vitruvian/datasets/cifar.hpp"
 #include "vitruvian/datasets/dataset.hpp"
-#include "vitruvian/datasets/idx.hpp"
+#include "vitruvian/datasets/formats/cifar.hpp"
+#include "vitruvian/datasets/formats/idx.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"
-#include "vitruvian/datasets/digits.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
 // Fetching data sets from a server on loopback that cuts, stalls, lies, redirects and damages.
 // Skipped where python3, libcurl or OpenSSL are missing.
 
-#include "vitruvian/datasets/fetch.hpp"
+#include "vitruvian/datasets/fetch/fetch.hpp"
 #include "tests/datasets/fetch_testing.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/datasets/checksum.hpp"
-#include "vitruvian/datasets/download.hpp"
+#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/fetch/download.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

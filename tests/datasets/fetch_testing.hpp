@@ -3,8 +3,8 @@
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/folder.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/datasets/checksum.hpp"
-#include "vitruvian/datasets/fetch.hpp"
+#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/fetch/fetch.hpp"
 
 #include <string>
 

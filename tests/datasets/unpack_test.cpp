@@ -1,6 +1,6 @@
 // Archives made to break out of their folder, to be too large, or to lack what was promised.
 
-#include "vitruvian/datasets/unpack.hpp"
+#include "vitruvian/datasets/fetch/unpack.hpp"
 #include "tests/datasets/fetch_testing.hpp"
 #include "tests/nn/archives.hpp"
 

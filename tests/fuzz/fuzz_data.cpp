@@ -1,10 +1,10 @@
 // One reader of data sets, READ: idx, cifar, gzip or tar.
 
 #include "tests/fuzz/fuzz.hpp"
-#include "vitruvian/datasets/cifar.hpp"
-#include "vitruvian/datasets/file.hpp"
-#include "vitruvian/datasets/idx.hpp"
-#include "vitruvian/datasets/unpack.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
+#include "vitruvian/datasets/fetch/unpack.hpp"
+#include "vitruvian/datasets/formats/cifar.hpp"
+#include "vitruvian/datasets/formats/idx.hpp"
 
 #include <cstdlib>
 

@@ -2,7 +2,7 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "vitruvian/nn/safetensors_file.hpp"
-#include "vitruvian/vit/naming.hpp"
+#include "vitruvian/vit/weights/naming.hpp"
 
 #include <cstdlib>
 

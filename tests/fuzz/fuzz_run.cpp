@@ -2,8 +2,8 @@
 
 #include "tests/fuzz/fuzz.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/checkpoint_file.hpp"
-#include "vitruvian/train/options.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/config.hpp"
 
 #include <cstdlib>

@@ -19,7 +19,7 @@ PROGRAMS = {
     "augment_test.cpp": "test_augment", "augment_random_test.cpp": "test_augment", "sources_test.cpp": "test_sources",
 }
 
-_ATTENTION = "vit/inspect_attention.cpp"
+_ATTENTION = "vit/inspect/attention.cpp"
 _COMPOSED = "core/composed.cpp"
 _CONFIG = "vit/config.cpp"
 _GELU = ("core/ops/gelu.cpp", "kernels::gelu(x.value().data(), y.data(), y.size());")
@@ -29,10 +29,10 @@ _LAYERS = "nn/layers.cpp"
 _MODEL = "vit/model.cpp"
 _MODULES = "nn/torch/multihead_attention.cpp"
 _NORM = "core/ops/layer_norm.cpp"
-_RECIPES = "train/recipes.cpp"
+_RECIPES = "train/settings/recipes.cpp"
 _UNFOLD = "core/ops/conv.cpp"
 _VARIANTS = "vit/variants.cpp"
-_WEIGHTS = "vit/inspect_weights.cpp"
+_WEIGHTS = "vit/inspect/weights.cpp"
 
 # The slope of GELU's factor where its value belongs: x phi(x), the density.
 _DENSITY = (*_GELU, "for (std::size_t i = 0; i < y.size(); ++i) { const double v = x.value().data()[i]; "
@@ -145,15 +145,15 @@ ROWS = [
     ("4-10", *_ONE_HEAD),
     ("4-11", *_GELU, "for (std::size_t i = 0; i < y.size(); ++i) { const real v = x.value().data()[i]; y.data()[i] = v > 0 ? v : real(0); }"),
     ("4-12", _MODEL, "y = tanh(under(\"pre_logits\", pre_logits, y));", "y = relu(under(\"pre_logits\", pre_logits, y));"),
-    ("4-13", "vit/weights.cpp", "replace(weights.tensors, stored_zeros(\"head.weight\", {classes, entering}));", ";"),
-    ("4-13", "vit/weights.cpp", "replace(weights.tensors, resize_positions(*positions, from, to, how));", ";"),
+    ("4-13", "vit/weights/weights.cpp", "replace(weights.tensors, stored_zeros(\"head.weight\", {classes, entering}));", ";"),
+    ("4-13", "vit/weights/weights.cpp", "replace(weights.tensors, resize_positions(*positions, from, to, how));", ";"),
     ("4-14", "datasets/augment.cpp", "static_cast<std::size_t>(«draw.below(places, 1)»)", "1"),
     ("4-14", "datasets/augment.cpp", "rng.fork(\"flip\").uniform(0) < options.flip", "false"),
     ("4-14", "datasets/augment_ops.cpp", "antialiased(«Filter::bilinear», box.width,", "Filter::bicubic"),
     ("4-15", _MODEL, "c.projection_dropout.value_or(c.dropout)", "0.0"),
     ("4-15", _MODEL, "pos_drop{c.embedding_dropout.value_or(«c.dropout»)}", "0"),
     ("4-15", _MODEL, "mlp(c.D, c.M, rng, «c.mlp_dropout.value_or(c.dropout)»", "0.0"),
-    ("4-16", "datasets/cifar.cpp", "append_records(data, source, records, {20, 100}, «data.classes == 20 ? 0 : 1»);", "0"),
+    ("4-16", "datasets/formats/cifar.cpp", "append_records(data, source, records, {20, 100}, «data.classes == 20 ? 0 : 1»);", "0"),
     ("4-17", _RECIPES, ('"patience": 5', '"weight_decay": 0.1'), '"weight_decay": 0.03'),
     ("4-18", _RECIPES, ('"epochs": 20, "batch_size": 64, "optimizer": "sgd"', '"momentum": 0.9'), '"momentum": 0.5'),
     ("4-18", *_TABLE_4),
@@ -212,7 +212,7 @@ ROWS = [
     ("B33", _MODEL, "const Tensor logits = «under(\"head\", head, y)»;", "softmax(under(\"head\", head, y))"),
     ("C1", _CONFIG, "2 * d * M) + «2 * t * t * d») + N()", "t * t * d"),
     ("C1", _CONFIG, "const std::uint64_t norms = «4 * d»;", "2 * d"),
-    ("C2", "vit/naming_table.cpp", "return permuted(t, {3, 2, 0, 1});", "return permuted(t, {3, 2, 1, 0});"),
+    ("C2", "vit/weights/naming_table.cpp", "return permuted(t, {3, 2, 0, 1});", "return permuted(t, {3, 2, 1, 0});"),
     ("C2", _MODEL, "visitor.child(\"norm1\", norm1);", "visitor.child(\"ln_1\", norm1);"),
     ("C3", _INIT, "{x.D, «3 * x.D»}", "x.D"),
     ("C3", _INIT, "init::xavier_uniform(x.p.tensor, x.stream, {x.D, «x.D»});", "3 * x.D"),
@@ -227,10 +227,10 @@ ROWS = [
     ("C5", _MODEL, "conv2d(images, weight, «bias», {P, P_w})", "Tensor()"),
     ("C5", _MODEL, "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
     ("C6", _MODEL, "c.projection_dropout.value_or(c.dropout)", "c.attention_dropout"),
-    ("C6", "vit/pos_resize.cpp", "interpolated({Filter::bicubic, false}, from, to)", "interpolated({Filter::bicubic, true}, from, to)"),
-    ("C6", "vit/pos_resize.cpp", "interpolated({Filter::bicubic, true}, from, to)", "interpolated({Filter::bicubic, false}, from, to)"),
-    ("C6", "vit/pos_resize.cpp", "interpolated({Filter::bilinear, true}, from, to)", "interpolated({Filter::bilinear, false}, from, to)"),
-    ("C6", "vit/pos_resize.cpp", "antialiased(Filter::bicubic, from, to, 0, to)", "interpolated({Filter::bicubic, false}, from, to)"),
+    ("C6", "vit/weights/pos_resize.cpp", "interpolated({Filter::bicubic, false}, from, to)", "interpolated({Filter::bicubic, true}, from, to)"),
+    ("C6", "vit/weights/pos_resize.cpp", "interpolated({Filter::bicubic, true}, from, to)", "interpolated({Filter::bicubic, false}, from, to)"),
+    ("C6", "vit/weights/pos_resize.cpp", "interpolated({Filter::bilinear, true}, from, to)", "interpolated({Filter::bilinear, false}, from, to)"),
+    ("C6", "vit/weights/pos_resize.cpp", "antialiased(Filter::bicubic, from, to, 0, to)", "interpolated({Filter::bicubic, false}, from, to)"),
     ("C7", *_TABLE_3),
     ("C7", *_TABLE_4),
     ("C7", _ATTENTION, "const Tensor M = «mean(Tensor(A), {1}) + Tensor(I)»;", "mean(Tensor(A), {1})"),

@@ -38,7 +38,7 @@ expect("core does not know it" core/ops/linear.cpp "#include \"vitruvian/nn/laye
 expect("core/kernels does not know it" core/kernels/gelu.cpp "#include \"vitruvian/core/array.hpp\"")
 expect("kernels are plain loops" core/kernels/gelu.cpp "#include <xtensor/xarray.hpp>")
 expect("vit does not know it" vit/model.cpp "#include \"vitruvian/datasets/dataset.hpp\"")
-expect("datasets does not know it" datasets/idx.cpp "#include \"vitruvian/core/ops.hpp\"")
+expect("datasets does not know it" datasets/formats/idx.cpp "#include \"vitruvian/core/ops.hpp\"")
 expect("train does not know it" train/loop.cpp "#include \"apps/commands.hpp\"")
 expect("train does not know it" train/trainer.cpp "#include \"vitruvian/report/report.hpp\"")
 expect("report does not know it" report/report.cpp "#include \"vitruvian/core/kernels/kernels.hpp\"")

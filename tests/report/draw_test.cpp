@@ -4,8 +4,8 @@
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
-#include "vitruvian/vit/inspect.hpp"
-#include "vitruvian/vit/inspect_gradients.hpp"
+#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/tiny.hpp"
 
 #include <doctest/doctest.h>

@@ -9,8 +9,8 @@
 #include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/fields.hpp"
-#include "vitruvian/vit/held.hpp"
 #include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/weights/held.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,10 @@
 // What lies in the folder of a run is safe, its owner's files and its own; a run that is prolonged.
 
-#include "vitruvian/train/run_directory.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/error.hpp"
-#include "vitruvian/train/stop.hpp"
+#include "vitruvian/train/run/stop.hpp"
 #include "vitruvian/train/trainer.hpp"
 
 #include <doctest/doctest.h>

@@ -6,7 +6,7 @@
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/run.hpp"
+#include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <doctest/doctest.h>

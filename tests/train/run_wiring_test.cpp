@@ -9,10 +9,10 @@
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/predictions.hpp"
-#include "vitruvian/train/run.hpp"
+#include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/trainer.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/pos_resize.hpp"
+#include "vitruvian/vit/weights/pos_resize.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "vitruvian/train/options.hpp"
-#include "vitruvian/train/warnings.hpp"
+#include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/train/settings/warnings.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

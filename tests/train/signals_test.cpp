@@ -1,7 +1,7 @@
 // A signal in the middle of a product must not touch its matrices: see core/parallel.cpp.
 #include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/parallel.hpp"
-#include "vitruvian/train/stop.hpp"
+#include "vitruvian/train/run/stop.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

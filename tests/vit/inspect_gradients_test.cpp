@@ -1,13 +1,13 @@
 // Looking inside with derivatives: PyTorch's numbers, linear models, the completeness of integrated
 // gradients.
 
-#include "vitruvian/vit/inspect_gradients.hpp"
 #include "tests/expect.hpp"
 #include "tests/vit/inspect_testing.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/vit/inspect_layers.hpp"
+#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // The graph of one block: what the equations put on the tape, counted by hand.
 
-#include "vitruvian/vit/inspect_graph.hpp"
 #include "tests/expect.hpp"
 #include "tests/vit/inspect_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/vit/inspect/graph.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -5,7 +5,7 @@
 #include "tests/vit/inspect_testing.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/vit/symmetric_eigen.hpp"
+#include "vitruvian/vit/inspect/symmetric_eigen.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "tests/golden.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/vit/inspect.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <doctest/doctest.h>
 

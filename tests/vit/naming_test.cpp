@@ -2,12 +2,12 @@
 // logits here, every scheme converts to every other and back bit for bit, and a tensor that is
 // missing, unknown, misshapen or there twice is named.
 
-#include "vitruvian/vit/naming.hpp"
+#include "vitruvian/vit/weights/naming.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/weights.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,241 @@
+#include "vitruvian/datasets/fetch/download.hpp"
+
+#include "vitruvian/core/error.hpp"
+
+#if VITRUVIAN_HAS_CURL
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <system_error>
+#endif
+
+namespace vitruvian {
+
+std::string without_password(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
+  const std::size_t host_end = url.find_first_of("/?#", begin);
+  const std::size_t at = url.substr(0, host_end).rfind('@');
+  if (at == std::string::npos || at < begin) return url;
+  return url.substr(0, begin) + url.substr(at + 1);
+}
+
+void check_address(const std::string& url) {
+  if (url.starts_with("http://") || url.starts_with("https://")) return;
+  fail(Exit::usage, "'{}' is no http or https address", without_password(url));
+}
+
+#if VITRUVIAN_HAS_CURL
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The file that grows: never through a link that somebody put in its place.
+class Part {
+ public:
+  explicit Part(const std::filesystem::path& path) : path_(path.string()) {
+    descriptor_ =
+        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == ELOOP) {
+      fail(Exit::failure, "{}: cannot be written: it is a symbolic link; remove it", path_);
+    }
+    if (descriptor_ < 0) cannot_be_written(errno);
+    struct ::stat info = {};
+    if (::fstat(descriptor_, &info) != 0 || !S_ISREG(info.st_mode)) {
+      ::close(descriptor_);
+      fail(Exit::failure, "{}: cannot be written: it is not a regular file", path_);
+    }
+    bytes_ = static_cast<std::uint64_t>(info.st_size);
+  }
+  ~Part() { ::close(descriptor_); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  void append(const char* data, std::size_t size) {
+    while (size > 0) {
+      const ::ssize_t written = ::write(descriptor_, data, size);
+      if (written < 0 && errno != EINTR) cannot_be_written(errno);
+      if (written <= 0) continue;
+      data += written;
+      size -= static_cast<std::size_t>(written);
+      bytes_ += static_cast<std::uint64_t>(written);
+    }
+  }
+
+ private:
+  [[noreturn]] void cannot_be_written(int error) const {
+    fail(Exit::failure, "{}: cannot be written: {}", path_, std::system_category().message(error));
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t bytes_ = 0;
+};
+
+// One download, as libcurl's callbacks see it: they must not throw, and say by what they return
+// that it is over.
+struct Download {
+  const DownloadOptions& options;
+  Part part;
+  std::string given_up{};      // why, where it was we who ended it
+  bool too_large = false;      // then it is no use to go on
+  std::exception_ptr error{};  // what was thrown meanwhile
+  Clock::time_point grew = Clock::now();
+  Clock::time_point window = grew;  // the speed is taken since then
+  Clock::time_point told{};
+  std::uint64_t seen = part.bytes(), at_window = seen;
+
+  // What watches for a standstill, and for a speed that never ends.
+  void look() {
+    const Clock::time_point now = Clock::now();
+    const auto since = [now](Clock::time_point t) {
+      return std::chrono::duration<double>(now - t).count();
+    };
+    if (part.bytes() != seen) grew = now;
+    seen = part.bytes();
+    if (since(grew) > options.stall_seconds) {
+      given_up = fmt::format("nothing came for {} seconds", options.stall_seconds);
+    } else if (const double seconds = since(window); seconds > options.stall_seconds) {
+      const double speed = static_cast<double>(seen - at_window) / seconds;
+      if (speed < options.lowest_bytes_a_second) {
+        given_up = fmt::format("only {:.0f} bytes a second came, fewer than {:.0f}", speed,
+                               options.lowest_bytes_a_second);
+      }
+      window = now;
+      at_window = seen;
+    }
+    if (options.progress && since(told) > 0.1) {
+      told = now;
+      options.progress(seen);
+    }
+  }
+};
+
+std::size_t on_data(char* data, std::size_t one, std::size_t size, void* user) {
+  auto& download = *static_cast<Download*>(user);
+  const std::uint64_t most = download.options.max_bytes;
+  try {
+    if (most > 0 && size * one > most - download.part.bytes()) {
+      download.too_large = true;
+      download.given_up = fmt::format("more than the {} bytes it should have came", most);
+      return 0;
+    }
+    download.part.append(data, size * one);
+    return size * one;
+  } catch (...) {
+    download.error = std::current_exception();
+    return 0;
+  }
+}
+
+int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  auto& download = *static_cast<Download*>(user);
+  try {
+    download.look();
+  } catch (...) {
+    download.error = std::current_exception();
+  }
+  return download.error || !download.given_up.empty() ? 1 : 0;
+}
+
+DownloadEnd end_of(CURLcode code) {
+  switch (code) {
+    case CURLE_OK:
+      return DownloadEnd::complete;
+    case CURLE_RANGE_ERROR:
+    case CURLE_BAD_DOWNLOAD_RESUME:
+      return DownloadEnd::cannot_resume;
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+      return DownloadEnd::interrupted;
+    default:
+      return DownloadEnd::refused;
+  }
+}
+
+}  // namespace
+
+bool can_download() { return true; }
+
+DownloadResult download(const std::string& url, const std::filesystem::path& path,
+                        const DownloadOptions& options) {
+  check_address(url);
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const std::unique_ptr<CURL, void (*)(CURL*)> curl(ready == CURLE_OK ? curl_easy_init() : nullptr,
+                                                    &curl_easy_cleanup);
+  if (!curl) fail(Exit::failure, "libcurl cannot be started");
+  Download download{options, Part(path)};
+  if (options.max_bytes > 0 && download.part.bytes() > options.max_bytes) {
+    return {DownloadEnd::cannot_resume, "what is there is longer than the file should be"};
+  }
+
+  char message[CURL_ERROR_SIZE] = "";
+  CURLcode refused = CURLE_OK;
+  const auto set = [&](CURLoption option, auto value) {
+    const CURLcode code = curl_easy_setopt(curl.get(), option, value);
+    if (code != CURLE_OK) refused = code;
+  };
+  set(CURLOPT_ERRORBUFFER, &message[0]);
+  set(CURLOPT_URL, url.c_str());
+#if LIBCURL_VERSION_NUM >= 0x075500
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+  set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+  set(CURLOPT_REDIR_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+  set(CURLOPT_FOLLOWLOCATION, 1L);
+  set(CURLOPT_MAXREDIRS, 5L);
+  set(CURLOPT_FAILONERROR, 1L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_USERAGENT, "vitruvian");
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(1000 * options.stall_seconds));
+  set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(download.part.bytes()));
+  // Of what the server says it will send; what comes, `on_data` counts.
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_bytes));
+  set(CURLOPT_WRITEFUNCTION, &on_data);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(&download));
+  set(CURLOPT_XFERINFOFUNCTION, &on_progress);
+  set(CURLOPT_XFERINFODATA, static_cast<void*>(&download));
+  set(CURLOPT_NOPROGRESS, 0L);
+  const CURLcode code = refused == CURLE_OK ? curl_easy_perform(curl.get()) : refused;
+
+  if (download.error) std::rethrow_exception(download.error);
+  if (!download.given_up.empty()) {
+    return {download.too_large ? DownloadEnd::refused : DownloadEnd::interrupted,
+            download.given_up};
+  }
+  if (code == CURLE_OK) return {DownloadEnd::complete};
+  return {end_of(code), message[0] != '\0' ? message : curl_easy_strerror(code)};
+}
+
+#else
+
+bool can_download() { return false; }
+
+DownloadResult download(const std::string& url, const std::filesystem::path&,
+                        const DownloadOptions&) {
+  check_address(url);
+  fail(Exit::failure, "this build cannot download: it was made without libcurl");
+}
+
+#endif
+
+}  // namespace vitruvian

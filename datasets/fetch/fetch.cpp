@@ -1,0 +1,306 @@
+#include "vitruvian/datasets/fetch/fetch.hpp"
+
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/folder_lock.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/fetch/download.hpp"
+#include "vitruvian/datasets/fetch/unpack.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t most_bytes_of_unknown = 256U << 20U;
+const char* const sums_file = "SHA256SUMS";
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::uint64_t bytes_of(const fs::path& path) {
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+void must(const std::error_code& error, const fs::path& path, const char* what) {
+  if (error) fail(Exit::failure, "{}: cannot be {}: {}", path.string(), what, error.message());
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  must(error, path, "made");
+}
+
+void move(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  must(error, to, "written");
+}
+
+// What is wrong with a file, or "".
+std::string difference(const KnownFile& known, const fs::path& path) {
+  if (known.bytes != 0 && bytes_of(path) != known.bytes) {
+    return fmt::format("expected {} bytes, found {}", known.bytes, bytes_of(path));
+  }
+  const bool sha = !known.sha256.empty();
+  const std::string& expected = sha ? known.sha256 : known.md5;
+  const std::string found = checksum_of_file(path, sha ? ChecksumKind::sha256 : ChecksumKind::md5);
+  if (found == expected) return "";
+  return fmt::format("expected {} {}, found {}", sha ? "SHA-256" : "MD5", expected, found);
+}
+
+// Archives lie in the data directory itself: the folder is what they unpack to.
+fs::path place_of(const PublicDataset& dataset, const fs::path& directory) {
+  return dataset.is_archive() ? directory : directory / dataset.folder;
+}
+
+void copy_bytes(const fs::path& from, const fs::path& to) {
+  const RegularFile source(from.string(), Exit::data);
+  write_file_safely(to.string(), [&source](const WriteBytes& write) {
+    std::array<char, 1U << 16U> block{};
+    for (std::uint64_t at = 0; at < source.size(); at += block.size()) {
+      const std::size_t n = std::min<std::uint64_t>(block.size(), source.size() - at);
+      source.read_at(at, std::span(block).first(n));
+      write({block.data(), n});
+    }
+  });
+}
+
+class Fetch {
+ public:
+  Fetch(const PublicDataset& dataset, const FetchOptions& options)
+      : dataset_(dataset), options_(options), place_(place_of(dataset, options.directory)) {}
+
+  void run() {
+    if (!Checksum::available()) {
+      fail(Exit::failure, "this build cannot check what it fetches: it was made without OpenSSL");
+    }
+    options_.validate();
+    make_directories(place_);
+    FolderLock lock(place_.string());
+    if (lock.taken()) {
+      say("another fetch is at work in {}: waiting for it to end", place_.string());
+      lock.wait();
+    }
+    if (dataset_.is_archive() && unpacked_is_good()) {
+      return say("{} is there and right", (options_.directory / dataset_.folder).string());
+    }
+    for (const KnownFile& file : dataset_.files) bring(file);
+    if (dataset_.is_archive()) unpack();
+  }
+
+ private:
+  template <class... Args>
+  void say(fmt::format_string<Args...> format, Args&&... args) const {
+    if (options_.say) options_.say(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void bring(const KnownFile& file) {
+    const fs::path target = place_ / file.name;
+    if (is_there(target)) {
+      const std::string wrong = difference(file, target);
+      if (wrong.empty()) return say("{} is there and right", target.string());
+      say("{} is damaged ({}) and will be replaced", target.string(), wrong);
+    }
+    if (!options_.from_file.empty()) {
+      take_from_file(file, target);
+    } else {
+      take_from_mirrors(file, target);
+    }
+    say("{} is right", target.string());
+  }
+
+  void take_from_file(const KnownFile& file, const fs::path& target) const {
+    std::error_code error;
+    const bool folder = fs::is_directory(options_.from_file, error);
+    const fs::path source = folder ? options_.from_file / file.name : options_.from_file;
+    if (!is_there(source)) fail(Exit::data, "{}: there is no such file", source.string());
+    if (!folder && dataset_.files.size() > 1) {
+      fail(Exit::usage, "{} consists of {} files; --from-file takes the folder that holds them",
+           dataset_.name, dataset_.files.size());
+    }
+    const std::string wrong = difference(file, source);
+    if (!wrong.empty()) fail(Exit::data, "{}: {}", source.string(), wrong);
+    copy_bytes(source, target);
+  }
+
+  void take_from_mirrors(const KnownFile& file, const fs::path& target) {
+    std::vector<std::string> reasons;
+    if (!can_download()) {
+      reasons.emplace_back("this build cannot download: it was made without libcurl");
+    } else {
+      for (std::string mirror : options_.mirrors.empty() ? dataset_.mirrors : options_.mirrors) {
+        if (!mirror.ends_with('/')) mirror += '/';
+        say("{}", without_password(mirror + file.name));
+        const std::string reason = take_from(mirror + file.name, file, target);
+        if (reason.empty()) return;
+        say("  {}", reason);
+        reasons.push_back(without_password(mirror) + ": " + reason);
+      }
+    }
+    std::vector<std::string> names;
+    for (const KnownFile& each : dataset_.files) names.push_back(each.name);
+    fail(Exit::data,
+         "{}: {} could not be fetched ({}); put {} into {}, or name a place with --mirror URL or "
+         "--from-file PATH",
+         dataset_.name, file.name, fmt::join(reasons, "; "), fmt::join(names, ", "),
+         place_.string());
+  }
+
+  // "" when the file is there, else why it is not. A download that breaks off is continued as long
+  // as it gets on by a hundredth of the file each time; one that cannot be continued, or whose sum
+  // is wrong, is begun again once.
+  std::string take_from(const std::string& url, const KnownFile& file,
+                        const fs::path& target) const {
+    const fs::path part = target.string() + ".part";
+    std::error_code none;
+    if (fs::is_symlink(part, none)) {
+      fail(Exit::failure, "{}: it is a symbolic link, which is not followed; remove it",
+           part.string());
+    }
+    DownloadOptions how{.stall_seconds = options_.stall_seconds,
+                        .lowest_bytes_a_second = options_.lowest_bytes_a_second,
+                        .max_bytes = file.bytes != 0 ? file.bytes : most_bytes_of_unknown};
+    if (options_.progress) {
+      how.progress = [&](std::uint64_t bytes) { options_.progress(file.name, bytes, file.bytes); };
+    }
+    int fresh_starts = 0;
+    int idle = 0;
+    while (true) {
+      const std::uint64_t before = bytes_of(part);
+      DownloadResult result{DownloadEnd::complete};
+      if (before == 0 || before != file.bytes) result = download(url, part, how);
+      std::string reason = result.message;
+      if (result.end == DownloadEnd::complete && is_there(part)) {
+        reason = difference(file, part);
+        if (reason.empty()) {
+          move(part, target);
+          return "";
+        }
+      }
+      if (result.end == DownloadEnd::interrupted) {
+        idle = bytes_of(part) >= before + 1 + file.bytes / 100 ? 0 : idle + 1;
+        if (idle == 2) return reason;
+        continue;
+      }
+      // A part that is wrong, or cannot be continued, is of no use.
+      std::error_code error;
+      if (result.end != DownloadEnd::refused || bytes_of(part) > how.max_bytes) {
+        fs::remove(part, error);
+        must(error, part, "removed");
+      }
+      if (result.end == DownloadEnd::refused || before == 0 || fresh_starts++ == 1) return reason;
+    }
+  }
+
+  [[nodiscard]] bool unpacked_is_good() const {
+    const auto reports = verify(dataset_, options_.directory);
+    return std::all_of(reports.begin(), reports.end(),
+                       [](const FileReport& r) { return r.state == FileState::good; });
+  }
+
+  void unpack() const {
+    const fs::path archive = place_ / dataset_.files.front().name;
+    const fs::path scratch = options_.directory / (dataset_.folder + ".part");
+    std::error_code error;
+    fs::remove_all(scratch, error);
+    must(error, scratch, "removed");
+    make_directories(scratch);
+    try {
+      unpack_into(archive, scratch);
+    } catch (...) {
+      fs::remove_all(scratch, error);
+      throw;
+    }
+    fs::remove_all(scratch, error);
+    say("{} is unpacked", (options_.directory / dataset_.folder).string());
+  }
+
+  void unpack_into(const fs::path& archive, const fs::path& scratch) const {
+    std::uint64_t bytes = 1U << 20U;  // for what else is in it
+    for (const KnownFile& file : dataset_.unpacked) bytes += file.bytes;
+    unpack_tar(archive, scratch, bytes);
+    std::string sums;
+    for (const KnownFile& file : dataset_.unpacked) {
+      const fs::path path = scratch / dataset_.folder / file.name;
+      if (!is_there(path)) {
+        fail(Exit::data, "{}: there is no {}/{} in it", archive.string(), dataset_.folder,
+             file.name);
+      }
+      if (bytes_of(path) != file.bytes) {
+        fail(Exit::data, "{}: {}: expected {} bytes, found {}", archive.string(), file.name,
+             file.bytes, bytes_of(path));
+      }
+      sums += checksum_of_file(path) + "  " + file.name + "\n";
+    }
+    const fs::path place = options_.directory / dataset_.folder;
+    make_directories(place);
+    for (const KnownFile& file : dataset_.unpacked) {
+      move(scratch / dataset_.folder / file.name, place / file.name);
+    }
+    write_file_safely((place / sums_file).string(), sums);
+  }
+
+  const PublicDataset& dataset_;
+  const FetchOptions& options_;
+  fs::path place_;
+};
+
+// The lines of a SHA256SUMS: name to sum.
+std::map<std::string, std::string> written_sums(const fs::path& path) {
+  std::map<std::string, std::string> sums;
+  std::ifstream file(path);
+  for (std::string sum, name; sums.size() < 1000 && file >> sum >> name;) sums[name] = sum;
+  return sums;
+}
+
+}  // namespace
+
+void FetchOptions::validate() const {
+  for (const std::string& mirror : mirrors) check_address(mirror);
+}
+
+void fetch(const PublicDataset& dataset, const FetchOptions& options) {
+  Fetch(dataset, options).run();
+}
+
+std::vector<FileReport> verify(const PublicDataset& dataset, const fs::path& directory) {
+  // Where `fetch` puts them, or just there: the trainer looks at both too.
+  const fs::path own = directory / dataset.folder;
+  const fs::path place = fs::is_directory(own) ? own : directory;
+  const auto sums = written_sums(place / sums_file);
+  std::vector<FileReport> reports;
+  for (KnownFile file : dataset.is_archive() ? dataset.unpacked : dataset.files) {
+    FileReport report{place / file.name};
+    if (file.sha256.empty() && file.md5.empty()) {
+      const auto written = sums.find(file.name);
+      if (written != sums.end()) file.sha256 = written->second;
+    }
+    if (is_there(report.path)) {
+      if (file.sha256.empty() && file.md5.empty()) {
+        report.state = FileState::unknown;
+        report.note = "no sum is known of it";
+      } else {
+        report.note = difference(file, report.path);
+        report.state = report.note.empty() ? FileState::good : FileState::wrong;
+      }
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace vitruvian

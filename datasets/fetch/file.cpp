@@ -1,0 +1,165 @@
+#include "vitruvian/datasets/fetch/file.hpp"
+
+#include "vitruvian/core/error.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <system_error>
+
+namespace vitruvian {
+// zlib's state.
+struct DataFile::Inflater {
+  z_stream stream{};
+  std::uint64_t taken = 0;  // packed bytes that zlib was given
+  bool ended = false;       // a whole gzip member has been unpacked
+
+  explicit Inflater(const std::string& name) {
+    constexpr int gzip_window = 15 + 16;
+    if (inflateInit2(&stream, gzip_window) != Z_OK) fail("{}: zlib does not start", name);
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+};
+
+DataFile::DataFile(const ByteSource& source) : stream_(source) {
+  std::array<char, 2> start{};
+  if (source.size() < start.size()) return;
+  source.read_at(0, start);
+  if (start[0] == '\x1f' && start[1] == '\x8b') inflater_ = std::make_unique<Inflater>(name());
+}
+
+DataFile::~DataFile() = default;
+
+std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
+  z_stream& stream = inflater_->stream;
+  stream.next_out = out;
+  stream.avail_out = static_cast<uInt>(n);
+  while (stream.avail_out > 0) {
+    if (stream.avail_in == 0) {
+      const std::span<const char> packed = stream_.next();
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+      stream.avail_in = static_cast<uInt>(packed.size());
+      inflater_->taken += packed.size();
+      if (packed.empty()) {
+        if (inflater_->ended) break;
+        fail(Exit::data, "{}: the gzip stream breaks off after {} bytes; expected its end", name(),
+             inflater_->taken);
+      }
+    }
+    if (inflater_->ended) {  // something follows: another member, as gzip allows
+      inflateReset(&stream);
+      inflater_->ended = false;
+    }
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result == Z_STREAM_END) {
+      inflater_->ended = true;
+    } else if (result != Z_OK) {
+      fail(Exit::data, "{}: the gzip stream is damaged near offset {}: {}", name(),
+           inflater_->taken - stream.avail_in, stream.msg != nullptr ? stream.msg : "not gzip");
+    }
+  }
+  return n - stream.avail_out;
+}
+
+std::size_t DataFile::read(std::uint8_t* out, std::size_t n) {
+  const std::size_t got = inflater_ ? read_packed(out, n) : stream_.read(out, n);
+  offset_ += got;
+  return got;
+}
+
+std::vector<std::uint8_t> DataFile::take(std::uint64_t n, const std::string& what) {
+  // A plain file cannot hold more than its size; a packed one proves itself a megabyte at a time.
+  const std::uint64_t start = offset_;
+  const auto broken_off = [&](std::uint64_t found) {
+    fail(Exit::data, "{}: truncated: at offset {} expected {} bytes of {}, found {}", name(), start,
+         n, what, found);
+  };
+  if (n > std::numeric_limits<std::size_t>::max()) {
+    fail(Exit::data, "{}: at offset {} the {} would take {} bytes, more than memory can address",
+         name(), start, what, n);
+  }
+  const std::uint64_t size = stream_.source().size();
+  if (!inflater_ && n > size - start) broken_off(size - start);
+  constexpr std::uint64_t step = 1U << 20U;
+  std::vector<std::uint8_t> bytes;
+  while (bytes.size() < n) {
+    const std::size_t begin = bytes.size();
+    const std::uint64_t want = std::min(n - begin, inflater_ ? step : n);
+    bytes.resize(begin + static_cast<std::size_t>(want));
+    const std::size_t got = read(bytes.data() + begin, static_cast<std::size_t>(want));
+    if (got < want) broken_off(begin + got);
+  }
+  return bytes;
+}
+
+std::uint32_t DataFile::take_u32(const std::string& what) {
+  std::uint32_t x = 0;
+  for (const std::uint8_t byte : take(4, what)) x = x << 8U | byte;
+  return x;
+}
+
+void DataFile::expect_end() {
+  std::uint8_t extra = 0;
+  if (read(&extra, 1) == 0) return;
+  if (inflater_) {
+    fail(Exit::data, "{}: expected the end of the unpacked data at offset {}, found more", name(),
+         offset_ - 1);
+  }
+  fail(Exit::data, "{}: expected the end at offset {}, found {} more bytes", name(), offset_ - 1,
+       stream_.source().size() - (offset_ - 1));
+}
+
+namespace {
+
+bool holds(const std::filesystem::path& directory, const std::string& file) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory / file, ignored) ||
+         std::filesystem::exists(directory / (file + ".gz"), ignored);
+}
+
+}  // namespace
+
+std::filesystem::path data_directory(const std::string& dataset, const std::string& directory,
+                                     const std::string& child,
+                                     const std::vector<std::string>& files) {
+  const std::string list = fmt::format("{}", fmt::join(files, ", "));
+  if (directory.empty()) {
+    fail(Exit::usage, "{} needs the directory that holds its files: {}", dataset, list);
+  }
+  const std::filesystem::path path(directory);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    fail(Exit::data, "{}: {}; expected a directory with {} files: {}", directory,
+         error ? error.message() : "there is no such directory", dataset, list);
+  }
+  if (!std::filesystem::is_directory(path, error)) {
+    fail(Exit::data, "{}: expected a directory with {} files, found a file: {}", directory, dataset,
+         list);
+  }
+  const auto any_in = [&](const std::filesystem::path& place) {
+    return std::any_of(files.begin(), files.end(),
+                       [&](const std::string& file) { return holds(place, file); });
+  };
+  const std::filesystem::path place = !any_in(path) && any_in(path / child) ? path / child : path;
+  for (const std::string& file : files) {
+    if (!holds(place, file)) {
+      fail(Exit::data, "{}: there is no {}; {} consists of {}", place.string(), file, dataset,
+           list);
+    }
+  }
+  return place;
+}
+
+std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
+                                    const std::string& file) {
+  std::error_code ignored;
+  const std::filesystem::path plain = directory / file;
+  return std::filesystem::exists(plain, ignored) ? plain : directory / (file + ".gz");
+}
+
+}  // namespace vitruvian

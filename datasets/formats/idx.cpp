@@ -1,0 +1,144 @@
+#include "vitruvian/datasets/formats/idx.hpp"
+
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
+
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+constexpr std::uint32_t image_magic = 0x803;
+constexpr std::uint32_t label_magic = 0x801;
+
+std::string meaning(std::uint32_t magic) {
+  if (magic == image_magic) return " (images)";
+  if (magic == label_magic) return " (labels)";
+  return "";
+}
+
+void expect_magic(DataFile& file, std::uint32_t expected) {
+  const std::uint32_t found = file.take_u32("the magic number");
+  if (found != expected) {
+    fail(Exit::data, "{}: at offset 0 expected magic number 0x{:08x}{}, found 0x{:08x}{}",
+         file.name(), expected, meaning(expected), found, meaning(found));
+  }
+}
+
+std::uint32_t take_dimension(DataFile& file, const std::string& what, std::uint32_t largest) {
+  const std::uint64_t offset = file.offset();
+  const std::uint32_t n = file.take_u32(what);
+  if (n == 0 || n > largest) {
+    fail(Exit::data, "{}: at offset {} expected {} from 1 to {}, found {}", file.name(), offset,
+         what, largest, n);
+  }
+  return n;
+}
+
+constexpr std::uint32_t largest_count = 100'000'000;
+constexpr std::uint32_t largest_side = 4096;
+
+std::string files_of(const std::string& part, const std::string& kind) {
+  return part + "-" + kind + (kind == "images" ? "-idx3-ubyte" : "-idx1-ubyte");
+}
+
+Dataset read_part(const std::string& name, const std::filesystem::path& directory,
+                  const std::string& part) {
+  const std::filesystem::path image_file = plain_or_gzip(directory, files_of(part, "images"));
+  const std::filesystem::path label_file = plain_or_gzip(directory, files_of(part, "labels"));
+  std::vector<std::uint8_t> labels = read_idx_labels(label_file, 10);
+  IdxImages images = read_idx_images(image_file);
+  if (images.count != labels.size()) {
+    fail(Exit::data, "{} holds {} images but {} holds {} labels; expected as many of each",
+         image_file.string(), images.count, label_file.string(), labels.size());
+  }
+  Dataset data = empty_mnist(name);
+  data.height = images.height;
+  data.width = images.width;
+  data.labels.assign(labels.begin(), labels.end());
+  data.pixels = std::move(images.pixels);
+  return data;
+}
+
+std::filesystem::path mnist_directory(const std::string& name, const std::string& directory,
+                                      const std::vector<std::string>& parts) {
+  std::vector<std::string> files;
+  for (const std::string& part : parts) {
+    files.push_back(files_of(part, "images"));
+    files.push_back(files_of(part, "labels"));
+  }
+  return data_directory(name, directory, name, files);
+}
+
+}  // namespace
+
+IdxImages read_idx_images(const std::filesystem::path& path) {
+  return read_idx_images(RegularFile(path.string(), Exit::data));
+}
+
+IdxImages read_idx_images(const ByteSource& source) {
+  DataFile file(source);
+  expect_magic(file, image_magic);
+  IdxImages images;
+  images.count = take_dimension(file, "a number of images", largest_count);
+  images.height = take_dimension(file, "a number of rows", largest_side);
+  images.width = take_dimension(file, "a number of columns", largest_side);
+  // At most 2^27 2^12 2^12: no overflow in 64 bits, and `take` checks against memory's.
+  const std::uint64_t bytes = std::uint64_t{images.count} * images.height * images.width;
+  images.pixels = file.take(bytes, "pixels");
+  file.expect_end();
+  return images;
+}
+
+std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes) {
+  return read_idx_labels(RegularFile(path.string(), Exit::data), classes);
+}
+
+std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes) {
+  DataFile file(source);
+  expect_magic(file, label_magic);
+  const std::uint32_t count = take_dimension(file, "a number of labels", largest_count);
+  const std::uint64_t start = file.offset();
+  std::vector<std::uint8_t> labels = file.take(count, "labels");
+  file.expect_end();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] >= classes) {
+      fail(Exit::data, "{}: at offset {} expected a label from 0 to {}, found {}", file.name(),
+           start + i, classes - 1, labels[i]);
+    }
+  }
+  return labels;
+}
+
+Dataset empty_mnist(const std::string& name) {
+  Dataset data = empty_digit_dataset(name, 28, 28);
+  if (name == "fashion-mnist") {
+    data.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
+                        "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
+    data.mean = {0.2860};
+    data.std = {0.3530};
+  } else if (name == "kmnist") {
+    data.class_names = {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"};
+    data.mean = {0.1918};
+    data.std = {0.3483};
+  }
+  return data;
+}
+
+Split read_mnist(const std::string& directory, const std::string& name) {
+  const std::filesystem::path place = mnist_directory(name, directory, {"train", "t10k"});
+  Split split{read_part(name, place, "train"), read_part(name, place, "t10k")};
+  if (split.train.height != split.test.height || split.train.width != split.test.width) {
+    fail(Exit::data, "{}: the training images are {} x {} but the test images {} x {}",
+         place.string(), split.train.height, split.train.width, split.test.height,
+         split.test.width);
+  }
+  return split;
+}
+
+Dataset read_mnist_test(const std::string& directory, const std::string& name) {
+  return read_part(name, mnist_directory(name, directory, {"t10k"}), "t10k");
+}
+
+}  // namespace vitruvian

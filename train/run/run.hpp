@@ -1,0 +1,107 @@
+#pragma once
+
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/learner.hpp"
+#include "vitruvian/train/report.hpp"
+#include "vitruvian/train/run/checkpoint.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
+#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/training_data.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+
+/// Throws (Exit::checkpoint) when a checkpoint was made with other settings; fewer epochs are none,
+/// where the run was prolonged.
+void check_settings(const TrainOptions& options, const CheckpointFile& file,
+                    std::size_t steps_an_epoch);
+
+/// One run of training: the model, what changes with every step, and where it is written down. All
+/// that a step depends on is the options, the data and what a checkpoint holds; no clock, no
+/// thread.
+class Run {
+ public:
+  /// `directory` may be null: then nothing is written.
+  Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
+      RunDirectory* directory);
+
+  /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
+  void resume(const CheckpointFile& checkpoint);
+  /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted or
+  /// terminated), with a checkpoint written, after a step during which a signal came.
+  EpochReport epoch();
+  /// Whether another epoch is to come.
+  [[nodiscard]] bool goes_on() const;
+  /// Reads the test set, if validation kept it unread, and writes the weights.
+  std::optional<TestReport> finish();
+  /// Leaves the last checkpoint: the run is over.
+  void close();
+
+  /// What the run is about to do, with the seconds of an epoch measured on three steps that change
+  /// nothing.
+  RunStart start(std::uint64_t bytes);
+  /// The weights that the last step left.
+  [[nodiscard]] const std::vector<NamedParameter>& model() const { return learner_.parameters; }
+  /// Those that are evaluated: their moving average where there is one.
+  [[nodiscard]] const std::vector<NamedParameter>& evaluated() const;
+  /// Those that are kept: where early stopping looks for them the best, else the last evaluated.
+  [[nodiscard]] const std::vector<NamedParameter>& kept() const;
+  [[nodiscard]] const RunState& state() const { return state_; }
+  [[nodiscard]] const Loader& test_images() const { return test_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  StepReport step(std::span<const std::size_t> indices);
+  StepReport profiled_step(std::span<const std::size_t> indices);
+  [[nodiscard]] std::vector<std::span<const std::size_t>> cut(
+      std::span<const std::size_t> indices) const;
+  [[nodiscard]] MicroBatches micro_batches(
+      const std::vector<std::span<const std::size_t>>& parts) const;
+  [[noreturn]] void broke_down(const MicroBatches& parts,
+                               const std::vector<std::span<const std::size_t>>& indices,
+                               const std::string& what) const;
+  void check_weights() const;
+  [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
+                                          const Rng& rng) const;
+  void update_average();
+  [[nodiscard]] Score score_of(const std::vector<NamedParameter>& parameters,
+                               const Loader& images) const;
+  void log(const StepReport& report, bool last_of_epoch);
+  void keep_best(double accuracy, double loss);
+  void checkpoint();
+  void stop_if_asked();
+  [[nodiscard]] double schedule() const;
+  [[nodiscard]] RunArrays arrays();
+
+  const TrainOptions& options_;
+  Learner learner_;
+  const TrainingData& data_;
+  Observer& observer_;
+  RunDirectory* directory_;
+  Rng rng_;
+  Loader train_, test_;
+  std::optional<Loader> validation_;
+  Metadata metadata_;                    // of files of weights
+  std::vector<NamedParameter> average_;  // of the weights, where it is wanted
+  std::vector<NamedParameter> best_;     // for early stopping, likewise
+  std::variant<AdamW, Adam, SGD> optimizer_;
+  std::size_t steps_an_epoch_, steps_, warmup_, log_every_;
+  RunState state_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point saved_ = Clock::now();
+  std::size_t own_steps_ = 0;  // of this process
+  double stepping_seconds_ = 0;
+};
+
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

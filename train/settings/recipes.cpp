@@ -1,0 +1,105 @@
+#include "vitruvian/train/settings/recipes.hpp"
+
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+
+namespace vitruvian {
+namespace {
+
+const std::string adamw_for_adam =
+    " AdamW where the paper says Adam with weight decay: coupled decay of this size stops Adam "
+    "from "
+    "learning. Batch 4096 is 64 batches of 64. Warm-up: 10,000 steps in the paper; here the "
+    "smaller "
+    "of that and 5 % of the run.";
+
+// A row of the paper's Table 3.
+Recipe pretraining(const std::string& name, const std::string& row, std::size_t epochs,
+                   const std::string& lr, const std::string& schedule, const std::string& decay,
+                   const std::string& dropout, const std::string& clip) {
+  return {name, "Table 3, " + row + "." + adamw_for_adam,
+          fmt::format(R"({{"epochs": {}, "batch_size": 64, "accumulate": 64, "optimizer": "adamw",
+  "beta1": 0.9, "beta2": 0.999, "lr": {}, "schedule": "{}", "warmup": 0.05, "warmup_steps": 10000,
+  "weight_decay": {}, "dropout": {}, "clip": {}, "label_smoothing": 0, "head": "tanh"}})",
+                      epochs, lr, schedule, decay, dropout, clip)};
+}
+
+// A row of Table 4: `steps` is the paper's length, which is told; epochs are the run's.
+Recipe finetuning(const std::string& name, const std::string& row, const std::string& steps,
+                  const std::string& rates, const std::string& lr, std::size_t epochs) {
+  return {name,
+          fmt::format("Table 4, {}: {} steps there, learning rates {} of which {} is taken; epochs "
+                      "are given here (--epochs). Needs --init FILE; the paper's resolution is 384 "
+                      "(--image-size). Batch 512 is 8 batches of 64.",
+                      row, steps, rates, lr),
+          fmt::format(R"({{"epochs": {}, "batch_size": 64, "accumulate": 8, "optimizer": "sgd",
+  "momentum": 0.9, "lr": {}, "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500,
+  "weight_decay": 0, "dropout": 0, "clip": 1, "label_smoothing": 0, "val_fraction": 0.02}})",
+                      epochs, lr),
+          steps, rates};
+}
+
+}  // namespace
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> all{
+      {"digits", "Ours: the defaults.", R"({"dataset": "digits"})"},
+      {"mnist", "Ours: the best we know for two cores.",
+       R"({"dataset": "mnist", "patch_size": 4, "width": 64, "depth": 6, "heads": 4, "mlp_width": 128,
+  "positions": "sincos_2d", "mean_pooling": true, "epochs": 8, "batch_size": 64, "lr": 1e-3,
+  "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0, "ema": 0.999,
+  "crop_padding": 2})"},
+      {"cifar10", "Ours: the best we know for two cores.",
+       R"({"dataset": "cifar10", "patch_size": 4, "width": 128, "depth": 6, "heads": 4,
+  "mlp_width": 256, "positions": "sincos_2d", "mean_pooling": true, "epochs": 24, "batch_size": 64,
+  "lr": 7e-4, "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0,
+  "ema": 0.999, "crop_padding": 3, "flip": 0.5})"},
+      {"vit-pretrain",
+       "S4's summary of the paper's pre-training: Adam, linear decay of the rate, weight decay "
+       "0.1, "
+       "label smoothing, dropout, early stopping on the validation accuracy." +
+           adamw_for_adam,
+       R"({"epochs": 90, "batch_size": 64, "accumulate": 64, "optimizer": "adamw", "beta1": 0.9,
+  "beta2": 0.999, "lr": 1e-3, "schedule": "linear", "warmup": 0.05, "warmup_steps": 10000,
+  "weight_decay": 0.1, "dropout": 0.1, "label_smoothing": 0.1, "clip": 1, "head": "tanh",
+  "val_fraction": 0.1, "patience": 5})"},
+      {"finetune",
+       "SGD with momentum, a cosine, no weight decay, clipping at 1, and a new head of zeros. "
+       "Needs "
+       "--init FILE; --image-size for another resolution. Batch 64, for small data; table4-* have "
+       "the "
+       "paper's 512.",
+       R"({"epochs": 20, "batch_size": 64, "optimizer": "sgd", "momentum": 0.9, "lr": 0.01,
+  "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500, "weight_decay": 0, "dropout": 0,
+  "clip": 1, "label_smoothing": 0})"},
+      pretraining("table3-jft-b", "JFT-300M, ViT-B", 7, "8e-4", "linear", "0.1", "0", "0"),
+      pretraining("table3-jft-l32", "JFT-300M, ViT-L/32", 7, "6e-4", "linear", "0.1", "0", "0"),
+      pretraining("table3-jft-l16", "JFT-300M, ViT-L/16 (7 epochs, or 14)", 7, "4e-4", "linear",
+                  "0.1", "0", "0"),
+      pretraining("table3-jft-h14", "JFT-300M, ViT-H/14", 14, "3e-4", "linear", "0.1", "0", "0"),
+      pretraining("table3-in21k-b", "ImageNet-21k, ViT-B", 90, "1e-3", "linear", "0.03", "0.1",
+                  "0"),
+      pretraining("table3-in21k-l", "ImageNet-21k, ViT-L (30 epochs, or 90)", 30, "1e-3", "linear",
+                  "0.03", "0.1", "0"),
+      pretraining("table3-imagenet", "ImageNet, any ViT", 300, "3e-3", "cosine", "0.3", "0.1", "1"),
+      finetuning("table4-imagenet", "ImageNet", "20,000", "{.003, .01, .03, .06}", "0.03", 8),
+      finetuning("table4-cifar", "CIFAR-10 and CIFAR-100", "10,000", "{.001, .003, .01, .03}",
+                 "0.01", 100),
+      finetuning("table4-pets-flowers", "Oxford Pets and Flowers", "500", "{.001, .003, .01, .03}",
+                 "0.01", 70),
+      finetuning("table4-vtab", "VTAB", "2,500", ".01", "0.01", 1280),
+  };
+  return all;
+}
+
+const Recipe& recipe_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : recipes()) {
+    if (recipe.name == name) return recipe;
+    names.push_back(recipe.name);
+  }
+  fail(Exit::usage, "there is no recipe '{}'; {}", name,
+       did_you_mean(name, names, "--recipe list names them"));
+}
+
+}  // namespace vitruvian

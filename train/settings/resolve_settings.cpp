@@ -1,0 +1,318 @@
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
+#include "vitruvian/train/settings/recipes.hpp"
+#include "vitruvian/train/settings/settings.hpp"
+#include "vitruvian/train/training_data.hpp"
+#include "vitruvian/vit/fields.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// The settings of a run out of those that a recipe, a file and the flags say.
+
+namespace vitruvian {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Sets `x`, or says what is wrong: "not a whole number from 1 to 1000000".
+template <class T>
+std::string from_value(const Json& value, std::string_view name, T& x) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto names = names_of(x);
+    const auto found = value.is_string()
+                           ? std::find(names.begin(), names.end(), value.get<std::string>())
+                           : names.end();
+    if (found == names.end()) return fmt::format("none of {}", fmt::join(names, ", "));
+    x = static_cast<T>(found - names.begin());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_boolean()) return "neither true nor false";
+    x = value.get<bool>();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!value.is_string()) return "not a string";
+    x = value.get<std::string>();
+  } else {
+    if (is_rate<T> && std::is_same_v<T, std::optional<double>> && value.is_null()) {
+      x = T();
+      return "";
+    }
+    const bool whole = std::is_integral_v<T>;
+    const bool right = whole ? value.is_number_unsigned() : value.is_number();
+    const Bounds& bounds = bounds_of(name);
+    if (!right || !bounds.holds(value.get<double>())) return "not " + bounds.text(whole);
+    if constexpr (whole) {
+      x = value.get<T>();
+    } else {
+      x = value.get<double>();
+    }
+  }
+  return "";
+}
+
+// A value of a file in a message: a line, and no book.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t longest = 60;
+  if (console::characters(text) <= longest) return text;
+  return console::first_characters(text, longest) + "...";
+}
+
+// A flag's text as the value that a file would hold.
+template <class T>
+Json value_of(const std::string& text) {
+  if constexpr (std::is_same_v<T, std::string> || std::is_enum_v<T>) {
+    return text;
+  } else {
+    const Json value = Json::parse(text, nullptr, false);
+    if (!value.is_discarded() || !is_rate<T>) return value;
+    char* end = nullptr;  // .5 and 1e3 are no JSON
+    const double number = std::strtod(text.c_str(), &end);
+    return !text.empty() && *end == '\0' ? Json(number) : value;
+  }
+}
+
+std::string flag_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+std::vector<std::string> setting_names() {
+  std::vector<std::string> names;
+  TrainOptions any;
+  for_each_setting(any, [&](const char* name, auto&, auto...) { names.emplace_back(name); });
+  return names;
+}
+
+// The setting whose number no double holds; nlohmann's parser says only which number.
+[[noreturn]] void too_large(const std::string& source, const std::string& key,
+                            const std::string& why) {
+  const std::size_t begin = std::min(why.find('\''), why.size());
+  std::string expected = "beyond every number";
+  TrainOptions any;
+  for_each_setting(any, [&](const char* name, auto& field, auto...) {
+    using T = std::decay_t<decltype(field)>;
+    if (key != name || !(is_rate<T> || std::is_integral_v<T>) || std::is_same_v<T, bool>) return;
+    expected = "not " + bounds_of(name).text(std::is_integral_v<T>);
+  });
+  std::string number = why.substr(begin);
+  number.erase(std::remove(number.begin(), number.end(), '\''), number.end());
+  fail(Exit::usage, "{}: '{}' is {}: {}", source, shortened(key), shortened(number), expected);
+}
+
+// An object without doubled keys, beyond reason neither in depth nor in number.
+Json parse_object(const std::string& text, const std::string& source) {
+  constexpr int deepest = 8;
+  constexpr std::size_t most_settings = 1000;
+  std::vector<std::set<std::string>> keys;
+  std::size_t count = 0;
+  std::string last;
+  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest) fail(Exit::usage, "{}: nested too deeply for settings", source);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event != Json::parse_event_t::key) return true;
+    last = parsed.get<std::string>();
+    if (!keys.back().insert(last).second) {
+      fail(Exit::usage, "{}: '{}' is said twice", source, shortened(last));
+    }
+    if (++count > most_settings)
+      fail(Exit::usage, "{}: more than {} settings", source, most_settings);
+    return true;
+  };
+  try {
+    Json json = Json::parse(text, check);
+    if (!json.is_object()) fail(Exit::usage, "{}: not a JSON object of settings", source);
+    return json;
+  } catch (const Json::out_of_range& error) {
+    too_large(source, last, error.what());
+  } catch (const Json::exception& error) {
+    const std::string why = error.what();
+    const std::size_t begin = why.find("parse error");
+    fail(Exit::usage, "{}: not JSON: {}", source,
+         shortened(begin == std::string::npos ? why : why.substr(begin)));
+  }
+}
+
+// One layer of settings over another.
+void lay_over(TrainOptions& options, const Json& json, const std::string& source) {
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();  // no structured binding: clang 14 cannot capture one
+    const Json& value = item.value();
+    if (key == made_by) continue;
+    if (key == own_model && value.is_string()) {
+      options.own_model = value.get<std::string>();
+      continue;
+    }
+    bool known = false;
+    for_each_setting(options, [&](const char* name, auto& field, auto...) {
+      if (key != name) return;
+      known = true;
+      const std::string wrong = from_value(value, name, field);
+      if (!wrong.empty()) {
+        fail(Exit::usage, "{}: '{}' is {}: {}", source, key, shortened(value.dump()), wrong);
+      }
+    });
+    if (known) continue;
+    fail(Exit::usage, "{}: there is no setting '{}'; {}", source, shortened(key),
+         did_you_mean(key, setting_names(), "--print-recipe prints them all"));
+  }
+  if (json.contains("width") && !json.contains("mlp_width")) {
+    options.model.M = 4 * options.model.D;  // the paper's proportion
+  }
+  if (json.contains("warmup_steps") && !json.contains("warmup")) options.warmup = 1;
+}
+
+Json flags_as_json(const std::map<std::string, std::string>& flags) {
+  Json json = Json::object();
+  TrainOptions scratch;
+  for_each_setting(scratch, [&](const char* name, auto& field, auto...) {
+    const auto said = flags.find(name);
+    if (said == flags.end()) return;
+    Json value = value_of<std::decay_t<decltype(field)>>(said->second);
+    const std::string wrong = from_value(value, name, field);
+    if (!wrong.empty()) {
+      fail(Exit::usage, "{}: '{}' is {}", flag_of(name), shortened(said->second), wrong);
+    }
+    json[name] = std::move(value);
+  });
+  return json;
+}
+
+// With --init the model is the file's, but for what only training knows; flags may not contradict.
+void take_model(TrainOptions& options, const Json& flags) {
+  if (options.init.empty()) return;
+  const ViTConfig said = options.model;
+  ViTConfig model = open_weights(weights_file(options.init),
+                                 {.height = said.H, .width = said.W, .classes = said.K})
+                        .config;
+  model.dropout = said.dropout;
+  model.attention_dropout = said.attention_dropout;
+  model.embedding_dropout = said.embedding_dropout;
+  model.projection_dropout = said.projection_dropout;
+  model.mlp_dropout = said.mlp_dropout;
+  model.stochastic_depth = said.stochastic_depth;
+  if (!options.keep_head) model.head = Head::linear;
+  const auto& sizes = {std::tuple{"width", said.D, model.D}, std::tuple{"depth", said.L, model.L},
+                       std::tuple{"heads", said.h, model.h},
+                       std::tuple{"mlp_width", said.M, model.M},
+                       std::tuple{"patch_size", said.P, model.P}};
+  for (const auto& [name, mine, its] : sizes) {
+    if (flags.contains(name) && mine != its) {
+      fail(Exit::usage, "{} {}, but the model in {} has {}", flag_of(name), mine, options.init,
+           its);
+    }
+  }
+  options.model = model;
+}
+
+// A folder's classes are not known before its place is.
+void count_classes(TrainOptions& options) {
+  if (options.dataset != "folder" || options.data.empty()) return;
+  options.model.K = folder_class_names(options.data).size();
+}
+
+constexpr std::uint64_t largest_settings = 1'000'000;
+
+TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
+  std::string dataset = "digits";
+  for (const auto& [json, source] : layers) {
+    if (json.contains(own_model)) break;  // its data set is its own, too
+    if (json.contains("dataset") && json["dataset"].is_string()) dataset = json["dataset"];
+  }
+  TrainOptions options = default_options(dataset);
+  for (const auto& [json, source] : layers) lay_over(options, json, source);
+  if (options.image_size != 0) options.model.H = options.model.W = options.image_size;
+  return options;
+}
+
+}  // namespace
+
+TrainOptions settings_from_json(const std::string& json, const std::string& source) {
+  return layered({{parse_object(json, source), source}});
+}
+
+TrainOptions resolve_settings(const SettingSources& said) {
+  std::vector<std::pair<Json, std::string>> layers;
+  if (!said.recipe.empty()) {
+    const Recipe& recipe = recipe_named(said.recipe);
+    layers.emplace_back(parse_object(recipe.settings, recipe.name), "recipe " + recipe.name);
+  }
+  if (!said.config.empty()) {
+    layers.emplace_back(
+        parse_object(RegularFile(said.config, Exit::usage).text(largest_settings, "a config"),
+                     said.config),
+        said.config);
+  }
+  const Json flags = flags_as_json(said.flags);
+  layers.emplace_back(flags, "the flags");
+  TrainOptions options = layered(layers);
+  if (!options.own_model.empty()) {
+    fail(Exit::usage, "{}: the settings of {}, which only the program that trained it knows",
+         said.config, options.own_model);
+  }
+  count_classes(options);
+  take_model(options, flags);
+  return options;
+}
+
+TrainOptions settings_of(const std::string& json, const std::string& source) {
+  try {
+    return settings_from_json(json, source);
+  } catch (const Error& error) {
+    fail(Exit::checkpoint, "{}", error.what());
+  }
+}
+
+TrainOptions settings_of_run(const std::string& directory) {
+  const std::string path = (std::filesystem::path(directory) / "config.json").string();
+  const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
+  TrainOptions options = settings_of(text, path);
+  if (options.own_model.empty()) return options;
+  fail(Exit::checkpoint, "{}: a run of {} on {}, which only the program that trained it knows",
+       path, options.own_model, options.dataset);
+}
+
+TrainOptions resumed_settings(const std::string& directory, const SettingSources& said) {
+  const Json flags = flags_as_json(said.flags);
+  TrainOptions options = settings_of_run(directory);
+  const Json kept = Json::parse(options.to_json());
+  for_each_setting(
+      options, [&](const char* name, auto& field, const char*, const char*, bool matters) {
+        if (!flags.contains(name)) return;
+        const auto before = field;
+        from_value(flags[name], name, field);
+        if (matters && field != before && std::string(name) != "epochs") {
+          fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
+               flag_of(name), flags[name].dump(), directory, kept.value(name, Json()).dump());
+        }
+      });
+  const std::size_t planned = kept["epochs"];
+  if (options.epochs < planned) {
+    fail(Exit::usage,
+         "--epochs {}, but {} is a run of {}: a resumed run can be prolonged, not shortened",
+         options.epochs, directory, planned);
+  }
+  if (options.epochs > planned) options.prolong_to = std::exchange(options.epochs, planned);
+  try {
+    count_classes(options);
+  } catch (const Error& error) {
+    throw perhaps_moved(error, directory);
+  }
+  options.out = directory;
+  options.resume = true;
+  return options;
+}
+
+}  // namespace vitruvian

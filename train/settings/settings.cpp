@@ -1,0 +1,100 @@
+#include "vitruvian/train/settings/settings.hpp"
+#include "vitruvian/vit/fields.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json to_value(const T& x) {
+  if constexpr (std::is_enum_v<T>) {
+    return names_of(x)[static_cast<std::size_t>(x)];
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return x ? Json(*x) : Json();
+  } else {
+    return x;
+  }
+}
+
+}  // namespace
+
+std::string TrainOptions::to_json(const std::map<std::string, std::string>& maker) const {
+  Json json;
+  if (!own_model.empty()) json[vitruvian::own_model] = own_model;
+  for_each_setting(*this,
+                   [&](const char* name, const auto& field, const char* group, const char*, bool) {
+                     if (!own_model.empty() && of_built_in(name, group)) return;
+                     if (Json value = to_value(field); !value.is_null())
+                       json[name] = std::move(value);
+                   });
+  if (!maker.empty()) {
+    json[made_by]["version"] = VITRUVIAN_VERSION;
+    for (const auto& [key, value] : maker) json[made_by][key] = value;
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string with_settings(const std::string& config, const TrainOptions& options) {
+  Json json = Json::parse(config);
+  const Json settings = Json::parse(options.to_json());
+  for (const auto& item : settings.items()) json[item.key()] = item.value();
+  return json.dump(2) + "\n";
+}
+
+bool same_machine(const std::string& config, const std::string& other) {
+  const Json one = Json::parse(config, nullptr, false);
+  const Json two = Json::parse(other, nullptr, false);
+  const auto says = [](const Json& json, const char* key) {
+    return json.is_object() && json.contains(made_by) ? json[made_by].value(key, "") : "";
+  };
+  return says(one, "matrix_product") == says(two, "matrix_product") &&
+         says(one, "instruction_set") == says(two, "instruction_set");
+}
+
+std::vector<SettingInfo> setting_infos() {
+  std::vector<SettingInfo> infos;
+  const TrainOptions usual;
+  for_each_setting(
+      usual, [&](const char* name, const auto& field, const char* group, const char* help, bool) {
+        using T = std::decay_t<decltype(field)>;
+        SettingInfo info{name, group, help, "TEXT", ""};
+        if constexpr (std::is_enum_v<T>)
+          info.help += fmt::format("{}", fmt::join(names_of(T()), ", "));
+        if (std::is_same_v<T, bool>) {
+          info.kind = "";
+        } else if (is_rate<T>) {
+          info.kind = "X";
+        } else if (std::is_integral_v<T>) {
+          info.kind = "N";
+        }
+        const Json value = to_value(field);
+        if (!value.is_null())
+          info.usual = value.is_string() ? value.get<std::string>() : value.dump();
+        infos.push_back(std::move(info));
+      });
+  return infos;
+}
+
+std::string difference(const std::string& settings, const std::string& others) {
+  const Json one = Json::parse(settings, nullptr, false);
+  const Json other = Json::parse(others, nullptr, false);
+  std::string result;
+  const TrainOptions usual;
+  for_each_setting(usual, [&](const char* name, const auto& field, auto, auto, bool matters) {
+    const auto value = [&](const Json& json) {  // what an older version did not know is as usual
+      return json.is_object() && json.contains(name) ? json[name] : to_value(field);
+    };
+    if (result.empty() && matters && value(one) != value(other)) {
+      result = fmt::format("'{}' is {}, not {}", name, value(one).dump(), value(other).dump());
+    }
+  });
+  return result;
+}
+
+}  // namespace vitruvian

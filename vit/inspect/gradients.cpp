@@ -1,0 +1,198 @@
+#include "vitruvian/vit/inspect/gradients.hpp"
+
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/ops.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace inspect {
+namespace {
+
+// The cotangent that picks each image's target out of the logits.
+Array picking(const Shape& logits, const Targets& targets) {
+  if (targets.size() != logits[0]) {
+    fail("{} target classes for {} images", targets.size(), logits[0]);
+  }
+  Array c = zeros(logits);
+  for (std::size_t b = 0; b < targets.size(); ++b) {
+    if (targets[b] >= logits[1]) {
+      fail(Exit::usage, "class {}: there are {}, from 0 to {}", targets[b], logits[1],
+           logits[1] - 1);
+    }
+    c.data()[b * logits[1] + targets[b]] = 1;
+  }
+  return c;
+}
+
+Targets or_most_probable(const Targets& targets, const Array& logits) {
+  return targets.empty() ? most_probable(logits) : targets;
+}
+
+Array logits_of(const VisionTransformer& model, const Array& images) {
+  const NoGrad no_grad;
+  return model(images).value();
+}
+
+// The gradient of frozen `model`.
+Array gradient(const VisionTransformer& model, const Array& images, const Targets& targets) {
+  const Tensor x(images, true);
+  const Tensor y = model(x);
+  return grad(y, {x}, picking(y.shape(), or_most_probable(targets, y.value())))[0];
+}
+
+void add_scaled(Array& sum, const Array& g, double scale) {
+  std::transform(sum.data(), sum.data() + sum.size(), g.data(), sum.data(),
+                 [scale](real a, real b) { return a + static_cast<real>(scale) * b; });
+}
+
+void report(const Progress& progress, std::size_t done) {
+  if (progress) progress(done);
+}
+
+}  // namespace
+
+Frozen::Frozen(const VisionTransformer& model) : parameters_(trainable(named_parameters(model))) {
+  set(false);
+}
+
+Frozen::~Frozen() { set(true); }
+
+void Frozen::set(bool requires_grad) const {
+  for (const Tensor& p : parameters_) p.node().requires_grad = requires_grad;
+}
+
+Targets most_probable(const Array& logits) {
+  const std::size_t K = logits.shape().at(1);
+  Targets result;
+  for (std::size_t b = 0; b < logits.shape()[0]; ++b) {
+    const real* const row = logits.data() + b * K;
+    result.push_back(static_cast<std::size_t>(std::max_element(row, row + K) - row));
+  }
+  return result;
+}
+
+Array gradient_rollout(const VisionTransformer& model, const Array& images,
+                       const Targets& targets) {
+  const Frozen frozen(model);
+  const Composed probabilities_too;
+  Trace trace;
+  const Tensor y = model(Tensor(images, true), {.trace = &trace});
+  std::vector<Tensor> A;
+  for (std::size_t l = 0; l < model.config.L; ++l) {
+    A.push_back(trace.at(fmt::format("blocks.{}.attn.probs", l)));
+  }
+  const auto dA = grad(y, A, picking(y.shape(), or_most_probable(targets, y.value())));
+  const NoGrad no_grad;
+  const std::size_t T = model.config.T();
+  Tensor R(zeros({images.shape()[0], T, T}));  // R_l - I
+  for (std::size_t l = 0; l < A.size(); ++l) {
+    const Tensor weighted = mean(relu(A[l].detach() * Tensor(dA[l])), {1});
+    R = R + matmul(weighted, R) + weighted;
+  }
+  return R.value();
+}
+
+Array input_gradient(const VisionTransformer& model, const Array& images, const Targets& targets) {
+  const Frozen frozen(model);
+  return gradient(model, images, targets);
+}
+
+Array saliency(const Array& attributions) {
+  const Shape& shape = attributions.shape();
+  if (shape.size() != 4) fail("attributions of shape {} are not (B, C, H, W)", to_string(shape));
+  const NoGrad no_grad;
+  return amax(abs(Tensor(attributions)), {1}).value();
+}
+
+Array smooth_grad(const VisionTransformer& model, const Array& images, const SmoothGrad& options,
+                  const Targets& targets, const Progress& progress) {
+  if (options.samples == 0) fail(Exit::usage, "SmoothGrad takes at least one sample");
+  const Frozen frozen(model);
+  const Targets of_the_clean = or_most_probable(targets, logits_of(model, images));
+  Array mean = zeros(images.shape());
+  const std::size_t size = images.size() / images.shape()[0];  // of one image
+  for (std::size_t k = 0; k < options.samples; ++k) {
+    const Rng rng = Rng(options.seed).fork("smooth_grad", {k});
+    Array noisy = images;
+    for (std::size_t b = 0; b < images.shape()[0]; ++b) {
+      const real* const image = images.data() + b * size;
+      const auto [low, high] = std::minmax_element(image, image + size);
+      const double deviation = options.noise * static_cast<double>(*high - *low);
+      for (std::size_t i = b * size; i < (b + 1) * size; ++i) {
+        noisy.data()[i] += static_cast<real>(deviation * rng.normal(i));
+      }
+    }
+    add_scaled(mean, gradient(model, noisy, of_the_clean),
+               1 / static_cast<double>(options.samples));
+    report(progress, k + 1);
+  }
+  return mean;
+}
+
+IntegratedGradients integrated_gradients(const VisionTransformer& model, const Array& images,
+                                         const Array& baseline, std::size_t steps,
+                                         const Targets& targets, const Progress& progress) {
+  if (steps == 0) fail(Exit::usage, "integrated gradients take at least one step");
+  const std::size_t B = images.shape()[0];
+  const std::size_t size = baseline.size();
+  if (size * B != images.size()) {
+    fail("a baseline of shape {} for images of shape {}", to_string(baseline.shape()),
+         to_string(images.shape()));
+  }
+  const Frozen frozen(model);
+  const Array y = logits_of(model, images);
+  IntegratedGradients result;
+  result.targets = or_most_probable(targets, y);
+  const Array c = picking(y.shape(), result.targets);
+  const auto at = [&](double share) {  // x' + share (x - x')
+    Array x = images;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const real from = baseline.data()[i % size];
+      x.data()[i] = from + static_cast<real>(share) * (x.data()[i] - from);
+    }
+    return x;
+  };
+  Array mean = zeros(images.shape());
+  for (std::size_t k = 0; k < steps; ++k) {
+    const double share = (static_cast<double>(k) + 0.5) / static_cast<double>(steps);
+    add_scaled(mean, gradient(model, at(share), result.targets), 1 / static_cast<double>(steps));
+    report(progress, k + 1);
+  }
+  const Array y_0 = logits_of(model, at(0));
+  result.sum.assign(B, 0);
+  result.difference.assign(B, 0);
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    mean.data()[i] *= images.data()[i] - baseline.data()[i % size];
+    result.sum[i / size] += static_cast<double>(mean.data()[i]);
+  }
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto gain = static_cast<double>(y.data()[i]) - static_cast<double>(y_0.data()[i]);
+    result.difference[i / y.shape()[1]] += static_cast<double>(c.data()[i]) * gain;
+  }
+  result.attributions = std::move(mean);
+  return result;
+}
+
+double IntegratedGradients::incompleteness() const {
+  double worst = 0;
+  for (std::size_t b = 0; b < sum.size(); ++b) {
+    worst = std::max(worst, std::abs(sum[b] - difference[b]) / std::abs(difference[b]));
+  }
+  return worst;
+}
+
+double seconds_a_gradient(const VisionTransformer& model, const Array& images) {
+  const auto begin = std::chrono::steady_clock::now();
+  input_gradient(model, images);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace inspect
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "vitruvian/vit/inspect/inspect.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+// Looking inside with derivatives: of one class's logit, by the pixels or by the attention. The
+// parameters' gradients are neither computed nor touched; the model must not be used by another
+// thread meanwhile.
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace inspect {
+
+/// While it lives, a model's parameters are constants: nobody pays for their gradients.
+class Frozen {
+ public:
+  explicit Frozen(const VisionTransformer& model);
+  ~Frozen();
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+
+ private:
+  void set(bool requires_grad) const;
+  std::vector<Tensor> parameters_;
+};
+
+/// The class of each image whose logit is derived: an empty list means the most probable ones.
+using Targets = std::vector<std::size_t>;
+
+/// The most probable class of each image, logits (B, K).
+Targets most_probable(const Array& logits);
+
+/// A rollout that counts attention for how much it matters to the target's logit y_c (Chefer et al.
+/// 2021, arXiv 2103.15679, equations 5 and 6):
+///   A'_l = mean over heads of max(A_l * d y_c / d A_l, 0)    R_l = R_{l-1} + A'_l R_{l-1}
+/// from R_0 = I. Returns R_L - I, what attention moved, (B, T, T): a patch's own entry of 1 would
+/// hide it in a mean over rows. Read it with shares_of_patches.
+Array gradient_rollout(const VisionTransformer& model, const Array& images,
+                       const Targets& targets = {});
+
+/// d y_c / d x, (B, C, H, W) (Simonyan et al. 2013, arXiv 1312.6034).
+Array input_gradient(const VisionTransformer& model, const Array& images,
+                     const Targets& targets = {});
+
+/// Attributions (B, C, H, W) as a picture (B, H, W): the largest magnitude over the channels.
+Array saliency(const Array& attributions);
+
+/// Called after each of the many gradients, with how many are done.
+using Progress = std::function<void(std::size_t done)>;
+
+/// The mean input gradient over noisy copies (Smilkov et al. 2017, arXiv 1706.03825): each image
+/// gets N(0, (noise (max - min))^2), its own range.
+struct SmoothGrad {
+  std::size_t samples = 50;
+  double noise = 0.15;
+  std::uint64_t seed = 1;
+};
+Array smooth_grad(const VisionTransformer& model, const Array& images, const SmoothGrad& options,
+                  const Targets& targets = {}, const Progress& progress = {});
+
+/// Integrated gradients (Sundararajan et al. 2017, arXiv 1703.01365) along the straight line from
+/// x' to x, by the midpoint rule:
+///   IG = (x - x') * mean over k of d y_c / d x at x' + (k + 1/2) / steps (x - x')
+struct IntegratedGradients {
+  Array attributions;              ///< (B, C, H, W)
+  Targets targets;                 ///< the classes, as found or as given
+  std::vector<double> sum;         ///< of each image's attributions
+  std::vector<double> difference;  ///< y_c(x) - y_c(x'), which the sum must be
+  /// |sum - difference| over |difference|, the largest of all images: what more steps make smaller.
+  [[nodiscard]] double incompleteness() const;
+};
+/// `baseline` is x', (C, H, W), the same for all images: black, in the model's units.
+IntegratedGradients integrated_gradients(const VisionTransformer& model, const Array& images,
+                                         const Array& baseline, std::size_t steps,
+                                         const Targets& targets = {},
+                                         const Progress& progress = {});
+
+/// Seconds of one gradient of these images, measured: SmoothGrad takes `samples` of them,
+/// integrated gradients `steps`.
+double seconds_a_gradient(const VisionTransformer& model, const Array& images);
+
+}  // namespace inspect
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian

@@ -1,0 +1,277 @@
+#include "vitruvian/vit/weights/naming.hpp"
+
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/weights/naming_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+constexpr std::array schemes{Scheme::torchvision, Scheme::timm, Scheme::hf, Scheme::jax};
+// The sizes that a shape's symbols stand for.
+struct Symbols {
+  StoredSizes sizes;
+  std::size_t R = 0;
+
+  [[nodiscard]] std::size_t value(std::string_view symbol) const {
+    if (symbol == "3D") return 3 * sizes.D;
+    switch (symbol.front()) {
+      case 'C':
+        return sizes.C;
+      case 'P':
+        return sizes.P;
+      case 'W':
+        return sizes.P_w;
+      case 'D':
+        return sizes.D;
+      case 'M':
+        return sizes.M;
+      case 'K':
+        return sizes.K;
+      case 'T':
+        return sizes.tokens;
+      case 'R':
+        return R;
+      default:
+        return 1;
+    }
+  }
+
+  // Our shape of a row's tensor.
+  [[nodiscard]] std::vector<std::size_t> shape(const TensorRow& row) const {
+    std::vector<std::size_t> result;
+    for (std::string_view rest = row.shape; !rest.empty();) {
+      const std::size_t n = std::min(rest.find(' '), rest.size());
+      result.push_back(value(rest.substr(0, n)));
+      rest.remove_prefix(std::min(n + 1, rest.size()));
+    }
+    return result;
+  }
+};
+
+// How the shape of one part looks under a scheme.
+std::vector<std::size_t> shape_in(const TensorRow& row, Scheme scheme, const Symbols& symbols) {
+  std::vector<std::size_t> s = symbols.shape(row);
+  s[0] /= parts_of(row, scheme);
+  return scheme == Scheme::jax ? jax_shape(s, row.layout, symbols.sizes.h) : s;
+}
+
+// The file's tensors at their places.
+class Reader {
+ public:
+  Reader(const TensorFile& file, Scheme scheme) : file_(file), scheme_(scheme) {
+    for (const StoredTensor& t : file.tensors) {
+      const std::optional<Place> place = find_place(t.name, scheme);
+      if (!place) {
+        if (t.dtype == Dtype::other) continue;  // an index or a counter that is saved beside them
+        extra_.push_back(fmt::format("'{}'", t.name));
+        continue;
+      }
+      if (const auto [other, fresh] = tensors_.emplace(*place, &t); !fresh) {
+        wrong(fmt::format("it has both '{}' and '{}', which are one tensor", other->second->name,
+                          t.name));
+      }
+      if (place->block >= symbols_.sizes.L) symbols_.sizes.L = place->block + 1;
+    }
+  }
+
+  Named read(const Without& without) {
+    // An L of 0 is a file without blocks: those of one are missing.
+    symbols_.sizes.L = std::max<std::size_t>(symbols_.sizes.L, 1);
+    check_complete(without);
+    measure();
+    check_shapes();
+    TensorFile result{file_.source, file_.metadata, {}};
+    for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
+      for (std::size_t block = 0; block < blocks_of(row); ++block) {
+        if (find({row, block, 0}) != nullptr) result.tensors.push_back(ours(row, block));
+      }
+    }
+    std::sort(result.tensors.begin(), result.tensors.end(),
+              [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+    return {std::move(result), symbols_.sizes};
+  }
+
+ private:
+  [[noreturn]] void wrong(const std::string& problem) const {
+    fail(Exit::checkpoint, "{}: its names look like {}, but {}", file_.source, names_of(scheme_),
+         problem);
+  }
+
+  [[nodiscard]] std::size_t blocks_of(std::size_t row) const {
+    const bool of_each_block = tensor_rows.at(row).timm.starts_with("blocks.");
+    return of_each_block ? symbols_.sizes.L : 1;
+  }
+
+  [[nodiscard]] const StoredTensor* find(const Place& place) const {
+    const auto found = tensors_.find(place);
+    return found == tensors_.end() ? nullptr : found->second;
+  }
+
+  void check_complete(const Without& without) const {
+    std::vector<std::string> missing;
+    for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
+      const TensorRow& r = tensor_rows.at(row);
+      const std::size_t parts = parts_of(r, scheme_);
+      for (std::size_t block = 0; block < blocks_of(row); ++block) {
+        bool some = r.need == Need::always || (r.need == Need::head && !without.head) ||
+                    (r.need == Need::class_token && !without.class_token);
+        for (std::size_t part = 0; part < parts; ++part) some = some || find({row, block, part});
+        for (std::size_t part = 0; some && part < parts; ++part) {
+          if (find({row, block, part}) == nullptr) {
+            missing.push_back(fmt::format("'{}'", name_in(r, scheme_, block, part)));
+          }
+        }
+      }
+    }
+    if (missing.empty() && extra_.empty()) return;
+    const std::string lacks = missing.empty() ? "" : "it lacks " + some_of(missing);
+    const std::string has =
+        extra_.empty() ? "" : fmt::format("it has {}, which no such ViT has", some_of(extra_));
+    wrong(lacks + (lacks.empty() || has.empty() ? "" : ", and ") + has);
+  }
+
+  // The tensor at a row of this timm name in block 0, which must have so many axes.
+  [[nodiscard]] const StoredTensor* measured(std::string_view timm, std::size_t rank) const {
+    for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
+      if (tensor_rows.at(row).timm != timm) continue;
+      const StoredTensor* const t = find({row, 0, 0});
+      if (t != nullptr && t->shape.size() != rank) {
+        wrong(fmt::format("'{}' of shape {} should have {} axes", t->name, shape_text(t->shape),
+                          rank));
+      }
+      return t;
+    }
+    return nullptr;
+  }
+
+  void measure() {
+    StoredSizes& s = symbols_.sizes;
+    const bool jax = scheme_ == Scheme::jax;
+    const auto& patch = measured("patch_embed.proj.weight", 4)->shape;
+    s.D = jax ? patch[3] : patch[0];
+    s.C = jax ? patch[2] : patch[1];
+    s.P = jax ? patch[0] : patch[2];
+    s.P_w = jax ? patch[1] : patch[3];
+    s.tokens = measured("pos_embed", 3)->shape[1];
+    s.M = measured("blocks.{}.mlp.fc1.bias", 1)->shape[0];
+    if (jax) s.h = measured("blocks.{}.attn.qkv.bias", 2)->shape[0];
+    if (const StoredTensor* const head = measured("head.bias", 1)) s.K = head->shape[0];
+    const StoredTensor* const pre_logits = measured("pre_logits.bias", 1);
+    symbols_.R = pre_logits == nullptr ? s.D : pre_logits->shape[0];
+  }
+
+  void check_shapes() const {
+    std::vector<std::string> misshapen;
+    for (const auto& [place, tensor] : tensors_) {
+      const auto expected = shape_in(tensor_rows.at(place.row), scheme_, symbols_);
+      if (tensor->shape != expected) {
+        misshapen.push_back(fmt::format("'{}' is {}, not {}", tensor->name,
+                                        shape_text(tensor->shape), shape_text(expected)));
+      }
+    }
+    if (!misshapen.empty()) wrong(some_of(misshapen));
+  }
+
+  [[nodiscard]] StoredTensor ours(std::size_t row, std::size_t block) const {
+    const TensorRow& r = tensor_rows.at(row);
+    std::vector<StoredTensor> parts;
+    for (std::size_t part = 0; part < parts_of(r, scheme_); ++part) {
+      const StoredTensor& t = *find({row, block, part});
+      parts.push_back(scheme_ == Scheme::jax ? from_jax(t, r.layout) : t);
+      if (t.dtype != parts.front().dtype) {
+        wrong(fmt::format("'{}' and '{}' have different dtypes", parts.front().name, t.name));
+      }
+    }
+    StoredTensor result = parts.size() == 1 ? parts.front() : concatenated(parts);
+    result.name = name_in(r, Scheme::timm, block, 0);
+    return result;
+  }
+
+  const TensorFile& file_;
+  Scheme scheme_;
+  std::map<Place, const StoredTensor*> tensors_;
+  std::vector<std::string> extra_;
+  Symbols symbols_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& scheme_names() {
+  static const std::vector<std::string> names{"torchvision", "timm", "hf", "jax", "vitruvian"};
+  return names;
+}
+
+Scheme scheme_of(const std::string& name) {
+  const std::vector<std::string>& names = scheme_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<Scheme>(found - names.begin());
+  fail(Exit::usage, "there is no naming scheme '{}'; {}", name, did_you_mean(name, names));
+}
+
+std::string name_of(Scheme scheme) { return scheme_names().at(static_cast<std::size_t>(scheme)); }
+
+std::string names_of(Scheme scheme) {
+  static const std::array<std::string, 5> possessives{"torchvision's", "timm's", "Hugging Face's",
+                                                      "JAX's", "ours"};
+  return possessives.at(static_cast<std::size_t>(scheme));
+}
+
+Scheme detect_scheme(const TensorFile& file) {
+  Scheme best = Scheme::timm;
+  std::size_t most = 0;
+  for (const Scheme scheme : schemes) {
+    const auto known = static_cast<std::size_t>(std::count_if(
+        file.tensors.begin(), file.tensors.end(),
+        [scheme](const StoredTensor& t) { return find_place(t.name, scheme).has_value(); }));
+    if (known > most) {
+      most = known;
+      best = scheme;
+    }
+  }
+  if (most == 0) {
+    fail(Exit::checkpoint, "{}: {}; no ViT of torchvision, timm, Hugging Face or JAX", file.source,
+         file.tensors.empty() ? "it holds no tensors"
+                              : fmt::format("it holds '{}'", file.tensors.front().name));
+  }
+  return best;
+}
+
+Named to_timm(const TensorFile& file, Scheme scheme, const Without& without) {
+  if (const Scheme found = detect_scheme(file); found != scheme) {
+    fail(Exit::checkpoint, "{}: its names look like {}, not {}", file.source, names_of(found),
+         names_of(scheme));
+  }
+  return Reader(file, scheme).read(without);
+}
+
+TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
+  if (scheme == Scheme::timm || scheme == Scheme::vitruvian) return file;
+  TensorFile result{file.source, file.metadata, {}};
+  for (const StoredTensor& t : file.tensors) {
+    const std::optional<Place> place = find_place(t.name, Scheme::timm);
+    if (!place) {
+      fail(Exit::checkpoint, "{}: there is no name for '{}' among {}", file.source, t.name,
+           names_of(scheme));
+    }
+    const TensorRow& row = tensor_rows.at(place->row);
+    const std::size_t parts = parts_of(row, scheme);
+    const std::size_t length = t.shape.empty() ? 0 : t.shape[0] / parts;
+    for (std::size_t part = 0; part < parts; ++part) {
+      StoredTensor one = parts == 1 ? t : rows(t, part * length, (part + 1) * length);
+      if (scheme == Scheme::jax) one = to_jax(one, row.layout, heads);
+      one.name = name_in(row, scheme, place->block, part);
+      result.tensors.push_back(std::move(one));
+    }
+  }
+  std::sort(result.tensors.begin(), result.tensors.end(),
+            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  return result;
+}
+
+}  // namespace vitruvian

@@ -1,0 +1,134 @@
+#pragma once
+
+#include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/vit/weights/naming.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the tensors of a ViT are called, and how they lie. Internal to vit.
+
+namespace vitruvian {
+
+/// How a tensor lies under JAX's names, from ours, which are PyTorch's: Linear's weight (out, in).
+enum class Layout {
+  same,
+  matrix,    ///< (out, in) to (in, out)
+  image,     ///< (D, C, P, P) to (P, P, C, D): OIHW to HWIO
+  qkv,       ///< (3 D, D) to three of (D, h, D_h)
+  qkv_bias,  ///< (3 D) to three of (h, D_h)
+  proj       ///< (D, D) to (h, D_h, D)
+};
+
+/// Whether a file must have it.
+enum class Need { always, class_token, head, never };
+
+/// One tensor, or one of each block, "{}" being the block's number. "[qkv]" stands for three
+/// tensors, of the query, the key and the value, where a scheme keeps them apart.
+struct TensorRow {
+  std::string_view timm;
+  /// Ours: T is 1 + N, or N without a class token; W the width of a patch, R that of what enters
+  /// the head; the rest are the paper's symbols.
+  std::string_view shape;
+  std::string_view torchvision, hf, jax;
+  Layout layout;
+  Need need;
+  std::string_view old_name{};  ///< of torchvision's or timm's first releases; read, never written
+};
+
+inline constexpr std::array tensor_rows{
+    TensorRow{"cls_token", "1 1 D", "class_token", "vit.embeddings.cls_token", "cls", Layout::same,
+              Need::class_token},
+    TensorRow{"pos_embed", "1 T D", "encoder.pos_embedding", "vit.embeddings.position_embeddings",
+              "Transformer/posembed_input/pos_embedding", Layout::same, Need::always},
+    TensorRow{"patch_embed.proj.weight", "D C P W", "conv_proj.weight",
+              "vit.embeddings.patch_embeddings.projection.weight", "embedding/kernel",
+              Layout::image, Need::always},
+    TensorRow{"patch_embed.proj.bias", "D", "conv_proj.bias",
+              "vit.embeddings.patch_embeddings.projection.bias", "embedding/bias", Layout::same,
+              Need::always},
+    TensorRow{"blocks.{}.norm1.weight", "D", "encoder.layers.encoder_layer_{}.ln_1.weight",
+              "vit.encoder.layer.{}.layernorm_before.weight",
+              "Transformer/encoderblock_{}/LayerNorm_0/scale", Layout::same, Need::always},
+    TensorRow{"blocks.{}.norm1.bias", "D", "encoder.layers.encoder_layer_{}.ln_1.bias",
+              "vit.encoder.layer.{}.layernorm_before.bias",
+              "Transformer/encoderblock_{}/LayerNorm_0/bias", Layout::same, Need::always},
+    TensorRow{"blocks.{}.attn.qkv.weight", "3D D",
+              "encoder.layers.encoder_layer_{}.self_attention.in_proj_weight",
+              "vit.encoder.layer.{}.attention.attention.[qkv].weight",
+              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/[qkv]/kernel",
+              Layout::qkv, Need::always},
+    TensorRow{"blocks.{}.attn.qkv.bias", "3D",
+              "encoder.layers.encoder_layer_{}.self_attention.in_proj_bias",
+              "vit.encoder.layer.{}.attention.attention.[qkv].bias",
+              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/[qkv]/bias",
+              Layout::qkv_bias, Need::always},
+    TensorRow{"blocks.{}.attn.proj.weight", "D D",
+              "encoder.layers.encoder_layer_{}.self_attention.out_proj.weight",
+              "vit.encoder.layer.{}.attention.output.dense.weight",
+              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/out/kernel", Layout::proj,
+              Need::always},
+    TensorRow{"blocks.{}.attn.proj.bias", "D",
+              "encoder.layers.encoder_layer_{}.self_attention.out_proj.bias",
+              "vit.encoder.layer.{}.attention.output.dense.bias",
+              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/out/bias", Layout::same,
+              Need::always},
+    TensorRow{"blocks.{}.norm2.weight", "D", "encoder.layers.encoder_layer_{}.ln_2.weight",
+              "vit.encoder.layer.{}.layernorm_after.weight",
+              "Transformer/encoderblock_{}/LayerNorm_2/scale", Layout::same, Need::always},
+    TensorRow{"blocks.{}.norm2.bias", "D", "encoder.layers.encoder_layer_{}.ln_2.bias",
+              "vit.encoder.layer.{}.layernorm_after.bias",
+              "Transformer/encoderblock_{}/LayerNorm_2/bias", Layout::same, Need::always},
+    TensorRow{"blocks.{}.mlp.fc1.weight", "M D", "encoder.layers.encoder_layer_{}.mlp.0.weight",
+              "vit.encoder.layer.{}.intermediate.dense.weight",
+              "Transformer/encoderblock_{}/MlpBlock_3/Dense_0/kernel", Layout::matrix, Need::always,
+              "encoder.layers.encoder_layer_{}.mlp.linear_1.weight"},
+    TensorRow{"blocks.{}.mlp.fc1.bias", "M", "encoder.layers.encoder_layer_{}.mlp.0.bias",
+              "vit.encoder.layer.{}.intermediate.dense.bias",
+              "Transformer/encoderblock_{}/MlpBlock_3/Dense_0/bias", Layout::same, Need::always,
+              "encoder.layers.encoder_layer_{}.mlp.linear_1.bias"},
+    TensorRow{"blocks.{}.mlp.fc2.weight", "D M", "encoder.layers.encoder_layer_{}.mlp.3.weight",
+              "vit.encoder.layer.{}.output.dense.weight",
+              "Transformer/encoderblock_{}/MlpBlock_3/Dense_1/kernel", Layout::matrix, Need::always,
+              "encoder.layers.encoder_layer_{}.mlp.linear_2.weight"},
+    TensorRow{"blocks.{}.mlp.fc2.bias", "D", "encoder.layers.encoder_layer_{}.mlp.3.bias",
+              "vit.encoder.layer.{}.output.dense.bias",
+              "Transformer/encoderblock_{}/MlpBlock_3/Dense_1/bias", Layout::same, Need::always,
+              "encoder.layers.encoder_layer_{}.mlp.linear_2.bias"},
+    TensorRow{"norm.weight", "D", "encoder.ln.weight", "vit.layernorm.weight",
+              "Transformer/encoder_norm/scale", Layout::same, Need::always},
+    TensorRow{"norm.bias", "D", "encoder.ln.bias", "vit.layernorm.bias",
+              "Transformer/encoder_norm/bias", Layout::same, Need::always},
+    // The paper's tanh layer before the head: only some models of ImageNet-21k have it.
+    TensorRow{"pre_logits.weight", "R D", "heads.pre_logits.weight", "vit.pooler.dense.weight",
+              "pre_logits/kernel", Layout::matrix, Need::never, "pre_logits.fc.weight"},
+    TensorRow{"pre_logits.bias", "R", "heads.pre_logits.bias", "vit.pooler.dense.bias",
+              "pre_logits/bias", Layout::same, Need::never, "pre_logits.fc.bias"},
+    TensorRow{"head.weight", "K R", "heads.head.weight", "classifier.weight", "head/kernel",
+              Layout::matrix, Need::head},
+    TensorRow{"head.bias", "K", "heads.head.bias", "classifier.bias", "head/bias", Layout::same,
+              Need::head},
+};
+
+/// Which row of the table a name belongs to, which block, and which of query, key and value.
+struct Place {
+  std::size_t row = 0, block = 0, part = 0;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+std::optional<Place> find_place(const std::string& name, Scheme scheme);
+std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std::size_t part);
+/// In how many tensors the scheme keeps what is one of ours: 1 or 3.
+std::size_t parts_of(const TensorRow& row, Scheme scheme);
+
+/// One of ours, or its third that is the query's, the key's or the value's, in JAX's layout: the
+/// shape, and views in both directions. The shape must have as many axes as the layout speaks of.
+std::vector<std::size_t> jax_shape(const std::vector<std::size_t>& shape, Layout layout,
+                                   std::size_t heads);
+StoredTensor to_jax(const StoredTensor& tensor, Layout layout, std::size_t heads);
+StoredTensor from_jax(const StoredTensor& tensor, Layout layout);
+
+}  // namespace vitruvian

@@ -1,0 +1,84 @@
+#include "vitruvian/vit/weights/pos_resize.hpp"
+
+#include "vitruvian/core/did_you_mean.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/resample.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vitruvian {
+namespace {
+
+std::vector<Taps> taps_of(PosResize how, std::size_t from, std::size_t to) {
+  switch (how) {
+    case PosResize::jax:
+      return interpolated({Filter::bilinear, true}, from, to);
+    case PosResize::torchvision:
+      return interpolated({Filter::bicubic, true}, from, to);
+    case PosResize::hf:
+      return interpolated({Filter::bicubic, false}, from, to);
+    default:
+      return antialiased(Filter::bicubic, from, to, 0, to);
+  }
+}
+
+// (outer, taps' inputs, inner) to (outer, taps' outputs, inner).
+std::vector<double> along_axis(const std::vector<double>& values, const std::vector<Taps>& taps,
+                               std::size_t outer, std::size_t length, std::size_t inner) {
+  std::vector<double> result(outer * taps.size() * inner);
+  double* to = result.data();
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (const Taps& tap : taps) {
+      const double* from = values.data() + (o * length + tap.first) * inner;
+      for (const double w : tap.weights) {
+        for (std::size_t i = 0; i < inner; ++i) to[i] += w * from[i];
+        from += inner;
+      }
+      to += inner;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<std::string>& pos_resize_names() {
+  static const std::vector<std::string> names{"jax", "torchvision", "timm", "hf"};
+  return names;
+}
+
+PosResize pos_resize_of(const std::string& name) {
+  const auto& names = pos_resize_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<PosResize>(found - names.begin());
+  fail(Exit::usage, "there is no way '{}' to resize position embeddings; {}", name,
+       did_you_mean(name, names));
+}
+
+std::vector<double> resize_grid(const std::vector<double>& values, Grid from, Grid to,
+                                std::size_t channels, PosResize how) {
+  const std::vector<double> wide =
+      along_axis(values, taps_of(how, from.width, to.width), from.height, from.width, channels);
+  return along_axis(wide, taps_of(how, from.height, to.height), 1, from.height,
+                    to.width * channels);
+}
+
+StoredTensor resize_positions(const StoredTensor& pos_embed, Grid from, Grid to, PosResize how) {
+  const std::size_t D = pos_embed.shape.at(2);
+  const std::size_t kept =
+      pos_embed.shape.at(1) - from.height * from.width;  // the class token's row
+  StoredTensor result = pos_embed;
+  result.shape[1] = kept + to.height * to.width;
+  result.read = [pos_embed, shape = result.shape, kept, from, to, how, D] {
+    const std::vector<double> all = pos_embed.values();
+    const auto patches = all.begin() + static_cast<std::ptrdiff_t>(kept * D);
+    std::vector<double> resized(all.begin(), patches);
+    const std::vector<double> grid = resize_grid({patches, all.end()}, from, to, D, how);
+    resized.insert(resized.end(), grid.begin(), grid.end());
+    return stored(pos_embed.name, shape, std::move(resized), pos_embed.dtype).read();
+  };
+  return result;
+}
+
+}  // namespace vitruvian
