@@ -23,3 +23,6 @@ std::string message_of(const Body& body) {
     const std::string message = message_of([&] { (void)(body); });   \
     CHECK_MESSAGE(message.find(part) != std::string::npos, message); \
   } while (false)
+
+/// Checks that `body` throws an error that says just this.
+#define CHECK_SAYS(body, expected) CHECK(message_of([&] { (void)(body); }) == (expected))

@@ -18,7 +18,7 @@ expected_ids() {
 }
 
 # What a test or a lesson holds, on one line with adjacent literals joined; read once.
-for file in "$root"/tests/*/*_test.cpp "$root"/tests/*/*_test.sh "$root"/lessons/[0-9]*.cpp "$root"/lessons/paper.cpp; do
+for file in "$root"/tests/*/*_test.cpp "$root"/tests/*/*/*_test.cpp "$root"/tests/*/*_test.sh "$root"/lessons/[0-9]*.cpp "$root"/lessons/paper.cpp; do
   tr '\n' ' ' <"$file" | sed 's/"  *"//g; s/TEST_CASE( */TEST_CASE(/g' >"$folder/${file##*/}"
 done
 

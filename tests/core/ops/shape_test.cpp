@@ -1,16 +1,9 @@
-// The matrix product and the ops that move elements, against plain loops over multi-indices.
+// The ops that move, join and pick elements, against plain loops over multi-indices.
 
-#include "tests/expect.hpp"
-#include "tests/reference.hpp"
-#include "vitruvian/core/gradcheck.hpp"
-#include "vitruvian/core/ops.hpp"
+#include "tests/core/ops/ops_testing.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
+#include <cstdint>
 #include <numeric>
-#include <string>
-#include <vector>
 
 using namespace vitruvian;
 
@@ -23,60 +16,47 @@ Array counting(const Shape& shape) {
   return a;
 }
 
+Indices indices_of(const Json& a) {
+  return {lengths(a["shape"]), a["indices"].get<std::vector<std::ptrdiff_t>>()};
+}
+
+const Golden golden_numbers({
+    {"transpose",
+     [](const Tensors& x, const Json& a) { return transpose(x[0], a["axis0"], a["axis1"]); }},
+    {"permute",
+     [](const Tensors& x, const Json& a) { return permute(x[0], a["order"].get<Axes>()); }},
+    {"reshape",
+     [](const Tensors& x, const Json& a) {
+       return reshape(x[0], a["shape"].get<std::vector<std::ptrdiff_t>>());
+     }},
+    {"broadcast_to",
+     [](const Tensors& x, const Json& a) { return broadcast_to(x[0], lengths(a["shape"])); }},
+    {"squeeze", [](const Tensors& x, const Json& a) { return squeeze(x[0], a["axis"]); }},
+    {"unsqueeze", [](const Tensors& x, const Json& a) { return unsqueeze(x[0], a["axis"]); }},
+    {"flatten",
+     [](const Tensors& x, const Json& a) { return flatten(x[0], a["first"], a["last"]); }},
+    {"roll", [](const Tensors& x, const Json& a) { return roll(x[0], a["shift"], a["axis"]); }},
+    {"pad",
+     [](const Tensors& x, const Json& a) {
+       return pad(x[0], a["axis"], a["before"], a["after"], a["value"]);
+     }},
+    {"slice",
+     [](const Tensors& x, const Json& a) {
+       return slice(x[0], a["axis"], a["start"], a["stop"], a["step"]);
+     }},
+    {"concat", [](const Tensors& x, const Json& a) { return concat(x, a["axis"]); }},
+    {"stack", [](const Tensors& x, const Json& a) { return stack(x, a["axis"]); }},
+    {"select", [](const Tensors& x, const Json& a) { return select(x[0], a["axis"], a["i"]); }},
+    {"index_select",
+     [](const Tensors& x, const Json& a) {
+       return index_select(x[0], a["axis"], a["indices"].get<std::vector<std::size_t>>());
+     }},
+    {"gather",
+     [](const Tensors& x, const Json& a) { return gather(x[0], a["axis"], indices_of(a)); }},
+    {"embedding", [](const Tensors& x, const Json& a) { return embedding(indices_of(a), x[0]); }},
+});
+
 }  // namespace
-
-TEST_CASE("matmul is numpy's: batches broadcast, vectors lose their axis again") {
-  struct Row {
-    Shape a, b, result;
-  };
-  for (const Row& row : std::vector<Row>{{{3}, {3}, {}},
-                                         {{3}, {3, 2}, {2}},
-                                         {{2, 3}, {3}, {2}},
-                                         {{2, 3}, {3, 4}, {2, 4}},
-                                         {{5, 2, 3}, {3, 4}, {5, 2, 4}},
-                                         {{2, 3}, {5, 3, 4}, {5, 2, 4}},
-                                         {{5, 2, 3}, {5, 3, 4}, {5, 2, 4}},
-                                         {{2, 1, 2, 3}, {4, 3, 2}, {2, 4, 2, 2}},
-                                         {{1, 5, 2, 3}, {6, 1, 3, 2}, {6, 5, 2, 2}},
-                                         {{1, 1, 2, 3}, {3, 4}, {1, 1, 2, 4}},
-                                         {{2, 3}, {1, 1, 3, 4}, {1, 1, 2, 4}},
-                                         {{3}, {5, 3, 2}, {5, 2}},
-                                         {{5, 2, 3}, {3}, {5, 2}},
-                                         {{2, 0}, {0, 3}, {2, 3}},
-                                         {{0, 2}, {2, 3}, {0, 3}},
-                                         {{0, 2, 3}, {3, 4}, {0, 2, 4}},
-                                         {{1, 2, 3}, {0, 3, 4}, {0, 2, 4}},
-                                         {{70, 33}, {33, 65}, {70, 65}}}) {
-    const Array a = random_normal(row.a, 1);
-    const Array b = random_normal(row.b, 2);
-    const std::size_t inner = row.a.back();
-    check_elements(
-        matmul(a, b).value(), row.result,
-        [&](const Index& i) {
-          Index left = i;
-          Index right = i;
-          if (row.b.size() > 1) left.pop_back();  // the result's column
-          if (row.a.size() > 1) right.erase(right.end() - (row.b.size() > 1 ? 2 : 1));  // its row
-          left.push_back(0);
-          right.insert(row.b.size() > 1 ? right.end() - 1 : right.end(), 0);
-          double sum = 0;
-          for (std::size_t k = 0; k < inner; ++k) {
-            left.back() = k;
-            right[right.size() - (row.b.size() > 1 ? 2 : 1)] = k;
-            sum += at(a, left) * at(b, right);
-          }
-          return sum;
-        },
-        64, 4);
-  }
-}
-
-TEST_CASE("matmul refuses numbers and sizes that do not meet") {
-  CHECK_FAILS_WITH(matmul(zeros({2, 3}), zeros({4, 5})),
-                   "matmul: (2, 3) and (4, 5): the inner sizes 3 and 4 differ");
-  CHECK_FAILS_WITH(matmul(zeros({}), zeros({4, 5})), "matmul: () and (4, 5)");
-  CHECK_FAILS_WITH(matmul(zeros({2, 2, 3}), zeros({3, 3, 2})), "shapes (2,) and (3,) do not");
-}
 
 TEST_CASE("permute and transpose move every element to its place") {
   const Array x = counting({2, 3, 4, 5});
@@ -88,16 +68,16 @@ TEST_CASE("permute and transpose move every element to its place") {
       from.push_back(static_cast<std::size_t>(axis < 0 ? axis + 4 : axis));
       shape.push_back(x.shape()[from.back()]);
     }
-    check_elements(permute(x, order).value(), shape, [&](const Index& i) {
+    check_elements(permute(x, order), shape, [&](const Index& i) {
       Index source(4);
       for (std::size_t k = 0; k < 4; ++k) source[from[k]] = i[k];
       return at(x, source);
     });
   }
-  check_elements(vitruvian::transpose(x).value(), {2, 3, 5, 4}, [&](const Index& i) {
+  check_elements(vitruvian::transpose(x), {2, 3, 5, 4}, [&](const Index& i) {
     return at(x, {i[0], i[1], i[3], i[2]});
   });
-  check_elements(vitruvian::transpose(x, 0, 2).value(), {4, 3, 2, 5}, [&](const Index& i) {
+  check_elements(vitruvian::transpose(x, 0, 2), {4, 3, 2, 5}, [&](const Index& i) {
     return at(x, {i[2], i[1], i[0], i[3]});
   });
   CHECK(permute(zeros({3, 0, 2}), {2, 0, 1}).shape() == Shape{2, 3, 0});
@@ -127,8 +107,7 @@ TEST_CASE("reshape keeps the order, works out -1, and says what does not fit") {
 
 TEST_CASE("broadcast_to repeats, and refuses to shrink") {
   const Array x = counting({3, 1});
-  check_elements(broadcast_to(x, {2, 3, 4}).value(), {2, 3, 4},
-                 [&](const Index& i) { return at(x, i); });
+  check_elements(broadcast_to(x, {2, 3, 4}), {2, 3, 4}, [&](const Index& i) { return at(x, i); });
   CHECK(broadcast_to(zeros({1, 3}), {0, 3}).shape() == Shape{0, 3});
   CHECK_FAILS_WITH(broadcast_to(zeros({2, 3}), {3}), "(2, 3) cannot be stretched to (3,)");
   CHECK_FAILS_WITH(broadcast_to(zeros({2, 3}), {1, 3}), "(2, 3) cannot be stretched to (1, 3)");
@@ -164,9 +143,9 @@ TEST_CASE("slice is Python's: [0, 1, 2, 3, 4][start:stop:step]") {
                                          {0, slice_end, PTRDIFF_MAX, {0}},
                                          {4, slice_end, PTRDIFF_MIN, {4}}}) {
     INFO(row.start, ":", row.stop, ":", row.step);
-    check_values(slice(x, 0, row.start, row.stop, row.step).value(), row.result);
+    check_values(slice(x, 0, row.start, row.stop, row.step), row.result);
     check_elements(
-        slice(columns, -1, row.start, row.stop, row.step).value(), {2, row.result.size()},
+        slice(columns, -1, row.start, row.stop, row.step), {2, row.result.size()},
         [&](const Index& i) { return static_cast<double>(5 * i[0]) + row.result[i[1]]; });
   }
   CHECK_FAILS_WITH(slice(x, 0, 0, 5, 0), "slice: a step of 0 along axis 0 of (5,)");
@@ -175,17 +154,13 @@ TEST_CASE("slice is Python's: [0, 1, 2, 3, 4][start:stop:step]") {
 
 TEST_CASE("select and index_select pick entries of one axis") {
   const Array x = counting({2, 3, 4});
-  check_elements(select(x, 1, 2).value(), {2, 4}, [&](const Index& i) {
-    return at(x, {i[0], 2, i[1]});
-  });
-  check_elements(select(x, -1, -4).value(), {2, 3}, [&](const Index& i) {
-    return at(x, {i[0], i[1], 0});
-  });
+  check_elements(select(x, 1, 2), {2, 4}, [&](const Index& i) { return at(x, {i[0], 2, i[1]}); });
+  check_elements(select(x, -1, -4), {2, 3}, [&](const Index& i) { return at(x, {i[0], i[1], 0}); });
   CHECK_FAILS_WITH(select(x, 1, 3), "index 3 on axis 1 of (2, 3, 4), which has length 3");
   CHECK_FAILS_WITH(select(x, 1, -4), "select: index -4");
 
   const std::vector<std::size_t> places{2, 0, 2, 1};
-  check_elements(index_select(x, 1, places).value(), {2, 4, 4}, [&](const Index& i) {
+  check_elements(index_select(x, 1, places), {2, 4, 4}, [&](const Index& i) {
     return at(x, {i[0], places[i[1]], i[2]});
   });
   CHECK(index_select(x, 0, {}).shape() == Shape{0, 3, 4});
@@ -200,7 +175,7 @@ TEST_CASE("concat, stack and split are each other's inverses") {
     REQUIRE(pieces.size() == 3);
     CHECK(pieces[0].shape() == Shape{2, 2, 3});
     CHECK(pieces[1].shape() == Shape{2, 0, 3});
-    check_elements(pieces[2].value(), {2, 3, 3}, [&](const Index& i) {
+    check_elements(pieces[2], {2, 3, 3}, [&](const Index& i) {
       return at(x.value(), {i[0], i[1] + 2, i[2]});
     });
     const Tensor whole = concat(pieces, axis);
@@ -208,7 +183,7 @@ TEST_CASE("concat, stack and split are each other's inverses") {
     CHECK(std::equal(x.value().data(), x.value().data() + x.size(), whole.value().data()));
   }
   const std::vector<Tensor> rows{select(x, 1, 0), select(x, 1, 3)};
-  check_elements(stack(rows, 1).value(), {2, 2, 3}, [&](const Index& i) {
+  check_elements(stack(rows, 1), {2, 2, 3}, [&](const Index& i) {
     return at(x.value(), {i[0], i[1] == 0 ? 0U : 3U, i[2]});
   });
   CHECK(stack({Tensor(scalar(1)), Tensor(scalar(2))}, 0).shape() == Shape{2});
@@ -225,4 +200,27 @@ TEST_CASE("what cannot be joined or cut is refused with its shapes") {
   CHECK_FAILS_WITH(stack({a, b}, 0), "stack: shapes (2, 3) and (2, 4) differ");
   CHECK_FAILS_WITH(stack({}, 0), "stack: nothing to join");
   CHECK_FAILS_WITH(split(b, {1, 2}, 1), "split: pieces of (1, 2) do not add up to the length 4");
+}
+
+TEST_CASE("what cannot be picked, squeezed, padded or rolled is refused, and what could be said") {
+  const Tensor x(zeros({2, 3, 4}));
+  CHECK_FAILS_WITH(gather(x, 1, {{2, 2}, {0, 1, 3, 0}}),
+                   "gather: index 3 on axis 1 of (2, 3, 4), which has length 3");
+  CHECK_FAILS_WITH(gather(x, 1, {{2, 1}, {0, -4}}), "gather: index -4 on axis 1");
+  CHECK_FAILS_WITH(gather(x, 1, {{3, 2}, {0, 0, 0, 0, 0, 0}}),
+                   "gather: indices (3, 2) at axis 1 of (2, 3, 4): but for that axis");
+  CHECK_FAILS_WITH(gather(x, 1, {0, 1}), "gather: indices (2,) at axis 1");
+  CHECK_FAILS_WITH(Indices({2, 2}, {1}), "indices: shape (2, 2) takes 4 values, not 1");
+  CHECK_FAILS_WITH(embedding({0, 2}, Tensor(zeros({2, 3}))),
+                   "embedding: index 2 on axis 0 of (2, 3), which has length 2");
+  CHECK_FAILS_WITH(embedding({0}, x), "embedding: weight (2, 3, 4) is not (V, D)");
+  CHECK_SAYS(index_select(Tensor(zeros({2, 3})), 1, {2, -1}),
+             "index_select: index -1 on axis 1 of (2, 3), which has length 3");
+  CHECK_FAILS_WITH(squeeze(x, 1), "squeeze: axis 1 of (2, 3, 4) has length 3, not 1");
+  CHECK_FAILS_WITH(unsqueeze(x, 4), "unsqueeze: axis 4");
+  CHECK_FAILS_WITH(flatten(x, 2, 1), "flatten: axis 2 of (2, 3, 4) comes after axis 1");
+  CHECK_FAILS_WITH(pad(x, 0, -1, 0), "pad: before is -1; slice takes entries away");
+  CHECK_FAILS_WITH(pad(x, 0, PTRDIFF_MAX, PTRDIFF_MAX), "no array is so long");
+  CHECK_FAILS_WITH(pad(x, 0, 0, PTRDIFF_MAX), "no array is so long");
+  CHECK_FAILS_WITH(roll(x, 1, 3), "roll: axis 3 of an array with 3 axes");
 }
