@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tests/base64.hpp"
 #include "tests/json.hpp"
 #include "vitruvian/core/array.hpp"
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -9,27 +12,28 @@
 
 namespace vitruvian {
 
-/// A value of a golden file. nlohmann's costs every test that includes it three seconds to compile:
-/// only json.cpp does. What is not there, or is of another kind, throws std::invalid_argument.
+/// A value of a golden file, which nlohmann reads; his header costs every test that includes it
+/// three seconds to compile: only json.cpp does. What is not there, or is of another kind, throws.
 class Json {
  public:
   /// Reads the file of this path.
   static Json read(const std::string& path);
 
-  [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
-  [[nodiscard]] bool is_string() const { return kind_ == Kind::text; }
-  [[nodiscard]] std::size_t size() const { return list_.size() + members_.size(); }
+  [[nodiscard]] bool is_null() const;
+  [[nodiscard]] bool is_string() const;
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
-  [[nodiscard]] bool contains(const std::string& key) const { return find(key) != nullptr; }
-
-  [[nodiscard]] const Json& at(const std::string& key) const;
-  [[nodiscard]] const Json& at(std::size_t i) const;
-  const Json& operator[](const std::string& key) const { return at(key); }
-  template <std::size_t N>
-  const Json& operator[](const char (&key)[N]) const {  // no pointer: 0 would be one
-    return at(std::string(key));
+  [[nodiscard]] bool contains(const std::string& key) const;
+  [[nodiscard]] Json at(const std::string& key) const;
+  [[nodiscard]] Json at(std::size_t i) const;
+  template <class Key>
+  Json operator[](const Key& key) const {
+    if constexpr (std::is_integral_v<Key>) {
+      return at(static_cast<std::size_t>(key));
+    } else {
+      return at(std::string(key));
+    }
   }
-  const Json& operator[](std::size_t i) const { return at(i); }
 
   /// A number of type T (true and false are 1 and 0), a std::string, or a vector of such.
   template <class T>
@@ -40,7 +44,7 @@ class Json {
       return text();
     } else {
       T all;
-      for (const Json& x : list_) all.push_back(x.get<typename T::value_type>());
+      for (const Json& x : *this) all.push_back(x.get<typename T::value_type>());
       return all;
     }
   }
@@ -51,32 +55,35 @@ class Json {
   }
   template <class T>
   [[nodiscard]] T value(const std::string& key, const T& fallback) const {
-    const Json* const found = find(key);
-    return found != nullptr ? found->get<T>() : fallback;
+    return contains(key) ? at(key).get<T>() : fallback;
   }
   friend bool operator==(const Json& x, std::string_view text) {
-    return x.is_string() && x.text_ == text;
+    return x.is_string() && x.text() == text;
   }
 
-  [[nodiscard]] auto begin() const { return list_.begin(); }
-  [[nodiscard]] auto end() const { return list_.end(); }
+  struct Iterator {
+    const Json* list;
+    std::size_t i;
+    Json operator*() const { return list->at(i); }
+    Iterator& operator++() { return ++i, *this; }
+    bool operator!=(const Iterator& other) const { return i != other.i; }
+  };
+  [[nodiscard]] Iterator begin() const { return {this, 0}; }
+  [[nodiscard]] Iterator end() const { return {this, size()}; }
   /// The names and values of an object.
-  [[nodiscard]] const std::vector<std::pair<std::string, Json>>& items() const { return members_; }
+  [[nodiscard]] std::vector<std::pair<std::string, Json>> items() const;
   [[nodiscard]] std::string dump() const;
 
  private:
-  friend struct JsonReader;
-  enum class Kind { null, boolean, number, text, list, object };
-
-  [[nodiscard]] const Json* find(const std::string& key) const;
+  using Value = std::shared_ptr<const nlohmann::json>;  // keeps the whole document alive
+  explicit Json(Value value) : value_(std::move(value)) {}
   [[nodiscard]] double number() const;
-  [[nodiscard]] const std::string& text() const;
+  [[nodiscard]] std::string text() const;
 
-  Kind kind_ = Kind::null;
-  double number_ = 0;
-  std::string text_;
-  std::vector<Json> list_;
-  std::vector<std::pair<std::string, Json>> members_;
+  Value value_;
 };
+
+/// Bytes from the base64 of the golden files.
+std::string from_base64(const std::string& text);
 
 }  // namespace vitruvian

@@ -1,7 +1,6 @@
 // Pictures that somebody made on purpose: see tests/apps/attacks.hpp.
 
 #include "tests/apps/attacks.hpp"
-#include "tests/base64.hpp"
 #include "tests/json.hpp"
 #include "tests/nn/archives.hpp"
 

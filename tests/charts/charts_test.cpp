@@ -1,7 +1,7 @@
 // Charts: every datum where its axes say, in SVG and in a terminal.
 
-#include "tests/base64.hpp"
 #include "tests/folder.hpp"
+#include "tests/json.hpp"
 #include "vitruvian/charts/svg.hpp"
 #include "vitruvian/charts/text.hpp"
 #include "vitruvian/media/encode_png.hpp"

@@ -1,7 +1,6 @@
 // Augmentation: the operations against torchvision's, to the byte, and the settings.
 
 #include "vitruvian/datasets/augment.hpp"
-#include "tests/base64.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/json.hpp"
 #include "vitruvian/core/portable_math.hpp"

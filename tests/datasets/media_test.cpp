@@ -1,7 +1,6 @@
 // Pictures: decoded as they were written, resized as Pillow does it, refused where they are
 // damaged.
 
-#include "tests/base64.hpp"
 #include "tests/folder.hpp"
 #include "tests/json.hpp"
 #include "vitruvian/media/decode.hpp"

@@ -1,7 +1,7 @@
 // Run directories as they are read, report.html, comparisons.
 
-#include "tests/base64.hpp"
 #include "tests/folder.hpp"
+#include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
 #include "tests/skip.hpp"
 #include "vitruvian/core/error.hpp"
