@@ -1,6 +1,7 @@
 #include "lessons/exercise_file.hpp"
 
-#include "lessons/source.hpp"
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/did_you_mean.hpp"
 #include "vitruvian/core/error.hpp"
 
@@ -55,7 +56,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 Exercise read(const fs::path& path) {
   static const std::regex file_name(R"((\d\d)_(\w+))");
-  static const std::regex first_line(R"(// Exercise (\d+)\. (.+) \(after lesson (\d+)\))");
+  static const std::regex first_line(R"(// Exercise (\d+)\. (.+) \(after (\w+)\))");
   Exercise exercise;
   exercise.source = path;
   const std::string stem = path.stem().string();
@@ -69,7 +70,7 @@ Exercise read(const fs::path& path) {
   exercise.number = std::stoi(name[1]);
   exercise.name = name[2];
   exercise.title = title[2];
-  exercise.lesson = std::stoi(title[3]);
+  exercise.lesson = title[3];
   return exercise;
 }
 
@@ -85,6 +86,8 @@ std::string Exercise::id() const { return fmt::format("{:02}_{}", number, name);
 
 std::string Exercise::stub() const {
   std::vector<std::string> lines = lines_of(*this, Version::stub);
+  lines.front() =
+      fmt::format("// Exercise {}. {} (after lesson {})", number, title, entry_of(lesson).number);
   lines.insert(lines.begin() + 1,
                fmt::format("// Filled in: lesson check {0}.  Stuck: lesson hint {0}.", number));
   return joined(lines);

@@ -8,14 +8,14 @@
 namespace vitruvian::lessons {
 
 /// One exercise: lessons/exercises/NN_name.cpp, which holds everything about it but its check. Its
-/// first line is `// Exercise N. TITLE (after lesson M)`; a comment with the task follows. The
-/// lines between `// [gap]` and `// [solution]` stand in the learner's copy, without their `//| `;
-/// those between `// [solution]` and `// [end]` in the solution. At the end come three hints.
+/// first line is `// Exercise N. TITLE (after NAME OF A LESSON)`; a comment with the task follows.
+/// The lines between `// [gap]` and `// [solution]` stand in the learner's copy, without their `//|
+/// `; those between `// [solution]` and `// [end]` in the solution. At the end come three hints.
 struct Exercise {
   int number = 0;
   std::string name;
   std::string title;
-  int lesson = 0;
+  std::string lesson;  ///< its name
   std::filesystem::path source;
 
   /// "06_softmax"

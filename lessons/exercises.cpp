@@ -4,8 +4,8 @@
 
 #include "lessons/exercise_check.hpp"
 #include "lessons/exercise_file.hpp"
-#include "lessons/progress.hpp"
-#include "lessons/render.hpp"
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/render.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/did_you_mean.hpp"
 #include "vitruvian/core/error.hpp"
@@ -143,7 +143,7 @@ int list(const Request& request) {
     done += mark ? 1 : 0;
     if (!mark && next == nullptr) next = &exercise;
     text += fmt::format("{:4}  {:4}  after lesson {:2}  {}\n", exercise.number, mark ? "done" : "",
-                        exercise.lesson, exercise.title);
+                        entry_of(exercise.lesson).number, exercise.title);
   }
   text += fmt::format("\n{} of {} done. ", done, all.size());
   text += next == nullptr ? "You have solved them all.\n"
@@ -172,7 +172,8 @@ int start(const Request& request) {
         fmt::format(
             "Exercise {}. {} (after lesson {})\n\n  {}\n\n{}Fill in what is marked "
             "\"Yours\", then: lesson check {}\n",
-            exercise.number, exercise.title, exercise.lesson, console::visible(file.string()),
+            exercise.number, exercise.title, entry_of(exercise.lesson).number,
+            console::visible(file.string()),
             kept ? "It is there already and stays as you left it; --again starts over.\n" : "",
             exercise.number));
   return 0;

@@ -1,11 +1,10 @@
 // lesson: the runner of the course. It finds a lesson, builds its program when that is missing or
 // older than its source, and becomes it.
 
-#include "lessons/contents.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
-#include "lessons/progress.hpp"
-#include "lessons/render.hpp"
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/render.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/did_you_mean.hpp"
 #include "vitruvian/core/error.hpp"
@@ -41,24 +40,23 @@ constexpr std::string_view usage =
 )";
 
 fs::path source_of(const Entry& entry) { return fs::path(VITRUVIAN_SOURCE_DIR) / entry.source(); }
-bool is_written(const Entry& entry) { return fs::exists(source_of(entry)); }
 
 // --- finding ---------------------------------------------------------------------------------
 
-const Entry& numbered(const std::string& word) {
+const Entry& by_number(const std::string& word) {
   const int number = word.size() > 6 ? -1 : std::stoi(word);
   const auto& all = contents();
   if (number < 1 || number > all.back().number) {
     fail(Exit::usage, "there is no lesson {}: they go from 1 to {}; see lesson list", word,
          all.back().number);
   }
-  return entry_of(number);
+  return all[static_cast<std::size_t>(number) - 1];
 }
 
-const Entry& named(const std::string& word) {
+const Entry& by_name(const std::string& word) {
   std::vector<std::string> names;
   for (const Entry& entry : contents()) {
-    if (word == entry.name || word == entry.id()) return entry;
+    if (word == entry.name) return entry;
     names.push_back(entry.name);
   }
   fail(Exit::usage, "there is no lesson '{}'; {}", word,
@@ -68,52 +66,31 @@ const Entry& named(const std::string& word) {
 const Entry& find(const std::string& word) {
   const bool number =
       std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  const Entry& entry = number && !word.empty() ? numbered(word) : named(word);
-  if (!is_written(entry)) {
-    fail(Exit::usage, "lesson {} ({}) is not written yet; see lesson list", entry.number,
-         entry.title);
-  }
-  return entry;
+  return number && !word.empty() ? by_number(word) : by_name(word);
 }
 
 const Entry* first_unread() {
   for (const Entry& entry : contents()) {
-    if (is_written(entry) && !is_done(entry)) return &entry;
+    if (!is_done(entry)) return &entry;
   }
   return nullptr;
 }
 
 // --- listing ---------------------------------------------------------------------------------
 
-template <class OnPart, class OnEntry>
-void for_each_written(const OnPart& on_part, const OnEntry& on_entry) {
-  auto part = parts().begin();
-  bool announced = false;
-  for (const Entry& entry : contents()) {
-    while (part + 1 != parts().end() && (part + 1)->first <= entry.number) {
-      ++part;
-      announced = false;
-    }
-    if (!is_written(entry)) continue;
-    if (!announced) on_part(*part);
-    announced = true;
-    on_entry(entry);
-  }
-}
-
 void list(bool ascii) {
   std::string text;
-  int written = 0;
   int done = 0;
-  for_each_written([&](const Part& part) { text += fmt::format("\n{}\n", part.title); },
-                   [&](const Entry& entry) {
-                     ++written;
-                     done += is_done(entry) ? 1 : 0;
-                     text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", entry.number,
-                                         is_done(entry) ? "done" : "", entry.minutes, entry.title,
-                                         "", entry.equation);
-                   });
-  text += fmt::format("\n{} of {} done. ", done, written);
+  const Entry* before = nullptr;
+  for (const Entry& entry : contents()) {
+    const bool read = is_done(entry);
+    done += read ? 1 : 0;
+    if (before == nullptr || before->part != entry.part) text += fmt::format("\n{}\n", entry.part);
+    before = &entry;
+    text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", entry.number, read ? "done" : "",
+                        entry.minutes, entry.title, "", entry.equation);
+  }
+  text += fmt::format("\n{} of {} done. ", done, contents().size());
   const Entry* const next = first_unread();
   text += next == nullptr ? "You have read them all.\n"
                           : fmt::format("Next: lesson {}\n", next->number);
@@ -128,17 +105,18 @@ void list_markdown() {
       "are\n"
       "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
       "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n");
-  for_each_written(
-      [](const Part& part) {
-        console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n",
-                       part.title);
-      },
-      [](const Entry& entry) {
-        std::string equation;  // a bar would end the cell, in code too
-        for (const char c : entry.equation) equation += c == '|' ? "\\|" : std::string(1, c);
-        console::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.id(),
-                       equation, entry.minutes);
-      });
+  const Entry* before = nullptr;
+  for (const Entry& entry : contents()) {
+    if (before == nullptr || before->part != entry.part) {
+      console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n",
+                     entry.part);
+    }
+    before = &entry;
+    std::string equation;  // a bar would end the cell, in code too
+    for (const char c : entry.equation) equation += c == '|' ? "\\|" : std::string(1, c);
+    console::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.name,
+                   equation, entry.minutes);
+  }
 }
 
 void check_list_flags(const std::vector<std::string>& words) {
@@ -160,7 +138,7 @@ void build_if_needed(const Entry& entry, const fs::path& program) {
 }
 
 [[noreturn]] void become(const Entry& entry, std::vector<std::string> flags) {
-  const fs::path program = program_folder() / ("lesson_" + entry.id());
+  const fs::path program = program_folder() / ("lesson_" + entry.name);
   build_if_needed(entry, program);
   const fs::path done = done_file(entry);
   std::vector<std::string> words = {program.string()};

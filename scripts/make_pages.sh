@@ -28,7 +28,7 @@ esac
 rm -f "$out"/*.md
 "$programs/lesson" list --markdown >"$out/README.md"
 pages=0
-for source in "$ROOT"/lessons/[0-9][0-9]_*.cpp; do
+for source in "$ROOT"/lessons/course/*.cpp; do
   name=$(basename "$source" .cpp)
   "$programs/lesson_$name" --markdown --no-input --seed 1 >"$out/$name.md"
   pages=$((pages + 1))

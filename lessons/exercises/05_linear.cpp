@@ -1,4 +1,4 @@
-// Exercise 5. The three gradients of a linear layer (after lesson 8)
+// Exercise 5. The three gradients of a linear layer (after linear)
 //
 // y = x Wᵀ + b, with x (..., in), W (out, in), b (out) and y (..., out). Given g, the cotangent of
 // y, return those of x, W and b. x may have any number of axes in front, (B, T, in) for instance;

@@ -1,4 +1,4 @@
-// Exercise 9. Layer norm goes back (after lesson 11)
+// Exercise 9. Layer norm goes back (after layer_norm)
 //
 // Along the last axis of x (..., D): μ is the mean, σ² the biased variance,
 //

@@ -1,4 +1,4 @@
-// Exercise 12. One token for all images (after lesson 15)
+// Exercise 12. One token for all images (after class_and_positions)
 //
 // z₀ = [x_class; patches] + E_pos. The class token x_class (1, 1, D) is a parameter; it is repeated
 // for every image of the batch and put in front of its N patches, as token 0. Given g (B, N + 1,

@@ -1,4 +1,4 @@
-// Exercise 14. Scaled attention (after lesson 16)
+// Exercise 14. Scaled attention (after self_attention)
 //
 // Every token asks with its query, is found by its key and answers with its value:
 //

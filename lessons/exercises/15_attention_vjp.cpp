@@ -1,4 +1,4 @@
-// Exercise 15. Attention goes back (after lesson 16)
+// Exercise 15. Attention goes back (after self_attention)
 //
 // A = softmax(q kᵀ / √D_h), y = A v, all of q, k, v (..., T, D_h). Given g, the cotangent of y,
 // return those of q, k and v. It is two matrix products (exercise 4) with a softmax (exercise 6)

@@ -1,4 +1,4 @@
-// Exercise 17. One step of AdamW (after lesson 23)
+// Exercise 17. One step of AdamW (after optimizers)
 //
 // With the gradient g at step t = 1, 2, 3, ..., all operations entry by entry:
 //

@@ -35,7 +35,7 @@ for combination in 1 2 3 4 5 6 7; do
   check "train $what: the metrics" cmp -s run/metrics.jsonl calm/metrics.jsonl
   check "train $what: the model" cmp -s run/model.safetensors calm/model.safetensors
   for program in "$vitruvian models" "$vitruvian --nonsense" "$bin/gradcheck --op exp" "$bin/lesson list" \
-    "$bin/lesson_01_notation --no-input"; do
+    "$bin/lesson_notation --no-input"; do
     [ -x "${program%% *}" ] || continue
     eval "$program >out 2>err $what"
     code=$?
@@ -55,7 +55,7 @@ for program in "$vitruvian --help" "$vitruvian train --help" "$vitruvian models"
   "$vitruvian train --recipe list" "$vitruvian predict --weights $digits blank.pgm" \
   "$vitruvian data info mnist" "$bin/gradcheck --help" "$bin/gradcheck --op exp" "$bin/lesson --help" \
   "$bin/lesson list" "$bin/lesson list --markdown" "$bin/lesson exercises" "$bin/lesson hint 1" \
-  "$bin/lesson_01_notation --help" "$bin/lesson_01_notation --no-input"; do
+  "$bin/lesson_notation --help" "$bin/lesson_notation --no-input"; do
   [ -x "${program%% *}" ] || continue
   name=${program##*/}
   if [ -w /dev/full ]; then
@@ -171,11 +171,11 @@ if [ -x "$bin/lesson" ]; then
   quiet 0 env XDG_STATE_HOME="$folder/state" "$bin/lesson" exercise 1 --dir "$folder/$hostile.ex"
   quiet 2 env XDG_STATE_HOME="$folder/state" "$bin/lesson" check 2 --dir "$folder/$hostile.ex"
 fi
-if [ -x "$bin/lesson_01_notation" ]; then
-  quiet 2 "$bin/lesson_01_notation" "--$hostile"
-  quiet 2 "$bin/lesson_01_notation" --break "$hostile"
-  quiet 2 "$bin/lesson_01_notation" --seed "$hostile"
-  quiet 0 "$bin/lesson_01_notation" --no-input --done-file "config/$hostile"
+if [ -x "$bin/lesson_notation" ]; then
+  quiet 2 "$bin/lesson_notation" "--$hostile"
+  quiet 2 "$bin/lesson_notation" --break "$hostile"
+  quiet 2 "$bin/lesson_notation" --seed "$hostile"
+  quiet 0 "$bin/lesson_notation" --no-input --done-file "config/$hostile"
 fi
 printed=$(grep -rnE 'fmt::print\(|std::(cout|cerr|clog)\b|\bf?puts\(|[^ns]printf\(' --include='*.[ch]pp' "$root"/{core,datasets,media,charts,nn,vit,train,report,apps,lessons} | grep -v '///')
 check "everything is printed through core/console.hpp: $printed" test -z "$printed"

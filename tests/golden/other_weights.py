@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes other_weights.safetensors, which lesson 31 reads: the state dict of a tiny torchvision ViT,
-under torchvision's names, with three images and the logits that torchvision computes for them.
+"""Makes other_weights.safetensors, which the lesson other_weights reads: the state dict of a tiny torchvision
+ViT, under torchvision's names, with three images and the logits that torchvision computes for them.
 
     /usr/bin/python3 tests/golden/other_weights.py
 

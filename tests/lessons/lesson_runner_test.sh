@@ -36,8 +36,8 @@ says "Next: lesson 1"
 lesson 0 list --markdown
 [ "$output" = "$(cat "$root/docs/lessons/README.md")" ] || fail "another index: scripts/make_pages.sh"
 pages=$(cd "$root/docs/lessons" && printf '%s\n' ./*.md | sed 's/\.md$//')
-sources=$(cd "$root/lessons" && printf '%s\n' ./[0-9][0-9]_*.cpp | sed 's/\.cpp$//')
-[ "$pages" = "$sources"$'\n./README' ] || fail "a page for every lesson, and no other: $pages"
+sources=$(cd "$root/lessons/course" && printf '%s\n' ./README.cpp ./*.cpp | sed 's/\.cpp$//' | sort)
+[ "$(sort <<<"$pages")" = "$sources" ] || fail "a page for every lesson, and no other: $pages"
 lesson 2 list --asci
 says "did you mean --ascii?"
 lesson 2 list 3
@@ -58,8 +58,8 @@ says "Its number comes first"
 if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was built in
   cmake_does 'exit 7'
   lesson 1 1
-  says "lesson_01_notation is not built yet: building it"
-  says "called: cmake --build $scratch/build --target lesson_01_notation"
+  says "lesson_notation is not built yet: building it"
+  says "called: cmake --build $scratch/build --target lesson_notation"
   says "could not be built"
 
   cmake_does "$(real_program)"
@@ -86,11 +86,11 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
   lesson 0 9 --markdown --no-input
   says "# Lesson 9. Softmax"
   lesson 0 9 --json
-  case $output in *$'\n''lesson_09'*) fail "mixes its own words into the JSON" ;; esac
+  case $output in *$'\n''lesson_softmax'*) fail "mixes its own words into the JSON" ;; esac
 
-  touch -d '2001-01-01' "$scratch/build/bin/lesson_01_notation"
+  touch -d '2001-01-01' "$scratch/build/bin/lesson_notation"
   lesson 0 1
-  says "lesson_01_notation is older than its source"
+  says "lesson_notation is older than its source"
 
   touch "$scratch/no-folder"
   XDG_STATE_HOME="$scratch/no-folder" lesson 0 1
@@ -99,14 +99,14 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
   # With somebody at the terminal: questions wait, pieces wait, q leaves without a mark.
   if script --version 2>/dev/null | grep -q util-linux; then
     what="lesson 9 --step"
-    rm -f "$scratch/state/vitruvian/lessons/09_softmax"
+    rm -f "$scratch/state/vitruvian/lessons/softmax"
     output=$(printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR= script -qec \
       "$scratch/build/bin/lesson 9 --step" /dev/null)
     says "[Enter] next  [b]ack  [s]ource  [q]uit"
-    says "lessons/09_softmax.cpp, lines"
+    says "lessons/course/softmax.cpp, lines"
     says $'\x1b['
     case $output in *"all passed"*) fail "does not stop at q" ;; esac
-    [ ! -e "$scratch/state/vitruvian/lessons/09_softmax" ] || fail "counts as read after q"
+    [ ! -e "$scratch/state/vitruvian/lessons/softmax" ] || fail "counts as read after q"
     output=$(printf '\n' | NO_COLOR=1 TERM=xterm script -qec "$scratch/build/bin/lesson 9" /dev/null)
     says "think first"
     says "ln 10 = 2.30"
@@ -121,7 +121,7 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
   cp "$real/exercise_checks" "$scratch/build/bin"
   cmake_does "echo \$\$ >>'$scratch/pids'; sleep 1000 & echo \$! >>'$scratch/pids'; wait"
   echo "$scratch/tools/cmake" >"$scratch/build/lessons/exercises/compiler.txt"
-  touch -d '2001-01-01' "$scratch/build/bin/lesson_01_notation"
+  touch -d '2001-01-01' "$scratch/build/bin/lesson_notation"
   "$scratch/build/bin/lesson" exercise 1 --dir "$scratch/mine" >/dev/null
   for signal in TERM INT HUP KILL; do
     for words in 1 "check 1 --dir $scratch/mine"; do
@@ -154,7 +154,7 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
     done
   done
 
-  rm "$scratch/tools/cmake" "$scratch/build/bin/lesson_01_notation"
+  rm "$scratch/tools/cmake" "$scratch/build/bin/lesson_notation"
   what="no cmake"
   output=$(PATH="$scratch/tools" "$scratch/build/bin/lesson" 1 2>&1 </dev/null)
   [ $? = 1 ] || fail "wrong status"

@@ -47,14 +47,13 @@ if grep -vq '^{.*}$' "$folder/json"; then fail "has a line that is no JSON objec
 
 for ((seed = 2; seed < 2 + seeds; ++seed)); do lesson 0 --seed $seed; done
 
-number=$((10#$(printf '%s' "$name" | sed 's/lesson_\([0-9]*\)_.*/\1/')))
 breaks=0
 for mistake in $("$program" --describe | sed -n 's/^break //p'); do
   lesson 1 --break "$mistake"
   says "--break $mistake: "
   breaks=$((breaks + 1))
 done
-[ $number -lt 4 ] || [ $breaks -gt 0 ] || fail "has no mistake to make"
+[ "$name" = lesson_notation ] || [ $breaks -gt 0 ] || fail "has no mistake to make"
 for op in $("$program" --describe | sed -n 's/^op //p'); do
   lesson 1 --fault "$op:flip_sign"
 done

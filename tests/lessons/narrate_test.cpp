@@ -1,10 +1,10 @@
 // What the lessons are told with: shapes in symbols, wrapping, ASCII, source regions, renderers.
 
-#include "lessons/contents.hpp"
-#include "lessons/options.hpp"
-#include "lessons/render.hpp"
-#include "lessons/source.hpp"
-#include "lessons/symbols.hpp"
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/options.hpp"
+#include "lessons/telling/render.hpp"
+#include "lessons/telling/source.hpp"
+#include "lessons/telling/symbols.hpp"
 #include "vitruvian/core/error.hpp"
 
 #include <doctest/doctest.h>
@@ -54,13 +54,13 @@ std::vector<Event> all_events() {
   passed.tolerance = 1e-12;
   passed.passed = true;
   passed.compared = 12;
-  return {Opening{9, "09_softmax", "Softmax", "p = exp(x)", 5},
+  return {Opening{9, "softmax", "Softmax", "p = exp(x)", 5},
           Heading{"What we want to know"},
           Text{"A text with `code` in it, an under_score and a < b.\n\n- one\n- two"},
           Words{"the largest gets the largest share."},
           Equation{R"(y = x_i)", "y = xᵢ", "5"},
           Symbols{{{"D_h", 64, "width of a head"}}},
-          Code{"lessons/09_softmax.cpp", 7, {"int x;", "", "int y = 1;"}},
+          Code{"lessons/course/softmax.cpp", 7, {"int x;", "", "int y = 1;"}},
           ShapeLine{"q", "(B, T)", {2, 3}, true},
           ShapeLine{"k", "(B, T)", {2, 4}, false},
           Table{{"a", "b"}, {{"1", "x | y"}}},
@@ -109,19 +109,20 @@ TEST_CASE("ASCII spells what it can") {
 TEST_CASE("every lesson's equation has an ASCII spelling, every number is its own") {
   std::set<int> numbers;
   for (const Entry& entry : contents()) {
-    INFO(entry.id());
+    INFO(entry.name);
     CHECK(numbers.insert(entry.number).second);
     const std::string ascii = to_ascii(entry.equation);
     CHECK(std::count(ascii.begin(), ascii.end(), '?') ==
           std::count(entry.equation.begin(), entry.equation.end(), '?'));
   }
   CHECK(numbers.size() == 32);
-  CHECK(entry_of(9).id() == "09_softmax");
-  CHECK_THROWS_AS(entry_of(33), Error);
+  CHECK(entry_of("softmax").number == 9);
+  CHECK(numbered("lessons #softmax and #gelu, # 1") == "lessons 9 and 10, # 1");
+  CHECK_THROWS_AS(numbered("lesson #sofmax"), Error);
 }
 
 TEST_CASE("regions and functions are read from the source") {
-  const Code region = region_of("lessons/09_softmax.cpp", "as written");
+  const Code region = region_of("lessons/course/softmax.cpp", "as written");
   REQUIRE(!region.lines.empty());
   CHECK(region.lines.front() == "Tensor as_written(const Tensor& x) {");
   CHECK(source_lines(region.file).at(region.line - 1) == region.lines.front());
@@ -129,7 +130,7 @@ TEST_CASE("regions and functions are read from the source") {
   CHECK(function.lines.back() == "}");
   CHECK(function.lines.size() == 4);
   CHECK(function_of("core/composed.cpp", "Tensor softmax(").lines.front().starts_with("//"));
-  CHECK_THROWS_AS(region_of("lessons/09_softmax.cpp", "no such region"), Error);
+  CHECK_THROWS_AS(region_of("lessons/course/softmax.cpp", "no such region"), Error);
   CHECK_THROWS_AS(function_of("core/composed.cpp", "Tensor no_such("), Error);
   CHECK_THROWS_AS(source_lines("lessons/no_such.cpp"), Error);
 }
@@ -198,7 +199,7 @@ TEST_CASE("figures hold their data") {
 }
 
 TEST_CASE("flags") {
-  const Lesson lesson{9, {}, {{"no-scale", "", ""}}};
+  const Lesson lesson{.breaks = {{"no-scale", "", ""}}};
   const auto parse = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "lesson");
     std::vector<char*> argv;

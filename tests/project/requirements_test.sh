@@ -18,15 +18,15 @@ expected_ids() {
 }
 
 # What a test or a lesson holds, on one line with adjacent literals joined; read once.
-for file in "$root"/tests/*/*_test.cpp "$root"/tests/*/*/*_test.cpp "$root"/tests/*/*_test.sh "$root"/lessons/[0-9]*.cpp "$root"/lessons/paper.cpp; do
+for file in "$root"/tests/*/*_test.cpp "$root"/tests/*/*/*_test.cpp "$root"/tests/*/*_test.sh "$root"/lessons/course/*.cpp "$root"/lessons/experiments/paper.cpp; do
   tr '\n' ' ' <"$file" | sed 's/"  *"//g; s/TEST_CASE( */TEST_CASE(/g' >"$folder/${file##*/}"
 done
 
 # "LESSON ROW" for each row that the last line of a lesson's page names.
-for page in "$root"/docs/lessons/[0-9]*.md; do
-  lesson=${page##*/}
+for page in "$root"/docs/lessons/[a-z]*.md; do
+  lesson=$(sed -nE '1s/^# Lesson ([0-9]+)\..*/\1/p' "$page")
   for id in $(sed -nE 's/^Rows of the .* that stand here: (.*)\.$/\1/p' "$page" | tr -d ,); do
-    echo "$((10#${lesson%%_*})) $id"
+    echo "$lesson $id"
   done
 done | sort >"$folder/pages"
 
@@ -109,6 +109,6 @@ refused '/^\| B2 /s/\| [0-9]+ \|$/|/' 'row B2: no lesson has it'
 refused '/^\| 2-5 /s/\| 16 \|$/| 3 |/' 'row 2-5: the page of lesson 3 does not name it'
 refused '/^\| 2-5 /s/\| 16 \|$/| |/' 'row 2-5: lesson 16 names it'
 refused '/^\| 0-5 /s/`vit_test[^`]*`//' 'row 0-5: no test holds it'
-refused '/^\| C9 /s/`32_[^`]*`//' 'row C9: no test holds it'
+refused '/^\| C9 /s/`where_to[^`]*`//' 'row C9: no test holds it'
 refused '/^\| 1-23 /s/98.13/98.31/' 'row 1-23: paper.cpp has no'
 echo "$rows rows: each has its place and what holds it"

@@ -1,0 +1,153 @@
+#include "lessons/experiments/attention.hpp"
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Attention maps and rollout",
+    .equation = "R = Π (A + I) / 2",
+    .minutes = 12,
+    .rows = "3-6 4-25",
+    .breaks = {{"no-identity", "forgets the way around",
+                "a block adds to its input: half of each token's value is its own."},
+               {"no-keepdim", "divides columns in place of rows",
+                "rows that do not sum to 1 are no shares any more."}},
+};
+
+constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;
+
+// [region rollout]
+// One layer: average the heads, add the way around, make rows sum to 1.
+
+Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
+  const Tensor around = mean(A, {1}) + Tensor(identity(T));
+  return around / sum(around, {-1}, true);
+}
+// All layers: R_l = M_l R_{l-1}. The later layer stands on the left.
+Tensor rollout(const std::vector<Tensor>& A) {
+  Tensor R = layer_map(A[0]);
+  for (std::size_t l = 1; l < A.size(); ++l) R = matmul(layer_map(A[l]), R);
+  return R;
+}
+
+// [region mistakes]
+// No way around: as if a block kept nothing of its input.
+Tensor without_identity(const std::vector<Tensor>& A) {
+  Tensor R = mean(A[0], {1});
+  for (std::size_t l = 1; l < A.size(); ++l) R = matmul(mean(A[l], {1}), R);
+  return R;
+}
+// The row sums lie along the last axis: without keepdim they divide columns.
+Tensor by_columns(const Tensor& M) { return M / reshape(sum(M, {-1}), {B, 1, T}); }
+// One number for the whole matrix: rows then sum to 1/T.
+Tensor by_everything(const Tensor& M) { return M / sum(M, {1, 2}, true); }
+using Normalise = std::function<Tensor(const Tensor&)>;
+Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& rows) {
+  Tensor R = identity(T);
+  for (const Tensor& a : A) R = matmul(rows((mean(a, {1}) + Tensor(identity(T))) * real(0.5)), R);
+  return R;
+}
+// [end]
+
+// Attention with all weights below 1/T set to 0.
+Tensor strong(const Tensor& A) {
+  Array kept = A.value();
+  for (real& x : kept) x = x < real(1.0 / T) ? 0 : x;
+  return kept;
+}
+
+Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("The model says \"seven\". Where did it look? Each head of each layer holds a matrix of "
+           "how much each token took from each other. What do they do together?");
+  say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
+  const VisionTransformer kept = digits_model();
+  const Dataset data = digits(40, 1, "test");
+  const Tensor images = all_of(data).images, image = slice(images, 0, 7, 8);
+  say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
+  const std::vector<Tensor> A = attention_maps(kept, image);
+
+  say.heading("One layer");
+  say.equation(R"(A = \mathrm{softmax}\left(\frac{q k^\top}{\sqrt{D_h}}\right))",
+               "A = softmax(q kᵀ / √Dₕ)", "6");
+  say.in_words("row i of A says from which tokens token i takes its new value, and how much.");
+  shapes(say, "A (B, h, T, T)", A[0]);
+  say.check("a row of A", {"sum", rounded(double(sum(class_row(select(A[3], 1, 0))).item()), 5)},
+            {"1", 1}, 1e-5);
+  say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
+  say.figure(
+      tiles("Last layer: four heads, each in shades of its own.", class_token_looks(A[3]), h, 2));
+  say.text("The heads do not agree, and no single one is \"where the model looks\". After the "
+           "first layer a token is no longer its patch: it holds what it has gathered.");
+
+  say.heading("All layers: rollout");
+  say.equation(R"(M_\ell = \mathrm{rows}\Big(\frac1h \sum_i A_\ell^{(i)} + I\Big), \qquad )"
+               R"(R = M_L \cdots M_2\, M_1)",
+               "M = rows(mean of A over heads + I),    R = M_L ··· M₂ M₁");
+  say.in_words("a block passes on its input and what attention took, half and half. Follow all "
+               "paths from the output down to the patches, and add up what comes along each.");
+  say.code("rollout");
+  const Tensor R = rollout(A);
+  shapes(say, "R (B, T, T)", R);
+  check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
+  say.figure(tiles("Rollout: where the class token's value comes from.",
+                   reshape(slice(class_row(R), 0, 1, T), {1, 4, 4}).value(), 1));
+  say.text("For simple attention the result is known. If every token looks at itself alone, R is "
+           "I. If all look at all alike, U = 1/T, each layer keeps one half:");
+  say.equation(R"(R = 2^{-L}\, I + (1 - 2^{-L})\, U)", "R = 2⁻ᴸ I + (1 − 2⁻ᴸ) U");
+  const std::vector<Tensor> even(L, Tensor(full({B, h, T, T}, real(1.0 / T))));
+  const double keep = std::pow(0.5, L);
+  const Tensor known =
+      Tensor(identity(T)) * real(keep) + Tensor(full({B, T, T}, real((1 - keep) / T)));
+  const Tensor mine = say.broken("no-identity") ? without_identity(even) : rollout(even);
+  check_equal(say, "rollout of even attention", "rollout", mine, "closed form", known, 1e-5);
+
+  say.heading("Does it lie on the strokes?");
+  say.code("ink", "lessons/experiments/attention.cpp");
+  double gain = 0;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto a = attention_maps(kept, slice(images, 0, std::ptrdiff_t(i), std::ptrdiff_t(i) + 1));
+    gain += on_ink(rollout(a), data.image(i)) / double(data.size());
+  }
+  say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "
+           "if it were spread evenly.",
+           gain);
+  say.holds("at least 1.3 times", gain > 1.3);
+  say.text("A picture, not a proof: rollout knows nothing of the values that are moved, the MLPs, "
+           "or the head. A gradient by the pixels tells another part of the story.");
+
+  say.heading("What goes wrong");
+  say.sources_disagree("",
+                       "The paper (appendix D.8) averages heads and multiplies matrices. Its "
+                       "authors add elsewhere: the identity, and rows that sum to 1 (issue 18 of "
+                       "their repository). Well-known programs differ, each in its own way.");
+  say.code("mistakes");
+  std::vector<Tensor> discarded;
+  for (const Tensor& a : A) discarded.push_back(strong(a));
+  const Tensor bare = without_identity(A), columns = normalised_by(discarded, by_columns),
+               everything = normalised_by(A, by_everything);
+  check_differs(say, "without the identity", "bare", bare, "rollout", R, 0.05);
+  say.text("Divided by sums without keepdim, columns are divided in place of rows. While A's rows "
+           "are at 1 all sums are equal, and nobody notices; once small weights are discarded, as "
+           "that program does by default, it is wrong:");
+  const Tensor right = rollout(discarded), clean = say.broken("no-keepdim") ? columns : right;
+  check_differs(say, "small weights discarded", "columns", columns, "rows", right, 0.01);
+  check_equal(say, "rows of R, small weights discarded", "sum", sum(clean, {-1}), "1",
+              full({B, T}, 1), 1e-5);
+  say.check("divided by the whole matrix: T^L times a row's sum",
+            {"measured", rounded(double(sum(class_row(everything)).item()) * std::pow(T, L), 4)},
+            {"1", 1}, 1e-3);
+  say.text("The last one keeps the picture's pattern and makes every number T^L times too small.");
+
+  say.pytorch("timm's attention has no maps when it runs fused: set `fused_attn = False` and take "
+              "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
+              "average_attn_weights=False)` returns them.");
+  say.take_along(
+      "What would the picture show with the first layer on the left, and on which images?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,175 @@
+#include "lessons/telling/lesson.hpp"
+
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/tiny.hpp"
+
+#include <tuple>
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "The encoder block",
+    .equation = "z′ = MSA(LN(z)) + z,  z = MLP(LN(z′)) + z′",
+    .minutes = 12,
+    .rows = "1-5 1-29 2-8 3-7 4-8",
+    .teaches = {"add", "layer_norm", "self_attention", "linear"},
+    .breaks = {{"post-ln", "normalises after the sum, as the first Transformer did",
+                "what leaves a post-LN block has mean 0 and size 1; what leaves ours is a sum."},
+               {"around-from-norm", "adds to the normalised token instead of the token",
+                "the token's own size and mean were lost on the way."},
+               {"straight-through", "goes back around both updates and through neither",
+                "z reaches the output in four ways: around both, through one, through both."},
+               {"no-way-around", "nothing comes back along the way around the MLP",
+                "g must arrive at z' untouched, beside what comes through the update.",
+                "add:drop_cotangent:1"}},
+};
+
+constexpr std::size_t B = 2, T = 5, D = 8, h = 2, M = 12;
+
+// [region equations]
+// The two updates, and what they make of a token.
+Tensor msa(const Block& f, const Tensor& z) { return f.attn(f.norm1(z)); }
+Tensor mlp(const Block& f, const Tensor& z) { return f.mlp(f.norm2(z)); }
+
+Tensor equations(const Block& f, const Tensor& z) {
+  const Tensor z_prime = msa(f, z) + z;  // Equation 2
+  return mlp(f, z_prime) + z_prime;      // Equation 3
+}
+
+// [region by hand]
+// Each sum hands its cotangent on whole, and once more through its update.
+Array by_hand(const Block& f, const Array& g, const Array& input) {
+  const Tensor z(input, true);
+  const Tensor z_prime((msa(f, z) + z).value(), true);
+  const Array through_mlp = grad(mlp(f, z_prime), {z_prime}, g)[0];
+  const Array dz_prime = add(Tensor(g), Tensor(through_mlp)).value();
+  const Array through_msa = grad(msa(f, z), {z}, dz_prime)[0];
+  return add(Tensor(dz_prime), Tensor(through_msa)).value();
+}
+
+// [region mistakes]
+Tensor post_ln(const Block& f, const Tensor& z) {
+  const Tensor z_prime = f.norm1(f.attn(z) + z);
+  return f.norm2(f.mlp(z_prime) + z_prime);
+}
+// The way around starts behind the norm.
+Tensor around_from_norm(const Block& f, const Tensor& z) {
+  const Tensor n = f.norm1(z), z_prime = f.attn(n) + n, m = f.norm2(z_prime);
+  return f.mlp(m) + m;
+}
+// Both updates read the same z.
+Tensor side_by_side(const Block& f, const Tensor& z) { return msa(f, z) + mlp(f, z) + z; }
+// [end]
+
+double size_of(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Networks are made of blocks: inception, residual, and here the Transformer's encoder "
+           "block. Its parts have had their lessons; now we put them together in the right order.");
+
+  say.heading("The equations");
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"M", M}});
+  say.equation(R"(z'_\ell = \mathrm{MSA}(\mathrm{LN}(z_{\ell-1})) + z_{\ell-1},)"
+               R"( \qquad \ell = 1 \dots L)",
+               "z′ₗ = MSA(LN(zₗ₋₁)) + zₗ₋₁,    l = 1 … L", "2");
+  say.in_words("normalise, let the tokens look at each other, add what each has learned to it.");
+  say.equation(R"(z_\ell = \mathrm{MLP}(\mathrm{LN}(z'_\ell)) + z'_\ell, \qquad \ell = 1 \dots L)",
+               "zₗ = MLP(LN(z′ₗ)) + z′ₗ,    l = 1 … L", "3");
+  say.in_words("normalise each token again, with a norm of its own, let it think for itself, and "
+               "add that. The shape is what it was, so L blocks can follow one another.");
+  say.question(
+      "An exercise from one of our sources: go on with Equations 3 and 4 yourself, and make each "
+      "block a class. Begin before you read on: write 2 and 3 as code. How many lines do you need, "
+      "and how many norms?",
+      "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes. "
+      "Equation 4 is one line and one norm more (lesson #vit).");
+
+  say.heading("The equations as code");
+  say.code("equations");
+  say.text("The library's, with names for errors and traces. `msa` and `mlp` may be skipped in "
+           "training, `rows` says how many tokens are asked for, and `post_norm` is the block of "
+           "2017, which normalises after the sum:");
+  say.code_of("vit/model.cpp", "Tensor Block::operator()(");
+  Block block(tiny_vit(), Rng(say.seed()));
+  const std::vector<NamedParameter> parameters = named_parameters(block);
+  draw(parameters, Rng(say.seed()));
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  Trace trace;
+  const Tensor right = block(z, {.trace = &trace});
+  shapes(say, "z_{l-1} (B, T, D)", z);
+  shapes(say, trace);
+  check_equal(say, "z_l", "equations", equations(block, z), "library", block(z));
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\bar z' = g + J_{MLP}^\top g, \qquad \bar z = \bar z' + J_{MSA}^\top \bar z')",
+               "dz′ = g + (MLP ∘ LN)ᵀ g\ndz = dz′ + (MSA ∘ LN)ᵀ dz′");
+  say.in_words("the same two lines, from the bottom: an update that comes back, added to what "
+               "comes past it. g arrives at the bottom untouched, however many blocks there are.");
+  say.code("by hand");
+  const Array g = random_normal({B, T, D}, say.seed() + 1);
+  const Array hand = say.broken("straight-through") ? g : by_hand(block, g, z.value());
+  check_equal(say, "dz", "by hand", hand, "tape", grad(block(z), {z}, g)[0]);
+  std::vector<Leaf> leaves = leaves_of(parameters);
+  leaves.insert(leaves.begin(), {"z", z});
+  check_gradients(say, [&] { return block(z); }, leaves, {.entries = 24});
+
+  say.heading("A stream with readers");
+  say.text("A token is only added to: what leaves is z_0 plus all that 2 L updates have said.");
+  Tensor stream = z, updates = zeros({B, T, D});
+  for (int l = 0; l < 3; ++l) {
+    const Tensor first = msa(block, stream);
+    updates = updates + first + mlp(block, first + stream);
+    stream = block(stream);
+  }
+  check_equal(say, "after three blocks", "z_3", stream, "z_0 + all updates", (z + updates));
+
+  say.heading("How large");
+  Rows rows;
+  for (const auto& [name, width, published] : {std::tuple{"Base", 768, 7087872.0},
+                                               {"Large", 1024, 12596224.0},
+                                               {"Huge", 1280, 19677440.0}}) {
+    ViTConfig one, two;
+    one.D = two.D = width, one.M = two.M = 4 * width, one.L = 1, two.L = 2, one.h = two.h = 16;
+    const auto counted = double(two.parameters() - one.parameters());
+    rows.push_back({name, std::to_string(width), fmt::format("{}", counted)});
+    say.check(fmt::format("a block of ViT-{}", name), {"counted", counted},
+              {"12 D² + 13 D", 12.0 * width * width + 13.0 * width}, 0);
+    say.check("the same", {"counted", counted}, {"torchvision", published}, 0);
+  }
+  say.table({"ViT", "D", "parameters of a block"}, rows);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("",
+                       "The first Transformer put the norm after the sum (post-LN): the same "
+                       "parts, the same names of weights, another function (lesson #residuals).");
+  say.code("mistakes");
+  check_mistake(say, "post-ln", "z_l", "post-LN", post_ln(block, z), "right", right);
+  say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the way around "
+                           "starts behind the norm. It trains, not badly; but the stream is cut in "
+                           "every block, and size no longer passes.");
+  check_mistake(say, "around-from-norm", "z_l", "around from the norm", around_from_norm(block, z),
+                "right", right);
+  const double loud = size_of(block(z * 100)), cut = size_of(around_from_norm(block, z * 100));
+  say.differs("size of z_l for 100 z", {"cut", cut}, {"right", loud}, .5);
+  say.sources_disagree("",
+                       "Equation 3 reads z′, not z. Some models take z for both, to save time.");
+  check_differs(say, "z_l", "side by side", side_by_side(block, z), "right", right);
+  say.sources_disagree(
+      "B 14", "One source gives its attention a dropout rate of its own, and its block never "
+              "passes it on: it is always 0. A rate that nobody reads is seen in no shape.");
+  ViTConfig rates = tiny_vit();
+  rates.attention_dropout = .25, rates.dropout = .1;
+  const Block drops(rates, Rng(1));
+  const Narrator::Value tenth = {"asked for", .1};
+  say.check("attention's rate", {"in the block", drops.attn.attn_drop}, {"asked for", .25}, 0);
+  say.check("the rate after U_msa", {"in the block", drops.attn.proj_drop.p}, tenth, 0);
+  say.check("the rate after W_2", {"in the block", drops.mlp.drop2.p}, tenth, 0);
+
+  say.pytorch(
+      "`nn.TransformerEncoderLayer(D, h, M, dropout, activation=\"gelu\", batch_first=True, "
+      "norm_first=True)`: three defaults are another model's. Then `nn.Sequential(*blocks)`.");
+  say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,145 @@
+#include "lessons/telling/lesson.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Broadcasting's adjoint is a sum",
+    .equation = "⟨g, A x⟩ = ⟨Aᵀ g, x⟩",
+    .minutes = 10,
+    .teaches = {"add", "mul", "sum", "broadcast_to", "unfold"},
+    .breaks = {{"forget-unbroadcast", "a sum sends its cotangent back unsummed",
+                "the cotangent still has the stretched shape, and no array takes a gradient of "
+                "a shape that is not its own.",
+                "add:forget_unbroadcast"},
+               {"mean", "takes the mean over rows where the sum belongs",
+                "b moves both rows at once, so both shares count in full."}},
+};
+
+// [region matrix]
+// Broadcasting (3) to (2, 3), as the matrix it is: y = A b.
+Array broadcast_matrix() {
+  Array A = zeros({6, 3});
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t d = 0; d < 3; ++d) A(row * 3 + d, d) = 1;
+  }
+  return A;
+}
+
+// [region dot test]
+double dot(const Array& a, const Array& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a.data()[i] * b.data()[i];
+  return sum;
+}
+// For a linear map f: <g, f(x)> must equal <what comes back for g, x>.
+void dot_product_test(Narrator& say, const char* what, const Function& f, const Tensor& x) {
+  const Tensor y = f({x});
+  const Array g = random_normal(y.shape(), say.seed() + 9);
+  const Array back = grad(y, {x}, g)[0];
+  say.check(what, {"<g, f(x)>", dot(g, y.value())}, {"<back, x>", dot(back, x.value())}, 1e-12);
+}
+
+// [region mistake]
+// What comes back to b (3) from g (2, 3): the mean over rows, not the sum.
+Array mean_over_rows(const Array& g) { return mean(Tensor(g), {0}).value(); }
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Lesson #notation left a question: b is added to every token; what is its derivative? "
+           "The answer is "
+           "short, and it comes with a way to test derivatives that needs no differences at all.");
+
+  say.heading("Broadcasting is a matrix");
+  say.text("Stretching three numbers to two rows of three copies each of them twice. Copying is "
+           "linear, so it is a matrix, with a single 1 in every row:");
+  say.code("matrix");
+  const Tensor A(broadcast_matrix());
+  const Tensor b(random_normal({3}, say.seed()), true);
+  const Tensor y = broadcast_to(b, {2, 3});
+  check_equal(say, "b (3) stretched to (2, 3)", "A b", reshape(matmul(A, b), {2, 3}), "library", y);
+
+  say.heading("The adjoint");
+  say.equation(R"(\langle g,\, A x \rangle = \langle A^\top g,\, x \rangle)",
+               "⟨g, A x⟩ = ⟨Aᵀ g, x⟩");
+  say.in_words("weigh the output with g and add up: one number. The same number comes out if g is "
+               "first taken back through Aᵀ and then weighed against the input. What takes "
+               "cotangents back through a linear map is its transpose, the adjoint.");
+  say.text("The transpose of \"copy to every row\" has a 1 wherever A has one: it adds up all the "
+           "places that a number was copied to. So the adjoint of broadcasting is a sum over the "
+           "axes that were stretched.");
+  const Array g = random_normal({2, 3}, say.seed() + 1);
+  const Array by_matrix = matmul(transpose(A), reshape(Tensor(g), {6})).value();
+  const Array back = say.broken("mean") ? mean_over_rows(g) : grad(y, {b}, g)[0];
+  check_equal(say, "what comes back to b", "library", back, "Aᵀ g", by_matrix);
+
+  say.heading("The dot-product test");
+  say.text("The equation above holds to the last digit, for any x and any g. So a linear op can be "
+           "checked with two dot products, whatever its size:");
+  say.code("dot test");
+  const auto x = [&](const Shape& shape) {
+    return Tensor(random_normal(shape, say.seed() + 2), true);
+  };
+  using Inputs = std::vector<Tensor>;
+  const Function stretch = [](const Inputs& t) { return broadcast_to(t[0], {2, 3}); };
+  dot_product_test(say, "broadcast (3) to (2, 3)", stretch, x({3}));
+  dot_product_test(say, "broadcast (2, 1) to (2, 3)", stretch, x({2, 1}));
+  dot_product_test(
+      say, "sum (4, 5) over rows", [](const Inputs& t) { return sum(t[0], {0}); }, x({4, 5}));
+  dot_product_test(
+      say, "transpose (4, 5)", [](const Inputs& t) { return transpose(t[0]); }, x({4, 5}));
+  dot_product_test(
+      say, "rows 1 and 2 of (4, 5)", [](const Inputs& t) { return slice(t[0], 0, 1, 3); },
+      x({4, 5}));
+  dot_product_test(
+      say, "patches of (1, 2, 4, 4)",
+      [](const Inputs& t) {
+        return unfold(t[0], {2, 2, 2, 2});
+      },
+      x({1, 2, 4, 4}));
+  say.text("Ops that only move numbers come in pairs, each the other's way back:");
+  say.table({"forward", "back"}, {{"broadcast", "sum over what was stretched"},
+                                  {"sum", "broadcast"},
+                                  {"reshape, transpose", "reshape, transpose back"},
+                                  {"slice", "put into zeros"},
+                                  {"concatenate", "split"},
+                                  {"cut into patches", "add the patches into an image"}});
+
+  say.heading("Inside other ops, against numbers");
+  say.text("Elementwise ops of two arrays broadcast first, so each of their rules ends with this "
+           "sum. The library calls it `unbroadcast`.");
+  const Tensor z = x({2, 4, 3});
+  const Tensor row = x({3});
+  const Tensor column = x({4, 1});
+  check_gradients(say, [&] { return (z + row) * column; },
+                  {{"z (2, 4, 3)", z}, {"a row (3)", row}, {"a column (4, 1)", column}});
+
+  say.heading("What goes wrong");
+  say.sources_disagree("B 5",
+                       "One source makes the class token an array of ones (batch size, 1, D): one "
+                       "token for each image of a batch, learned apart. The paper has one token, "
+                       "(1, 1, D), which is stretched over the batch; its gradient is the sum over "
+                       "the images. Below, the source's token and the shared one:");
+  const Tensor shared = x({1, 1, 4});
+  const Tensor apart(broadcast_to(shared, {3, 1, 4}).value(), true);
+  const Array weights = random_normal({3, 5, 4}, say.seed() + 3);
+  const Array g_shared = grad(sum(Tensor(weights) * shared), {shared})[0];
+  const Array g_apart = grad(sum(Tensor(weights) * apart), {apart})[0];
+  say.table({"", "shape of its gradient"}, {{"one token, stretched", to_string(g_shared.shape())},
+                                            {"one token an image", to_string(g_apart.shape())}});
+  check_equal(say, "summed over the batch they are the same", "shared", g_shared, "apart, summed",
+              sum(Tensor(g_apart), {0}, true));
+  check_differs(say, "what one image's own token learns", "shared", select(Tensor(g_shared), 0, 0),
+                "image 0", select(Tensor(g_apart), 0, 0));
+  say.sources_disagree("", "A mean in place of the sum. It points the same way, so training even "
+                           "works, more slowly; only a check notices.");
+  say.code("mistake");
+  check_differs(say, "what comes back to b", "mean", mean_over_rows(g), "sum", by_matrix);
+
+  say.pytorch("`torch.Tensor.expand` stretches without copying; its backward is `sum_to_size`, our "
+              "`unbroadcast`.");
+  say.question("The adjoint of a sum is broadcasting. What, then, is the derivative of a mean over "
+               "n numbers?",
+               "Broadcasting, divided by n: each of the n numbers moves the mean by 1/n.");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

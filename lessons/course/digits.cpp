@@ -1,0 +1,162 @@
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Training on digits",
+    .equation = "L at step 100, foretold",
+    .minutes = 10,
+    .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
+                "4 images of 64 then have a third of the gradient: another run."}},
+};
+
+constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;
+// Foretold: what step 100 of `vitruvian train --seed 1 --train-size 6400 --epochs 1` says.
+constexpr double foretold = 0.98;
+
+TrainOptions options(std::uint64_t seed) {
+  TrainOptions o = default_options("digits");
+  o.train_size = B * S, o.test_size = 1000, o.epochs = 1, o.seed = seed;
+  return o;
+}
+
+// [region gradients]
+// Adds up the gradients of a batch's micro-batches, and their losses, n images by their `share`.
+using Share = std::function<double(std::size_t n, std::size_t parts)>;
+double in_parts(const VisionTransformer& model, const Loader& data,
+                std::span<const std::size_t> images, const Share& share) {
+  const auto groups = batches(images, 30);  // 30, 30 and 4 of 64
+  double mean = 0;
+  for (const auto& indices : groups) {
+    const MicroBatch part = micro_batch(data, indices);
+    const Tensor loss = cross_entropy(model(part.images), part.labels);
+    const double weight = share(indices.size(), groups.size());
+    loss.backward(scalar(real(weight)));  // adds to what is there
+    mean += weight * double(loss.item());
+  }
+  return mean;
+}
+double by_images(std::size_t n, std::size_t) { return double(n) / B; }
+
+// [region loop]
+// The first `steps` of training; there is no more to it than this.
+std::vector<double> train_by_hand(const TrainOptions& o, const Loader& data, const Share& share,
+                                  std::size_t steps) {
+  const Rng rng(o.seed);
+  const VisionTransformer model(o.model, rng.fork("weights"));
+  const std::vector<NamedParameter> theta = named_parameters(model);
+  AdamW optimizer(theta, {.weight_decay = o.weight_decay, .undecayed = all_but_weights});
+  std::vector<double> losses;
+  const auto order = epoch_order(data.size(), rng.fork("order"), 1);
+  for (const auto images : batches(std::span(order).first(steps * B), B)) {
+    const std::size_t t = losses.size();
+    zero_grad(theta);
+    losses.push_back(in_parts(model, data, images, share));  // the gradients
+    clip_grad_norm(theta, o.clip);                           // lesson recipes
+    optimizer.step(o.lr * cosine_schedule(t, S, 5));         // lessons optimizers, recipes
+  }
+  return losses;
+}
+
+// [region equal shares]
+// A mean of the micro-batches' means: 30, 30 and 4 images count alike.
+double by_parts(std::size_t, std::size_t parts) { return 1.0 / double(parts); }
+
+void lesson(Narrator& say) {
+  const TrainOptions o = options(say.seed());
+  say.heading("What we want to know");
+  say.text("Tape, layers, model, optimizer, recipe: put together, they learn to read digits. But "
+           "first we write down what the loss will be after 100 steps, to two digits.");
+  say.symbols({{"B", B}, {"S", S, "steps"}, {"N", N}, {"D", D}, {"L", L}, {"K", K}});
+  if (say.seed() == 1) say.text("Foretold, for step 100: a loss of {:.2f}.", foretold);
+
+  say.heading("The loop");
+  say.code("loop");
+  say.text("A batch of 64 goes through the net in micro-batches of 30, 30 and 4: their gradients "
+           "add up to the whole batch's, if each counts as much as it has images.");
+  say.equation(R"(\bar\theta = \sum_i \frac{n_i}{B}\, \frac{\partial L_i}{\partial \theta})",
+               "dθ = Σᵢ (nᵢ/B) ∂Lᵢ/∂θ");
+  say.in_words("a mean of means is the mean only if every part has its weight.");
+  say.code("gradients");
+
+  say.heading("What a step does to the loss");
+  say.text("Is the gradient worth following? To first order, one step of plain descent with a "
+           "small η lowers the loss by η times the squared length of the gradient.");
+  say.equation(R"(L(\theta - \eta g) \approx L(\theta) - \eta \lVert g \rVert^2)",
+               "L(θ − η g) ≈ L(θ) − η ‖g‖²");
+  const Split data = load({.name = "digits", .seed = 1, .train_size = B * S, .test_size = 1000});
+  VisionTransformer model(o.model, Rng(say.seed()).fork("weights"));
+  const Loader images(data.train);
+  const std::vector<std::size_t> first = natural_order(B);
+  const auto theta = named_parameters(model);
+  const double before = gradients(model, images, first);
+  const double length = clip_grad_norm(theta, 1e9), eta = 0.01 / (length * length);
+  SGD(theta).step(eta);
+  const double after = gradients(model, images, first);
+  say.check("the loss falls by", {"measured", rounded(before - after, 2)},
+            {"η ‖g‖²", eta * length * length}, 0.05);
+
+  say.heading("One hundred steps");
+  const Diary one = trained(o, 1);
+  const Share share = say.broken("equal-shares") ? by_parts : by_images;
+  const std::vector<double> mine = train_by_hand(o, images, share, 10);
+  say.figure(Curves{"The loss of each step.", {curve_of("loss", one.losses)}, false});
+  say.check("the first loss", {"trainer", rounded(one.losses.front(), 5)},
+            {"ln 10", std::log(10.0)}, 1e-4);
+  if (say.seed() == 1) {
+    say.check("the loss at step 100", {"measured", std::round(100 * one.losses.back()) / 100},
+              {"foretold", foretold}, 0.03);
+  }
+  check_equal(say, "the first ten losses", "this loop", array({10}, mine), "trainer",
+              slice(Tensor(array({S}, one.losses)), 0, 0, 10), 1e-3);
+  say.text("On 1000 digits that it never saw, it now reads {:.0f} in a hundred.",
+           std::round(20 * one.epoch.test_accuracy) * 5);
+
+  say.heading("Why it can be foretold");
+  say.text("Weights, order and dropout are functions of the seed. Work is cut into pieces whose "
+           "size does not depend on the machine, and partial sums are added in order. So one "
+           "thread, two and three give the same bits:");
+  TrainOptions brief = o;
+  brief.train_size = 20 * B, brief.test_size = 100;
+  const std::vector<double> alone = trained(brief, 1).losses;
+  say.holds("the losses of twenty steps, 2 threads: the same", trained(brief, 2).losses == alone);
+  say.holds("the losses of twenty steps, 3 threads: the same", trained(brief, 3).losses == alone);
+  say.text("Another processor or matrix product adds up in another order: in float32 1e-7 of each "
+           "sum, and a hundred steps make it grow. So the prophecy has two digits, and gradients "
+           "are checked in float64.");
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "",
+      "When the batch does not divide evenly, the last part is small, and a mean of means gives "
+      "its four images seven times their weight. The loss falls; it is that of another problem.");
+  say.code("equal shares");
+  const VisionTransformer fresh(o.model, Rng(say.seed()).fork("weights"));
+  const auto order = epoch_order(data.train.size(), Rng(say.seed()).fork("order"), 1);
+  const auto of_head = [&](const Share& shares) {
+    zero_grad(named_parameters(fresh));
+    in_parts(fresh, images, std::span(order).first(B), shares);
+    return *fresh.head.weight.grad();
+  };
+  check_differs(say, "dL/dW of the head, first batch", "equal shares", of_head(by_parts),
+                "by images", of_head(by_images), 0.01);
+
+  say.heading("The model that is kept");
+  say.text("`models/digits.safetensors` is this run with all its 40,000 digits, four times over: a "
+           "minute of `build/bin/vitruvian train`. Lessons #fine_tuning, #filters_and_positions "
+           "and #attention_maps look inside it.");
+  const VisionTransformer kept = digits_model();
+  say.holds("it reads more than 95 in a hundred", score(kept, Loader(data.test)).accuracy > 0.95);
+
+  say.pytorch("`loss.backward(); clip_grad_norm_(...); optimizer.step(); optimizer.zero_grad()`. "
+              "The same bits on every run take `torch.use_deterministic_algorithms(True)`, seeds, "
+              "and a fixed number of threads.");
+  say.take_along(
+      "At which step does the loss leave 2.3? Why not at once? (Lesson #sanity has a reason.)");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,174 @@
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/fault.hpp"
+
+#include "vitruvian/vit/tiny.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Every parameter checked",
+    .equation = "∂L/∂θ, all of them",
+    .minutes = 8,
+    .teaches = {"add", "concat", "cross_entropy", "layer_norm", "linear", "self_attention"},
+    .breaks = {{"first-image", "takes the class token's gradient from the first image alone",
+                "all images share it."},
+               {"query-bias", "expects the query's bias to have no gradient",
+                "it adds b·k, which differs from key to key: softmax sees that."},
+               {"no-way-around",
+                "nothing comes back along the ways around the MLPs, nor to the positions",
+                "a sum hands its cotangent to both of its terms.", "add:drop_cotangent:1"},
+               {"deaf", "nothing comes back through attention",
+                "what a token learned from others depends on their values, keys and queries.",
+                "self_attention:drop_cotangent"}},
+};
+
+constexpr std::size_t B = 2;
+const std::vector<std::size_t> labels = {2, 0};
+
+// [region loss]
+Tensor loss_of(const VisionTransformer& vit, const Tensor& images) {
+  return cross_entropy(vit(images), labels);
+}
+// The gradient of every parameter, in the order of their names' list.
+std::vector<Array> gradients(const VisionTransformer& vit, const Tensor& x) {
+  std::vector<Tensor> theta;
+  for (const auto& p : named_parameters(vit)) theta.push_back(p.tensor);
+  return grad(loss_of(vit, x), theta);
+}
+// [end]
+
+// How many parameters get another gradient when the op's rule has the wrong sign.
+double hit_by(const std::string& op, const VisionTransformer& vit, const Tensor& images) {
+  const std::vector<Array> right = gradients(vit, images);
+  const Fault fault(op, Fault::Kind::flip_sign);
+  const std::vector<Array> wrong = gradients(vit, images);
+  double hit = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const double apart = amax(abs(Tensor(right[i]) - Tensor(wrong[i]))).item();
+    if (apart > 1e-9 && distance(right[i], wrong[i]) > 1e-6) ++hit;  // no rounding
+  }
+  return hit;
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Every op, every layer, the block was checked. But correct parts can be put together "
+           "wrongly. So take a ViT that is small enough, and check every derivative.");
+
+  say.heading("The equation");
+  const ViTConfig c = tiny_vit();
+  say.symbols(symbols_of(B, c));
+  say.equation(R"(\frac{\partial y_k}{\partial \theta_i} \approx)"
+               R"( \frac{y_k(\theta + h e_i) - y_k(\theta - h e_i)}{2h})"
+               R"( \quad \text{for every logit } y_k \text{ and every } \theta_i)",
+               "∂yₖ/∂θᵢ ≈ (yₖ(θ + h eᵢ) − yₖ(θ − h eᵢ)) / 2h    for all k and i");
+  say.in_words("move one of the model's numbers a little both ways, look at the logits, put it "
+               "back; so for all of them, and for the loss, one op more.");
+  say.code("loss");
+  const VisionTransformer vit(c, Rng(say.seed()));
+  const std::vector<NamedParameter> parameters = named_parameters(vit);
+  draw(parameters, Rng(say.seed()));
+  const Tensor images(random_normal({B, c.C, c.H, c.W}, say.seed()), true);
+  Trace trace;
+  {
+    const Composed probabilities_too;
+    vit(images, {.trace = &trace});
+  }
+  shapes(say, "images (B, C, H, H)", images, "z_0 (B, N + 1, D)", trace.at("z_0"),
+         "attention of a block (B, h, N + 1, N + 1)", trace.at("blocks.1.attn.probs"),
+         "logits (B, K)", trace.at("logits"));
+
+  say.heading("All of them");
+  std::vector<Leaf> leaves = leaves_of(parameters);
+  std::size_t total = 0;
+  for (const Leaf& leaf : leaves) total += leaf.tensor.size();
+  say.check("parameters in the list", {"counted", double(total)},
+            {"formula", double(c.parameters())}, 0);
+  leaves.push_back({"the images", images});
+  const auto logits = [&] { return vit(images); };
+  check_gradients(say, logits, leaves);
+  const Tensor y(vit(images).value(), true);
+  check_gradients(say, [&] { return cross_entropy(y, labels); }, {{"the logits, in the loss", y}});
+
+  say.heading("What is worth knowing about them by hand");
+  say.text("Two things are known without computing.\n- Class token and positions are shared by all "
+           "images: their gradient is the sum of what each alone would give.\n- The key's bias "
+           "does nothing: it adds q·b to all scores of a query alike, which softmax does not see.");
+  say.equation(R"(\mathrm{softmax}_j\big(q \cdot (k_j + b)\big) =)"
+               R"( \mathrm{softmax}_j\big(q \cdot k_j + q \cdot b\big) =)"
+               R"( \mathrm{softmax}_j(q \cdot k_j))",
+               "softmaxⱼ(q · (kⱼ + b)) = softmaxⱼ(q · kⱼ + q · b) = softmaxⱼ(q · kⱼ)");
+  say.in_words("a constant in the exponent of numerator and denominator cancels.");
+  const std::vector<Array> right = gradients(vit, images);
+  const auto gradient_of = [&](std::string_view name) {
+    std::size_t i = 0;
+    while (parameters[i].name != name) ++i;
+    return Tensor(right[i]);
+  };
+  Array each = zeros({1, 1, c.D});
+  for (std::size_t b = 0; b < B; ++b) {
+    if (b > 0 && say.broken("first-image")) break;
+    const Tensor image = index_select(images, 0, {b});
+    const Tensor one = cross_entropy(vit(image), std::vector<std::size_t>{labels[b]});
+    add_in_place(each, mul(grad(one, {vit.cls_token})[0], 1.0 / B).value());
+  }
+  check_equal(say, "gradient of the class token", "each image alone, added", each, "tape",
+              gradient_of("cls_token"), 1e-11);
+  const auto qkv = split(gradient_of("blocks.0.attn.qkv.bias"), {c.D, c.D, c.D}, 0);
+  const Tensor third = qkv[say.broken("query-bias") ? 0 : 1];
+  check_equal(say, "1 + gradient of the key's bias", "tape", (third + 1), "1", full({c.D}, 1));
+  const Tensor bias = vit.blocks[0].attn.qkv.bias.tensor();
+  const Array kept = bias.value(), before = logits().value();
+  Array moved = kept;
+  for (std::size_t i = c.D; i < 2 * c.D; ++i) moved(i) += 3;
+  bias.mutable_value() = moved;
+  check_equal(say, "logits, key's bias + 3", "after", logits(), "before", before, 1e-11);
+  bias.mutable_value() = kept;
+  say.text("A relative error of that gradient is noise divided by noise. So ours judges an entry "
+           "below a thousandth of its parameter's largest against that thousandth.");
+
+  say.heading("Can this check fail?");
+  say.text("For each op on the tape of the loss, turn the sign of its rule. How many of the {} "
+           "parameters get a wrong gradient?",
+           parameters.size());
+  say.code("walk", "lessons/telling/tensors.cpp");
+  Bars bars{"Parameters with a wrong gradient when an op's first cotangent has the wrong sign.",
+            {},
+            false};
+  double missed = 0;
+  if (Fault::active() == nullptr) {  // faults do not nest
+    for (const std::string& op : ops_of(loss_of(vit, images))) {
+      bars.rows.emplace_back(op, hit_by(op, vit, images));
+      if (bars.rows.back().second == 0 && op != "unfold") ++missed;
+    }
+    say.figure(bars);
+  }
+  say.text("Only pixels stand before unfold: its mistake shows in their gradient.");
+  say.check("1 + ops whose mistake goes unnoticed", {"measured", 1 + missed}, {"expected", 1}, 0);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("", "To check a model as it is initialised: its head is zero, nothing comes "
+                           "back below it, and zero against zero passes, whatever the rules say. "
+                           "That is why every number here was drawn from N(0, 1/4).");
+  const VisionTransformer fresh(c, Rng(say.seed()));
+  if (Fault::active() == nullptr) {
+    const double noticed = hit_by("layer_norm", fresh, images);
+    say.table({"layer norm's rule has the wrong sign", "wrong gradients"},
+              {row("parameters from N(0, 1/4)", hit_by("layer_norm", vit, images)),
+               row("freshly initialised", noticed)});
+    say.check("1 + wrong gradients, fresh", {"noticed", 1 + noticed}, {"expected", 1}, 0);
+  }
+  say.sources_disagree(
+      "B 5", "A class token for each place in the batch would pass every check above. They prove "
+             "that code computes the derivative of its function, not that it is the right one. For "
+             "that there are equations, shapes, and the numbers of others: lesson #other_weights.");
+
+  say.pytorch("`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and "
+              "a relative tolerance, and wants inputs of order one for the same reason.");
+  say.take_along("With B = 1000 images, which work here grows, and which does not? And what "
+                 "mistake does only a batch of more than one image show?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,169 @@
+#include "lessons/experiments/attention.hpp"
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Filters, positions, distances",
+    .equation = "cos(E_pos,i, E_pos,j)",
+    .minutes = 10,
+    .rows = "4-20 4-21 4-22",
+    .breaks = {{"in-patches", "measures in patches in place of pixels",
+                "the centres of neighbouring patches are P pixels apart, not 1."}},
+};
+
+constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;
+
+// [region similarity]
+Tensor cosine(const Tensor& e) {  // (N, D) to (N, N)
+  const Tensor unit = e / sqrt(sum(square(e), {1}, true));
+  return matmul(unit, transpose(unit));
+}
+
+// [region distance]
+// Pixels between the centres of patches i and j.
+double apart(std::size_t i, std::size_t j) {
+  const double dy = double(i / g) - double(j / g);
+  const double dx = double(i % g) - double(j % g);
+  return P * std::sqrt(dy * dy + dx * dx);
+}
+// Of one head's map A (T, T): mean over queries of the distance, weighted by
+// attention. The class token is left out, and rows sum to 1 again.
+double distance(const Tensor& A) {
+  double mean = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    double weighted = 0, weights = 0;
+    for (std::size_t j = 0; j < N; ++j) {
+      const double a = double(A.value()(i + 1, j + 1));
+      weights += a, weighted += a * apart(i, j);
+    }
+    mean += weighted / weights / N;
+  }
+  return mean;
+}
+
+// [region grid units]
+// In patches, not in pixels: two models with other P cannot be compared.
+double in_patches(const Tensor& A) { return distance(A) / P; }
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("The paper opens a trained model at three places (Figure 7): what does the first layer "
+           "look for, does the model know where its patches are, how far does attention reach?");
+  say.symbols({{"D", D}, {"P", P}, {"N", N}, {"T", T}, {"L", L}, {"h", h}});
+  const VisionTransformer model = digits_model();
+
+  say.heading("Filters");
+  say.text("A row of E, laid out as the patch it is multiplied with, is a filter. The principal "
+           "components of the D filters are the few patterns that all are mixed from.");
+  const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
+  shapes(say, "E (D, P^2)", E);
+  say.code("components", "lessons/experiments/exhibits.cpp");
+  const std::vector<Component> found = components(covariance(E.value()), P * P, 3);
+  const auto &first = found[0], &second = found[1], &third = found[2];
+  for (const Component& c : found) {
+    const double sign = c.v[P * P / 2] < 0 ? -1 : 1, share = c.variance / total_variance(E.value());
+    Picture p{
+        fmt::format("A component: {:.0f} % of the filters' variance.", 100 * share), P, P, {}};
+    for (const double x : c.v) p.values.push_back(sign * x);
+    say.figure(p);
+  }
+  const double product = std::inner_product(first.v.begin(), first.v.end(), second.v.begin(), 0.0);
+  say.check("1 + first times second", {"measured", 1 + product}, {"at right angles", 1}, 1e-6);
+  say.holds("they come in order",
+            first.variance > second.variance && second.variance > third.variance);
+  const double known_first = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3)[0].variance;
+  say.check("largest variance of diag(4, 9, 1)", {"measured", known_first}, {"known", 9}, 1e-9);
+  const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
+  const auto shares = [](const VisionTransformer& m) {
+    return fmt::format("{:.0f} %", 100 * share_of_variance(m.patch_embed.weight.value(), 3));
+  };
+  say.table({"filters", "variance in three components"},
+            {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
+  say.text("After millions of photos the paper finds colours, gratings and edges, as in a CNN, and "
+           "a few components hold nearly everything. After a minute of digits ours have hardly "
+           "begun to agree.");
+
+  say.heading("Positions");
+  say.equation(
+      R"(s_{ij} = \frac{E_{pos,i} \cdot E_{pos,j}}{\lVert E_{pos,i}\rVert\, \lVert E_{pos,j}\rVert})",
+      "s[i, j] = cos(E_pos,i, E_pos,j)");
+  say.in_words("how much alike are the vectors that were added at places i and j?");
+  say.code("similarity");
+  const Tensor positions = slice(select(model.pos_embed.table, 0, 0), 0, 1, T);
+  const Tensor s = cosine(positions);
+  shapes(say, "s (N, N)", s);
+  check_equal(say, "s against s transposed", "s", s, "transposed", transpose(s), 1e-5);
+  say.text("First a known case: let a position be its row, one of four, beside its column, one of "
+           "four. Two places of one row or column share half of their vector, all others nothing:");
+  Array known = zeros({N, 2 * g});
+  for (std::size_t n = 0; n < N; ++n) known(n, n / g) = known(n, g + n % g) = 1;
+  const Likeness of_known = likeness(cosine(known));
+  say.check("same row or column", {"measured", of_known.line}, {"1/2", 0.5}, 1e-6);
+  say.check("1 + all others", {"measured", 1 + of_known.rest}, {"1 + 0", 1}, 1e-6);
+  say.figure(
+      likeness_grids("Each of the 4 x 4 places: its likeness to all 4 x 4 places.", positions));
+  const Likeness ours = likeness(s);
+  const auto tenth = [](double x) { return fmt::format("{:.1f}", std::round(10 * x) / 10 + 0.0); };
+  const double size = std::sqrt(double(mean(square(positions)).item()));
+  say.table({"positions of the trained model", ""},
+            {{"likeness in the same row or column", tenth(ours.line)},
+             {"likeness to all others", tenth(ours.rest)},
+             {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
+  say.holds("they have grown", size > 0.03);
+  say.text("They are more than ten times as large as they were drawn, but show no rows or columns. "
+           "The paper's do, on 14 x 14, where one patch further is nearly the same place. Here "
+           "each place means something of its own, and it is enough that they differ (lesson "
+           "#miniature).");
+
+  say.heading("How far attention reaches");
+  say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
+               "d = (1/N) Σᵢ Σⱼ A[i, j] |cᵢ − cⱼ|");
+  say.in_words("the distance to what a patch looks at, in pixels, weighted by how much it looks.");
+  say.code("distance");
+  const Array even = full({T, T}, real(1.0 / T));
+  double all = 0;
+  for (std::size_t i = 0; i < N * N; ++i) all += apart(i / N, i % N) / (N * N);
+  const double reached = say.broken("in-patches") ? in_patches(even) : distance(even);
+  say.check("attention to all alike", {"measured", rounded(reached, 5)}, {"all pairs", all}, 1e-4);
+  say.check("attention to itself: 1 + d", {"measured", 1 + distance(identity(T))}, {"1 + 0", 1}, 0);
+  const double corners = 7 * std::sqrt(18.0);
+  say.check("corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", corners}, 1e-9);
+  const Dataset data = digits(32, 1, "test");
+  const std::vector<Tensor> A = attention_maps(model, all_of(data).images);
+  Bars bars{"Mean distance of each head, in pixels.", {}, false};
+  double nearest = 1e9, farthest = 0;
+  for (std::size_t k = 0; k < L * h; ++k) {
+    const Tensor of_head = select(A[k / h], 1, std::ptrdiff_t(k % h));  // (32, T, T)
+    double d = 0;
+    for (int b = 0; b < 32; ++b) d += distance(select(of_head, 0, b)) / 32;
+    bars.rows.emplace_back(fmt::format("block {}, head {}", k / h, k % h), rounded(d, 2));
+    nearest = std::min(nearest, d), farthest = std::max(farthest, d);
+  }
+  say.figure(bars);
+  say.text(
+      "Evenly spread attention would reach {:.1f} pixels. Source S4 reads the paper's figure so: "
+      "in low layers some heads look near and some far, in high layers all look far. A convolution "
+      "of 3 x 3 can only look near. With 16 patches there is little room for either.",
+      all);
+  say.holds("heads differ, and the nearest looks nearer than even attention",
+            nearest < all && farthest - nearest > 0.5);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("", "Distances in patches, where the paper's are in pixels: for one model "
+                           "only another unit; between a /14 and a /16 it changes the order.");
+  say.code("grid units");
+  const double patches = rounded(in_patches(even), 4);
+  say.differs("attention to all alike", {"in patches", patches}, {"in pixels", all}, 0.5);
+  say.text("The class token is nowhere in the image. Its column must be left out and the rows "
+           "brought back to 1, else who looks at it looks near.");
+
+  say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
+              "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
+  say.take_along("What would the picture look like for sine and cosine (lesson "
+                 "#class_and_positions), before any training?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

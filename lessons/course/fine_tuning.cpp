@@ -1,0 +1,197 @@
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+#include "vitruvian/nn/init.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Fine-tuning at a higher resolution",
+    .equation = "E_pos (N, D) → (N′, D)",
+    .minutes = 12,
+    .rows = "4-13",
+    .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
+                "the class token has no place between patches, nor do rows follow on."}},
+};
+
+constexpr std::size_t D = 64, P = 7, g = 4, G = 8, N = g * g, S = 40, B = 32;
+
+// [region weights]
+// Row i: how much the new place i takes of each old place. Its centre, in
+// units of old places, is u; it lies between two of them.
+Tensor bilinear(std::size_t to, std::size_t from) {
+  Array R = zeros({to, from});
+  for (std::size_t i = 0; i < to; ++i) {
+    const double u = (double(i) + 0.5) * double(from) / double(to) - 0.5;
+    const double at = std::clamp(u, 0.0, double(from - 1));
+    const auto low = static_cast<std::size_t>(at);
+    const std::size_t high = std::min(low + 1, from - 1);
+    R(i, low) += real(1 - (at - double(low)));
+    R(i, high) += real(at - double(low));
+  }
+  return R;
+}
+
+// [region larger]
+// All parameters as they were, but the positions, and a fresh head of zeros.
+VisionTransformer larger(const VisionTransformer& trained, std::size_t side,
+                         const Array& positions) {
+  ViTConfig c = trained.config;
+  c.H = c.W = side;
+  VisionTransformer model(c, Rng(1).fork("fresh"));
+  const auto from = named_parameters(trained), to = named_parameters(model);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Tensor& parameter = to[i].tensor;
+    if (to[i].name == "pos_embed") parameter.mutable_value() = positions;
+    if (parameter.shape() == from[i].tensor.shape()) {
+      parameter.mutable_value() = from[i].tensor.value();
+    }
+  }
+  init::constant(model.head.weight, 0);
+  init::constant(model.head.bias, 0);
+  return model;
+}
+
+// [region fine-tune]
+// Table 4 of the paper: SGD with momentum, cosine, clip 1, no weight decay.
+TrainOptions fine_tuning() {
+  TrainOptions o;
+  o.optimizer = OptimizerKind::sgd, o.momentum = 0.9;
+  o.lr = 0.03, o.warmup = 0.1, o.clip = 1, o.weight_decay = 0;
+  o.epochs = 1, o.batch_size = B, o.micro_batch = 16;
+  return o;
+}
+
+// [region corners]
+// The first and last places stay where they are: JAX's convention.
+Tensor bilinear_corners(std::size_t to, std::size_t from) {
+  Array R = zeros({to, from});
+  for (std::size_t i = 0; i < to; ++i) {
+    const double u = double(i) * double(from - 1) / double(to - 1);
+    const auto low = std::min(static_cast<std::size_t>(u), from - 2);
+    R(i, low) = real(1 - (u - double(low)));
+    R(i, low + 1) = real(u - double(low));
+  }
+  return R;
+}
+
+// [region resize]
+// E_pos (1, 1 + g g, D) to (1, 1 + G G, D): the grid by rows, then by columns;
+// the class token, which is nowhere in the image, as it is.
+Tensor resized(const Tensor& E_pos, const Tensor& R) {
+  const auto width = std::ptrdiff_t(D), to = std::ptrdiff_t(R.shape()[0]);
+  const Tensor grid = reshape(slice(E_pos, 1, 1, N + 1), {g, g * width});
+  const Tensor rows = reshape(matmul(R, grid), {to, g, width});
+  const Tensor both = reshape(matmul(R, rows), {1, to * to, width});
+  return concat({slice(E_pos, 1, 0, 1), both}, 1);
+}
+
+// [region sequence]
+// All 17 vectors stretched to 65 as if they were a line.
+Tensor as_a_sequence(const Tensor& E_pos) {
+  const Tensor R = bilinear(G * G + 1, N + 1);
+  return reshape(matmul(R, select(E_pos, 0, 0)), {1, G * G + 1, D});
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large, "
+           "so there are more. All weights can go on with more tokens but one: the model has "
+           "learned N + 1 positions, and now needs more.");
+  say.symbols(
+      {{"D", D}, {"P", P}, {"g", g, "patches a side"}, {"G", G, "the same, after"}, {"N", N}});
+  const VisionTransformer kept = digits_model();
+  const Tensor E_pos = kept.pos_embed.table;
+  shapes(say, "E_pos (1, N + 1, D)", E_pos);
+
+  say.heading("The equation");
+  say.equation(R"(E'_{pos}[i, j] = \sum_{a,b} R[i, a]\, R[j, b]\; E_{pos}[a, b])",
+               "E′_pos[i, j] = Σ R[i, a] R[j, b] E_pos[a, b]");
+  say.in_words("lay the position vectors out on their grid, put a finer grid over it, and let each "
+               "new place be the weighted mean of the four old ones around it.");
+  say.code("weights");
+  const Tensor R = bilinear(G, g), two = bilinear(4, 2);
+  shapes(say, "R (G, g)", R);
+  say.text("From 2 places to 4:\n\n{}", entries_text(two.value(), 2));
+  check_equal(say, "R from 2 to 4", "here", two, "PyTorch's",
+              array({4, 2}, {1, 0, .75, .25, .25, .75, 0, 1}), 1e-6);
+  check_equal(say, "rows of R", "sum", sum(R, {1}), "1", full({G}, 1), 1e-6);
+  say.code("resize");
+  const Tensor E_new = say.broken("as-a-sequence") ? as_a_sequence(E_pos) : resized(E_pos, R);
+  shapes(say, "E'_pos (1, G G + 1, D)", E_new);
+  const auto same = [&](const char* what, const Tensor& ours, const Tensor& before) {
+    check_equal(say, what, "resized", ours, "before", before, 1e-6);
+  };
+
+  same("the same size again", resized(E_pos, bilinear(g, g)), E_pos);
+  same("the class token's", select(E_new, 1, 0), select(E_pos, 1, 0));
+  same("the place in the corner", select(E_new, 1, 1), select(E_pos, 1, 1));
+  const Tensor leaf(random_normal({1, N + 1, D}, say.seed()), true);
+  const Array cotangent = random_normal({1, G * G + 1, D}, say.seed() + 1);
+  const double forward = double(sum(resized(leaf, R) * Tensor(cotangent)).item());
+  const Array back = grad(resized(leaf, R), {leaf}, cotangent)[0];
+  say.check("the dot-product test of lesson #broadcasting", {"<g, R x>", rounded(forward, 4)},
+            {"<R^T g, x>", rounded(double(sum(Tensor(back) * leaf).item()), 4)}, 1e-3);
+
+  say.heading("Does it help?");
+  say.text("The digits at 56 x 56: 64 patches in place of 16. Two models get the trained one's "
+           "weights but the head, one its positions resized, one new ones. A third starts from "
+           "nothing. Each makes {} steps of {} images.",
+           S, B);
+  say.code("larger");
+  say.code("fine-tune");
+  const Tensor R_56 = bilinear(56, 28);
+  const Dataset train = enlarged(digits(S * B, 1, "train"), R_56),
+                test = enlarged(digits(400, 1, "test"), R_56);
+  const Tensor drawn(zeros({1, G * G + 1, D}));
+  init::normal(drawn, Rng(say.seed()).fork("positions"), 0.02);
+  ViTConfig c = kept.config;
+  c.H = c.W = 56;
+  const VisionTransformer one = larger(kept, 56, E_new.value()),
+                          other = larger(kept, 56, drawn.value()),
+                          nothing(c, Rng(say.seed()).fork("weights"));
+  std::vector<Curves::Series> series;
+  Rows rows;
+  std::vector<double> reached;
+  const auto compare = [&](const char* name, const Learner& net) {
+    TrainOptions how = fine_tuning();
+    how.seed = say.seed();
+    const Diary run = trained(how, net, train, test);
+    series.push_back(curve_of(name, run.losses));
+    reached.push_back(run.epoch.test_accuracy);
+    rows.push_back({name, in_fives(reached.back())});
+  };
+  compare("resized positions", one), compare("new positions", other);
+  compare("from nothing", nothing);
+  say.figure(Curves{"The loss of each step.", series, false});
+  say.table({"", "read of 400 unseen digits (to the next 5 %)"}, rows);
+  say.holds("trained weights help, and resized positions help most",
+            reached[0] > reached[1] && reached[1] > reached[2]);
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "", "The 17 vectors as a line that is stretched to 65. The shape is right, but the end of "
+          "one row is mixed with the next, and the class token with the first patch.");
+  say.code("sequence");
+  check_differs(say, "E'_pos", "as a line", as_a_sequence(E_pos), "as a grid", resized(E_pos, R),
+                0.05);
+  say.sources_disagree(
+      "", "\"Bilinear\" is not one thing: places may be fields with a centre, as here, or points "
+          "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, "
+          "but cubically; timm and Hugging Face take fields, cubically. Four programs, four "
+          "answers; after fine-tuning none of it matters.");
+  say.code("corners");
+  check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",
+              array({4, 2}, {1, 0, 2. / 3, 1. / 3, 1. / 3, 2. / 3, 0, 1}), 1e-6);
+  check_differs(say, "E'_pos", "corners", resized(E_pos, bilinear_corners(G, g)), "fields",
+                resized(E_pos, R), 0.01);
+
+  say.pytorch(
+      "`F.interpolate(grid, size=(8, 8), mode=\"bilinear\", align_corners=False)` for a grid (1, "
+      "D, 4, 4); timm does it when `img_size` differs, torchvision in `interpolate_embeddings`.");
+  say.take_along(
+      "A mean of two vectors is shorter than they are, unless they point the same way. What does "
+      "resizing do to the length of position vectors? (DeiT went over to bicubic.)");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,134 @@
+#include "lessons/telling/lesson.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "GELU",
+    .equation = "GELU(x) = x Φ(x)",
+    .minutes = 10,
+    .rows = "3-8 4-11",
+    .teaches = {"gelu"},
+    .breaks = {{"density", "takes the density φ in place of the distribution Φ",
+                "φ is how dense the normal numbers lie at x, not how many lie below it."},
+               {"half-a-rule", "the derivative Φ(x), as if Φ did not depend on x",
+                "Φ moves as well; its share x φ(x) is largest around |x| = 1."}},
+};
+
+constexpr double pi = std::numbers::pi;
+
+// [region definition]
+// Phi: how likely a standard normal number is below x. phi: its density.
+double Phi(double x) { return (1 + std::erf(x / std::numbers::sqrt2)) / 2; }
+double phi(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * pi); }
+double gelu_of(double x) { return x * Phi(x); }
+
+// [region by hand]
+// The product rule: the first factor's share, and the second's.
+double slope(double x) { return Phi(x) + x * phi(x); }
+
+// [region mistakes]
+double with_density(double x) { return x * phi(x); }  // lower-case phi
+double half_a_rule(double x) { return Phi(x); }       // Phi, held constant
+// [end]
+
+Array map(double (*f)(double), const Array& x) {
+  Array y = x;
+  for (double& value : y) value = f(value);
+  return y;
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Between the two linear layers of the MLP something must bend, or the two would be one. "
+           "The ViT uses GELU. Where does it come from, and why is it not simply max(x, 0)?");
+
+  say.heading("The equation");
+  say.equation(R"(\mathrm{GELU}(x) = x\,\Phi(x), \qquad \Phi(x) = \frac12)"
+               R"(\left(1 + \mathrm{erf}\frac{x}{\sqrt 2}\right))",
+               "GELU(x) = x Φ(x),    Φ(x) = (1 + erf(x/√2)) / 2");
+  say.in_words("let x through with the probability that a standard normal number is below it. A "
+               "large x nearly always passes, a very negative one nearly never; what we take is "
+               "the average over that chance.");
+  say.code("definition");
+  say.text(
+      "relu is the same idea with a hard door, open above 0. GELU's door swings: it is smooth, it "
+      "has a slope everywhere, and left of -0.75 it even falls as x grows, so it is not monotone.");
+  Curves::Series curve{"GELU", {}, {}};
+  Curves::Series hard{"relu", {}, {}};
+  for (int i = -60; i <= 50; ++i) {
+    const double x = i / 16.0;
+    hard.x.push_back(x);
+    hard.y.push_back(std::max(x, 0.0));
+    curve.x.push_back(x);
+    curve.y.push_back(gelu_of(x));
+  }
+  say.figure(Curves{"GELU and relu. They differ most around zero.", {hard, curve}, false});
+
+  say.heading("The equation as code");
+  say.code_of("core/composed.cpp", "Tensor gelu(");
+  const Tensor x(array({7}, {-3, -1, -0.5, 0, 0.5, 1, 3}), true);
+  check_equal(say, "GELU at seven places", "composed", composed::gelu(x), "x Φ(x)",
+              map(gelu_of, x.value()));
+  say.text(
+      "And against numbers that PyTorch printed, in float64 (`tests/golden/lesson_numbers.py`):");
+  const double golden[][2] = {{-3, -0.00404969409489},    {-1, -0.158655253931457},
+                              {-0.5, -0.154268769362993}, {0.5, 0.345731230637007},
+                              {1, 0.841344746068543},     {3, 2.99595030590511}};
+  for (const auto& [at, value] : golden) {
+    say.check(fmt::format("GELU({})", at), {"ours", gelu(Tensor(scalar(at))).item()},
+              {"PyTorch", value}, 1e-11);
+  }
+  const double lowest = -0.751791524693;
+  say.check("its lowest value, at -0.7518", {"ours", gelu_of(lowest)}, {"known", -0.16997120748},
+            1e-9);
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\frac{d}{dx}\, x\,\Phi(x) = \Phi(x) + x\,\varphi(x))",
+               "d/dx x Φ(x) = Φ(x) + x φ(x)");
+  say.in_words("a product of two functions of x, so two shares: x moves with Φ held, and Φ moves "
+               "with x held. The slope of Φ is the density φ.");
+  say.code("by hand");
+  const Array hand = map(say.broken("half-a-rule") ? half_a_rule : slope, x.value());
+  check_equal(say, "slope at seven places", "by hand", hand, "tape",
+              grad(gelu(x), {x}, full({7}, 1))[0]);
+  say.check("slope at 0", {"by hand", slope(0)}, {"1/2", 0.5}, 1e-15);
+  say.check("slope at 1", {"by hand", slope(1)}, {"PyTorch", 1.08331547058769}, 1e-12);
+  say.text("A slope above 1, and below 0 left of the lowest point: neither can happen with relu.");
+  const Tensor z(random_normal({3, 5}, say.seed()), true);
+  check_gradients(say, [&] { return gelu(z); }, {{"x", z}});
+
+  say.heading("The fused form");
+  say.text("The composed form is five ops, so it walks over memory five times. The library's op "
+           "walks once forwards and once backwards, and keeps nothing but x:");
+  check_twins(
+      say, [&] { return gelu(z); }, [&] { return composed::gelu(z); }, {{"x", z}});
+
+  say.heading("What goes wrong");
+  say.sources_disagree("B 8", "One source writes x φ(x), with a small φ: that is the density. It "
+                              "goes to zero on both sides, so large inputs would vanish.");
+  say.code("mistakes");
+  const Array density = map(with_density, x.value());
+  check_mistake(say, "density", "GELU", "x φ(x)", density, "x Φ(x)", gelu(x));
+  say.sources_disagree(
+      "B 9", "There are two GELUs in use. The original ViT code, and the code behind one of our "
+             "sources, take an approximation with tanh from the days when erf was slow; two other "
+             "sources are exact. They never differ by more than 0.00047, but weights trained with "
+             "one are meant for that one. Here the exact form is the rule.");
+  say.code_of("core/composed.cpp", "Tensor gelu_tanh(");
+  const Tensor t(scalar(2.699));
+  say.check("largest difference, at 2.699", {"tanh - exact", gelu_tanh(t).item() - gelu(t).item()},
+            {"known", 4.7324e-4}, 1e-4);
+  say.check("tanh form at 1", {"ours", gelu_tanh(Tensor(scalar(1))).item()},
+            {"PyTorch", 0.841191990608277}, 1e-12);
+  say.sources_disagree("B 21",
+                       "`torchvision.ops.MLP`, which one source proposes, bends with relu unless "
+                       "told otherwise; another well-known ViT really does. The paper says GELU.");
+  check_differs(say, "at seven places", "relu", relu(x), "GELU", gelu(x), 1e-2);
+
+  say.pytorch("`torch.nn.GELU()` is exact, `torch.nn.GELU(approximate=\"tanh\")` the other one; "
+              "the function is `torch.nn.functional.gelu`.");
+  say.take_along(
+      "relu sends no gradient back where x < 0: such a unit can die. Where does GELU send none?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,198 @@
+#include "lessons/experiments/attention.hpp"
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/experiments/paper.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/core/composed.hpp"
+#include "vitruvian/nn/torch/multihead_attention.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Many heads",
+    .equation = "MSA(z) = [SA₁(z); …; SAₕ(z)] U_msa",
+    .minutes = 15,
+    .rows = "0-8 0-10 1-20 1-21 1-28 2-4 2-6 3-5 4-10",
+    .teaches = {"self_attention", "linear"},
+    .breaks = {{"no-projection", "returns the concatenation without U_msa",
+                "the heads' answers were never mixed, nor brought back to the token's axes."},
+               {"one-head", "hands the token what comes back from the first head alone",
+                "z was read by every head, so it hears from every head."},
+               {"batch-axis", "gives (B, T, D) to attention that takes (T, B, D)",
+                "an image's answer must not depend on who else is in the batch."},
+               {"flipped-sign", "what comes back from all heads has the wrong sign",
+                "differences see the slope itself.", "self_attention:flip_sign"}},
+};
+
+constexpr std::size_t B = 2, T = 5, D = 8, h = 2, D_h = D / h;
+
+// [region heads]
+// Rows i D_h to (i + 1) D_h: what belongs to head i of a matrix or bias.
+Tensor of_head(const Tensor& U, std::size_t i) {
+  return slice(U, 0, std::ptrdiff_t(i * D_h), std::ptrdiff_t((i + 1) * D_h));
+}
+// Each head with matrices and attention of its own: Equations 5 to 7.
+using Answers = std::vector<Tensor>;
+Answers heads(const Tensor& z, const Tensor& U, const Tensor& b) {
+  const auto W = split(U, {D, D, D}, 0), c = split(b, {D, D, D}, 0);
+  Answers SA;
+  for (std::size_t i = 0; i < h; ++i) {
+    const auto of = [&](int n) { return linear(z, of_head(W[n], i), of_head(c[n], i)); };
+    SA.push_back(composed::attention(of(0), of(1), of(2)).output);  // q, k, v
+  }
+  return SA;
+}
+
+// Equation 8 as written: side by side, then one matrix.
+Tensor concatenated(const Answers& SA, const Linear& U_msa) { return U_msa(concat(SA, -1)); }
+
+// [region summed]
+// U_msa as (h, D_h, D): each head has a matrix back to D; what the heads say is added up.
+Tensor summed(const Answers& SA, const Linear& U_msa) {
+  const Tensor U = transpose(U_msa.weight);  // rows: head after head
+  Tensor y = U_msa.bias;
+  for (std::size_t i = 0; i < h; ++i) y = matmul(SA[i], of_head(U, i)) + y;
+  return y;
+}
+
+// [region mistakes]
+// Numbers of the heads in turns, (D_h, h), where U_msa expects (h, D_h).
+Tensor interleaved(const Answers& SA, const Linear& U_msa) {
+  return U_msa(reshape(stack(SA, -1), {B, T, D}));
+}
+// z (B, T, D) given to attention that takes (T, B, D).
+Tensor across_images(const MultiHeadSelfAttention& msa, const Tensor& z) {
+  return transpose(msa(transpose(z, 0, 1)), 0, 1);
+}
+
+// All heads at once, from primitive ops, with all that lies between.
+Tensor traced(const MultiHeadSelfAttention& msa, const Tensor& z, Trace& trace) {
+  const Composed from_primitive_ops;
+  return msa(z, {.trace = &trace});
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("One head gives each token one average; it may want several. So the ViT runs h heads "
+           "beside each other. What does that cost, and how are they one product?");
+
+  say.heading("The equation");
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"D_h", D_h}});
+  say.equation(R"(\mathrm{MSA}(z) = [\mathrm{SA}_1(z); \mathrm{SA}_2(z); \dots;)"
+               R"( \mathrm{SA}_h(z)]\, U_{msa}, \qquad U_{msa} \in \mathbb{R}^{h D_h \times D})",
+               "MSA(z) = [SA₁(z); SA₂(z); …; SAₕ(z)] U_msa,    U_msa (h Dₕ, D)", "8");
+  say.in_words(
+      "each head attends by itself; answers lie side by side; one more matrix mixes them.");
+
+  say.heading("Four ways to write it");
+  say.text("One head after the other, as one source has it:");
+  say.code("heads");
+  const MultiHeadSelfAttention msa(D, h, Rng(say.seed()));
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  const Tensor &U_qkv = msa.qkv.weight, &b = msa.qkv.bias, &U_msa = msa.proj.weight;
+  const auto SA = [&] { return heads(z, U_qkv, b); };
+  const Tensor right = concatenated(SA(), msa.proj);
+  shapes(say, "U_qkv (3 D, D)", U_qkv, "each SA (B, T, D_h)", SA()[0], "MSA (B, T, D)", right);
+  say.text("Another source: (T, h, D_h) times (h, D_h, D), an einsum. That is a sum over heads:");
+  say.code("summed");
+  check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
+  say.text("The others take one product. D is h times D_h: splitting is a change of shape:");
+  say.code_of("core/composed.cpp", "Attention self_attention(");
+  Trace trace;
+  const Tensor fused = traced(msa, z, trace);
+  shapes(say, trace);
+  check_equal(say, "MSA", "all heads at once", fused, "concatenated", right);
+  say.text("The library's `self_attention` reads the heads where they lie, without moving them:");
+  check_equal(say, "MSA", "library", msa(z), "concatenated", right);
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\bar{\mathrm{SA}}_i = g\, U_{msa,i}^\top, \qquad \bar z = \sum_i \bar z_i)",
+               "dSAᵢ = g U_msa,ᵢᵀ,    dz = Σᵢ dzᵢ");
+  say.in_words("each head hears through its own rows of U_msa; z adds up what comes from all.");
+  const Array g = random_normal({B, T, D}, say.seed() + 1);
+  const Answers parts = SA();
+  const std::vector<Array> tape = grad(concatenated(parts, msa.proj), parts, g, true);
+  Tensor dz = zeros({B, T, D});
+  for (std::size_t i = 0; i < h; ++i) {
+    const Tensor U_i = of_head(transpose(U_msa.detach()), i);
+    const Array d = matmul(g, transpose(U_i)).value();
+    check_equal(say, fmt::format("dSA of head {}", i), "by hand", d, "tape", tape[i]);
+    if (i > 0 && say.broken("one-head")) continue;
+    dz = dz + Tensor(grad(parts[i], {z}, d, true)[0]);
+  }
+  check_equal(say, "dz", "sum over heads", dz, "tape", grad(msa(z), {z}, g)[0]);
+  const std::vector<Leaf> leaves = {{"z", z}, {"U_qkv", U_qkv}, {"bias", b}, {"U_msa", U_msa}};
+  const auto library = [&] { return msa(z); };
+  const auto equation_8 = [&] { return concatenated(SA(), msa.proj); };
+  check_gradients(say, library, leaves);
+  check_twins(say, library, equation_8, leaves);
+
+  say.heading("What heads cost");
+  say.text("With D_h = D / h, only more maps: twelve heads of 64 are as much work as one of 768.");
+  Rows rows;
+  const double one = 3 * D * D + 3 * D + D * D + D;
+  for (const std::size_t n : {1, 2, 4, 8}) {
+    const auto counted = double(count_parameters(MultiHeadSelfAttention(D, n, Rng(1))));
+    rows.push_back(row(n, D / n, counted, fmt::format("{} of {} x {}", n, T, T)));
+    say.check(fmt::format("parameters of {} heads", n), {"counted", counted}, {"of one", one}, 0);
+  }
+  say.table({"h", "D_h", "parameters", "maps A"}, rows);
+
+  say.heading("What heads look at");
+  const VisionTransformer model = digits_model();
+  const Tensor digit = digit_image(3);
+  say.figure(picture_of("A digit for the model that comes with the project.", {digit}));
+  const std::vector<Tensor> A = attention_maps(model, digit);
+  say.figure(
+      tiles("Where its class token looks: the heads of the first block, and of the last below.",
+            concat({class_token_looks(A[0]), class_token_looks(A[3])}, 0).value(), 4, 2));
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "B 2", "One source has Equation 8 in its text and no U_msa in its code: head 1 writes into "
+             "the first D_h numbers for ever. Two other public implementations had the same gap.");
+  check_mistake(say, "no-projection", "MSA", "without U_msa", concat(SA(), -1), "with", right);
+  say.sources_disagree("B 30",
+                       "The same source concatenates as (N, D_h, k): in turns. Everybody's weights "
+                       "are head-major, (k, D_h): all of head 1, then all of head 2.");
+  say.code("mistakes");
+  check_differs(say, "MSA", "in turns", interleaved(parts, msa.proj), "head-major", right);
+  say.sources_disagree("B 3", "That source permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
+                              "writes `q @ k`. No slip: its k is transposed already.");
+  const Tensor grid = reshape(linear(z, of_head(U_qkv, 2), of_head(b, 2)), {B, T, 1, D_h});
+  const Tensor theirs = permute(grid, {0, 2, 3, 1}), k = permute(grid, {0, 2, 1, 3});
+  check_equal(say, "keys", "permuted (0, 2, 3, 1)", theirs, "k^T", transpose(k), 0);
+  say.sources_disagree(
+      "B 22", "`nn.MultiheadAttention` takes (T, B, D) unless told `batch_first=True`. Given (B, "
+              "T, D) it lets images attend to each other. Change one, look at another:");
+  Array changed = z.value();
+  for (std::size_t i = T * D; i < changed.size(); ++i) changed.data()[i] += 1;
+  const auto first = [](const Tensor& t) { return select(t, 0, 0).value(); };
+  const Tensor mixed = across_images(msa, changed), before = across_images(msa, z);
+  const Tensor ours = say.broken("batch-axis") ? mixed : msa(changed);
+  check_equal(say, "image 0, when image 1 changes", "after", first(ours), "before", first(right));
+  check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
+  say.sources_disagree(
+      "B 31", "Two sources compute D_h = int(D / h): of D = 8, three heads leave two numbers over. "
+              "Another keeps √D_h as a tensor on a GPU. Here such heads are refused:");
+  const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
+  check_refused(say, "refused with a sentence", three_heads);
+  say.text("Its other arguments, and what of them a ViT needs. All of them are here, too:");
+  say.table(arguments_of_multihead_attention());
+  const MultiheadAttention same(D, h, Rng(1), {.batch_first = true});
+  const auto to = named_parameters(same), from = named_parameters(msa);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].tensor.mutable_value() = from[i].tensor.value();
+  }
+  check_equal(say, "MSA", "theirs", same(z, z, z).output, "ours", right);
+  const MultiheadAttention more(
+      D, h, Rng(1), {.add_bias_kv = true, .add_zero_attn = true, .kdim = 3, .batch_first = true});
+  const Tensor looks = more(z, zeros({B, T, 3}), z).weights;
+  shapes(say, "with a bias and a zero among the keys: A (B, h, T, T + 2)", looks);
+  say.pytorch(
+      "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv, `out_proj` "
+      "U_msa. It also returns the heads' mean map, unless `need_weights=False`.");
+  say.take_along(
+      "Nothing bends between v and U_msa. Why can one head do without U_msa, and h heads not?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

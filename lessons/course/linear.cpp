@@ -1,0 +1,143 @@
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/nn/layers.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "The linear layer",
+    .equation = "y = x Wᵀ + b",
+    .minutes = 10,
+    .rows = "0-4",
+    .teaches = {"linear", "matmul"},
+    .breaks = {{"forgotten-sum", "the bias' gradient is that of the first token alone",
+                "b is added to every token, so its gradient is the sum over all of them."},
+               {"forgotten-transpose", "multiplies by W (out, in) as it lies in memory",
+                "y[m] takes row m of W, and x W takes column m: for a square W the shapes fit "
+                "and the numbers do not."},
+               {"flipped-sign", "the fused backward pass has a minus too many in dW",
+                "differences know nothing of our formulas: they see the slope itself.",
+                "linear:flip_sign:1"}},
+};
+
+constexpr std::size_t B = 2, T = 3, D = 4, M = 5;
+
+// [region loops]
+// y[r, m] = sum over d of x[r, d] W[m, d], plus b[m]; r runs over all B T
+// tokens.
+Array linear_by_loops(const Array& x, const Array& W, const Array& b) {
+  Array y = empty({B, T, M});
+  for (std::size_t r = 0; r < B * T; ++r) {
+    for (std::size_t m = 0; m < M; ++m) {
+      double sum = b(m);
+      for (std::size_t d = 0; d < D; ++d) sum += x.data()[r * D + d] * W(m, d);
+      y.data()[r * M + m] = sum;
+    }
+  }
+  return y;
+}
+
+// [region by hand]
+
+// From the cotangent g (B, T, M) of y: g, x and W are all that is needed.
+std::vector<Leaf> by_hand(const Tensor& g, const Tensor& x, const Tensor& W) {
+  const Tensor rows_g = reshape(g, {B * T, M});
+  const Tensor rows_x = reshape(x, {B * T, D});
+  return {{"dx", matmul(g, W)},                       // (B, T, M) (M, D)
+          {"dW", matmul(transpose(rows_g), rows_x)},  // (M, B T) (B T, D)
+          {"db", sum(rows_g, {0})}};                  // over the B T rows
+}
+
+// [region mistakes]
+// The weight used as it lies, (out, in), instead of transposed.
+Tensor untransposed(const Tensor& x, const Tensor& W) { return matmul(x, W); }
+// The bias' gradient from the first token alone.
+Array first_row(const Tensor& g) { return select(select(g, 0, 0), 0, 0).value(); }
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Nearly all of a Vision Transformer's parameters, and nearly all of its time, sit in "
+           "one operation: multiply by a matrix, add a vector. What does it compute, and what are "
+           "its three derivatives?");
+
+  say.heading("The equation");
+  say.symbols({{"B", B},
+               {"T", T},
+               {"D", D, "numbers that come in, for each token"},
+               {"M", M, "numbers that go out"}});
+  say.equation(R"(y = x W^\top + b)", "y = x Wᵀ + b");
+  say.in_words("every token is a row of D numbers. Each of the M outputs is a weighted sum of that "
+               "row, with weights of its own, plus a number of its own. All tokens share the "
+               "weights, and no token sees another.");
+  say.text("The paper writes row vectors and matrices on their right, as in `[q, k, v] = z U_qkv`, "
+           "its Equation 5, with U (in, out). Code stores the transpose, W (out, in): one output's "
+           "weights then lie side by side in memory.");
+
+  say.heading("The equation as code");
+  say.code("loops");
+  say.text(
+      "The library writes it with two ops that it already has, the matrix product and the sum:");
+  say.code_of("core/composed.cpp", "Tensor linear(");
+  const Tensor x(random_normal({B, T, D}, say.seed()), true);
+  const Linear layer(D, M, Rng(say.seed()).fork("linear"));
+  const Tensor& W = layer.weight;
+  const Tensor& b = layer.bias;
+  const Tensor y = composed::linear(x, W, b);
+  shapes(say, "x (B, T, D)", x, "W (M, D)", W, "b (M)", b, "y (B, T, M)", y);
+  check_equal(say, "y", "composed", y, "loops", linear_by_loops(x.value(), W.value(), b.value()));
+
+  say.heading("The derivative by hand");
+  say.text("Let g be the cotangent of y: ∂L/∂y, the same shape as y. One output is y[r,m] = Σ_d "
+           "x[r,d] W[m,d] + b[m]. Now ask each input where it was used.\n- x[r,d] was used in all "
+           "M outputs of its row, each time with weight W[m,d].\n- W[m,d] was used in every row r, "
+           "each time with x[r,d].\n- b[m] was used in every row r, with weight 1.");
+  say.equation(R"(\bar x = g\,W, \qquad \bar W = g^\top x, \qquad \bar b = \sum_r g_r)",
+               "dx = g W,    dW = gᵀ x,    db = Σᵣ g[r]");
+  say.in_words("what was used several times gathers what comes back from every use. And the shapes "
+               "leave no choice: (M, B T) times (B T, D) is the only way to a gradient (M, D).");
+  say.code("by hand");
+  const Array g = random_normal({B, T, M}, say.seed() + 1);
+  const std::vector<Array> tape = grad(y, {x, W, b}, g);
+  std::vector<Leaf> hand = by_hand(g, x.detach(), W.detach());
+  if (say.broken("forgotten-sum")) hand[2].tensor = first_row(g);
+  check_by_hand(say, hand, tape);
+
+  say.heading("Against numbers");
+  const std::vector<Leaf> leaves = {{"x", x}, {"W", W}, {"b", b}};
+  check_gradients(
+      say, [&] { return composed::linear(x, W, b); }, leaves);
+
+  say.heading("The fused form");
+  say.text(
+      "The library's `linear` is one op: one matrix product over all B T rows, the bias added "
+      "where the result lies, and a backward pass that is the three formulas above. It is what the "
+      "trainer runs. Here it is, and here is the proof that it is the same function:");
+  say.code_of("core/ops/linear.cpp", "Tensor linear(");
+  say.code_of("core/ops/linear.cpp", "Cotangents linear_vjp(");
+  check_twins(
+      say, [&] { return layer(x); }, [&] { return composed::linear(x, W, b); }, leaves);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("B 11",
+                       "The paper's E, U_qkv and U_msa have no bias, and one source follows it; "
+                       "every implementation whose weights you can download has biases everywhere. "
+                       "We have them, with a flag. A linear layer learns M D + M numbers:");
+  say.check("parameters of this layer", {"counted", double(count_parameters(layer))},
+            {"M D + M", M * D + M}, 0);
+  say.sources_disagree(
+      "", "W stored as (in, out) in one program and as (out, in) in another. While the two sizes "
+          "differ, nothing can go wrong unnoticed. When they are equal, as in the projection after "
+          "attention, a forgotten transpose runs and is wrong.");
+  say.code("mistakes");
+  const Tensor square(random_normal({D, D}, say.seed() + 2));
+  const Tensor right = linear(x, square);
+  const Tensor wrong = untransposed(x, square);
+  check_mistake(say, "forgotten-transpose", "x (B, T, D) with a square W", "x W", wrong, "x W^T",
+                right);
+
+  say.pytorch("`torch.nn.Linear(D, M)`, its `weight` is (M, D) as here; the function is "
+              "`torch.nn.functional.linear`. Both start from U(-1/√D, 1/√D).");
+  say.take_along("dx needs W, dW needs x, db needs neither. So which of the three forward inputs "
+                 "must be kept in memory until the backward pass, and which may be thrown away?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,185 @@
+#include "vitruvian/nn/torch/mlp.hpp"
+#include "lessons/experiments/paper.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/vit/config.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "The MLP",
+    .equation = "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂",
+    .minutes = 8,
+    .rows = "0-11 1-18 2-7 3-7",
+    .teaches = {"linear", "gelu"},
+    .breaks = {{"no-gelu", "leaves the non-linearity out",
+                "a product of two matrices is a matrix: M more numbers in the middle add nothing."},
+               {"relu", "bends with relu, as torchvision's MLP does by default",
+                "the two agree far from zero, and most of a layer's inputs lie near it."},
+               {"lost-bias", "nothing comes back to the biases of the linear layers",
+                "a bias is added to every token, so its slope is the sum of g: not 0.",
+                "linear:drop_cotangent:2"}},
+};
+
+constexpr std::size_t B = 2, T = 3, D = 4, M = 16;
+
+// [region equation]
+Tensor equation(const Mlp& mlp, const Tensor& z) {
+  const Tensor u = linear(z, mlp.fc1.weight, mlp.fc1.bias);  // (B, T, M)
+  const Tensor hidden = gelu(u);                             // (B, T, M)
+  return linear(hidden, mlp.fc2.weight, mlp.fc2.bias);       // (B, T, D)
+}
+
+// [region loops]
+// One token: unit m reads it with row m of W_1, bends, and adds column m of W_2 to the answer.
+std::vector<double> one_token(const Mlp& mlp, const real* z) {
+  const Array &W_1 = mlp.fc1.weight.value(), &W_2 = mlp.fc2.weight.value();
+  const Array &b_1 = mlp.fc1.bias.value(), &b_2 = mlp.fc2.bias.value();
+  std::vector<double> y(b_2.begin(), b_2.end());
+  for (std::size_t m = 0; m < M; ++m) {
+    double u = b_1(m);
+    for (std::size_t d = 0; d < D; ++d) u += W_1(m, d) * z[d];
+    const double opened = u * (1 + std::erf(u / std::sqrt(2.0))) / 2;
+    for (std::size_t d = 0; d < D; ++d) y[d] += opened * W_2(d, m);
+  }
+  return y;
+}
+
+// [region by hand]
+// From the last step to the first; rows are the B T tokens.
+std::vector<Leaf> by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
+  const Tensor &W_1 = mlp.fc1.weight, &W_2 = mlp.fc2.weight;
+  const Tensor u(linear(z, W_1, mlp.fc1.bias).value(), true);
+  const Tensor hidden = gelu(u);
+  const Tensor slope(grad(hidden, {u}, full(u.shape(), 1), true)[0]);
+  const Tensor du = matmul(g, W_2) * slope;
+  return {{"dz", reshape(matmul(du, W_1), {B, T, D})},
+          {"dW_1", matmul(transpose(du), z)},
+          {"db_1", sum(du, {0})},
+          {"dW_2", matmul(transpose(g), hidden)},
+          {"db_2", sum(g, {0})}};
+}
+
+// [region mistakes]
+Tensor without_gelu(const Mlp& f, const Tensor& z) { return f.fc2(f.fc1(z)); }
+Tensor with_relu(const Mlp& f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
+Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("\"The MLP is standard\", says one source, and moves on. It holds two thirds of a ViT's "
+           "parameters. What does it do that attention cannot?");
+
+  say.heading("The equation");
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"M", M, "hidden width: 4 D in the paper's models"}});
+  say.equation(R"(\mathrm{MLP}(z) = \mathrm{GELU}(z W_1 + b_1)\, W_2 + b_2)",
+               "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂", "3, in part");
+  say.in_words("make each token four times as wide, bend every number, bring it back: the paper's "
+               "\"two layers with a GELU non-linearity\".");
+
+  say.heading("The equation as code");
+  say.code("equation");
+  const Mlp mlp(D, M, Rng(say.seed()));
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  const Tensor right = equation(mlp, z);
+  shapes(say, "z (B, T, D)", z, "W_1, as stored (M, D)", mlp.fc1.weight);
+  Trace trace;
+  const Tensor layer = mlp(z, {.trace = &trace});
+  shapes(say, trace);
+  shapes(say, "W_2, as stored (D, M)", mlp.fc2.weight, "MLP(z) (B, T, D)", right);
+  say.text("And for one token, without a matrix:");
+  say.code("loops");
+  const real* const tokens = z.value().data();
+  const auto token_by_token = [&](std::size_t t) { return one_token(mlp, tokens + t * D); };
+  check_equal(say, "MLP(z)", "equation", right, "loops", row_by_row({B, T, D}, token_by_token));
+  say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
+           "M questions, M vectors: a memory looked up by content.");
+
+  say.heading("Each token alone");
+  say.text("Attention is where tokens meet. The MLP treats each alone, all with the same weights: "
+           "a convolution of kernel 1.");
+  Array changed = z.value();
+  for (std::size_t d = 0; d < D; ++d) changed(0, 1, d) += 1;
+  const auto token = [](const Tensor& t, int i) { return select(select(t, 0, 0), 0, i).value(); };
+  const Tensor after = mlp(changed);
+  check_equal(say, "token 0, token 1 changed", "after", token(after, 0), "before", token(right, 0));
+  check_differs(say, "token 1", "after", token(after, 1), "before", token(right, 1));
+
+  say.heading("The derivative by hand");
+  say.equation(
+      R"(\bar u = (g\, W_2^\top) \odot \mathrm{GELU}'(u), \quad)"
+      R"( \bar W_2 = \mathrm{GELU}(u)^\top g, \quad \bar W_1 = z^\top \bar u, \quad)"
+      R"( \bar z = \bar u\, W_1^\top)",
+      "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
+  say.in_words("a linear layer, a slope for each number, a linear layer. A unit that is shut sends "
+               "hardly anything back, and learns as little.");
+  say.code("by hand");
+  const Array g = random_normal({B, T, D}, say.seed() + 1);
+  const Tensor rows_g = reshape(g, {B * T, D}), rows_z = reshape(z.detach(), {B * T, D});
+  const Tensor &W_1 = mlp.fc1.weight, &b_1 = mlp.fc1.bias;
+  const Tensor &W_2 = mlp.fc2.weight, &b_2 = mlp.fc2.bias;
+  check_by_hand(say, by_hand(mlp, rows_g, rows_z), grad(right, {z, W_1, b_1, W_2, b_2}, g, true));
+  const std::vector<Leaf> leaves = {
+      {"z", z}, {"W_1", W_1}, {"b_1", b_1}, {"W_2", W_2}, {"b_2", b_2}};
+  const auto by_equation = [&] { return equation(mlp, z); };
+  const auto composed_form = [&] {
+    return composed::linear(composed::gelu(composed::linear(z, W_1, b_1)), W_2, b_2);
+  };
+  check_gradients(say, by_equation, leaves);
+  check_twins(
+      say, [&] { return mlp(z); }, composed_form, leaves);
+
+  say.heading("Where the parameters are");
+  const ViTConfig base = {.D = 768, .L = 12, .M = 3072};
+  const double D_ = 768, M_ = 3072, attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
+  say.table({"one block of ViT-Base", "parameters"},
+            {row("attention, 4 D² + 4 D", attention), row("MLP, 2 D M + M + D", both),
+             row("two layer norms, 4 D", 4 * D_)});
+  ViTConfig deeper = base;
+  deeper.L = 13;
+  say.check("one block more", {"library", double(deeper.parameters() - base.parameters())},
+            {"sum", attention + both + 4 * D_}, 0);
+  say.check("the MLP's share", {"MLP / block", both / (attention + both + 4 * D_)},
+            {"two thirds", 2.0 / 3}, 1e-3);
+
+  say.heading("What goes wrong");
+  say.sources_disagree(
+      "", "Without GELU the wide layer is for nothing: two matrices in a row are one, of D x D.");
+  say.code("mistakes");
+  const Tensor one = matmul(W_2, W_1);  // (D, D)
+  const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
+  check_equal(say, "without GELU", "two layers", without_gelu(mlp, z), "one layer", flat);
+  check_mistake(say, "no-gelu", "MLP(z)", "without GELU", flat, "with", right);
+  say.sources_disagree(
+      "B 21", "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless "
+              "handed `activation_layer=nn.GELU`, and ends, as it should, in no non-linearity: an "
+              "MLP that bends its answer could hardly take anything away from the token.");
+  const auto variant = say.broken("relu") ? with_relu : equation;
+  check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
+  say.table(arguments_of_mlp());
+  const auto proposed = [&](const MLP::Options& options) {
+    const MLP theirs(D, {M, D}, Rng(1), options);
+    const auto to = named_parameters(theirs), from = named_parameters(mlp);
+    for (std::size_t i = 0; i < 4; ++i) to[i].tensor.mutable_value() = from[i].tensor.value();
+    return theirs(z);
+  };
+  check_equal(say, "MLP(z)", "told GELU", proposed({.activation = Activation::gelu}), "ours",
+              right);
+  check_equal(say, "MLP(z)", "told nothing", proposed({}), "relu", with_relu(mlp, z));
+  check_differs(say, "MLP(z)", "relu", with_relu(mlp, z), "GELU", right);
+  check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z), "GELU", right);
+  say.holds("bent at the end, nothing is below -0.17",
+            amax(-bent_at_the_end(mlp, z * 10)).item() <= .17);
+  say.text("In training it drops twice, after GELU and at the end. Without randomness in the pass "
+           "both are the identity; with it, the stream alone decides:");
+  const Mlp dropping(D, M, Rng(say.seed()), .5);
+  const Rng stream(say.seed());
+  check_equal(say, "no randomness", "with dropout 0.5", dropping(z), "without", layer);
+  check_differs(say, "with it", "dropout 0.5", dropping(z, {.rng = &stream}), "without", layer);
+
+  say.pytorch("`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), "
+              "nn.Dropout(p))`. timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
+  say.take_along("Attention mixes tokens and is linear in v; the MLP bends and mixes none. What "
+                 "could twelve attention layers without an MLP still compute, and what not?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,176 @@
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "lessons/telling/source.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/vit/model.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Weights from elsewhere",
+    .equation = "timm = torchvision = ours",
+    .minutes = 10,
+    .rows = "1-22",
+    .breaks = {{"eps", "layer norms with ε = 1e-5",
+                "the tokens here are of ordinary size, and still the seventh digit moves."},
+               {"another-order", "joins k, q, v in place of q, k, v",
+                "every shape fits, and who asks is taken for who answers."},
+               {"patch-order", "reshapes JAX's kernel in place of permuting it",
+                "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
+};
+
+constexpr std::size_t B = 3, D = 8, h = 2, L = 2, M = 12, K = 3, P = 4, C = 3;
+
+// [region names]
+// torchvision's name of a tensor in timm's words, which are ours.
+std::string ours(std::string name) {
+  const char* const words[][2] = {{"encoder.layers.encoder_layer_", "blocks."},
+                                  {"encoder.pos_embedding", "pos_embed"},
+                                  {"encoder.ln.", "norm."},
+                                  {"class_token", "cls_token"},
+                                  {"conv_proj.", "patch_embed.proj."},
+                                  {"self_attention.in_proj_", "attn.qkv."},
+                                  {"self_attention.out_proj.", "attn.proj."},
+                                  {"ln_1.", "norm1."},
+                                  {"ln_2.", "norm2."},
+                                  {"mlp.0.", "mlp.fc1."},
+                                  {"mlp.3.", "mlp.fc2."},
+                                  {"heads.head.", "head."}};
+  for (const auto& [from, to] : words) {
+    const std::size_t at = name.find(from);
+    if (at != std::string::npos) name.replace(at, std::string_view(from).size(), to);
+  }
+  return name;
+}
+// [end]
+
+Array array_of(const StoredTensor& t) {
+  return array({t.shape.begin(), t.shape.end()}, t.values());
+}
+
+// [region load]
+// Every tensor of the file goes to the parameter of its name and shape.
+std::size_t load_torchvision(const VisionTransformer& model, const TensorFile& file) {
+  std::size_t loaded = 0;
+  for (const NamedParameter& p : named_parameters(model)) {
+    for (const StoredTensor& t : file.tensors) {
+      if (ours(t.name) != p.name || array_of(t).shape() != p.tensor.shape()) continue;
+      p.tensor.mutable_value() = array_of(t), ++loaded;
+    }
+  }
+  return loaded;
+}
+// [end]
+
+ViTConfig config(double eps) {
+  return {.C = C, .H = 8, .W = 8, .P = P, .D = D, .L = L, .h = h, .M = M, .K = K, .eps = eps};
+}
+
+// [region three matrices]
+// Hugging Face and JAX keep q, k and v apart; we want them one above another, in this order.
+Tensor fused(const Tensor& q, const Tensor& k, const Tensor& v) { return concat({q, k, v}, 0); }
+Tensor in_another_order(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return concat({k, q, v}, 0);
+}
+
+// [region kernels]
+// JAX's patch kernel is (P, P, C, D): ours has D first and C before the rows.
+Tensor from_jax(const Tensor& kernel) { return permute(kernel, {3, 2, 0, 1}); }
+// The same numbers in the order in which they lie: the shape fits as well.
+Tensor reshaped(const Tensor& kernel) {
+  return reshape(transpose(reshape(kernel, {P * P * C, D})), {D, C, P, P});
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Is this a ViT, or something that resembles one? Put the numbers of a model that others "
+           "wrote into ours, show both the same images, and compare the logits.");
+  say.symbols({{"B", B}, {"C", C}, {"P", P}, {"D", D}, {"h", h}, {"L", L}, {"M", M}, {"K", K}});
+  say.text("The others: torchvision 0.14.1, in float64, as tiny as their class allows, with "
+           "weights that `tests/golden/other_weights.py` drew.");
+  const TensorFile content =
+      read_safetensors(project_path("tests/golden/other_weights.safetensors"));
+  const Array images = array_of(content.at("images")), logits = array_of(content.at("logits"));
+  shapes(say, "images (B, C, 8, 8)", images, "logits (B, K)", logits);
+
+  say.heading("The same things by other names");
+  say.code("names");
+  Rows names;
+  for (const std::string name : {"class_token", "conv_proj.weight", "encoder.pos_embedding",
+                                 "self_attention.in_proj_weight", "mlp.3.bias"})
+    names.push_back({name, ours(name)});
+  say.table({"torchvision", "here, and in timm"}, names);
+  say.code("load");
+  const VisionTransformer model(config(say.broken("eps") ? 1e-5 : 1e-6), Rng(say.seed()));
+  const Narrator::Value expected = {"12 L + 8", 12 * L + 8};
+  const auto loaded = double(load_torchvision(model, content));
+  say.check("tensors that found their place", {"loaded", loaded}, expected, 0);
+  const auto all = double(content.tensors.size() - 2);
+  say.check("tensors of the file, less images and logits", {"in the file", all}, expected, 0);
+  say.text("For ViT-B/16 these are the 152 tensors that torchvision and timm list. Hugging Face "
+           "keeps q, k and v apart, four more in every block: 200.");
+
+  say.heading("The same answer");
+  say.equation(
+      R"(f_{\text{ours}}(x; \theta_{\text{theirs}}) = f_{\text{theirs}}(x; \theta_{\text{theirs}}))",
+      "ours(x; their θ) = theirs(x; their θ)");
+  say.in_words("same numbers in, same images in, same logits out, to rounding.");
+  check_equal(say, "logits of three images", "here", model(images), "torchvision", logits, 1e-12);
+  Rows rows;
+  const auto entries = [](const Tensor& t) { return entries_text(t.value(), 6); };
+  for (const int b : {0, 1, 2})
+    rows.push_back(row(b, entries(select(model(images), 0, b)), entries(select(logits, 0, b))));
+  say.table({"image", "here", "torchvision"}, rows);
+
+  say.heading("Other ways to store it");
+  say.text("The same layers as Hugging Face and JAX store them:");
+  say.code("three matrices");
+  const Tensor qkv = model.blocks[0].attn.qkv.weight;
+  const std::vector<Tensor> parts = split(qkv, {D, D, D}, 0);
+  shapes(say, "qkv (3 D, D)", qkv, "q (D, D)", parts[0]);
+  const auto join = say.broken("another-order") ? in_another_order : fused;
+  check_equal(say, "q, k and v joined", "joined", join(parts[0], parts[1], parts[2]),
+              "torchvision's", qkv, 0);
+  say.code("kernels");
+  const Tensor weight = model.patch_embed.weight;
+  const Tensor jax = permute(weight, {2, 3, 1, 0});
+  shapes(say, "JAX's kernel (P, P, C, D)", jax);
+  const Tensor back = say.broken("patch-order") ? reshaped(jax) : from_jax(jax);
+  check_equal(say, "patch weights from JAX's", "permuted", back, "torchvision's", weight, 0);
+
+  say.heading("What goes wrong");
+  say.text("All of these load without a word, because every shape fits. Only the answer tells.");
+
+  const auto answer = [&](double eps, const char* name, const Tensor& value) {
+    const VisionTransformer other(config(eps), Rng(say.seed()));
+    load_torchvision(other, content);
+    for (const NamedParameter& p : named_parameters(other))
+      if (p.name == name) p.tensor.mutable_value() = value.value();
+    return other(images).value();
+  };
+  say.sources_disagree(
+      "B 10",
+      "ε = 1e-5, PyTorch's default, for weights trained with 1e-6. It is no rounding: kornia had "
+      "to change it before published weights gave published results (pull request 2786).");
+  const Array other_eps = answer(1e-5, "", weight);
+  check_differs(say, "logits with ε = 1e-5", "1e-5", other_eps, "1e-6", logits, 1e-7);
+  say.sources_disagree("B 16", "Patches flattened as (P, P, C), as in the paper and JAX, with "
+                               "weights for (C, P, P), as PyTorch's convolutions have them.");
+  const Array scrambled = answer(1e-6, "patch_embed.proj.weight", reshaped(jax));
+  check_differs(say, "logits", "kernel reshaped", scrambled, "permuted", logits, 1e-2);
+  say.sources_disagree("", "q, k and v in another order. torchvision and timm: q, k, v, and inside "
+                           "each of them one head after the other.");
+  const Array crossed =
+      answer(1e-6, "blocks.0.attn.qkv.weight", in_another_order(parts[0], parts[1], parts[2]));
+  check_differs(say, "logits", "k, q, v", crossed, "q, k, v", logits, 1e-3);
+
+  say.pytorch("`model.load_state_dict(state)` refuses names and shapes that do not fit, not an "
+              "order or an ε. Published weights take the same path; we do not download them (row "
+              "1-22 of the requirements).");
+  say.question(
+      "Here k and q were exchanged in one block, and the logits changed. When would they not?",
+      "When the scores are symmetric, as for a single token: k qᵀ is q kᵀ transposed, and softmax "
+      "runs along rows.");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,213 @@
+#include "vitruvian/train/settings/recipes.hpp"
+#include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/lesson.hpp"
+#include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/schedule.hpp"
+#include "vitruvian/train/settings/settings.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "The recipes of the paper",
+    .equation = "ηₜ: warm-up, linear, cosine",
+    .minutes = 12,
+    .rows = "4-17 4-18",
+    .breaks = {{"from-zero", "a warm-up that begins at rate 0",
+                "the first step changes nothing, and all of the warm-up is a step late."},
+               {"clip-each", "clips every parameter by its own norm",
+                "the step would point in another direction than the gradient."},
+               {"unshared", "gives every wrong class e in place of e/K",
+                "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
+};
+
+constexpr std::size_t S = 200, U = 20, K = 10;
+
+// [region schedules]
+// The factor of the peak rate at step t of S, after U steps of warm-up.
+double warmed(std::size_t t, const std::function<double(double)>& decay) {
+  if (t < U) return double(t + 1) / U;
+  return decay(double(t - U) / (S - U));
+}
+double linear_rate(std::size_t t) {
+  return warmed(t, [](double p) { return 1 - p; });
+}
+double cosine_rate(std::size_t t) {
+  return warmed(t, [](double p) { return (1 + std::cos(std::numbers::pi * p)) / 2; });
+}
+
+// [region clip]
+// All gradients are one long vector; if it is longer than c, shorten it to c.
+double length(const std::vector<NamedParameter>& all) {
+  double squares = 0;
+  for (const auto& p : all) squares += double(sum(square(Tensor(*p.tensor.grad()))).item());
+  return std::sqrt(squares);
+}
+void clip(const std::vector<NamedParameter>& all, double c) {
+  const double factor = std::min(1.0, c / length(all));
+  for (const auto& p : all) p.tensor.set_grad(mul(*p.tensor.grad(), real(factor)).value());
+}
+
+// Every parameter by its own length: the direction of the step changes.
+void clip_each(const std::vector<NamedParameter>& all, double c) {
+  for (const auto& p : all) clip({p}, c);
+}
+
+// [region smoothing]
+// (1 - e) for the label, and e shared by all K classes, the label included.
+Array smooth(std::size_t label, double e) {
+  Array y = full({1, K}, real(e / K));
+  y(0, label) += real(1 - e);
+  return y;
+}
+
+// [region stopping]
+// The epoch whose weights are kept: the best, once `patience` epochs were not better.
+std::size_t early_stop(const std::vector<double>& accuracy, std::size_t patience) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < accuracy.size() && i - best <= patience; ++i)
+    if (accuracy[i] > accuracy[best]) best = i;
+  return best;
+}
+// [end]
+
+std::vector<NamedParameter> two_gradients() {
+  const Tensor a(zeros({2}), true), b(zeros({1}), true);
+  a.set_grad(array({2}, {3, 4})), b.set_grad(array({1}, {12}));
+  return {{"a", Role::weight, a}, {"b", Role::bias, b}};
+}
+
+std::string number(double x) { return fmt::format("{:g}", x); }
+std::string name_of(ScheduleKind kind) { return std::string(names_of(kind)[std::size_t(kind)]); }
+
+// What `vitruvian train --recipe` knows of the paper's tables.
+Table pretraining() {
+  Table table;
+  table.columns = {"--recipe", "epochs", "rate", "decay", "weight decay", "dropout", "clip"};
+  for (const Recipe& recipe : recipes()) {
+    if (!recipe.name.starts_with("table3-")) continue;
+    const TrainOptions o = resolve_settings({recipe.name, "", {}});
+    table.rows.push_back({recipe.name, std::to_string(o.epochs), number(o.lr), name_of(o.schedule),
+                          number(o.weight_decay), number(o.model.dropout), number(o.clip)});
+  }
+  return table;
+}
+
+Table finetuning() {
+  Table table;
+  table.columns = {"--recipe", "steps", "rates that are tried", "taken"};
+  for (const Recipe& recipe : recipes()) {
+    if (!recipe.name.starts_with("table4-")) continue;
+    const TrainOptions o = resolve_settings({recipe.name, "", {}});
+    table.rows.push_back({recipe.name, recipe.steps, recipe.rates, number(o.lr)});
+  }
+  return table;
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text(
+      "Two people train one model on one data set; one gets nowhere. What differs is the recipe.");
+  say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
+
+  say.heading("The rate over time");
+  say.equation(
+      R"(\eta_t = \eta \cdot \begin{cases} (t+1)/U & t < U \\ 1 - p & \text{linear} \\ )"
+      R"(\tfrac12 (1 + \cos \pi p) & \text{cosine} \end{cases} \qquad p = \frac{t-U}{S-U})",
+      "ηₜ = η (t + 1)/U  (t < U),  then with p = (t − U)/(S − U)\nηₜ = η (1 − p)  or  η (1 + cos "
+      "πp)/2");
+  say.in_words("begin carefully, while Adam's mean of squares knows little; then come down, or one "
+               "circles around the minimum. Linear comes down evenly, cosine lands softly.");
+  say.code("schedules");
+  std::vector<double> line, wave;
+  Array mine = empty({2, S}), theirs = empty({2, S});
+  for (std::size_t t = 0; t < S; ++t) {
+    line.push_back(linear_rate(t)), wave.push_back(cosine_rate(t));
+    mine(0, t) = real(line[t]), mine(1, t) = real(wave[t]);
+    if (say.broken("from-zero") && t < U) mine(0, t) = mine(1, t) = real(double(t) / U);
+    theirs(0, t) = real(linear_schedule(t, S, U)), theirs(1, t) = real(cosine_schedule(t, S, U));
+  }
+  const std::vector<Curves::Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
+  say.figure(Curves{"The two schedules of the paper, with a warm-up.", two, false});
+  check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
+  const auto decay = [](const auto& rates) { return std::reduce(rates.begin() + U, rates.end()); };
+  say.check("summed over the decay", {"linear", decay(line)}, {"cosine", decay(wave)}, 1e-9);
+  say.text("Half the way of a constant rate. Mind the t + 1: with t/U the first step is wasted.");
+
+  say.heading("Clipping");
+  say.equation(R"(g \leftarrow g \cdot \min(1,\, c / \lVert g \rVert))", "g ← g · min(1, c / ‖g‖)");
+  say.in_words(
+      "no step is longer than c allows. The norm is that of all gradients: the direction stays.");
+  say.code("clip");
+  say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
+  const auto ours = two_gradients(), library = two_gradients(), each = two_gradients();
+  say.check("the norm before", {"library", clip_grad_norm(library, 1)}, {"13", 13}, 1e-6);
+  say.broken("clip-each") ? clip_each(ours, 1) : clip(ours, 1);
+  clip_each(each, 1);
+  const auto gradient = [](const auto& of, std::size_t i) { return *of[i].tensor.grad(); };
+  const Array a = gradient(library, 0), b = gradient(library, 1);
+  check_equal(say, "gradient of a", "by hand", gradient(ours, 0), "library", a, 1e-6);
+  check_equal(say, "gradient of b", "by hand", gradient(ours, 1), "library", b, 1e-6);
+  say.check("the norm after", {"library", length(library)}, {"1", 1}, 1e-6);
+  say.text("Before, the lengths of a and b were as 5 to 12. Clipped each for itself, as 1 to 1:");
+  check_differs(say, "gradient of a", "each", gradient(each, 0), "together", a, .1);
+
+  say.heading("Label smoothing");
+  say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + e/K)", "yₖ = (1 − e) [k = label] + e/K");
+  say.in_words("do not ask for certainty: a share e of the target is spread over all classes.");
+  say.code("smoothing");
+  const double e = 0.1;
+  const std::vector<std::size_t> label = {3};
+  const Tensor x(random_normal({1, K}, say.seed()), true);
+  Array target = smooth(3, e);
+  if (say.broken("unshared")) target = full({1, K}, real(e)), target(0, 3) = real(1 - e);
+  shapes(say, "y (1, K)", Tensor(target));
+  say.check("L", {"against y", double(cross_entropy(x, target).item())},
+            {"label_smoothing", double(cross_entropy(x, label, e).item())}, 1e-5);
+  const Array dx = grad(cross_entropy(x, label, e), {x})[0];
+  check_equal(say, "dL/dx", "p − y", softmax(x) - Tensor(target), "tape", dx, 1e-5);
+  say.text("The loss is least where p = y: there it is y's entropy, and the label's logit leads by "
+           "ln((1 − e + e/K)/(e/K)).");
+  const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
+  Array best = zeros({1, K});
+  best(0, 3) = real(lead);
+  const auto reached = double(cross_entropy(Tensor(best), label, e).item());
+  const double entropy = -high * std::log(high) - (K - 1) * low * std::log(low);
+  say.check("L at a lead of ln 91", {"library", reached}, {"entropy of y", entropy}, 1e-5);
+
+  say.heading("Early stopping");
+  say.code("stopping");
+  const std::vector<double> epochs = {.61, .74, .80, .83, .85, .84, .86, .85, .84, .84, .85, .87};
+  say.text("Validation accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
+  const auto kept = double(early_stop(epochs, 3) + 1);
+  say.check("the epoch that is kept", {"counted from 1", kept}, {"expected", 7}, 0);
+  say.text("Epoch 12 would have been better: a price. And never use the test images for this.");
+
+  say.heading("The recipes of the paper");
+  const TrainOptions pre = resolve_settings({"table3-jft-b", "", {}}),
+                     fine = resolve_settings({"table4-vtab", "", {}});
+  say.text(
+      fmt::format("Pre-training: Adam, β = ({}, {}), batch {}, {} steps of warm-up, 224 px. As "
+                  "`vitruvian train --recipe` has it:",
+                  pre.beta1, pre.beta2, pre.batch_size * pre.accumulate, pre.warmup_steps));
+  say.table(pretraining());
+  say.text("On JFT-300M L/16 has 7 epochs, or 14; on ImageNet-21k L has 30, or 90. A clip of 0 "
+           "means none.");
+  say.text(
+      fmt::format("Fine-tuning: SGD with momentum {}, {}, batch {}, weight decay {}, clip {}, 384 "
+                  "px, on a fresh head of zeros (section 3.2 and Table 4).",
+                  fine.momentum, name_of(fine.schedule), fine.batch_size * fine.accumulate,
+                  fine.weight_decay, fine.clip));
+  say.table(finetuning());
+  say.sources_disagree(
+      "B 24", "One source gives one pre-training recipe: linear, weight decay 0.1, label "
+              "smoothing, early stopping. That is JFT's row of Table 3, mixed with section 4.3's. "
+              "On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
+              "down a cosine: the less data, the more must hold the model back.");
+
+  say.pytorch(
+      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
+      "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`.");
+  say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

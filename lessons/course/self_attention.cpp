@@ -1,0 +1,179 @@
+#include "lessons/experiments/attention.hpp"
+#include "lessons/telling/lesson.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Self-attention in four steps",
+    .equation = "A = softmax(q kᵀ / √Dₕ)",
+    .minutes = 15,
+    .rows = "0-9 1-16 1-17 2-5",
+    .teaches = {"attention", "softmax", "matmul"},
+    .breaks = {{"wrong-root", "divides the scores by √D instead of √D_h",
+                "a score is a sum over the D_h numbers of one head, not over all D."},
+               {"columns", "takes the softmax down the columns",
+                "each query divides its own attention: rows add up to 1."},
+               {"forgotten-scale", "goes back without the factor 1/√D_h",
+                "what was divided on the way forward is divided on the way back."},
+               {"flipped-sign", "the fused backward pass has a minus too many in dk",
+                "a key that was liked must become more alike when that helps.",
+                "attention:flip_sign:1"}},
+};
+
+constexpr std::size_t B = 2, T = 5, D = 8, D_h = 4;
+
+// [region four steps]
+struct Steps {
+  Tensor q, k, v, S, S_n, A, Z;
+};
+Steps self_attention_of(const Tensor& z, const Tensor& U_qkv) {
+  const auto qkv = split(matmul(z, U_qkv), {D_h, D_h, D_h}, 2);
+  const Tensor &q = qkv[0], &k = qkv[1], &v = qkv[2];  // Equation 5
+  const Tensor S = matmul(q, transpose(k));            // 1. scores
+  const Tensor S_n = S / std::sqrt(real{D_h});         // 2. scale
+  const Tensor A = softmax(S_n);                       // 3. Equation 6
+  const Tensor Z = matmul(A, v);                       // 4. Equation 7
+  return {q, k, v, S, S_n, A, Z};
+}
+
+// [region loops]
+// One query q (D_h) and all keys and values of an image, (T, D_h).
+std::vector<double> answer(const real* q, const real* k, const real* v) {
+  std::vector<double> weight(T), z(D_h, 0);
+  double sum = 0;
+  for (std::size_t j = 0; j < T; ++j) {
+    double likeness = 0;
+    for (std::size_t d = 0; d < D_h; ++d) likeness += q[d] * k[j * D_h + d];
+    sum += weight[j] = std::exp(likeness / std::sqrt(D_h));
+  }
+  for (std::size_t i = 0; i < T * D_h; ++i) z[i % D_h] += weight[i / D_h] / sum * v[i];
+  return z;
+}
+
+// [region by hand]
+// Back through the four steps, S_n = S / `root`. Step 3 is the softmax's, row by row.
+std::vector<Leaf> by_hand(const Tensor& g, const Steps& s, const Tensor& U, real root) {
+  const Tensor dv = matmul(transpose(s.A), g);
+  const Tensor dA = matmul(g, transpose(s.v));
+  const Tensor dS_n = s.A * (dA - sum(dA * s.A, {-1}, true));
+  const Tensor dS = dS_n / root, dq = matmul(dS, s.k), dk = matmul(transpose(dS), s.q);
+  const Tensor dz = matmul(concat({dq, dk, dv}, -1), transpose(U));
+  return {{"dq", dq}, {"dk", dk}, {"dv", dv}, {"dz = [dq, dk, dv] U^T", dz}};
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("Until here no token knew of any other. Attention lets each look at all, and decide "
+           "from what they hold which to listen to. How does one decide with matrix products?");
+
+  say.heading("The equations");
+  say.symbols({{"B", B}, {"T", T}, {"D", D}, {"D_h", D_h, "width of query, key and value"}});
+  say.equation(R"([q, k, v] = z\,U_{qkv}, \qquad U_{qkv} \in \mathbb{R}^{D \times 3 D_h})",
+               "[q, k, v] = z U_qkv,    U_qkv (D, 3 Dₕ)", "5");
+  say.in_words("each token becomes a query, what it looks for; a key, what it offers; a value, "
+               "what it hands out.");
+  say.equation(R"(A = \mathrm{softmax}\left(q k^\top / \sqrt{D_h}\right), \qquad)"
+               R"( A \in \mathbb{R}^{T \times T})",
+               "A = softmax(q kᵀ / √Dₕ),    A (T, T)", "6");
+  say.in_words("compare each query with each key by their inner product; scale; make each row "
+               "shares that add up to 1: how token i divides its attention.");
+  say.equation(R"(\mathrm{SA}(z) = A\,v)", "SA(z) = A v", "7");
+  say.in_words("each token receives the average of all values, weighted by its row. The paper "
+               "writes N for any sequence; in a ViT the class token counts: T = N + 1 (B 4).");
+
+  say.heading("The equations as code");
+  say.text("After the projection a survey of Transformers counts four steps, and so do we:");
+  say.code("four steps");
+  const Tensor z(random_normal({B, T, D}, say.seed()), true);
+  const Tensor U(mul(random_normal({D, 3 * D_h}, say.seed() + 1), .5).value(), true);
+  const Steps s = self_attention_of(z, U);
+  shapes(say, "z (B, T, D)", z, "U_qkv (D, 3 D_h)", U, "q, k, v (B, T, D_h)", s.k,
+         "S = q k^T (B, T, T)", s.S, "A (B, T, T)", s.A, "SA(z) (B, T, D_h)", s.Z);
+  say.text("The same without a matrix in it, for one query at a time:");
+  say.code("loops");
+  const Array loops = row_by_row({B, T, D_h}, [&](std::size_t t) {
+    const std::size_t image = t / T * T * D_h;
+    return answer(s.q.value().data() + t * D_h, s.k.value().data() + image,
+                  s.v.value().data() + image);
+  });
+  check_equal(say, "SA(z)", "four steps", s.Z, "loops", loops);
+  const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
+  check_equal(say, "rows of A add up", "sum", sum(A, {-1}), "1", full({B, T}, 1));
+  say.text("A of the first image:");
+  say.table({"looks at", "0", "1", "2", "3", "4"}, rows_of("token", select(s.A, 0, 0).value()));
+
+  say.heading("The derivative by hand");
+  say.equation(R"(\bar v = A^\top g, \quad \bar A = g v^\top, \quad)"
+               R"( \bar S = \tfrac{1}{\sqrt{D_h}} A \odot)"
+               R"( \big(\bar A - \textstyle\sum_j \bar A_j A_j\big), \quad)"
+               R"( \bar q = \bar S k, \quad \bar k = \bar S^\top q)",
+               "dv = Aᵀ g,   dA = g vᵀ\ndS = A (dA − Σⱼ dAⱼ Aⱼ) / √Dₕ\ndq = dS k,   dk = dSᵀ q");
+  say.in_words("two products with a softmax between them, gone back as in lessons #matmul and "
+               "#softmax. A value hears from all who listened to it, in their shares.");
+  say.code("by hand");
+  const Tensor g(random_normal({B, T, D_h}, say.seed() + 2));
+  const real root = say.broken("forgotten-scale") ? 1 : std::sqrt(real{D_h});
+  check_by_hand(say, by_hand(g, s, U, root), grad(s.Z, {s.q, s.k, s.v, z}, g.value(), true));
+  check_gradients(say, [&] { return self_attention_of(z, U).Z; }, {{"z", z}, {"U_qkv", U}});
+
+  say.heading("The fused form");
+  say.text("The maps A are the largest thing in a ViT. The library's `attention` goes through them "
+           "in pieces; its twin:");
+  say.code_of("core/composed.cpp", "Attention attention(");
+  const Tensor q(s.q.value(), true), k(s.k.value(), true), v(s.v.value(), true);
+  check_equal(say, "SA(z)", "attention", attention(q, k, v), "four steps", s.Z);
+  const auto twin = [&] { return composed::attention(q, k, v).output; };
+  check_twins(say, [&] { return attention(q, k, v); }, twin, {{"q", q}, {"k", k}, {"v", v}});
+
+  say.heading("Why the square root");
+  say.text("A score is a sum of D_h products. Where q and k are independent with variance 1, so is "
+           "each product; the sum spreads like √D_h. Of large scores softmax makes a 1 and zeros, "
+           "and there it is flat: no gradient comes back. Dividing by √D_h keeps the spread at 1.");
+  say.code("sharpness", "lessons/experiments/attention.cpp");
+  Rows rows;
+  Sharpness plain{}, scaled{};
+  for (const std::size_t width : {4, 16, 64, 256, 512, 1024}) {
+    const double spreads = std::sqrt(double(width));
+    plain = sharpness(width, 1, say.seed()), scaled = sharpness(width, spreads, say.seed());
+    rows.push_back(row(width, plain.text(), scaled.text()));
+    say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
+              {"√D_h", spreads}, .2);
+  }
+  say.table({"D_h", "q k^T: spread, share, gradient", "q k^T / √D_h: the same"}, rows);
+  say.text("At the 64 of ViT's heads the loss is mild; further on, most queries stop learning.");
+  say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
+              .9);
+
+  say.heading("What goes wrong");
+  say.sources_disagree("B 1", "One source's code divides by √D, its text, the paper and all others "
+                              "by √D_h: in ViT-Base 27.7 for 8, and tokens look at all more nearly "
+                              "alike. It trains, and at least five public implementations had it.");
+  const Tensor flat = softmax(s.S / std::sqrt(real{D}));
+  check_mistake(say, "wrong-root", "A", "divided by √D", flat, "by √D_h", s.A);
+  say.sources_disagree(
+      "B 20", "A survey's fourth step, which one source repeats, reads Z = V P. For tokens in rows "
+              "it is Z = P V. Mostly the shapes object; where T = D_h, nothing does.");
+  say.text("`{}`", refusal([&] { matmul(s.v, s.A); }));
+  const Tensor P = softmax(Tensor(random_normal({4, 4}, 5))), V(random_normal({4, 4}, 6));
+  check_differs(say, "four tokens, D_h = 4", "V P", matmul(V, P), "P V", matmul(P, V));
+  say.text(
+      "It also says d_k = d_v = 512. That is D, the width of the Transformer of 2017; each of "
+      "its 8 heads has D / h of it, 64, as have the 12 of ViT-Base's 768. Divided by √512, the "
+      "scores of such a head would spread by 0.35, and its shares be nearly even:");
+  const double D_h_2017 = 512.0 / 8, D_h_base = 768.0 / 12;
+  say.check("D / h", {"512 / 8", D_h_2017}, {"768 / 12", D_h_base}, 0);
+  say.check("spread of q k^T / √512, D_h = 64",
+            {"measured", sharpness(64, std::sqrt(512.0), say.seed()).spread},
+            {"√(64 / 512)", std::sqrt(64 / 512.0)}, .2);
+  say.sources_disagree(
+      "B 32",
+      "A note calls the class token \"the token that attends to all other tokens\". Every token "
+      "does: no share in A is zero. The class token is only the one that is read at the end.");
+  say.holds("the smallest share in A is above 0", -amax(-s.A).item() > 0);
+  say.pytorch("`torch.nn.functional.scaled_dot_product_attention(q, k, v)`, whose scale is 1/√E "
+              "with E the last axis of q: D_h.");
+  say.question("Double all queries and halve all keys. What changes?",
+               "Nothing: only their products count.");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

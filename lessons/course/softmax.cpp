@@ -1,0 +1,149 @@
+#include "lessons/telling/lesson.hpp"
+
+using namespace vitruvian::lessons;
+
+const Lesson about = {
+    .title = "Softmax and cross-entropy",
+    .equation = "L = −log softmax(x)ₖ",
+    .minutes = 15,
+    .teaches = {"softmax", "cross_entropy"},
+    .breaks = {{"elementwise", "softmax's derivative as if each p depended on its own x alone",
+                "raising one logit lowers all other probabilities: the sum over j is theirs."},
+               {"double-softmax", "hands probabilities to a loss that wants logits",
+                "the second softmax flattens the first: a perfect model still pays 0.9."},
+               {"flipped-sign", "the loss sends back y − p instead of p − y",
+                "training would climb: it makes the right class less likely at every step.",
+                "cross_entropy:flip_sign"}},
+};
+
+constexpr std::size_t B = 3, K = 5;
+using Labels = std::vector<std::size_t>;
+
+// [region as written]
+Tensor as_written(const Tensor& x) {
+  const Tensor e = exp(x);
+  return e / sum(e, {-1}, true);
+}
+
+// [region by hand]
+// dx_i = p_i (g_i - sum over j of g_j p_j), row by row.
+Tensor softmax_by_hand(const Tensor& g, const Tensor& p) {
+  return p * (g - sum(g * p, {-1}, true));
+}
+// dx = (p - y) / B: y is 1 at a row's label; L is the mean over B rows.
+Array loss_by_hand(const Tensor& p, const Labels& labels) {
+  Array dx = p.value();
+  for (std::size_t b = 0; b < B; ++b) dx(b, labels[b]) -= 1;
+  return mul(dx, 1.0 / B).value();
+}
+
+// [region mistakes]
+// As if every p_i depended on its own x_i alone: the sum over j is forgotten.
+Tensor elementwise(const Tensor& g, const Tensor& p) {
+  const Tensor slope = p * (-p + 1);
+  return g * slope;
+}
+// Probabilities handed to a loss that wants logits: softmax happens twice.
+Tensor double_softmax(const Tensor& x, const Labels& labels) {
+  return cross_entropy(softmax(x), labels);
+}
+
+void lesson(Narrator& say) {
+  say.heading("What we want to know");
+  say.text("A classifier ends in K numbers, one a class: the logits. How do they become "
+           "probabilities, how do we measure how wrong they are, and what comes back? Softmax "
+           "meets us a second time inside attention, so its derivative is worth knowing by heart.");
+
+  say.heading("Softmax");
+  say.symbols({{"B", B}, {"K", K}});
+  say.equation(R"(p_i = \frac{e^{x_i}}{\sum_{j=1}^{K} e^{x_j}})", "pᵢ = exp(xᵢ) / Σⱼ exp(xⱼ)");
+  say.in_words("make every logit positive, then divide by their sum. The largest logit gets the "
+               "largest share; a constant added to all of them cancels.");
+  say.code("as written");
+  const Tensor x(random_normal({B, K}, say.seed()), true);
+  const Labels labels = {1, 4, 0};
+  const Tensor p = as_written(x);
+  shapes(say, "x (B, K)", x, "p (B, K)", p);
+  check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));
+  check_equal(say, "7 added to every logit", "p", as_written(x + 7), "p before", p);
+  say.text("That last line saves us. In float64 exp(710) is infinity, and infinity over infinity "
+           "is not a number; in float32 it happens at 89. So the library takes the largest logit "
+           "off first, which changes no value:");
+  say.code_of("core/composed.cpp", "Tensor softmax(");
+  const Tensor large(array({1, 3}, {1000, 1001, 1002}));
+  say.table({"logits", "as written", "the library's"},
+            {{"1000 1001 1002", entries_text(as_written(large).value()),
+              entries_text(composed::softmax(large).value())}});
+
+  say.heading("Its derivative by hand");
+  say.text("Every p depends on every x, through the sum. With δ = 1 where i = j, else 0:");
+  say.equation(
+      R"(\frac{\partial p_j}{\partial x_i} = p_j (\delta_{ij} - p_i) \qquad\Rightarrow\qquad)"
+      R"( \bar x_i = p_i \Big(g_i - \sum_j g_j p_j\Big))",
+      "∂pⱼ/∂xᵢ = pⱼ (δᵢⱼ − pᵢ)    ⇒    dxᵢ = pᵢ (gᵢ − Σⱼ gⱼ pⱼ)");
+  say.in_words("take off the average cotangent, weighted by p; then scale by p. What comes back "
+               "adds up to zero, because a constant added to all logits changes nothing.");
+  say.code("by hand");
+  const Tensor g(random_normal({B, K}, say.seed() + 1));
+  const Tensor constant = p.detach();
+  const Tensor hand =
+      say.broken("elementwise") ? elementwise(g, constant) : softmax_by_hand(g, constant);
+  check_equal(say, "dx of softmax", "by hand", hand, "tape", grad(p, {x}, g.value())[0]);
+  check_gradients(say, [&] { return softmax(x); }, {{"x, through softmax", x}});
+  const Array of_sum = grad(softmax(x), {x}, full({B, K}, 1))[0];
+  check_equal(say, "dx for g = 1 everywhere", "tape", add(of_sum, 1.0), "zero, plus 1",
+              full({B, K}, 1));
+  say.text(
+      "Mind the last line. Had we checked with g = 1, a common habit, every derivative would have "
+      "been zero, and a wrong one might have passed. That is why our weights are random.");
+
+  say.heading("Cross-entropy");
+  say.equation(R"(L = -\frac{1}{B} \sum_{b=1}^{B} \log p_{b,\,k_b})",
+               "L = −(1/B) Σ_b log p[b, k_b]");
+  say.in_words("look only at the probability that was given to the right class k_b, and take its "
+               "logarithm: 0 when it was 1, large when it was small. Knowing nothing costs ln K.");
+  const Tensor loss = composed::cross_entropy(x, labels);
+  double by_loop = 0;
+  for (std::size_t b = 0; b < B; ++b) by_loop -= std::log(p.value()(b, labels[b])) / B;
+  say.check("L", {"composed", loss.item()}, {"by a loop", by_loop}, 1e-12);
+  say.check("L when all logits are equal",
+            {"library", cross_entropy(Tensor(zeros({B, K})), labels).item()},
+            {"ln 5", std::log(5.0)}, 1e-12);
+
+  say.heading("Together they are simpler than apart");
+  say.text("Softmax has a sum in its derivative, the logarithm a division. One after the other, "
+           "they cancel:");
+  say.equation(R"(\frac{\partial L}{\partial x_{b,i}} = \frac{p_{b,i} - y_{b,i}}{B})",
+               "∂L/∂x = (p − y) / B,    y = 1 at the label, else 0");
+  say.in_words("what the model said minus what it should have said. It is bounded, and it is zero "
+               "only when the model is right and sure.");
+  check_equal(say, "dx of the loss", "by hand", loss_by_hand(constant, labels), "tape",
+              grad(loss, {x})[0]);
+  check_gradients(say, [&] { return cross_entropy(x, labels); }, {{"x, through the loss", x}});
+  say.text("So the library takes logits, and has one op for both. It is the same function:");
+  check_twins(
+      say, [&] { return cross_entropy(x, labels); },
+      [&] { return composed::cross_entropy(x, labels); }, {{"x", x}});
+
+  say.heading("What goes wrong");
+  say.sources_disagree("B 33",
+                       "Softmax in the model, and then a loss that applies softmax itself. Nothing "
+                       "crashes and the loss falls, but it can never come down: probabilities lie "
+                       "in [0, 1], and the softmax of those is nearly flat. With one p = 1 and the "
+                       "others 0 the best that is left is ln(1 + (K − 1)/e).");
+  say.code("mistakes");
+  const Tensor sure(array({B, K}, {0, 50, 0, 0, 0, 0, 0, 0, 0, 50, 50, 0, 0, 0, 0}));
+  const double twice = double_softmax(sure, labels).item();
+  const double once = say.broken("double-softmax") ? twice : cross_entropy(sure, labels).item();
+  say.check("a model that is right and sure: 1 + L", {"logits", 1 + once}, {"expected", 1}, 1e-12);
+  say.check("the same, softmax twice", {"library", twice},
+            {"ln(1 + 4/e)", std::log(1 + 4 / std::exp(1.0))}, 1e-12);
+
+  say.pytorch("`torch.nn.functional.cross_entropy(logits, labels)`; `log_softmax` followed by "
+              "`nll_loss` is the same. For attention, `torch.softmax(x, dim=-1)`.");
+  say.question("At the start of training, logits are near 0 and K = 10. What should the first loss "
+               "be, and what do you suspect when it is 4?",
+               "ln 10 = 2.30. At 4 the model is sure and wrong: its last layer starts too large.");
+}
+
+int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,0 +1,275 @@
+#include "lessons/telling/narrate.hpp"
+
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/options.hpp"
+#include "lessons/telling/source.hpp"
+#include "lessons/telling/stage.hpp"
+#include "lessons/telling/symbols.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/fault.hpp"
+#include "vitruvian/core/safe_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace vitruvian::lessons {
+namespace {
+
+// Thrown where a lesson with a mistake in it has had its answer.
+struct Noticed {};
+
+double relative_error(double a, double b) {
+  const double scale = std::max(std::abs(a), std::abs(b));
+  return scale == 0 ? 0 : std::abs(a - b) / scale;
+}
+
+// What two numbers that should agree look like, in words: a wrong derivative
+// is often wrong by a sign, by a whole factor, or altogether missing.
+std::string diagnosis(const Check& c) {
+  const double ratio = c.left / c.right;
+  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-3 * std::abs(y); };
+  if (std::isnan(c.left) || std::isnan(c.right)) return "One of the two is not a number.";
+  if (std::abs(c.left) < 1e-9 * std::abs(c.right)) {
+    return fmt::format("The {} value is zero: something never arrived.", c.left_name);
+  }
+  if (std::abs(c.right) < 1e-9 * std::abs(c.left)) {
+    return fmt::format("The {} value is zero, the {} one is not.", c.right_name, c.left_name);
+  }
+  if (near(ratio, -1)) return "The two have opposite signs: somewhere a minus is wrong.";
+  const double factor = std::abs(ratio) > 1 ? ratio : 1 / ratio;
+  if (std::abs(factor) > 1.5 && std::abs(factor) < 1000 && near(factor, std::round(factor))) {
+    return fmt::format("The {} value is {:g} times the {} one.",
+                       std::abs(ratio) > 1 ? c.left_name : c.right_name, std::round(factor),
+                       std::abs(ratio) > 1 ? c.right_name : c.left_name);
+  }
+  return {};
+}
+
+const Break* break_of(const Lesson& lesson, const std::string& name) {
+  const auto found = std::find_if(lesson.breaks.begin(), lesson.breaks.end(),
+                                  [&](const Break& b) { return b.name == name; });
+  return found == lesson.breaks.end() ? nullptr : &*found;
+}
+
+// "op:kind" or "op:kind:input"
+std::unique_ptr<Fault> fault_of(const std::string& text) {
+  if (text.empty()) return nullptr;
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first + 1);
+  if (first == std::string::npos) fail(Exit::usage, "a fault is op:kind[:input], not '{}'", text);
+  const std::string kind = text.substr(first + 1, second - first - 1);
+  const std::size_t input = second == std::string::npos ? 0 : std::stoul(text.substr(second + 1));
+  const std::map<std::string, Fault::Kind> kinds = {
+      {"flip_sign", Fault::Kind::flip_sign},
+      {"drop_cotangent", Fault::Kind::drop_cotangent},
+      {"skip_accumulation", Fault::Kind::skip_accumulation},
+      {"forget_unbroadcast", Fault::Kind::forget_unbroadcast}};
+  const auto found = kinds.find(kind);
+  if (found == kinds.end()) fail(Exit::usage, "there is no fault of kind '{}'", kind);
+  return std::make_unique<Fault>(text.substr(0, first), found->second, input);
+}
+
+}  // namespace
+
+Narrator::Narrator(const Entry& entry, const Lesson& lesson, const Options& options)
+    : entry_(entry), lesson_(lesson), options_(options) {
+  std::istringstream rows(lesson.rows);
+  for (std::string row; rows >> row;) rows_.push_back(row);
+  stage_ = std::make_unique<Stage>(options, entry.source());
+  tell(Opening{entry.number, entry.name, lesson.title, lesson.equation, lesson.minutes});
+}
+Narrator::~Narrator() = default;
+
+void Narrator::tell(const Event& event) { stage_->show(event); }
+
+void Narrator::heading(std::string_view text, std::size_t line) {
+  if (failed_ != 0 && !(options_.broken.empty() && options_.fault.empty())) throw Noticed{};
+  stage_->next_piece(line);
+  tell(Heading{numbered(text)});
+}
+void Narrator::text(std::string_view words) { tell(Text{numbered(words)}); }
+void Narrator::in_words(std::string_view words) { tell(Words{numbered(words)}); }
+void Narrator::equation(std::string_view tex, std::string_view unicode, std::string_view number) {
+  tell(Equation{std::string(tex), std::string(unicode), std::string(number)});
+}
+
+void Narrator::symbols(std::vector<Symbols::Row> rows) {
+  for (Symbols::Row& row : rows) {
+    values_[row.symbol] = row.value;
+    if (row.meaning.empty()) row.meaning = meaning_of(row.symbol);
+  }
+  tell(Symbols{std::move(rows)});
+}
+
+void Narrator::code(std::string_view region, std::string_view file) {
+  tell(region_of(file.empty() ? entry_.source() : std::string(file), region));
+}
+void Narrator::code_of(std::string_view file, std::string_view first_line) {
+  tell(function_of(std::string(file), first_line));
+}
+
+void Narrator::shape(std::string_view name, std::string_view symbols,
+                     std::vector<std::size_t> lengths) {
+  const bool holds = lengths_of(symbols, values_) == lengths;
+  ++checks_;
+  if (!holds) ++failed_;
+  tell(ShapeLine{std::string(name), std::string(symbols), std::move(lengths), holds});
+}
+
+void Narrator::table(std::vector<std::string> columns, Rows rows) {
+  table(Table{std::move(columns), std::move(rows)});
+}
+void Narrator::table(Table table) {
+  for (const auto& row : table.rows) {
+    if (row.size() != table.columns.size()) {
+      fail("a table of {} columns has a row of {}", table.columns.size(), row.size());
+    }
+  }
+  tell(std::move(table));
+}
+void Narrator::figure(Picture picture) {
+  picture.caption = numbered(picture.caption);
+  tell(std::move(picture));
+}
+void Narrator::figure(Bars bars) { tell(std::move(bars)); }
+void Narrator::figure(Curves curves) { tell(std::move(curves)); }
+
+bool Narrator::check(std::string_view what, const Value& left, const Value& right,
+                     double tolerance) {
+  Check c{std::string(what), left.name, left.value, right.name, right.value};
+  c.error = relative_error(left.value, right.value);
+  c.tolerance = tolerance;
+  c.passed = c.error <= tolerance;
+  return check(std::move(c));
+}
+
+bool Narrator::differs(std::string_view what, const Value& left, const Value& right,
+                       double at_least) {
+  Check c{std::string(what), left.name, left.value, right.name, right.value};
+  c.error = relative_error(left.value, right.value);
+  c.tolerance = at_least;
+  c.must_differ = true;
+  c.passed = c.error >= at_least;
+  return check(std::move(c));
+}
+
+bool Narrator::holds(std::string_view what, bool yes) {
+  return check(fmt::format("{}: 0 or 1", what), {"measured", yes ? 1.0 : 0.0}, {"yes", 1}, 0);
+}
+
+bool Narrator::check(Check finished) {
+  ++checks_;
+  if (!finished.passed) ++failed_;
+  if (!finished.passed && !finished.must_differ && finished.reason.empty()) {
+    finished.reason = diagnosis(finished);
+  }
+  finished.what = numbered(finished.what);
+  const bool passed = finished.passed;
+  tell(std::move(finished));
+  return passed;
+}
+
+void Narrator::sources_disagree(std::string_view row, std::string_view text) {
+  tell(Disagreement{std::string(row), numbered(text)});
+  std::string id(row);  // "B 4", in the list "B4"
+  std::erase(id, ' ');
+  if (!id.empty() && std::find(rows_.begin(), rows_.end(), id) == rows_.end()) rows_.push_back(id);
+}
+void Narrator::pytorch(std::string_view text) { tell(Elsewhere{numbered(text)}); }
+
+void Narrator::question(std::string_view question, std::string_view answer) {
+  if (!stage_->can_ask()) return tell(Question{numbered(question), numbered(answer)});
+  tell(Question{numbered(question), ""});
+  stage_->wait("\n  (think first, then press Enter) ");
+  tell(Question{"", numbered(answer)});
+}
+void Narrator::take_along(std::string_view question) { tell(Question{numbered(question), ""}); }
+
+bool Narrator::broken(std::string_view name) const {
+  if (break_of(lesson_, std::string(name)) == nullptr) {
+    fail("the lesson asks for a mistake '{}' that is not in its list", name);
+  }
+  return options_.broken == name;
+}
+std::uint64_t Narrator::seed() const { return options_.seed; }
+
+std::size_t Narrator::close() {
+  const Break* const broken = break_of(lesson_, options_.broken);
+  Closing closing{checks_, failed_, options_.broken, broken == nullptr ? "" : broken->why,
+                  {},      rows_};
+  for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
+  tell(closing);
+  stage_->flush();
+  return failed_;
+}
+
+namespace {
+
+void describe(const Lesson& lesson) {
+  for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
+  for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
+}
+
+// The lesson from its title to its end; returns how many checks failed.
+std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options,
+                const std::function<void(Narrator&)>& body) {
+  const Break* const broken = break_of(lesson, options.broken);
+  const bool by_fault = options.fault.empty() && broken != nullptr;
+  const auto fault = fault_of(by_fault ? broken->fault : options.fault);
+  Narrator say(entry, lesson, options);
+  try {
+    body(say);
+  } catch (const Noticed&) {
+    say.text("What follows would be built on the mistake: the lesson ends here.");
+  } catch (const Error& error) {
+    if (broken != nullptr)
+      fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);
+    throw;
+  }
+  return say.close();
+}
+
+// For whoever came here through the runner: the lesson counts as read.
+void mark_done(const Options& options) {
+  if (options.done_file.empty()) return;
+  try {
+    write_file_safely(options.done_file, "");
+  } catch (const Error& error) {
+    console::print(stderr, "progress is not kept: {}\n", error.what());
+  }
+  if (!options.json && !options.markdown) console::print("On: lesson next\n");
+}
+
+}  // namespace
+
+int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int argc, char** argv,
+         const char* file) {
+  const std::string name = std::filesystem::path(file).stem().string();
+  return console::run("lesson_" + name, [&] {
+    const Entry entry = entry_of(name);
+    const Options options = parse_options(argc, argv, lesson);
+    if (options.help) {
+      console::print("Lesson {}. {}\n\nusage: lesson_{} [FLAG]...\n\n{}", entry.number,
+                     lesson.title, name, console::raw(help_text(lesson)));
+      return static_cast<int>(Exit::ok);
+    }
+    if (options.describe) return describe(lesson), static_cast<int>(Exit::ok);
+    try {
+      const std::size_t failed = run(entry, lesson, options, body);
+      console::flush();
+      if (failed != 0) return static_cast<int>(Exit::failure);
+    } catch (const Quit&) {
+      return static_cast<int>(Exit::ok);
+    }
+    if (options.broken.empty() && options.fault.empty()) mark_done(options);
+    return static_cast<int>(Exit::ok);
+  });
+}
+
+}  // namespace vitruvian::lessons

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "lessons/telling/contents.hpp"
+#include "lessons/telling/events.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What lessons are told with. It knows strings and numbers only:
+// lessons/tensors.hpp hands it tensors and gradients. How a lesson is
+// written: lessons/README.md.
+
+namespace vitruvian::lessons {
+
+/// A mistake that `--break NAME` makes on purpose, after which a check must
+/// fail.
+struct Break {
+  std::string name;
+  std::string what;  ///< what is wrong then, for the list: "the bias is not
+                     ///< summed over rows"
+  std::string why;   ///< why the check notices, for the end of the broken lesson
+  /// "op:kind" or "op:kind:input" of a `Fault` that is made for the whole
+  /// lesson; or empty: then the lesson asks `broken(name)` and takes its
+  /// wrong variant.
+  std::string fault = {};
+};
+
+/// What stands at the head of a lesson; its number is its place in lessons/course/contents.txt.
+struct Lesson {
+  std::string title = {};
+  std::string equation = {};  ///< in Unicode, on one line
+  int minutes = 0;
+  /// Rows of docs/requirements.md, section A, that stand in the lesson: "2-3 4-1". Those of B come
+  /// with `sources_disagree`. The page says them, and a test lays the two side by side.
+  std::string rows = {};
+  std::vector<std::string> teaches = {};  ///< ops whose sign, flipped, must make it fail
+  std::vector<Break> breaks = {};
+};
+
+/// A table's rows, and one of them: texts as they are, numbers as `{}` prints them.
+using Rows = std::vector<std::vector<std::string>>;
+template <class... Cells>
+std::vector<std::string> row(const Cells&... cells) {
+  return {fmt::format("{}", cells)...};
+}
+
+struct Options;
+class Stage;
+
+/// Where to: every call is one event of the lesson.
+class Narrator {
+ public:
+  Narrator(const Entry& entry, const Lesson& lesson, const Options& options);
+  ~Narrator();
+  Narrator(const Narrator&) = delete;
+  Narrator& operator=(const Narrator&) = delete;
+
+  /// Starts a piece; with --step, the one before it waits for Enter first.
+  /// With a mistake made on purpose and noticed, the lesson ends here instead.
+  /// (`line` is the caller's; clang 14 does not know std::source_location yet.)
+  void heading(std::string_view text, std::size_t line = __builtin_LINE());
+  void text(std::string_view words);
+  template <class... Args>
+  requires(sizeof...(Args) > 0) void text(fmt::format_string<Args...> words, Args&&... args) {
+    text(std::string_view(fmt::format(words, std::forward<Args>(args)...)));
+  }
+  void equation(std::string_view tex, std::string_view unicode, std::string_view number = "");
+  void in_words(std::string_view words);
+  /// The symbols and their values; `shape` reads them. One of the paper's needs
+  /// no meaning: it has the same one everywhere.
+  void symbols(std::vector<Symbols::Row> rows);
+  /// The lines of the lesson's own source from `// [region NAME]` to `// [end]`, the next region or
+  /// `lesson` itself; or of another file, a path from the root.
+  void code(std::string_view region, std::string_view file = {});
+  /// A function of the library: from the comment above the line that starts
+  /// with `first_line` to the brace that closes it. `file` is a path from the
+  /// root.
+  void code_of(std::string_view file, std::string_view first_line);
+  /// One intermediate; a failed check when the symbols' values do not give
+  /// these lengths. Symbols are like "(B, h, T, D_h)", "(B T, 3 D)", "(N + 1,
+  /// P^2 C)".
+  void shape(std::string_view name, std::string_view symbols, std::vector<std::size_t> lengths);
+  void table(std::vector<std::string> columns, Rows rows);
+  void table(Table table);
+  void figure(Picture picture);
+  void figure(Bars bars);
+  void figure(Curves curves);
+
+  /// A number of a name: {"analytic", 0.5}.
+  struct Value {
+    std::string name;
+    double value;
+  };
+  /// Passes when |left - right| / max(|left|, |right|) is at most
+  /// `tolerance`; both 0 pass.
+  bool check(std::string_view what, const Value& left, const Value& right, double tolerance);
+  /// The wrong variant beside the right one: passes when they differ by at
+  /// least `at_least`.
+  bool differs(std::string_view what, const Value& left, const Value& right, double at_least);
+  /// A question of yes or no: passes when it is a yes.
+  bool holds(std::string_view what, bool yes);
+  /// A comparison that was made elsewhere.
+  bool check(Check finished);
+
+  /// A row of requirements.md B ("B 8"), and what is right.
+  void sources_disagree(std::string_view row, std::string_view text);
+  void pytorch(std::string_view text);
+  /// On a terminal, waits for Enter before it reveals the answer; nowhere
+  /// else.
+  void question(std::string_view question, std::string_view answer);
+  void take_along(std::string_view question);
+
+  /// Whether `--break NAME` asked for this mistake.
+  [[nodiscard]] bool broken(std::string_view name) const;
+  /// For what the lesson draws at random.
+  [[nodiscard]] std::uint64_t seed() const;
+
+  /// Ends the lesson; returns how many checks failed.
+  std::size_t close();
+
+ private:
+  void tell(const Event& event);
+
+  const Entry& entry_;
+  const Lesson& lesson_;
+  const Options& options_;
+  std::unique_ptr<Stage> stage_;
+  std::map<std::string, std::size_t, std::less<>> values_;
+  std::vector<std::string> rows_;
+  std::size_t checks_ = 0;
+  std::size_t failed_ = 0;
+};
+
+/// The whole program of a lesson: reads the flags (`--help` lists them), makes the mistake that is
+/// asked for, tells the lesson. Returns 0, or 1 when a check failed, or 2 for a wrong flag. (`file`
+/// is the caller's: its name is the lesson's.)
+int tell(const Lesson& about, const std::function<void(Narrator&)>& body, int argc, char** argv,
+         const char* file = __builtin_FILE());
+
+}  // namespace vitruvian::lessons

@@ -1,0 +1,133 @@
+#include "lessons/telling/stage.hpp"
+
+#include "lessons/telling/source.hpp"
+#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <string_view>
+#include <utility>
+
+namespace vitruvian::lessons {
+namespace {
+
+std::unique_ptr<Renderer> renderer_of(const Options& options) {
+  if (options.json) return json_renderer();
+  if (options.markdown) return markdown_renderer();
+  const console::Terminal terminal = console::terminal_of(stdout);
+  const std::size_t width =
+      terminal.columns >= 20 ? std::min<std::size_t>(terminal.columns, 80) : 80;
+  return terminal_renderer({options.width != 0 ? options.width : width,
+                            terminal.colour && !options.plain, options.ascii});
+}
+
+void write(std::string_view text) {
+  console::write_out(text);
+  console::flush();
+}
+
+// What was typed before Enter; throws where no more can come.
+std::string typed(const std::string& prompt) {
+  write(prompt);
+  std::string line;
+  if (!std::getline(std::cin, line)) {
+    write("\n");
+    throw Quit{};
+  }
+  return line;
+}
+
+}  // namespace
+
+Stage::Stage(const Options& options, std::string source)
+    : renderer_(renderer_of(options)), source_(std::move(source)) {
+  const bool terminal = console::terminal_of(stdin).there && console::terminal_of(stdout).there;
+  can_ask_ = terminal && !options.no_input && !options.json && !options.markdown;
+  if (!options.forms.empty()) {
+    can_ask_ = false;  // a question is one event there, not two
+    const auto add = [&](const char* name, std::unique_ptr<Renderer> renderer) {
+      const std::string path = options.forms + "/" + name;
+      forms_.push_back({std::move(renderer), std::ofstream(path)});
+      if (!forms_.back().out) fail(Exit::failure, "{} cannot be written", path);
+    };
+    add("plain", terminal_renderer({80, false, false}));
+    add("ascii", terminal_renderer({80, false, true}));
+    add("narrow", terminal_renderer({40, false, true}));
+    add("page.md", markdown_renderer());
+    add("json", json_renderer());
+  }
+  step_ = options.step && can_ask_;
+  if (options.step && !terminal) {
+    console::print(stderr, "--step waits at a terminal, and this is none: everything "
+                           "follows at once\n");
+  }
+}
+
+void Stage::show(const Event& event) {
+  piece_.text += renderer_->render(event);
+  for (Form& form : forms_) form.out << form.renderer->render(event);
+  if (!step_) flush();
+}
+
+void Stage::flush() {
+  write(std::string_view(piece_.text).substr(shown_));
+  shown_ = piece_.text.size();
+  if (step_) return;
+  piece_.text.clear();
+  shown_ = 0;
+}
+
+void Stage::next_piece(std::size_t line) {
+  if (!step_) return;
+  if (piece_.first_line != 0) {  // before the first heading there is only the title
+    flush();
+    piece_.last_line = line - 1;
+    history_.push_back(std::move(piece_));
+    look_around();
+    piece_ = Piece();
+    shown_ = 0;
+  }
+  piece_.first_line = line;
+}
+
+void Stage::wait(const std::string& prompt) {
+  flush();
+  if (typed(prompt) == "q") throw Quit{};
+}
+
+void Stage::look_around() {
+  std::size_t at = history_.size() - 1;
+  while (true) {
+    const std::string word = typed("\n[Enter] next  [b]ack  [s]ource  [q]uit: ");
+    if (word.empty() || word == "n") {
+      if (++at == history_.size()) return;
+      write(history_[at].text);
+    } else if (word == "b") {
+      if (at > 0) --at;
+      write(history_[at].text);
+    } else if (word == "s") {
+      show_source(history_[at]);
+    } else if (word == "q") {
+      throw Quit{};
+    } else {
+      write("Enter shows the next piece, b the one before, s the source of "
+            "this one, q leaves.\n");
+    }
+  }
+}
+
+void Stage::show_source(const Piece& piece) const {
+  const std::vector<std::string> lines = source_lines(source_);
+  std::string text =
+      fmt::format("\n{}, lines {} to {}\n", source_, piece.first_line, piece.last_line);
+  for (std::size_t i = piece.first_line; i <= std::min(piece.last_line, lines.size()); ++i) {
+    text += fmt::format("{:4} {}\n", i, lines[i - 1]);
+  }
+  write(text);
+}
+
+}  // namespace vitruvian::lessons
