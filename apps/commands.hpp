@@ -1,12 +1,16 @@
 #pragma once
 
+#include "vitruvian/core/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 // One function a command: it adds the command's flags, and sets `chosen` to what runs it.
 
@@ -22,7 +26,6 @@ void add_compare(CLI::App& app, std::function<void()>& chosen);
 void add_report(CLI::App& app, std::function<void()>& chosen);
 void add_data(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
-void print_version();
 
 /// A flag that takes a whole number up to `largest`, not a negative one (which CLI11 would wrap
 /// around).
@@ -56,5 +59,49 @@ void add_machine_flags(CLI::App& command, Options& options) {
 /// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
 /// A slow matrix product is said aloud, with its remedy.
 void print_machine(Precision precision);
+
+/// The flags of commands that read weights of any origin.
+struct WeightsFlags {
+  std::string scheme, image_size, pos_resize;
+  std::size_t heads = 0, classes = 0;
+};
+
+void add_weights_flags(CLI::App& command, WeightsFlags& flags);
+/// Throws (Exit::usage) where a flag makes no sense.
+WeightsRequest request_of(const WeightsFlags& flags);
+
+/// The flags of commands that read pictures.
+struct PictureFlags {
+  std::string mean, std;
+};
+
+template <class Options>
+void add_picture_flags(CLI::App& command, Options& options, PictureFlags& flags) {
+  command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
+                                                                {"bicubic", Filter::bicubic}})
+              .description(""))
+      ->default_str("bilinear");
+  for (auto [name, text] : {std::pair{"--mean", &flags.mean}, {"--std", &flags.std}}) {
+    command
+        .add_option(name, *text,
+                    "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or as\n"
+                    "the names' project has it")
+        ->type_name("X[,X,X]");
+  }
+  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
+            1'000'000'000'000)
+      ->capture_default_str();
+}
+
+/// "0.5" or "0.485,0.456,0.406". Throws (Exit::usage), naming the flag.
+std::vector<double> numbers_of(const char* flag, const std::string& text);
+
+template <class Options>
+void read_picture_flags(const PictureFlags& flags, Options& options) {
+  options.mean = numbers_of("--mean", flags.mean);
+  options.std = numbers_of("--std", flags.std);
+}
 
 }  // namespace vitruvian

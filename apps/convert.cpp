@@ -1,11 +1,12 @@
 #include "vitruvian/train/convert.hpp"
 #include "apps/commands.hpp"
-#include "apps/weights_flags.hpp"
 #include "vitruvian/core/console.hpp"
+#include "vitruvian/core/error.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <sstream>
 
 namespace vitruvian {
 namespace {
@@ -20,7 +21,68 @@ void run(const ConvertOptions& options) {
       c.h, c.M, c.K);
 }
 
+std::size_t side(const std::string& text, const std::string& whole) {
+  if (text.empty() || text.size() > 9 ||
+      text.find_first_not_of("0123456789") != std::string::npos) {
+    fail(Exit::usage, "--image-size: '{}' is neither a size nor HEIGHTxWIDTH", whole);
+  }
+  const std::size_t n = std::stoul(text);
+  if (n == 0) fail(Exit::usage, "--image-size must be at least 1");
+  return n;
+}
+
 }  // namespace
+
+void add_weights_flags(CLI::App& command, WeightsFlags& flags) {
+  const std::string group = "Weights of other projects, sizes and classes";
+  command
+      .add_option("--from-scheme", flags.scheme,
+                  "Whose names: torchvision, timm, hf or jax; without: what they look like")
+      ->group(group);
+  add_count(command, "--heads", flags.heads,
+            "h, where the file does not say and it is not D / 64 as in all published models")
+      ->group(group);
+  command
+      .add_option("--image-size", flags.image_size,
+                  "Images of another size: the position embeddings are resized")
+      ->type_name("N|HxW")
+      ->group(group);
+  command
+      .add_option("--pos-resize", flags.pos_resize,
+                  "How: jax, torchvision, timm or hf; without: as the names' project does")
+      ->group(group);
+  add_count(command, "--classes", flags.classes,
+            "K classes; unless there are as many already, the head becomes zeros")
+      ->group(group);
+}
+
+WeightsRequest request_of(const WeightsFlags& flags) {
+  WeightsRequest request;
+  if (!flags.scheme.empty()) request.scheme = scheme_of(flags.scheme);
+  if (!flags.pos_resize.empty()) request.pos_resize = pos_resize_of(flags.pos_resize);
+  request.heads = flags.heads;
+  request.classes = flags.classes;
+  if (!flags.image_size.empty()) {
+    const auto x = flags.image_size.find('x');
+    request.height = side(flags.image_size.substr(0, x), flags.image_size);
+    request.width = x == std::string::npos ? request.height
+                                           : side(flags.image_size.substr(x + 1), flags.image_size);
+  }
+  return request;
+}
+
+std::vector<double> numbers_of(const char* flag, const std::string& text) {
+  std::vector<double> values;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(part, value)) {
+      fail(Exit::usage, "{}: '{}' is not a number", flag, part);
+    }
+    values.push_back(value);
+  }
+  return values;
+}
 
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
   auto options = std::make_shared<ConvertOptions>();

@@ -1,6 +1,5 @@
 #include "vitruvian/report/inspect.hpp"
 #include "apps/commands.hpp"
-#include "apps/weights_flags.hpp"
 #include "vitruvian/charts/text.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/parallel.hpp"

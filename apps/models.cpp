@@ -1,18 +1,23 @@
+// What needs no weights: the list of models, and the shapes inside one.
+
 #include "apps/commands.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/error.hpp"
+#include "vitruvian/vit/stages.hpp"
 #include "vitruvian/vit/variants.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace vitruvian {
 namespace {
 
-struct ModelsOptions {
+struct Options {
   std::string name;
   std::size_t image_size = 0;
   std::size_t batch_size = 1;
@@ -42,8 +47,7 @@ void print_row(const Variant& model, std::size_t batch) {
                  console::human_bytes(c.training_bytes(batch, sizeof(float))));
 }
 
-void run(const ModelsOptions& options) {
-  if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
+void list(const Options& options) {
   std::vector<Variant> models = variants();
   if (!options.name.empty()) models = {variant(options.name)};
   std::vector<std::string> refused;
@@ -77,10 +81,65 @@ void run(const ModelsOptions& options) {
   for (const std::string& line : refused) console::print("{}\n", line);
 }
 
+// What the MiniViT notebook prints of an intermediate before its shape; nothing of most.
+std::optional<std::string> in_the_notebook(const std::string& name) {
+  if (name == "z_0") return "Eq.(1) z0";
+  if (name == "y") return "Eq.(4) y (pre-head)";
+  if (name == "logits") return "Logits";
+  if (name.starts_with("blocks.") && name.ends_with(".z")) {
+    return fmt::format("After layer {}", std::stoul(name.substr(7)) + 1);
+  }
+  return std::nullopt;
+}
+
+// "(1,)" or "(1, 197)", as the symbols beside it.
+std::string numbers(const std::vector<std::size_t>& shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+void trace(const Options& options) {
+  ViTConfig c = variant(options.name).config;
+  if (options.image_size != 0) c = with_image_size(c, options.image_size);
+  // Whoever traces keeps what a training step keeps, but one copy of the weights.
+  const std::uint64_t kept =
+      c.training_bytes(options.batch_size, sizeof(float)) - 3 * sizeof(float) * c.parameters();
+  check_fits_in_memory(c, kept, "to trace");
+  const std::vector<Stage> stages = f32::stages_of_a_forward_pass(c, options.batch_size);
+  console::print(
+      "{}: B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}\n",
+      options.name, options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(), c.M,
+      c.L, c.K);
+  std::size_t longest_name = 0;
+  std::size_t longest_symbols = 0;
+  for (const Stage& stage : stages) {
+    longest_name = std::max(longest_name, stage.name.size());
+    longest_symbols = std::max(longest_symbols, stage.symbols.size());
+  }
+  for (const Stage& stage : stages) {
+    console::print("    {:<{}}  {:<{}}  {}\n", stage.name, longest_name, stage.symbols,
+                   longest_symbols, numbers(stage.shape));
+    if (const auto words = in_the_notebook(stage.name)) {
+      console::print("{}: torch.Size([{}])\n", *words,
+                     fmt::format("{}", fmt::join(stage.shape, ", ")));
+    }
+  }
+}
+
+// Once all is parsed.
+auto later(const std::shared_ptr<Options>& options, void (*run)(const Options&),
+           std::function<void()>& chosen) {
+  return [options, run, &chosen] {
+    chosen = [options, run] {
+      if (options->batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
+      run(*options);
+    };
+  };
+}
+
 }  // namespace
 
 void add_models(CLI::App& app, std::function<void()>& chosen) {
-  auto options = std::make_shared<ModelsOptions>();
+  const auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand(
       "models", "List the models of the paper and their sizes, beside its Table 1");
   command.add_option("NAME", options->name, "One of them; all unless given")->type_name("");
@@ -89,7 +148,22 @@ void add_models(CLI::App& app, std::function<void()>& chosen) {
   add_count(command, "--batch-size", options->batch_size, "Images at once, for the memory")
       ->capture_default_str();
   command.add_flag("--json", options->json, "A JSON array of them");
-  command.callback([options, &chosen] { chosen = [options] { run(*options); }; });
+  command.callback(later(options, list, chosen));
+}
+
+void add_trace(CLI::App& app, std::function<void()>& chosen) {
+  const auto options = std::make_shared<Options>();
+  options->name = "mini_vit";
+  CLI::App& command = *app.add_subcommand(
+      "trace", "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does");
+  command.add_option("--model", options->name, "A name that 'vitruvian models' lists")
+      ->capture_default_str()
+      ->type_name("NAME");
+  add_count(command, "--image-size", options->image_size,
+            "For square images of so many pixels a side; 0 means the model's own");
+  add_count(command, "--batch-size", options->batch_size, "B, the images that go through it")
+      ->capture_default_str();
+  command.callback(later(options, trace, chosen));
 }
 
 }  // namespace vitruvian
