@@ -1,24 +1,17 @@
-// bench_inside: what the figures of a trained ViT say, averaged over a test set; or, without a data
-// set, how long each of their numbers takes for one image, and the memory for all of them.
+// bench_inside: what the figures of a trained ViT say, averaged over a test set.
 
 #include "apps/command_line.hpp"
 #include "vitruvian/core/console.hpp"
 #include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
-#include "vitruvian/vit/inspect/graph.hpp"
 #include "vitruvian/vit/inspect/layers.hpp"
 
 #include <fmt/format.h>
-#ifdef __unix__
-#include <sys/resource.h>
-#endif
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -64,21 +57,16 @@ struct Gain {
   }
 };
 
-void print_positions(const VisionTransformer& model) {
-  const inspect::Lines lines = inspect::lines(inspect::position_similarity(model));
-  fmt::print(
-      "positions: mean cosine {:.4f} in the same row or column, {:.4f} elsewhere, ratio "
-      "{:.2f}\n",
-      lines.line, lines.rest, lines.ratio());
-}
-
 void over_a_data_set(const TrainedModel& trained, const Options& options) {
   const VisionTransformer& model = trained.model;
   const ViTConfig& c = model.config;
   Dataset data =
       load_test({.name = options.dataset, .directory = options.data, .test_size = options.images});
   if (!trained.data.mean.empty()) data.mean = trained.data.mean, data.std = trained.data.std;
-  print_positions(model);
+  const inspect::Lines lines = inspect::lines(inspect::position_similarity(model));
+  fmt::print(
+      "positions: mean cosine {:.4f} in the same row or column, {:.4f} elsewhere, ratio {:.2f}\n",
+      lines.line, lines.rest, lines.ratio());
   Mean distance, on_class, entropy;
   Gain rollout, gradient, even;
   double right = 0;
@@ -137,55 +125,16 @@ void over_a_data_set(const TrainedModel& trained, const Options& options) {
   }
 }
 
-void of_one_image(const VisionTransformer& model) {
-  const ViTConfig& c = model.config;
-  const Array x = random_normal({1, c.C, c.H, c.W}, 1);
-  double total = 0;
-  const auto timed = [&](const char* what, const auto& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    const double s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    total += s;
-    fmt::print("{:34} {:8.3f} s\n", what, s);
-  };
-  inspect::Attention seen;
-  timed("patches", [&] { inspect::patches(model, x); });
-  timed("principal components", [&] { inspect::principal_components(inspect::filters(model)); });
-  timed("position similarity", [&] { print_positions(model); });
-  timed("attention of every layer", [&] { seen = inspect::attention(model, x); });
-  timed("distance and entropy", [&] { inspect::heads(seen); });
-  timed("rollout", [&] { inspect::shares_of_patches(inspect::rollout(seen), c); });
-  timed("gradient rollout", [&] { inspect::gradient_rollout(model, x); });
-  timed("input gradient", [&] { inspect::input_gradient(model, x); });
-  timed("norms and units", [&] { inspect::layers(model, x, {0}); });
-  timed("graph of a block", [&] { inspect::block_graph(model, 0); });
-  fmt::print("{:34} {:8.3f} s\n", "all", total);
-}
-
 void run(const Options& options) {
   if (options.threads > 0) set_threads(options.threads);
-  const auto begin = std::chrono::steady_clock::now();
-  const TrainedModel trained = load_weights(options.weights);
-  fmt::print("{:34} {:8.3f} s\n", "weights read in",
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  if (options.dataset.empty()) {
-    of_one_image(trained.model);
-  } else {
-    over_a_data_set(trained, options);
-  }
-#ifdef __unix__
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  fmt::print("most memory: {:.0f} MB\n", static_cast<double>(usage.ru_maxrss) / 1e3);
-#endif
+  over_a_data_set(load_weights(options.weights), options);
 }
 
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("Says what the figures of a trained ViT say, over a test set.", "bench_inside");
   app.add_option("--weights", options.weights, "safetensors or .npz")->required();
-  app.add_option("--dataset", options.dataset, "digits, mnist or cifar10; without: time one image");
+  app.add_option("--dataset", options.dataset, "digits, mnist or cifar10")->required();
   app.add_option("--data", options.data, "The folder with the data set's files");
   app.add_option("--images", options.images, "The first so many test images; 0 means all");
   app.add_option("--threads", options.threads, "0 means one for each processor");

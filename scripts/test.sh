@@ -94,8 +94,8 @@ run_fuzzers() (
       names | png | jpeg | pnm) length=65536 ;; # what needs large files to go anywhere
       *) length=4096 ;;
     esac
-    if ! bin/fuzz_$reader "$long" $dictionary -max_len=$length -timeout=5 -rss_limit_mb=1024 \
-      -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix=$reader- corpus/$reader \
+    if ! VITRUVIAN_FUZZ_READER=$reader bin/fuzz "$long" $dictionary -max_len=$length -timeout=5 \
+      -rss_limit_mb=1024 -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix=$reader- corpus/$reader \
       >fuzz-$reader.log 2>&1; then
       cat fuzz-$reader.log >&2
       say "scripts/test.sh: $reader: the fuzzer found something; its bytes are in build-fuzz/$reader-*" >&2
@@ -166,7 +166,7 @@ run_suite() {
       python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs" --rows
       ;;
     fuzz)
-      build fuzz fuzz_targets
+      build fuzz fuzz
       run_fuzzers
       ;;
     *)

@@ -3,7 +3,7 @@
 Every row that names a test case has a mutant here, and every case that a row names has one that it
 must see. Not here are the rows that are quoted, or are a lesson's words or check: 1-1, 1-2, 1-3, 1-5,
 1-17, 1-23, 1-29, 1-30, 2-2, 4-1 to 4-4, 4-19, B3, B29 and C8 to C11. They are untrue when their words
-are gone, which tests/project/requirements_test.sh sees, or when the lesson's check fails.
+are gone, which tests/project/requirements_test.py sees, or when the lesson's check fails.
 """
 
 # The program that a test file is built into, or the name of a script's test.

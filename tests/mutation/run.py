@@ -86,7 +86,7 @@ def cases_of_rows(where):
         cases = rows_of_page.setdefault(row, {})
         for file, case in re.findall(r"`([^`]+?): ([^`]+)`", held):
             if file not in PROGRAMS:
-                continue  # words of a lesson: tests/project/requirements_test.sh reads them
+                continue  # words of a lesson: tests/project/requirements_test.py reads them
             if PROGRAMS[file] in SCRIPTS:
                 cases[f"{file}: {case}"] = ("ctest", "--no-tests=error", "-R", f"^{PROGRAMS[file]}$")
             else:

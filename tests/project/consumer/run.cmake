@@ -1,4 +1,4 @@
-# Builds and runs the consumer project in one of two WAYs:
+# Builds and runs the program of README.md in the consumer project, in one of two WAYs:
 #   find_package      installs the build in BUILD to a folder of its own and finds it there
 #   add_subdirectory  takes the sources under ROOT into its own build, with nothing optional
 cmake_minimum_required(VERSION 3.22)
@@ -12,8 +12,8 @@ function(run)
   endif()
 endfunction()
 
-set(here ${CMAKE_CURRENT_LIST_DIR})
-set(options -DCMAKE_CXX_COMPILER=${COMPILER})
+set(program ${SCRATCH}/main.cpp)
+set(options -DCMAKE_CXX_COMPILER=${COMPILER} -DPROGRAM=${program})
 if(WAY STREQUAL "find_package")
   file(REMOVE_RECURSE ${SCRATCH}) # a file that is no longer installed must not be found
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
@@ -22,7 +22,10 @@ else()
   list(APPEND options -DCMAKE_BUILD_TYPE=MinSizeRel -DVITRUVIAN_SOURCE=${ROOT} -DVITRUVIAN_SIMD=OFF
        -DVITRUVIAN_ONEDNN=OFF -DVITRUVIAN_CBLAS=OFF -DVITRUVIAN_THREADS=OFF)
 endif()
-run(${CMAKE_COMMAND} -S ${here} -B ${SCRATCH}/build -G Ninja ${options})
+file(READ ${ROOT}/README.md text)
+string(REGEX REPLACE "^.*\n```cpp\n|\n```\n.*$" "" code "${text}")
+file(CONFIGURE OUTPUT ${program} CONTENT "@code@\n" @ONLY)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G Ninja ${options})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/consumer)
 if(WAY STREQUAL "find_package")
@@ -31,7 +34,7 @@ if(WAY STREQUAL "find_package")
   if(pkg_config)
     file(GLOB_RECURSE file ${SCRATCH}/prefix/*/vitruvian.pc)
     cmake_path(GET file PARENT_PATH folder)
-    run(sh -c "'${COMPILER}' '${here}/main.cpp' -o '${SCRATCH}/by_pkg_config' \
+    run(sh -c "'${COMPILER}' '${program}' -o '${SCRATCH}/by_pkg_config' \
                $(PKG_CONFIG_PATH='${folder}' '${pkg_config}' --cflags --libs vitruvian)")
     run(${SCRATCH}/by_pkg_config)
   endif()

@@ -1,4 +1,4 @@
-// Times onnxruntime on the ViT-B/16 that export_vit.py writes, one image at a time:
+// Times onnxruntime on the ViT-B/16 that pytorch_train.py --export writes, one image at a time:
 //   node infer.mjs --model FILE.onnx [--threads T] [--seconds S] [--packages DIR]
 // DIR holds node_modules/onnxruntime-node. It prints
 //   vit-b infer batch 1 threads 2: 7.6 img/s, 131.2 ms

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Times Vitruvian beside PyTorch, and beside onnxruntime where it is there; or, with --switches,
+beside itself with one thing switched off at a time. In turns, so that a busy minute of the machine
+hits both, and by medians. PyTorch is as well tuned as this can find. Prints a Markdown table, on Linux."""
+
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+OURS = os.environ.get("BENCH_TRAIN", str(HERE.parent / "build/bin/bench_train"))
+PACKAGES = HERE.parent / "build/bench"  # node_modules, and ViT-B as ONNX
+CORES = len(os.sched_getaffinity(0))
+
+
+class Result(NamedTuple):
+    name: str  # as the program said it, "cifar train batch 64"
+    rate: float  # images a second
+    gflops: float
+    share: float  # of the product
+    megabytes: float  # None, as those before, where the program does not say
+
+
+def measure(*command, **environment):
+    """Runs a program that prints one line of images a second."""
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode != 0 or " img/s" not in done.stdout:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+
+    def number(pattern):
+        found = re.search(pattern, done.stdout)
+        return float(found[1]) if found else None
+
+    return Result(done.stdout.split(" threads")[0], number(r"([\d.]+) img/s"),
+                  number(r"([\d.]+) GFLOP/s"), number(r"([\d.]+) of the product"),
+                  number(r"peak memory (-?[\d.]+) MB"))
+
+
+def note(text):
+    print(text, file=sys.stderr)
+
+
+def said_by(*command):
+    """What a program prints; "" where it fails."""
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+# --- PyTorch's settings
+
+def aspects():
+    """What may make PyTorch faster, the likely value of each aspect first."""
+    flags = set(Path("/proc/cpuinfo").read_text().split())
+    # Debian's OpenBLAS runs threads of its own, which fight PyTorch's; the OpenMP build shares them.
+    openmp = glob.glob("/usr/lib/*/openblas-openmp")
+    threads = [{"OMP_NUM_THREADS": str(n), **({"LD_LIBRARY_PATH": path} if path else {})}
+               for n in (CORES, 1) for path in [*openmp, None]]
+    # OpenBLAS misjudges processors newer than itself.
+    names = {"avx512vl": "SkylakeX", "avx2": "Haswell", "avx512_bf16": "Cooperlake"}
+    kernels = [{"OPENBLAS_CORETYPE": name} for flag, name in names.items() if flag in flags]
+    # glibc gives every large activation back to the kernel, and gets it again as pages of zeros.
+    keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "4000000000",
+            "MALLOC_TOP_PAD_": "268435456"}
+    vectors = [{"ATEN_CPU_CAPABILITY": "avx512"}] if "avx512vl" in flags else []
+    return [threads, kernels + [{}], [keep, {}], [{}] + vectors]
+
+
+class PyTorch:
+    def __init__(self, quick):
+        self.quick = quick
+        self.tried = []  # every result, for the least memory of any setting
+        for self.python in (os.environ.get("PYTHON", "python3"), "/usr/bin/python3"):
+            if self.version():
+                return
+        sys.exit("compare.py: PyTorch is missing: apt-get install python3-torch libopenblas0-openmp")
+
+    def version(self):
+        return said_by(self.python, "-c", "import torch; print(torch.__version__)")
+
+    def run(self, arguments, setting, seconds):
+        # BLAS keeps all its threads: beside one thread of PyTorch they are in nobody's way.
+        return measure(self.python, str(HERE / "pytorch_train.py"), "--seconds", str(seconds),
+                       *arguments, OPENBLAS_NUM_THREADS=str(CORES), **setting)
+
+    def tuned(self, arguments):
+        """The fastest setting found. It goes from aspect to aspect, twice: other work can only make
+        a run slower, so the better of two runs some time apart says more than one."""
+        every = aspects()
+        fastest = {}
+
+        def timed(values):
+            setting = {name: value for aspect in values for name, value in aspect.items()}
+            result = self.run(arguments, setting, 2)
+            note(f"  {result.rate} img/s  {words(setting)}")
+            self.tried.append(result)
+            key = tuple(sorted(setting.items()))
+            fastest[key] = max(fastest.get(key, 0), result.rate)
+            return fastest[key]
+
+        for _ in range(0 if self.quick else 2):
+            values = [aspect[0] for aspect in every]
+            best = timed(values)
+            for i, aspect in enumerate(every):
+                for value in aspect[1:]:
+                    other = values[:i] + [value] + values[i + 1:]
+                    rate = timed(other)
+                    if rate > best:
+                        values, best = other, rate
+        if not fastest:
+            return {name: value for aspect in every for name, value in aspect[0].items()}
+        return dict(max(fastest, key=fastest.get))
+
+
+def words(setting):
+    return " ".join(f"{name}={value}" for name, value in setting.items())
+
+
+# --- the measurements
+
+class Machine:
+    """What others took of the processors meanwhile, the machine below this one included."""
+
+    def __init__(self):
+        self.before = self.ticks()
+
+    @staticmethod
+    def ticks():
+        first = [int(x) for x in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        own = sum(os.times()[:4]) * os.sysconf("SC_CLK_TCK")
+        return sum(first), sum(first) - first[3] - first[4] - own
+
+    def percent_of_others(self):
+        now = self.ticks()
+        return 100 * (now[1] - self.before[1]) / max(1, now[0] - self.before[0])
+
+
+def in_turns(rounds, programs):
+    """Their results, a list each, round after round."""
+    results = [[] for _ in programs]
+    for round in range(1, rounds + 1):
+        for all_of_one, program in zip(results, programs):
+            all_of_one.append(program())
+            note(f"round {round} of {rounds}: {all_of_one[-1].name}: {all_of_one[-1].rate} img/s")
+    return results
+
+
+MEASUREMENTS = ("--shape mnist --batch 128", "--shape cifar --batch 64",
+                "--shape cifar --batch 256 --inference")
+
+
+def against_others(options):
+    machine, pytorch, settings, lines = Machine(), PyTorch(options.quick), {}, []
+
+    def ours(arguments):
+        return measure(OURS, "--seconds", str(options.seconds), "--threads", str(CORES), *arguments)
+
+    def row(who, arguments, theirs, tried=()):
+        us, them = in_turns(options.rounds, [lambda: ours(arguments), theirs])
+        ratios = [a.rate / b.rate for a, b in zip(us, them)]
+        # The least of any setting: a setting that is fast may take more.
+        least = min((r.megabytes for r in [*them, *tried] if r.megabytes is not None), default=None)
+        mine = median(r.megabytes for r in us)
+        memory = f"{mine:.1f}, {least:.1f}, {mine / least:.2f}" if least else "not measured"
+        lines.append(f"| {us[0].name} | {median(r.rate for r in us):,.1f} "
+                     f"| {who} {median(r.rate for r in them):,.1f} "
+                     f"| **{median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) "
+                     f"| {median(r.share for r in us):.2f} | {memory} |")
+
+    for name in MEASUREMENTS:
+        arguments = name.split()
+        note(f"PyTorch's settings for {name}")
+        pytorch.tried = []
+        settings[name] = pytorch.tuned(arguments)
+        row("PyTorch", arguments,
+            lambda: pytorch.run(arguments, settings[name], options.seconds), pytorch.tried)
+
+    runtime = PACKAGES / "node_modules/onnxruntime-node/package.json"
+    version = "not measured"
+    if runtime.exists():
+        version = re.search(r'"version": "([^"]*)"', runtime.read_text())[1]
+        model = PACKAGES / "vit-b.onnx"
+        if not model.exists():
+            subprocess.run([pytorch.python, HERE / "pytorch_train.py", "--export", model], check=True)
+        infer = ("node", str(HERE / "infer.mjs"), "--model", str(model), "--packages",
+                 str(PACKAGES), "--threads", str(CORES), "--seconds", str(options.seconds))
+        row("onnxruntime", "--shape vit-b --batch 1 --inference".split(), lambda: measure(*infer))
+    else:
+        note("vit-b is skipped: npm install --prefix build/bench --ignore-scripts onnxruntime-node")
+
+    others = machine.percent_of_others()
+    if others > 5:
+        note(f"others used {others:.0f} % of the processors meanwhile: measure again")
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    commit = said_by("git", "-C", str(HERE), "describe", "--always", "--dirty")
+    return "\n".join([
+        "| measurement | Vitruvian, img/s | the other, img/s | ratio (least to most) "
+        "| share of the product | peak memory, MB: ours, theirs, ratio |",
+        "|---|---|---|---|---|---|", *lines, "",
+        "Medians over the rounds; a ratio is of one round, its median over the rounds. Their memory "
+        "is the least of all runs, those that looked for settings included.", "",
+        f"- {processor[1] if processor else 'unknown processor'}, {CORES} threads",
+        f"- PyTorch {pytorch.version()}, onnxruntime {version}, Vitruvian {commit}",
+        f"- rounds: {options.rounds}, seconds of each measurement: {options.seconds}, "
+        f"{time.strftime('%Y-%m-%d')}",
+        f"- others used {others:.0f} % of the processors meanwhile",
+        *(f"- PyTorch for `{name}`: `{words(setting)}`" for name, setting in settings.items())])
+
+
+# What is switched off: bench_train's flags, or its environment.
+SWITCHES = {
+    "nothing": {},
+    "oneDNN: our own packed product": {"VITRUVIAN_GEMM": "packed"},
+    "AVX-512: AVX2 kernels and packed product": {"VITRUVIAN_GEMM": "packed",
+                                                 "VITRUVIAN_SIMD": "avx2"},
+    "all vectors beyond SSE2, and oneDNN": {"VITRUVIAN_GEMM": "packed", "VITRUVIAN_SIMD": "sse2"},
+    "micro-batches: op by op over the whole batch": ["--micro-batch", "100000"],
+    "fused ops: the readable twins": ["--composed"],
+    "the second thread": ["--threads", "1"],
+}
+
+
+def against_itself(options):
+    def program(shape, switch):
+        flags, environment = ([], switch) if isinstance(switch, dict) else (switch, {})
+        command = [OURS, "--shape", shape, "--seconds", str(options.seconds), *flags]
+        return lambda: measure(*command, **environment)
+
+    shapes = ("mnist", "cifar")
+    results = in_turns(options.rounds, [program(shape, switch)
+                                        for switch in SWITCHES.values() for shape in shapes])
+    rates = [median(r.rate for r in of_one) for of_one in results]
+    lines = ["| switched off | MNIST shape, img/s | step takes | CIFAR shape, img/s | step takes |",
+             "|---|---|---|---|---|"]
+    for what, mnist, cifar in zip(SWITCHES, rates[::2], rates[1::2]):
+        lines.append(f"| {what} | {mnist:.0f} | x {rates[0] / mnist:.2f} "
+                     f"| {cifar:.0f} | x {rates[1] / cifar:.2f} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--switches", action="store_true", help="beside itself, a switch at a time")
+    parser.add_argument("--rounds", type=int, default=3, help="measure everything so often (3)")
+    parser.add_argument("--seconds", type=int, help="of each measurement (8; 3 with --switches)")
+    parser.add_argument("--quick", action="store_true",
+                        help="one round of 2 seconds, PyTorch's likely settings")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.seconds = 1, 2
+    options.seconds = options.seconds or (3 if options.switches else 8)
+    if min(options.rounds, options.seconds) < 1:
+        parser.error("--rounds and --seconds take a count")
+    print((against_itself if options.switches else against_others)(options))
+
+
+if __name__ == "__main__":
+    main()
