@@ -118,7 +118,7 @@ run_slow() (
     VITRUVIAN_B16=$(mktemp -d)
     export VITRUVIAN_B16
     trap 'rm -rf "$VITRUVIAN_B16"' EXIT
-    "$python" tests/golden/torchvision_b16.py "$VITRUVIAN_B16"
+    "$python" tests/golden/golden_torchvision.py "$VITRUVIAN_B16"
   else
     say "skipped: the golden numbers and vit_b_16: $python has no torchvision, scipy or Pillow"
   fi

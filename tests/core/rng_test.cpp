@@ -1,4 +1,4 @@
-// Random numbers: known answers down to the last bit (rng_golden.py writes them again from the
+// Random numbers: known answers down to the last bit (golden_draws.py writes them again from the
 // paper), and the statistics that golden numbers cannot see.
 
 #include "vitruvian/core/rng.hpp"
@@ -71,7 +71,7 @@ TEST_CASE("Philox4x32-10 gives Random123's known answers") {
         Counter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("the first values of seed 42 (rng_golden.py)") {
+TEST_CASE("the first values of seed 42 (golden_draws.py)") {
   const Rng rng(42);
   constexpr std::array<std::uint64_t, 4> bits{0x77f5493b9ceaf053, 0x53ba6cfdfcdb2127,
                                               0xa8875dcbd36c0225, 0xabaf0dabbac70475};

@@ -13,7 +13,7 @@ namespace vitruvian {
 namespace {
 
 const Json& golden() {
-  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/augment.json");
+  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json")["augment"];
   return document;
 }
 

@@ -1,27 +1,37 @@
 """modules.json: {"cases": [{"module", "options", "parameters", "inputs", "cotangents", "outputs",
-"input_gradients", "gradients"}]}.
+"input_gradients", "gradients"}], "optimizers"}.
 
-PyTorch's nn.MultiheadAttention with all its arguments (its two outputs are the result and the
-weights of each head), and torchvision.ops.MLP. Parameters go by their names there, which are ours.
+Layers' parameters and gradients go by our names; a layer of ours of attention is held against PyTorch's own
+nn.MultiheadAttention: a second opinion, written by others. That itself, with all its arguments (its two
+outputs are the result and the weights of each head), and torchvision.ops.MLP go by their names.
+
+"optimizers" is {"steps", "base_lr", "start", "roles", "gradients", "runs"}. `start` holds the parameters'
+values, `gradients` a list with one object a step: name to gradient. A name that is missing there has no
+gradient at that step: optimizers skip it. A run of 20 steps is {"optimizer", "options", "schedule", "warmup",
+"clip" (or null), "undecayed", "lr", "norm", "parameters"}: rate, norm before clipping, and parameters after
+each step. `undecayed` lists the names that weight decay spares. The rates come from PyTorch's own schedulers.
 """
 
 import torch
 from torch import nn
+from torch.optim import lr_scheduler
 from torchvision.ops import MLP
 
-from golden_format import dump, generator, randn, tensor, tensors
+from make_golden import generator, randn, tensor, tensors
 
 CASES = []
 
 
-def case(name, module, shapes, function, **options):
+def case(name, module, shapes, names=None, function=None, **options):
+    """Records one module, called as `function` of inputs of these shapes gives its outputs; `names` says
+    what we call its parameters, where we call them otherwise."""
     stream = generator(f"{name} {shapes} {options}")
-    parameters = dict(module.named_parameters())
+    parameters = {names[n] if names else n: p for n, p in module.named_parameters()}
     with torch.no_grad():
         for p in parameters.values():
             p.copy_(randn(stream, *p.shape))
     inputs = [randn(stream, *shape).requires_grad_() for shape in shapes]
-    outputs = function(*inputs)
+    outputs = function(*inputs) if function else [module(*inputs)]
     cotangents = [randn(stream, *y.shape) for y in outputs]
     torch.autograd.backward(outputs, cotangents)
     CASES.append({
@@ -32,37 +42,147 @@ def case(name, module, shapes, function, **options):
         "cotangents": [tensor(c) for c in cotangents],
         "outputs": [tensor(y) for y in outputs],
         "input_gradients": [tensor(x.grad) for x in inputs],
-        "gradients": tensors({name: p.grad for name, p in parameters.items()}),
+        "gradients": tensors({n: p.grad for n, p in parameters.items()}),
     })
 
 
-def attention(T, S, **options):
+def layers():
+    case("linear", nn.Linear(4, 3), [(2, 5, 4)], sizes=[4, 3])
+    case("linear", nn.Linear(4, 3, bias=False), [(5, 4)], sizes=[4, 3], bias=False)
+    case("layer_norm", nn.LayerNorm(6, eps=1e-6), [(2, 3, 6)], sizes=[6], eps=1e-6)
+    case("layer_norm", nn.LayerNorm((3, 5), eps=1e-5), [(2, 3, 5)], sizes=[3, 5], eps=1e-5)
+    case("layer_norm", nn.LayerNorm(6, eps=0.1, elementwise_affine=False), [(2, 3, 6)], sizes=[6], eps=0.1,
+         affine=False)
+    no_bias = nn.LayerNorm(6, eps=1e-6)  # PyTorch 1.13 has no such argument: 2.1's bias=False
+    no_bias.bias = None
+    case("layer_norm", no_bias, [(2, 3, 6)], sizes=[6], eps=1e-6, bias=False)
+    for approximate in ("none", "tanh"):
+        mlp = nn.Sequential(nn.Linear(4, 7), nn.GELU(approximate), nn.Linear(7, 4))
+        names = {"0.weight": "fc1.weight", "0.bias": "fc1.bias", "2.weight": "fc2.weight", "2.bias": "fc2.bias"}
+        case("mlp", mlp, [(2, 3, 4)], names, sizes=[4, 7], tanh=approximate == "tanh")
+    for heads in (1, 2, 4):
+        attention = nn.MultiheadAttention(8, heads, batch_first=True)
+        names = {"in_proj_weight": "qkv.weight", "in_proj_bias": "qkv.bias",
+                 "out_proj.weight": "proj.weight", "out_proj.bias": "proj.bias"}
+        case("attention", attention, [(2, 5, 8)], names,
+             lambda x, a=attention: a(x, x, x, need_weights=False)[:1], sizes=[8, heads])
+
+
+def multihead_attention(T, S, **options):
     module = nn.MultiheadAttention(8, 2, **options)
 
     def shape(length, width):
         return (2, length, width) if options.get("batch_first") else (length, 2, width)
 
     shapes = [shape(T, 8), shape(S, options.get("kdim", 8)), shape(S, options.get("vdim", 8))]
-    case("attention", module, shapes, lambda *x: module(*x, average_attn_weights=False), **options)
+    case("MultiheadAttention", module, shapes, None, lambda *x: module(*x, average_attn_weights=False), **options)
 
 
 def mlp(widths, norm=False, activation="relu", bias=True):
-    layers = dict(relu=nn.ReLU, gelu=nn.GELU, tanh=nn.Tanh)
-    module = MLP(4, widths, norm_layer=nn.LayerNorm if norm else None,
-                 activation_layer=layers[activation], inplace=None, bias=bias)
-    case("mlp", module, [(2, 3, 4)], lambda x: [module(x)], widths=widths, norm=norm,
-         activation=activation, bias=bias)
+    kinds = dict(relu=nn.ReLU, gelu=nn.GELU, tanh=nn.Tanh)
+    module = MLP(4, widths, norm_layer=nn.LayerNorm if norm else None, activation_layer=kinds[activation],
+                 inplace=None, bias=bias)
+    case("MLP", module, [(2, 3, 4)], widths=widths, norm=norm, activation=activation, bias=bias)
 
 
-def make():
-    CASES.clear()
-    attention(5, 3)
-    attention(5, 3, batch_first=True, bias=False)
-    attention(4, 3, add_bias_kv=True)
-    attention(4, 3, add_zero_attn=True)
-    attention(3, 4, batch_first=True, kdim=5, vdim=6, add_bias_kv=True, add_zero_attn=True)
+def modules():
+    multihead_attention(5, 3)
+    multihead_attention(5, 3, batch_first=True, bias=False)
+    multihead_attention(4, 3, add_bias_kv=True)
+    multihead_attention(4, 3, add_zero_attn=True)
+    multihead_attention(3, 4, batch_first=True, kdim=5, vdim=6, add_bias_kv=True, add_zero_attn=True)
     mlp([5])
     mlp([7, 4], activation="gelu")
     mlp([6, 5, 3], norm=True)
     mlp([6, 5, 3], norm=True, bias=False, activation="tanh")
-    return dump({"cases": CASES})
+
+
+# --- optimizers ----------------------------------------------------------------------------------
+
+STEPS = 20
+BASE_LR = 0.05
+SHAPES = {"fc.weight": (3, 4), "fc.bias": (3,), "norm.weight": (4,)}
+ROLES = {"fc.weight": "weight", "fc.bias": "bias", "norm.weight": "norm"}
+
+
+def draw_gradients():
+    stream = generator("gradients")
+    gradients = []
+    for step in range(STEPS):
+        # Norms between about 0.5 and 10: some are clipped at 2 and some are not.
+        scale = 0.1 + 1.9 * ((step * 7) % STEPS) / STEPS
+        drawn = {name: scale * randn(stream, *shape) for name, shape in SHAPES.items()}
+        if step in (0, 5, 6):
+            del drawn["norm.weight"]
+        gradients.append(drawn)
+    return gradients
+
+
+def scheduler(optimizer, schedule, warmup):
+    after = {
+        "constant": lambda: lr_scheduler.ConstantLR(optimizer, factor=1.0),
+        "linear": lambda: lr_scheduler.LinearLR(
+            optimizer, start_factor=1.0, end_factor=0.0, total_iters=STEPS - warmup),
+        "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS - warmup),
+    }[schedule]
+    if warmup == 0:
+        return after()
+    first = lr_scheduler.LinearLR(optimizer, start_factor=1 / warmup, total_iters=warmup - 1)
+    return lr_scheduler.SequentialLR(optimizer, [first, after()], milestones=[warmup])
+
+
+def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, clip=None,
+        undecayed=(), **options):
+    parameters = {name: nn.Parameter(x.clone()) for name, x in start.items()}
+    groups = [
+        {"params": [p for n, p in parameters.items() if n not in undecayed]},
+        {"params": [p for n, p in parameters.items() if n in undecayed], "weight_decay": 0.0},
+    ]
+    groups = [g for g in groups if g["params"]]
+    optimizer = make_optimizer(groups, lr=BASE_LR, **options)
+    schedule_of_rates = scheduler(optimizer, schedule, warmup)
+    rates, norms, after = [], [], []
+    for drawn in gradients:
+        for n, p in parameters.items():
+            p.grad = drawn[n].clone() if n in drawn else None
+        limit = float("inf") if clip is None else clip
+        norms.append(nn.utils.clip_grad_norm_(parameters.values(), limit).item())
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule_of_rates.step()
+        after.append(tensors(parameters))
+    return {
+        "optimizer": name, "options": options, "schedule": schedule, "warmup": warmup,
+        "clip": clip, "undecayed": list(undecayed), "lr": rates, "norm": norms, "parameters": after,
+    }
+
+
+def optimizers():
+    stream = generator("start")
+    start = {name: randn(stream, *shape) for name, shape in SHAPES.items()}
+    gradients = draw_gradients()
+    SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
+    small = ("fc.bias", "norm.weight")
+    rows = [
+        ("sgd", SGD, {}),
+        ("sgd", SGD, dict(momentum=0.9, schedule="cosine", warmup=4, clip=2.0)),
+        ("sgd", SGD, dict(momentum=0.8, nesterov=True, weight_decay=0.1, schedule="linear")),
+        ("sgd", SGD, dict(weight_decay=0.2, schedule="linear", warmup=5, undecayed=small)),
+        ("adam", Adam, {}),
+        ("adam", Adam, dict(betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, schedule="cosine",
+                            clip=2.0)),
+        ("adamw", AdamW, {}),
+        ("adamw", AdamW, dict(betas=(0.9, 0.98), eps=1e-7, weight_decay=0.3, schedule="cosine",
+                              warmup=4, clip=2.0, undecayed=small)),
+        ("adamw", AdamW, dict(weight_decay=0.05, schedule="linear", warmup=1, clip=1.0)),
+    ]
+    runs = [run(name, kind, start, gradients, **settings) for name, kind, settings in rows]
+    return {"steps": STEPS, "base_lr": BASE_LR, "start": tensors(start), "roles": ROLES,
+            "gradients": [tensors(g) for g in gradients], "runs": runs}
+
+
+def make():
+    CASES.clear()
+    layers()
+    modules()
+    return {"cases": CASES, "optimizers": optimizers()}

@@ -1,11 +1,16 @@
 """pictures.json: {"files": [{"name", "bytes" (base64), "height", "width", "channels", "pixels"
-(base64), "tolerance"}, ...], "fits": [...]}.
+(base64), "tolerance"}, ...], "cmyk", "fits": [...], "augment"}.
 
 `files` are small pictures in every kind that is read, and the pixels they mean: known by
 construction for PNG and PNM, decoded by Pillow for JPEG. Pillow writes neither 16-bit colour nor
 interlaced PNG: a writer of its own is here. `fits` holds pictures resized and cropped by Pillow as
 torchvision's reference transforms call it: {"filter", "crop", "size": [h, w], "source": index into
 `files`, "pixels"}.
+
+"augment" is {"pictures": [{"height", "width", "channels", "pixels"}, ...], "ops": [{"op", "picture": index,
+"magnitude", "pixels"}, ...], "magnitudes": [{"height", "width", "bin", "values": {op: magnitude}}, ...], "crops":
+[{"picture", "box": [top, left, height, width], "size", "pixels"}, ...]}: `ops` is what torchvision's RandAugment
+does to a Pillow picture, `magnitudes` its own table, `crops` its resized_crop. Pixels are those of (C, H, W).
 """
 
 import base64
@@ -14,9 +19,10 @@ import struct
 import zlib
 
 import numpy as np
+import torch
 from PIL import Image
-
-from golden_format import dump
+from torchvision.transforms import InterpolationMode, RandAugment, functional
+from torchvision.transforms.autoaugment import _apply_op
 
 ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
 
@@ -138,6 +144,61 @@ def fit(image, size, how, crop):
     return image.crop((left, top, left + size[1], top + size[0]))
 
 
+NAMES = {"identity": "Identity", "shear_x": "ShearX", "shear_y": "ShearY",
+         "translate_x": "TranslateX", "translate_y": "TranslateY", "rotate": "Rotate",
+         "brightness": "Brightness", "color": "Color", "contrast": "Contrast",
+         "sharpness": "Sharpness", "posterize": "Posterize", "solarize": "Solarize",
+         "autocontrast": "AutoContrast", "equalize": "Equalize"}
+
+
+def planes(image):
+    array = np.asarray(image)
+    return b64((array[None] if array.ndim == 2 else array.transpose(2, 0, 1)).tobytes())
+
+
+def augmentation_space(image):
+    """torchvision's table as its users have it: its `linspace` counts in PyTorch's default type."""
+    given = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        return RandAugment()._augmentation_space(31, (image.height, image.width))
+    finally:
+        torch.set_default_dtype(given)
+
+
+def augmented():
+    arrays = [picture(1, 20, 17, 3, 200), picture(2, 11, 14, 1), picture(3, 24, 25, 3)]
+    images = [Image.fromarray(a.squeeze().astype(np.uint8)) for a in arrays]
+    pictures = [{"height": i.height, "width": i.width, "channels": len(i.getbands()),
+                 "pixels": planes(i)} for i in images]
+    ops, magnitudes = [], []
+    for index, image in enumerate(images):
+        for level in (0, 3, 9, 30):
+            space = augmentation_space(image)
+            space_of = {n: space[t] for n, t in NAMES.items()}
+            values = {n: float(m[level]) if m.ndim > 0 else 0.0 for n, (m, _) in space_of.items()}
+            magnitudes.append({"height": image.height, "width": image.width, "bin": level,
+                               "values": values})
+            if level == 0 or (index == 2 and level == 3):
+                continue
+            for name, (table, signed) in space_of.items():
+                if table.ndim == 0 and level != 9:
+                    continue
+                for sign in (1, -1) if signed else (1,):
+                    out = _apply_op(image, NAMES[name], sign * values[name],
+                                    InterpolationMode.NEAREST, None)
+                    ops.append({"op": name, "picture": index, "magnitude": sign * values[name],
+                                "pixels": planes(out)})
+    crops = []
+    for index, box, size in ((0, (3, 2, 11, 9), (20, 17)), (2, (0, 0, 24, 25), (24, 25)),
+                             (2, (5, 7, 15, 18), (24, 25)), (2, (1, 2, 22, 21), (8, 12)),
+                             (1, (0, 1, 1, 13), (11, 14))):
+        out = functional.resized_crop(images[index], *box, list(size), InterpolationMode.BILINEAR)
+        crops.append({"picture": index, "box": list(box), "size": list(size),
+                      "pixels": planes(out)})
+    return {"pictures": pictures, "ops": ops, "magnitudes": magnitudes, "crops": crops}
+
+
 def make():
     pictures, cmyk = files()
     fits = []
@@ -155,4 +216,4 @@ def make():
                 done = np.asarray(fit(image, size, how, crop))
                 fits.append({"source": source, "filter": label, "crop": crop, "size": size,
                              "channels": len(mode), "pixels": b64(done.tobytes())})
-    return dump({"files": pictures, "cmyk": cmyk, "fits": fits})
+    return {"files": pictures, "cmyk": cmyk, "fits": fits, "augment": augmented()}

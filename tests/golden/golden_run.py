@@ -18,7 +18,7 @@ below stand: float64, base64. Each case has
 
 The mathematics is PyTorch's: autograd, its optimizers with their parameter groups, its schedules,
 its clipping, its cross entropy with soft targets and smoothing. Only what is drawn at random comes
-from golden_run_draws.py, our generator written again in Python.
+from golden_draws.py, our generator written again in Python.
 """
 
 import copy
@@ -29,12 +29,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import lr_scheduler
 
-from golden_format import dump, generator, packed, randn
-from golden_run_draws import (K, MEAN, SIDE, STD, batch, branch_mask, dropout_mask, micro_batches,
-                              rng, split)
+from make_golden import generator, packed, randn
+from golden_draws import (K, MEAN, SIDE, STD, batch, branch_mask, dropout_mask, fork,
+                          micro_batches, permutation, split)
 
 C, P, D, L, H, M, EPS = 1, 3, 4, 2, 2, 6, 1e-6
-T = (SIDE // P) ** 2 + 1
 TRAIN, TEST = 22, 13
 
 MODEL = {"image_size": SIDE, "patch_size": P, "width": D, "depth": L, "heads": H, "mlp_width": M,
@@ -102,10 +101,13 @@ class Part(nn.Module):
 
 
 class ViT(nn.Module):
-    def __init__(self):
+    """In our names, which are timm's; `trace` holds intermediates of the last forward pass."""
+
+    def __init__(self, C=C, side=SIDE, P=P, D=D, L=L, H=H, M=M, K=K):
         super().__init__()
+        self.H, self.trace = H, {}
         self.cls_token = nn.Parameter(torch.zeros(1, 1, D))
-        self.pos_embed = nn.Parameter(torch.zeros(1, T, D))
+        self.pos_embed = nn.Parameter(torch.zeros(1, (side // P) ** 2 + 1, D))
         self.patch_embed = Part(proj=nn.Conv2d(C, D, P, P))
         self.blocks = nn.ModuleList(
             Part(norm1=nn.LayerNorm(D, eps=EPS),
@@ -115,6 +117,9 @@ class ViT(nn.Module):
         self.norm = nn.LayerNorm(D, eps=EPS)
         self.head = nn.Linear(D, K)
 
+    def patches(self, images):
+        return self.patch_embed.proj(images).flatten(2).transpose(1, 2)
+
     def forward(self, images, o=None, key=None):
         """Without a key: an evaluation, where nothing is random."""
         def drop(x, path, rate):
@@ -123,16 +128,18 @@ class ViT(nn.Module):
         def skip(x, block, branch, rate):
             return x if key is None or rate == 0 else x * branch_mask(key, block, branch, rate, B)
 
-        B = images.shape[0]
+        B, (T, D) = images.shape[0], self.pos_embed.shape[1:]
         rate = (o or {}).get
         usual = rate("dropout", 0)
-        patches = self.patch_embed.proj(images).flatten(2).transpose(1, 2)
-        z = torch.cat([self.cls_token.expand(B, -1, -1), patches], 1) + self.pos_embed
+        z = torch.cat([self.cls_token.expand(B, -1, -1), self.patches(images)], 1) + self.pos_embed
         z = drop(z, "pos_drop", rate("embedding_dropout", usual))
+        self.trace = {"z_0": z}
         for i, block in enumerate(self.blocks):
-            here, skipped = f"blocks.{i}.", rate("stochastic_depth", 0) * i / (L - 1)
-            q, k, v = block.attn.qkv(block.norm1(z)).reshape(B, T, 3, H, D // H).permute(2, 0, 3, 1, 4)
-            probs = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(D // H), -1)
+            here, skipped = f"blocks.{i}.", rate("stochastic_depth", 0) * i / (len(self.blocks) - 1)
+            D_h = D // self.H
+            q, k, v = block.attn.qkv(block.norm1(z)).reshape(B, T, 3, self.H, D_h).permute(2, 0, 3, 1, 4)
+            probs = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(D_h), -1)
+            self.trace[here + "attn.probs"] = probs
             probs = drop(probs, here + "attn.attn_drop", rate("attention_dropout", 0))
             y = block.attn.proj((probs @ v).transpose(1, 2).reshape(B, T, D))
             y = drop(y, here + "attn.proj_drop", rate("projection_dropout", usual))
@@ -140,8 +147,9 @@ class ViT(nn.Module):
             y = drop(F.gelu(block.mlp.fc1(block.norm2(z))), here + "mlp.drop1",
                      rate("mlp_dropout", usual))
             y = drop(block.mlp.fc2(y), here + "mlp.drop2", rate("mlp_dropout", usual))
-            z = z + skip(y, i, "mlp", skipped)
-        return self.head(self.norm(z[:, 0]))
+            z = self.trace[here + "z"] = z + skip(y, i, "mlp", skipped)
+        y = self.trace["y"] = self.norm(z[:, 0])
+        return self.head(y)
 
 
 def started():
@@ -216,7 +224,7 @@ def run(name, start, data, tests):
     steps, weights, averages, epochs = [], [], [], []
     best, best_model = 0, None
     for epoch in range(1, o["epochs"] + 1):
-        order = rng.permutation(rng.fork(rng.fork(o["seed"], "order"), "epoch order", (epoch,)),
+        order = permutation(fork(fork(o["seed"], "order"), "epoch order", (epoch,)),
                                 len(train))
         loss_sum = hits = 0
         first = len(steps)
@@ -226,7 +234,7 @@ def run(name, start, data, tests):
             loss = 0
             for i, part in enumerate(micro_batches(o, members)):
                 images, targets = batch(o, data, train, part, epoch)
-                logits = model(images, o, rng.fork(o["seed"], "dropout", (len(steps), i)))
+                logits = model(images, o, fork(o["seed"], "dropout", (len(steps), i)))
                 share = F.cross_entropy(logits, targets, reduction="sum",
                                         label_smoothing=o.get("label_smoothing", 0)) / len(members)
                 share.backward()
@@ -284,8 +292,8 @@ def make():
     for name, part in (("train", data), ("test", tests)):
         images[name] = {"pixels": part["pixels"].int().flatten().tolist(),
                         "labels": part["labels"].tolist()}
-    return dump({
+    return {
         "images": images,
         "start": [{"name": n} | packed(p, "f64") for n, p in start.named_parameters()],
         "cases": [{"name": name} | run(name, start, data, tests) for name in CASES],
-    })
+    }

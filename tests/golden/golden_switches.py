@@ -9,15 +9,15 @@ timm's build_sincos2d_pos_embed. Blocks are held against nn.TransformerEncoderLa
 A parameter's values are 0.4 times the next numbers of "pool" (round again after its end), parameters
 in the order of their names; weights of layer norms get 1 more. `loss` is the mean cross entropy of
 the labels, `gradients` are of it. Where `seed` is there, dropout drops, by the masks of
-golden_run_draws.py. Tensors are base64 of little-endian float64.
+golden_draws.py. Tensors are base64 of little-endian float64.
 """
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from golden_format import dump, generator, packed, randn, tensor
-from golden_run_draws import branch_mask, dropout_mask
+from make_golden import generator, packed, randn, tensor
+from golden_draws import branch_mask, dropout_mask
 
 BASE = {"C": 2, "H": 8, "W": 12, "P": 4, "D": 8, "L": 2, "h": 2, "M": 12, "K": 3, "eps": 1e-6,
         "dropout": 0.0, "attention_dropout": 0.0}
@@ -279,4 +279,4 @@ def make():
             "name": name, "config": config, "seed": seed, "logits": packed(logits, "f64"),
             "loss": loss.item(), "gradients": {n: packed(p.grad, "f64") for n, p in vit.p.items()},
         })
-    return dump({"images": tensor(images), "labels": LABELS, "pool": tensor(pool), "cases": written})
+    return {"images": tensor(images), "labels": LABELS, "pool": tensor(pool), "cases": written}

@@ -1,4 +1,5 @@
-"""vit.json: {"config", "images", "labels", "logits", "loss", "trace", "parameters", "gradients"}.
+"""vit.json: {"config", "images", "labels", "logits", "loss", "trace", "parameters", "gradients",
+"inside"}.
 
 A tiny Vision Transformer as the MiniViT notebook writes it (unfold + linear, shared class token,
 pre-LN blocks, final layer norm on the class token, linear head), in our names, which are timm's.
@@ -7,99 +8,149 @@ parameter is redrawn from N(0, 0.3^2), layer norms' weights from 1 + N(0, 0.3^2)
 matter. `loss` is the mean cross entropy; `gradients` are of it, under the parameters' names; `trace`
 holds intermediates: "z_0" (B, T, D), "blocks.l.attn.probs" (B, h, T, T), "blocks.l.z" (B, T, D),
 "y" (B, D). patch_embed.proj.weight has shape (D, C, P, P): a patch is unfolded in the order (C, P, P).
-"""
 
-import math
+"inside" is what looking inside this model must find, with the same images and labels. "components" are the
+principal components of the embedding filters (k, C, P, P), by singular values, the largest entry positive, "variances"
+those of the filters along them, divided by D. "similarity" (N, N) is the cosine of the patches'
+position embeddings. For each layer and head (L, h): "distance", attention-weighted, in pixels, class
+token left out and rows renormalised; "on_class_token"; "entropy" in nats over all tokens. "rollout"
+and "gradient_rollout", which is R - I (B, T, T). With the most probable class of each image as target, which
+"targets" holds: "input_gradient" (B, C, H, W); "integrated", integrated gradients from a baseline of
+-0.5 by the midpoint rule with 8 steps, and "difference" (B) of the logits. "norms": for each
+intermediate [root mean square of its value, the same of the loss's gradient by it].
+
+"mean_pooled" is another model: "config" without a class token, with fixed positions, its parameters
+and images as switches.json has them. "rollout" and "gradient_rollout" (B, N) are the shares of the
+patches in what the mean over all tokens reads, by plain loops.
+"""
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
-from golden_format import dump, generator, randn, tensor, tensors
+import golden_switches
+from golden_run import ViT
+from make_golden import generator, randn, tensor, tensors
 
 C, SIDE, P, D, L, H, M, K, EPS = 2, 8, 4, 8, 2, 2, 12, 3, 1e-6
 T = (SIDE // P) ** 2 + 1
 
 
-class Attention(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.qkv = nn.Linear(D, 3 * D)
-        self.proj = nn.Linear(D, D)
-
-    def forward(self, x):
-        B = x.shape[0]
-        q, k, v = self.qkv(x).reshape(B, T, 3, H, D // H).permute(2, 0, 3, 1, 4)
-        self.probs = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(D // H), -1)
-        return self.proj((self.probs @ v).transpose(1, 2).reshape(B, T, D))
-
-
-class Mlp(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc1 = nn.Linear(D, M)
-        self.fc2 = nn.Linear(M, D)
-
-    def forward(self, x):
-        return self.fc2(F.gelu(self.fc1(x)))
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(D, eps=EPS)
-        self.attn = Attention()
-        self.norm2 = nn.LayerNorm(D, eps=EPS)
-        self.mlp = Mlp()
-
-    def forward(self, x):
-        x = x + self.attn(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
-
-
-class PatchEmbed(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.proj = nn.Conv2d(C, D, P, P)  # holds the weight (D, C, P, P) and the bias
-        self.unfold = nn.Unfold(P, stride=P)
-
-    def forward(self, images):
-        patches = self.unfold(images).transpose(1, 2)
-        return F.linear(patches, self.proj.weight.reshape(D, -1), self.proj.bias)
-
-
-class MiniViT(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.cls_token = nn.Parameter(torch.zeros(1, 1, D))
-        self.pos_embed = nn.Parameter(torch.zeros(1, T, D))
-        self.patch_embed = PatchEmbed()
-        self.blocks = nn.ModuleList(Block() for _ in range(L))
-        self.norm = nn.LayerNorm(D, eps=EPS)
-        self.head = nn.Linear(D, K)
-
-    def forward(self, images):
-        cls = self.cls_token.expand(images.shape[0], -1, -1)
-        z = torch.cat([cls, self.patch_embed(images)], 1) + self.pos_embed
-        self.trace = {"z_0": z}
-        for i, block in enumerate(self.blocks):
-            z = block(z)
-            self.trace[f"blocks.{i}.attn.probs"] = block.attn.probs
-            self.trace[f"blocks.{i}.z"] = z
-        y = self.norm(z[:, 0])
-        self.trace["y"] = y
-        return self.head(y)
+class MiniViT(ViT):
+    def patches(self, images):
+        proj = self.patch_embed.proj  # holds the weight (D, C, P, P) and the bias
+        return F.linear(F.unfold(images, P, stride=P).transpose(1, 2), proj.weight.reshape(D, -1), proj.bias)
 
 
 def drawn():
     """The model with its values, images and labels."""
     stream = generator("vit")
-    model = MiniViT()
+    model = MiniViT(C, SIDE, P, D, L, H, M, K)
     with torch.no_grad():
         for name, p in model.named_parameters():
             is_scale = "norm" in name and name.endswith("weight")
             p.copy_(0.3 * randn(stream, *p.shape) + (1.0 if is_scale else 0.0))
     return model, randn(stream, 3, C, SIDE, SIDE), [2, 0, 1]
+
+
+def rms(x):
+    return x.square().mean().sqrt().item()
+
+
+def times(a, b):
+    T = len(a)
+    return [[sum(a[i][k] * b[k][j] for k in range(T)) for j in range(T)] for i in range(T)]
+
+
+def mean_pooled():
+    config = {**golden_switches.BASE, "mean_pooling": True, "positions": "sincos_2d"}
+    pool, images = golden_switches.drawn()
+    vit = golden_switches.Vit(config, pool, None)
+    best = vit(images).max(1).values.sum()
+    A = [vit.probs[l] for l in range(config["L"])]
+    dA = torch.autograd.grad(best, A)
+    result = {"config": config, "rollout": [], "gradient_rollout": []}
+    h, T = config["h"], vit.tokens
+    for b in range(len(images)):
+        R = [[float(i == j) for j in range(T)] for i in range(T)]  # Abnar and Zuidema
+        G = [row[:] for row in R]  # Chefer et al., equations 5 and 6
+        for a, g in zip(A, dA):
+            a, g = a[b].tolist(), g[b].tolist()
+            M = [[sum(a[k][i][j] for k in range(h)) / h + (i == j) for j in range(T)] for i in range(T)]
+            R = times([[x / sum(row) for x in row] for row in M], R)
+            W = [[sum(max(a[k][i][j] * g[k][i][j], 0) for k in range(h)) / h for j in range(T)]
+                 for i in range(T)]
+            moved = times(W, G)
+            G = [[G[i][j] + moved[i][j] for j in range(T)] for i in range(T)]
+        for name, matrix, own in (("rollout", R, 0), ("gradient_rollout", G, 1)):
+            columns = [sum(matrix[i][j] - own * (i == j) for i in range(T)) for j in range(T)]
+            result[name].append([x / sum(columns) for x in columns])
+    return result
+
+
+def inside(model, images, labels):
+    grid = SIDE // P
+    filters = model.patch_embed.proj.weight.detach()
+    flat = filters.reshape(D, -1)
+    _, s, Vh = torch.linalg.svd(flat - flat.mean(0), full_matrices=False)
+    Vh = Vh * Vh.gather(1, Vh.abs().argmax(1, keepdim=True)).sign()
+
+    e = model.pos_embed.detach()[0, 1:]
+    similarity = F.cosine_similarity(e[:, None], e[None], dim=-1)
+
+    places = torch.cartesian_prod(torch.arange(grid), torch.arange(grid)).to(torch.float64)
+    apart = P * torch.cdist(places, places)
+
+    def forward(x):
+        logits = model(x)
+        return logits, [model.trace[f"blocks.{l}.attn.probs"] for l in range(L)]
+
+    logits, A = forward(images)
+    over_patches = [a[..., 1:, 1:] for a in A]
+    distance = [((a / a.sum(-1, keepdim=True)) * apart).sum(-1).mean((0, 2)) for a in over_patches]
+    on_class = [a[..., 1:, 0].mean((0, 2)) for a in A]
+    entropy = [torch.special.entr(a).sum(-1).mean((0, 2)) for a in A]
+
+    I = torch.eye(T)
+    R = I
+    for a in A:
+        M = a.mean(1) + I
+        R = (M / M.sum(-1, keepdim=True)) @ R
+
+    targets = logits.argmax(1)
+    dA = torch.autograd.grad(logits.gather(1, targets[:, None]).sum(), A)
+    G = I.expand(len(images), T, T)
+    for a, g in zip(A, dA):
+        G = G + (a * g).clamp(min=0).mean(1) @ G
+
+    def input_gradient(x):
+        x = x.clone().requires_grad_()
+        return torch.autograd.grad(model(x).gather(1, targets[:, None]).sum(), x)[0]
+
+    baseline, steps = torch.full((C, SIDE, SIDE), -0.5), 8
+    shares = [(k + 0.5) / steps for k in range(steps)]
+    mean = sum(input_gradient(baseline + a * (images - baseline)) for a in shares) / steps
+    picked = [model(x).gather(1, targets[:, None])[:, 0] for x in (images, baseline.expand_as(images))]
+
+    logits, _ = forward(images)
+    loss = F.cross_entropy(logits, torch.tensor(labels))
+    stages = dict(model.trace, logits=logits)
+    gradients = torch.autograd.grad(loss, list(stages.values()))
+    return {
+        "components": tensor(Vh.reshape(-1, C, P, P)),
+        "variances": (s.square() / D).tolist(),
+        "similarity": tensor(similarity),
+        "distance": tensor(torch.stack(distance)),
+        "on_class_token": tensor(torch.stack(on_class)),
+        "entropy": tensor(torch.stack(entropy)),
+        "rollout": tensor(R),
+        "gradient_rollout": tensor(G - I),
+        "targets": targets.tolist(),
+        "input_gradient": tensor(input_gradient(images)),
+        "integrated": tensor(mean * (images - baseline)),
+        "difference": tensor(picked[0] - picked[1]),
+        "mean_pooled": mean_pooled(),
+        "norms": {name: [rms(x), rms(g)] for (name, x), g in zip(stages.items(), gradients)},
+    }
 
 
 def make():
@@ -108,7 +159,7 @@ def make():
     logits = model(images)
     loss = F.cross_entropy(logits, torch.tensor(labels))
     loss.backward()
-    return dump({
+    return {
         "config": {"C": C, "H": SIDE, "W": SIDE, "P": P, "D": D, "L": L, "h": H, "M": M, "K": K,
                    "eps": EPS},
         "images": tensor(images),
@@ -118,4 +169,5 @@ def make():
         "trace": tensors(model.trace),
         "parameters": tensors(parameters),
         "gradients": tensors({name: p.grad for name, p in parameters.items()}),
-    })
+        "inside": inside(model, images, labels),
+    }

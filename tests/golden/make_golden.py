@@ -11,31 +11,72 @@ what Pillow makes of them; augmentations by torchvision. The C++ tests read the 
 Made with Debian 12's python3-torch (1.13.1), python3-torchvision (0.14.1), python3-scipy (1.10.1)
 and python3-pil (9.4). Every case draws its numbers from a seed of its own name, so that adding a
 case leaves the others alone. Floats are printed with repr: nothing is lost. The layout of each file
-is described in the script that makes it.
+is described in the script that makes it. A tensor is {"shape": [2, 3], "values": [...]} with the values in
+row-major order; NaN and infinities are the strings "nan", "inf" and "-inf".
 """
 
 import argparse
+import base64
 import importlib
+import json
+import math
 import pathlib
 import sys
+import zlib
 
 import torch
 
-SCRIPTS = ("ops", "layers", "modules", "optimizers", "training", "run", "vit", "switches",
-           "inspect", "naming", "positions", "pictures", "augment", "torchvision")
+NAMES = ("ops", "modules", "torchvision", "run", "vit", "switches", "naming", "pictures")
 
 
-def documents(scripts):
-    """The name and the text of every file."""
-    for name in scripts:
-        made = importlib.import_module(f"golden_{name}").make()
-        yield from made.items() if isinstance(made, dict) else [(name, made)]
+def generator(name):
+    """A random stream of this name."""
+    return torch.Generator().manual_seed(zlib.crc32(name.encode()))
+
+
+def randn(stream, *shape):
+    return torch.randn(shape, generator=stream, dtype=torch.float64)
+
+
+def number(x):
+    if math.isnan(x):
+        return "nan"
+    if math.isinf(x):
+        return "inf" if x > 0 else "-inf"
+    return x
+
+
+def tensor(x):
+    x = x.detach()
+    return {"shape": list(x.shape), "values": [number(v) for v in x.flatten().tolist()]}
+
+
+def packed(x, kind):
+    """A tensor as base64 of little-endian numbers: "f32" or "f64"."""
+    x = x.detach().to(torch.float32 if kind == "f32" else torch.float64).contiguous()
+    return {"shape": list(x.shape), kind: base64.b64encode(x.numpy().tobytes()).decode()}
+
+
+def tensors(named):
+    return {name: tensor(x) for name, x in named.items()}
+
+
+def dump(document):
+    """JSON with one line for each entry of the top-level list, so that differences can be read."""
+    lines = []
+    for key, value in document.items():
+        if isinstance(value, list):
+            body = ",\n".join("  " + json.dumps(entry) for entry in value)
+            lines.append(f"{json.dumps(key)}: [\n{body}\n]")
+        else:
+            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    parser.add_argument("scripts", nargs="*", metavar="NAME", help="only golden_NAME.py's files")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only golden_NAME.py's NAME.json")
     arguments = parser.parse_args()
 
     # Debian's PyTorch 1.13.1 has a wrong GELU gradient with oneDNN; and sums must not depend on
@@ -46,7 +87,8 @@ def main():
 
     folder = pathlib.Path(__file__).parent
     differing = []
-    for name, text in documents(arguments.scripts or SCRIPTS):
+    for name in arguments.names or NAMES:
+        text = dump(importlib.import_module(f"golden_{name}").make())
         path = folder / f"{name}.json"
         if not arguments.check:
             path.write_text(text)

@@ -13,7 +13,7 @@ PROGRAMS = {
     "switches_test.cpp": "test_vit_f64",
     "products_test.cpp": "test_ops_f64", "attention_test.cpp": "test_ops_f64", "elementwise_test.cpp": "test_ops_f64",
     "norm_test.cpp": "test_ops_f64",
-    "golden_test.cpp": "test_golden_f64", "golden_modules_test.cpp": "test_golden_f64",
+    "golden_test.cpp": "test_golden_f64",
     "variants_test.cpp": "test_variants", "naming_test.cpp": "test_naming_f64", "dropout_test.cpp": "test_nn_f64",
     "torchvision_test.cpp": "test_torchvision_f64", "inspect_test.cpp": "test_inspect_f64",
     "recipes_test.cpp": "test_seeing",

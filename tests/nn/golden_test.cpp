@@ -1,12 +1,18 @@
-// What PyTorch computes in float64, against what we compute: layers and optimizers.
+// What PyTorch and torchvision compute in float64, against what we compute: layers, their modules
+// argument for argument, and optimizers.
 
 #include "tests/golden.hpp"
+#include "tests/expect.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/optim.hpp"
+#include "vitruvian/nn/torch/mlp.hpp"
+#include "vitruvian/nn/torch/multihead_attention.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -16,64 +22,162 @@ namespace {
 
 using golden::difference;
 using golden::Json;
-Shape shape(const Json& a) {
-  const auto lengths = a.get<std::vector<std::size_t>>();
-  return Shape(lengths.begin(), lengths.end());
-}
+using Tensors = std::vector<Tensor>;
 
-// --- layers ------------------------------------------------------------------------------------
-
+// Values of all outputs, and the gradients of sum(output * cotangent) over all of them.
 template <class Module>
-void check_layer(const Module& module, const Json& c) {
+void check(const Module& module, const Json& c,
+           const std::function<Tensors(const Tensors&)>& forward) {
+  Tensors inputs;
+  for (const Json& input : c["inputs"]) inputs.emplace_back(golden::tensor(input), true);
+  Tensors leaves = inputs;
+  std::vector<Array> expected;
+  for (const Json& g : c["input_gradients"]) expected.push_back(golden::tensor(g));
   const std::vector<NamedParameter> parameters = named_parameters(module);
-  REQUIRE(parameters.size() == c.at("parameters").size());
-  for (const NamedParameter& p : parameters) {
-    const Array value = golden::tensor(c.at("parameters").at(p.name));
-    REQUIRE(value.shape() == p.tensor.shape());
-    p.tensor.mutable_value() = value;
-  }
-  const Tensor x(golden::tensor(c.at("input")), true);
-  const Tensor y = module(x);
-  CHECK(difference(y.value(), golden::tensor(c.at("output"))) <= 1e-12);
-  y.backward(golden::tensor(c.at("cotangent")));
-  CHECK(difference(*x.grad(), golden::tensor(c.at("input_gradient"))) <= 1e-12);
+  REQUIRE(parameters.size() == c["parameters"].size());
   for (const NamedParameter& p : parameters) {
     CAPTURE(p.name);
-    REQUIRE(p.tensor.grad() != nullptr);
-    const Array golden = golden::tensor(c.at("gradients").at(p.name));
-    CHECK(difference(*p.tensor.grad(), golden) <= 1e-12);
+    p.tensor.mutable_value() = golden::tensor(c["parameters"][p.name]);
+    leaves.push_back(p.tensor);
+    expected.push_back(golden::tensor(c["gradients"][p.name]));
   }
+  const Tensors outputs = forward(inputs);
+  REQUIRE(outputs.size() == c["outputs"].size());
+  Tensor total(scalar(0));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    CAPTURE(i);
+    CHECK(difference(outputs[i].value(), golden::tensor(c["outputs"][i])) <= 1e-12);
+    total = total + sum(outputs[i] * Tensor(golden::tensor(c["cotangents"][i])));
+  }
+  const std::vector<Array> gradients = grad(total, leaves);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    CAPTURE(i);
+    CHECK(difference(gradients[i], expected[i]) <= 1e-12);
+  }
+}
+
+template <class Module>
+void check(const Module& module, const Json& c) {
+  check(module, c, [&](const Tensors& x) { return Tensors{module(x[0])}; });
+}
+
+// Holds one golden module of the given kinds after the other: checks[kind](case, options, sizes).
+using Sizes = std::vector<std::size_t>;
+using Check = std::function<void(const Json& c, const Json& options, const Sizes& sizes)>;
+std::map<std::string, int> check_cases(const std::map<std::string, Check>& checks) {
+  std::map<std::string, int> seen;
+  for (const Json& c : golden::read("modules.json")["cases"]) {
+    const auto name = c["module"].get<std::string>();
+    if (!checks.contains(name)) continue;
+    const Json options = c["options"];
+    CAPTURE(name);
+    CAPTURE(options.dump());
+    ++seen[name];
+    checks.at(name)(c, options,
+                    options.value(options.contains("widths") ? "widths" : "sizes", Sizes{}));
+  }
+  return seen;
 }
 
 TEST_CASE("layers have PyTorch's values and gradients") {
-  const Json file = golden::read("layers.json");
   const Rng rng(1);
-  for (const Json& c : file.at("cases")) {
-    const auto layer = c.at("layer").get<std::string>();
-    const Json& options = c.at("options");
-    CAPTURE(layer);
-    CAPTURE(options.dump());
-    const auto size = [&options](std::size_t i) {
-      return options.at("sizes")[i].get<std::size_t>();
-    };
-    if (layer == "linear") {
-      check_layer(Linear(size(0), size(1), rng, options.value("bias", true)), c);
-    } else if (layer == "layer_norm") {
-      check_layer(LayerNorm(shape(options.at("normalized_shape")), options.at("eps").get<double>(),
-                            options.value("affine", true), options.value("bias", true)),
-                  c);
-    } else if (layer == "mlp") {
-      check_layer(Mlp(size(0), size(1), rng, 0, {options.at("tanh").get<bool>()}), c);
-    } else if (layer == "attention") {
-      const auto heads = options.at("heads").get<std::size_t>();
-      for (const bool composed : {false, true}) {
-        CAPTURE(composed);
-        check_layer(MultiHeadSelfAttention(size(0), heads, rng, {.composed = composed}), c);
-      }
-    } else {
-      FAIL("an unknown layer");
-    }
+  const std::map<std::string, int> seen = check_cases({
+      {"linear",
+       [&](const Json& c, const Json& options, const Sizes& n) {
+         check(Linear(n[0], n[1], rng, options.value("bias", true)), c);
+       }},
+      {"layer_norm",
+       [&](const Json& c, const Json& options, const Sizes& n) {
+         check(LayerNorm(Shape(n.begin(), n.end()), options["eps"], options.value("affine", true),
+                         options.value("bias", true)),
+               c);
+       }},
+      {"mlp",
+       [&](const Json& c, const Json& options, const Sizes& n) {
+         check(Mlp(n[0], n[1], rng, 0, {options["tanh"].get<bool>()}), c);
+       }},
+      {"attention",
+       [&](const Json& c, const Json&, const Sizes& n) {
+         for (const bool composed : {false, true}) {
+           CAPTURE(composed);
+           check(MultiHeadSelfAttention(n[0], n[1], rng, {.composed = composed}), c);
+         }
+       }},
+  });
+  using Seen = std::map<std::string, int>;
+  CHECK(seen == Seen{{"linear", 2}, {"layer_norm", 4}, {"mlp", 2}, {"attention", 3}});
+}
+
+TEST_CASE("MultiheadAttention is PyTorch's with every argument, MLP torchvision's") {
+  static const std::map<std::string, Activation> activations{
+      {"relu", Activation::relu}, {"gelu", Activation::gelu}, {"tanh", Activation::tanh}};
+  const std::map<std::string, int> seen = check_cases({
+      {"MLP",
+       [](const Json& c, const Json& options, const Sizes& widths) {
+         check(MLP(4, widths, Rng(1),
+                   {.norm = options["norm"].get<bool>(),
+                    .activation = activations.at(options["activation"].get<std::string>()),
+                    .bias = options["bias"].get<bool>()}),
+               c);
+       }},
+      {"MultiheadAttention",
+       [](const Json& c, const Json& options, const Sizes&) {
+         const MultiheadAttention module(8, 2, Rng(1),
+                                         {.bias = options.value("bias", true),
+                                          .add_bias_kv = options.value("add_bias_kv", false),
+                                          .add_zero_attn = options.value("add_zero_attn", false),
+                                          .kdim = options.value("kdim", std::size_t{0}),
+                                          .vdim = options.value("vdim", std::size_t{0}),
+                                          .batch_first = options.value("batch_first", false)});
+         check(module, c, [&](const Tensors& x) {
+           const MultiheadAttention::Result result = module(x[0], x[1], x[2]);
+           const Tensor fused = module(x[0], x[1], x[2], {}, false).output;
+           CHECK(difference(fused.value(), result.output.value()) <= 1e-12);
+           return Tensors{result.output, result.weights};
+         });
+       }},
+  });
+  CHECK(seen == std::map<std::string, int>{{"MultiheadAttention", 5}, {"MLP", 4}});
+}
+
+TEST_CASE("their dropout needs a generator; the weights are those before it") {
+  const MultiheadAttention attention(8, 2, Rng(1), {.dropout = 0.5, .batch_first = true});
+  const MLP mlp(8, {6, 4}, Rng(1), {.dropout = 0.5});
+  Array values = empty({2, 5, 8});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values.data()[i] = static_cast<real>(Rng(3).normal(i));
   }
+  const Tensor x(values);
+  const Rng rng(4);
+  const auto plain = attention(x, x, x);
+  const auto dropped = attention(x, x, x, {.rng = &rng});
+  CHECK(difference(dropped.output.value(), plain.output.value()) > 1e-2);
+  CHECK(difference(dropped.weights.value(), plain.weights.value()) == 0);
+  CHECK_FALSE(attention(x, x, x, {}, false).weights);
+  CHECK(difference(mlp(x, {.rng = &rng}).value(), mlp(x).value()) > 1e-2);
+  CHECK(difference(mlp(x).value(), mlp(x).value()) == 0);
+}
+
+TEST_CASE("what is not said is PyTorch's: relu, biases, no dropout, the batch second") {
+  const MLP mlp(4, {3, 2}, Rng(1), {});
+  CHECK(mlp.activation == Activation::relu);
+  CHECK(mlp.norms.empty());
+  CHECK(mlp.dropout.p == 0);
+  CHECK((mlp.linears[0].bias && mlp.linears[1].bias));
+  const MultiheadAttention attention(8, 2, Rng(1), {});
+  CHECK_FALSE(attention.batch_first);
+  CHECK_FALSE(attention.add_zero_attn);
+  CHECK(attention.dropout == 0);
+  CHECK((attention.in_proj_bias && attention.out_proj.bias));
+  CHECK_FALSE((attention.bias_k || attention.bias_v));
+}
+
+TEST_CASE("what cannot be is refused") {
+  CHECK_FAILS_WITH(MultiheadAttention(8, 3, Rng(1), {}), "3 heads do not divide a width D of 8");
+  const MultiheadAttention attention(8, 2, Rng(1), {});
+  const Tensor flat(zeros({5, 8}));
+  CHECK_FAILS_WITH(attention(flat, flat, flat), "attention: input (5, 8) is not (T, B, D)");
+  CHECK_FAILS_WITH(MLP(4, {}, Rng(1), {}), "mlp: no widths");
 }
 
 // --- optimizers --------------------------------------------------------------------------------
@@ -118,7 +222,7 @@ void follow(Optimizer optimizer, const Json& file, const Json& run) {
 }
 
 TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch's") {
-  const Json file = golden::read("optimizers.json");
+  const Json file = golden::read("modules.json")["optimizers"];
   for (const Json& run : file.at("runs")) {
     std::vector<NamedParameter> parameters;
     for (const auto& [name, value] : file.at("start").items()) {

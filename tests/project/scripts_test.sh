@@ -209,7 +209,7 @@ PYTHON=$scratch/bin/nowhere run 0 "says:skipped: the golden numbers" "calls:ctes
   "calls:-L slow" -- test.sh --slow
 stand_in python :
 PYTHON=$scratch/bin/python run 0 "calls:python tests/golden/make_golden.py --check" \
-  "calls:python tests/golden/torchvision_b16.py /" -- test.sh --slow
+  "calls:python tests/golden/golden_torchvision.py /" -- test.sh --slow
 stand_in python 'case $* in *--check) exit 1 ;; esac'
 PYTHON=$scratch/bin/python run red -- test.sh --slow
 

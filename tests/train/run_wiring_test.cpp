@@ -117,8 +117,8 @@ Judged judged(const VisionTransformer& model, const Dataset& data,
 
 TEST_CASE("--init: positions are resized as each project does it, and the rest is the file's") {
   const Folder folder;
-  const Json positions = golden::read("positions.json");
-  for (const Json& c : positions.at("cases")) {
+  const Json positions = golden::read("naming.json");
+  for (const Json& c : positions.at("positions")) {
     const auto grid = [&](const char* key, std::size_t i) {
       return c.at(key).at(i).get<std::size_t>();
     };

@@ -1,5 +1,5 @@
 // The whole of torchvision's vit_b_16, in float32, against PyTorch's float64. Opt-in: the files
-// come from tests/golden/torchvision_b16.py, and VITRUVIAN_B16 says where they are.
+// come from tests/golden/golden_torchvision.py, and VITRUVIAN_B16 says where they are.
 
 #include "tests/golden.hpp"
 #include "tests/skip.hpp"

@@ -233,7 +233,7 @@ TEST_CASE("old and bare names are read") {
 }
 
 TEST_CASE("positions resize as the four projects' own functions do it") {
-  const golden::Json cases = golden::read("positions.json")["cases"];
+  const golden::Json cases = document()["positions"];
   CHECK(cases.size() == 10);
   for (const auto& c : cases) {
     const Grid from{c["from"][0], c["from"][1]};

@@ -40,7 +40,7 @@ double norm(const Array& a) {
 
 void check_builder(const std::string& builder) {
   CAPTURE(builder);
-  const golden::Json json = golden::read("torchvision_" + builder + ".json");
+  const golden::Json json = golden::read("torchvision.json")["builders"][builder];
   const VisionTransformer model = stored_model(json);
   const auto labels = json.at("labels").get<std::vector<std::size_t>>();
   const Tensor logits = model(torchvision::images(labels.size(), model.config.H));
@@ -73,7 +73,7 @@ TEST_CASE("a reduced model of each of torchvision's builders: logits, loss and e
 
 TEST_CASE(
     "twenty steps of training follow PyTorch: AdamW, warm-up and cosine, clipping, smoothing") {
-  const golden::Json json = golden::read("training.json");
+  const golden::Json json = golden::read("torchvision.json")["training"];
   const VisionTransformer model = stored_model(json);
   const auto count = [&](const char* key) { return json.at(key).get<std::size_t>(); };
   const auto number = [&](const char* key) { return json.at(key).get<double>(); };
