@@ -5,7 +5,7 @@
 #include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
-#include "vitruvian/train/run/profiled.hpp"
+#include "vitruvian/train/run/run.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

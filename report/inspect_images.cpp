@@ -3,9 +3,9 @@
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/figures.hpp"
-#include "vitruvian/train/input.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/training_data.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 

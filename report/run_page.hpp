@@ -3,7 +3,7 @@
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/figure.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/predictions.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/media/image.hpp"
-#include "vitruvian/train/input.hpp"
-#include "vitruvian/train/labels.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"
 

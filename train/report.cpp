@@ -1,6 +1,13 @@
 #include "vitruvian/train/report.hpp"
 
+#include "vitruvian/core/console.hpp"
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
 
 namespace vitruvian {
 
@@ -46,6 +53,122 @@ std::string TestReport::to_json() const {
   line["test_loss"] = loss;
   line["test_accuracy"] = accuracy;
   return line.dump();
+}
+
+std::span<const double> Predictions::of(std::size_t i) const {
+  return std::span(probabilities).subspan(i * classes, classes);
+}
+
+std::size_t Predictions::guess(std::size_t i) const {
+  const auto p = of(i);
+  return static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+}
+
+std::vector<std::size_t> Predictions::likeliest(std::size_t i, std::size_t n) const {
+  const auto p = of(i);
+  std::vector<std::size_t> order(classes);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [p](std::size_t a, std::size_t b) { return p[a] > p[b]; });
+  order.resize(std::min(n, classes));
+  return order;
+}
+
+std::vector<std::size_t> Predictions::worst_mistakes(std::size_t n) const {
+  std::vector<std::size_t> wrong;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (guess(i) != labels[i]) wrong.push_back(i);
+  }
+  std::stable_sort(wrong.begin(), wrong.end(), [this](std::size_t a, std::size_t b) {
+    return of(a)[labels[a]] < of(b)[labels[b]];
+  });
+  wrong.resize(std::min(n, wrong.size()));
+  return wrong;
+}
+
+namespace {
+
+using Text = std::back_insert_iterator<std::string>;
+
+double giga(std::uint64_t flops) { return static_cast<double>(flops) / 1e9; }
+
+double share(double seconds, double whole) { return whole > 0 ? 100 * seconds / whole : 0; }
+
+ProfileRow sum_of(const std::vector<ProfileRow>& rows) {
+  ProfileRow sum{.name = "all ops"};
+  for (const ProfileRow& row : rows) {
+    sum.calls += row.calls;
+    sum.forward += row.forward;
+    sum.backward += row.backward;
+    sum.bytes += row.bytes;
+    sum.flops += row.flops;
+  }
+  return sum;
+}
+
+// Products have a rate, other ops have none.
+void put(Text text, const ProfileRow& row, std::size_t width, double whole) {
+  const double seconds = row.forward + row.backward;
+  fmt::format_to(text, "{:<{}} {:>6} {:>11.3f} {:>12.3f} {:>6.1f} {:>9}", row.name, width,
+                 row.calls, 1e3 * row.forward, 1e3 * row.backward, share(seconds, whole),
+                 console::human_bytes(row.bytes));
+  if (row.flops != 0) {
+    fmt::format_to(text, " {:>9.3f} {:>8.1f}", giga(row.flops),
+                   seconds > 0 ? giga(row.flops) / seconds : 0);
+  }
+  fmt::format_to(text, "\n");
+}
+
+void put_head(Text text, const char* what, std::size_t width) {
+  fmt::format_to(text, "\n{:<{}} {:>6} {:>11} {:>12} {:>6} {:>9} {:>9} {:>8}\n", what, width,
+                 "calls", "forward ms", "backward ms", "%", "values", "GFLOP", "GFLOP/s");
+}
+
+}  // namespace
+
+double ProfileReport::seconds() const {
+  const ProfileRow sum = sum_of(ops);
+  double result = sum.forward + sum.backward;
+  for (const Profile::Other& other : others) result += other.seconds;
+  return result;
+}
+
+std::string ProfileReport::to_text() const {
+  std::string result;
+  const Text text(result);
+  const double whole = seconds();
+  const ProfileRow sum = sum_of(ops);
+  std::vector<ProfileRow> by_op = ops;
+  std::stable_sort(by_op.begin(), by_op.end(), [](const ProfileRow& a, const ProfileRow& b) {
+    return a.forward + a.backward > b.forward + b.backward;
+  });
+  std::vector<ProfileRow> by_path = paths;
+  std::size_t width = 24;  // of the first column
+  for (ProfileRow& row : by_path) {
+    if (row.name.empty()) row.name = "(no module)";
+    width = std::max(width, row.name.size());
+  }
+
+  fmt::format_to(text, "profile  step {}: {} images, {} micro-batches, on one thread\n", step,
+                 images, micro_batches);
+  put_head(text, "op", width);
+  for (const ProfileRow& row : by_op) put(text, row, width, whole);
+  put_head(text, "module", width);
+  for (const ProfileRow& row : by_path) put(text, row, width, whole);
+  fmt::format_to(text, "\n");
+  put(text, sum, width, whole);
+  for (const Profile::Other& other : others) {
+    fmt::format_to(text, "{:<{}} {:>31.3f} {:>6.1f}\n", other.name, width, 1e3 * other.seconds,
+                   share(other.seconds, whole));
+  }
+  fmt::format_to(text, "{:<{}} {:>31.3f} {:>6.1f} {:>28.1f}\n", "the step", width, 1e3 * whole,
+                 share(whole, whole), whole > 0 ? giga(sum.flops) / whole : 0);
+  fmt::format_to(text,
+                 "\narrays   {} when the step began, {} at its peak (one micro-batch at a time)\n",
+                 console::human_bytes(bytes_before), console::human_bytes(peak_bytes));
+  fmt::format_to(text, "a node   {:.2f} microseconds to record, walk and free, arithmetic aside\n",
+                 1e6 * node_seconds);
+  return result;
 }
 
 }  // namespace vitruvian

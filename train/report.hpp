@@ -1,10 +1,10 @@
 #pragma once
 
-#include "vitruvian/train/predictions.hpp"
-#include "vitruvian/train/run/profile_report.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -71,6 +71,43 @@ struct TestReport {
   double accuracy = 0;  ///< a fraction
 
   [[nodiscard]] std::string to_json() const;
+};
+
+/// What a model says of n labelled images: the probabilities of K classes for each.
+struct Predictions {
+  std::size_t classes = 0;            ///< K
+  std::vector<std::size_t> labels;    ///< (n), each below K
+  std::vector<double> probabilities;  ///< (n, K)
+
+  [[nodiscard]] std::size_t size() const { return labels.size(); }
+  /// The K probabilities of image i.
+  [[nodiscard]] std::span<const double> of(std::size_t i) const;
+  /// The likeliest class of image i; of equal ones the first.
+  [[nodiscard]] std::size_t guess(std::size_t i) const;
+  /// The `n` likeliest classes of image i, the likeliest first; equal ones in their order.
+  [[nodiscard]] std::vector<std::size_t> likeliest(std::size_t i, std::size_t n) const;
+  /// The `n` images that were classified wrongly with the least probability for the right class:
+  /// those that cost the most. Equal ones in their order.
+  [[nodiscard]] std::vector<std::size_t> worst_mistakes(std::size_t n) const;
+};
+
+/// Where the time of one training step went, on one thread.
+struct ProfileReport {
+  std::size_t step = 0;  ///< of the whole run, from 1
+  std::size_t images = 0;
+  std::size_t micro_batches = 0;
+  std::vector<ProfileRow> ops;
+  std::vector<ProfileRow> paths;
+  std::vector<Profile::Other> others;  ///< what is no op: batches, summing gradients, the optimizer
+  std::size_t bytes_before = 0;        ///< of array storage, when the step began
+  std::size_t peak_bytes = 0;          ///< the most during the step
+  double node_seconds = 0;             ///< see `seconds_a_node`
+
+  /// Seconds of the whole step: every moment of it belongs to one op, or to one of the others.
+  [[nodiscard]] double seconds() const;
+  /// Two tables, one row an op (the longest first) and one a module path (in the model's order),
+  /// then the totals.
+  [[nodiscard]] std::string to_text() const;
 };
 
 /// What a trained model makes of test images.

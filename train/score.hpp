@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/datasets/loader.hpp"
-#include "vitruvian/train/predictions.hpp"
+#include "vitruvian/train/report.hpp"
 #include "vitruvian/train/step.hpp"
 
 #include <cstddef>

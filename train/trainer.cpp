@@ -7,7 +7,7 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/score.hpp"
-#include "vitruvian/train/settings/warnings.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/train/weights.hpp"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "vitruvian/core/array.hpp"
+#include "vitruvian/media/image.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/report.hpp"
@@ -7,8 +9,11 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
+
+// From pictures to what a model takes.
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -35,6 +40,17 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
 /// Reads it back, or what another project wrote: see vit/weights/weights.hpp. Throws
 /// (Exit::checkpoint), naming the file, when it is damaged, or does not fit its config.
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request = {});
+
+/// How pictures become a model's input: by what the user says (`mean` and `std`, for one channel or
+/// for all; empty: nothing), else as the file of weights says, else as its scheme's project has it,
+/// which `note` is told. Throws (Exit::usage), naming `weights`, where nobody knows, and where the
+/// model's images have neither one nor three channels.
+DataConfig normalisation(const TrainedModel& trained, const std::vector<double>& mean,
+                         const std::vector<double>& std, const std::string& weights,
+                         const std::function<void(const std::string&)>& note);
+
+/// (H, W, C) bytes to (1, C, H, W).
+Array normalised(const Image& image, const DataConfig& data);
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -8,6 +8,7 @@
 #include "vitruvian/train/settings/settings.hpp"
 
 #include <limits>
+#include <map>
 
 namespace vitruvian {
 namespace {
@@ -31,13 +32,15 @@ std::string in_file(const std::string& json) {
 TEST_CASE("every setting that is a number takes its range, and nothing beside it") {
   TrainOptions any;
   std::size_t numbers = 0;
-  for_each_setting(any, [&](const std::string& name, auto& field, auto...) {
+  std::map<std::string, Bounds> bounds_of;
+  for_each_setting(any, [&](auto& field, const Setting& setting) {
     using T = std::decay_t<decltype(field)>;
     if constexpr (is_number<T>) {
+      const std::string name = setting.name;
       CAPTURE(name);
       ++numbers;
       const bool whole = std::is_integral_v<T>;
-      const Bounds& bounds = bounds_of(name);
+      const Bounds& bounds = bounds_of[name] = setting.bounds;
       std::string flag = "--" + name;
       std::replace(flag.begin(), flag.end(), '_', '-');
       const std::string expected = "not " + bounds.text(whole);
@@ -75,9 +78,9 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
               (inside ? "" : fmt::format("{}: '{}' is {}", flag, text, expected)));
       }
       TrainOptions o = default_options("digits");
-      for_each_setting(o, [&](const std::string& other, auto& its, auto...) {
+      for_each_setting(o, [&](auto& its, const Setting& other) {
         if constexpr (std::is_same_v<std::decay_t<decltype(its)>, T>) {
-          if (other == name) its = static_cast<T>(bounds.high * 2 + 1);
+          if (other.name == name) its = static_cast<T>(bounds.high * 2 + 1);
         }
       });
       if (name != "seed") {
@@ -91,10 +94,10 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
   CHECK(numbers >= 40);
   CHECK(said("batch_size", "9223372036854775807") ==
         "--batch-size: '9223372036854775807' is not a whole number from 1 to 1000000");
-  CHECK(bounds_of("lr").text(false) == "a number above 0 and at most 100");
-  CHECK(bounds_of("beta1").text(false) == "a number of at least 0 and below 1");
-  CHECK(bounds_of("flip").text(false) == "a number from 0 to 1");
-  CHECK_FALSE(bounds_of("flip").holds(std::numeric_limits<double>::quiet_NaN()));
+  CHECK(bounds_of.at("lr").text(false) == "a number above 0 and at most 100");
+  CHECK(bounds_of.at("beta1").text(false) == "a number of at least 0 and below 1");
+  CHECK(bounds_of.at("flip").text(false) == "a number from 0 to 1");
+  CHECK_FALSE(bounds_of.at("flip").holds(std::numeric_limits<double>::quiet_NaN()));
 }
 
 TEST_CASE("a config that is beyond reason ends in a line") {

@@ -117,7 +117,7 @@ def words():
             "npz": ["'descr'", "'fortran_order'", "'shape'", "<f4", "|V2", "<i8", "True", "PK\\x01\\x02",
                     "PK\\x03\\x04", "PK\\x05\\x06", "\\x93NUMPY\\x01\\x00"],
             "png": ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA"],
-            "config": names("train/settings/settings.hpp", r'visit\(\s*"(\w+)"') + names("vit/fields.hpp", r'"(\w+)"') + numbers,
+            "config": names("train/settings/settings.hpp", r'visit\(\s*[\w.]+,\s*\{"(\w+)"') + names("vit/fields.hpp", r'"(\w+)"') + numbers,
             "metrics": names("report/run_record.cpp", r'"([a-z_]+)"') + numbers,
             "state": names("train/run/checkpoint_file.cpp", r'visit\("(\w+)"') + ["crc32", "version"] + numbers}
 

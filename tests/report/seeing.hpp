@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/report/confusion.hpp"
-#include "vitruvian/train/predictions.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

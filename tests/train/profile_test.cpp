@@ -5,7 +5,7 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/scope.hpp"
-#include "vitruvian/train/run/profiled.hpp"
+#include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/tiny.hpp"
 

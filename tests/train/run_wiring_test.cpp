@@ -8,7 +8,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/predictions.hpp"
+#include "vitruvian/train/report.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/trainer.hpp"
 #include "vitruvian/train/weights.hpp"

@@ -9,8 +9,8 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/checkpoint.hpp"
 #include "vitruvian/train/run/run.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/settings/recipes.hpp"
-#include "vitruvian/train/settings/warnings.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/tiny.hpp"
 

@@ -4,9 +4,8 @@
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/train/run/profiled.hpp"
 #include "vitruvian/train/run/stop.hpp"
-#include "vitruvian/train/settings/warnings.hpp"
+#include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>

@@ -1,16 +1,67 @@
 #pragma once
 
 #include "vitruvian/core/folder_lock.hpp"
-#include "vitruvian/train/run/append_file.hpp"
-#include "vitruvian/train/run/run_files.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
+// What a run consists of, and how its folder is told from others.
+
 namespace vitruvian {
+
+/// The names in a run's folder, the folder of checkpoints last. No other is ever written, replaced
+/// or removed there.
+inline constexpr std::array<const char*, 6> names_of_run{"config.json",  "metrics.jsonl",
+                                                         "timing.jsonl", "model.safetensors",
+                                                         "report.html",  "checkpoints"};
+
+/// Whether a folder holds a run: a config.json that says what made it.
+bool is_run(const std::filesystem::path& folder);
+
+/// The folder of the run that a path names: a run's folder, or the one that a file of weights lies
+/// in, as RUN/model.safetensors and RUN/checkpoints/best.safetensors do. Empty where there is none.
+std::string run_of(const std::string& path);
+
+/// `path` itself, or model.safetensors in it when it is a folder. Throws (Exit::checkpoint) for a
+/// run that has none yet, naming what it has.
+std::string weights_file(const std::string& path);
+
+/// Removes what a killed process left half-written (core/safe_file.cpp): only whoever has the
+/// folder for itself may. Throws std::filesystem::filesystem_error.
+void remove_leftovers(const std::filesystem::path& run);
+/// Removes a run but for its config.json, without which it would be none. Throws alike.
+void remove_results(const std::filesystem::path& run);
+
+/// A file of lines that grows: each is written whole, or the file is cut back to what it was.
+/// Everything throws (Exit::failure) naming the path and the reason. Move-only.
+class AppendFile {
+ public:
+  AppendFile() = default;
+  /// Opens, or makes, a file; a symbolic link in its place is refused.
+  explicit AppendFile(const std::string& path);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void append(std::string_view line);
+  /// Forgets what is beyond `size`.
+  void cut(std::uint64_t size);
+  /// Brings what was appended to the disk.
+  void sync();
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
 
 /// How the folder of a new run is made.
 struct NewRun {

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 
 // Sets `x`, or says what is wrong: "not a whole number from 1 to 1000000".
 template <class T>
-std::string from_value(const Json& value, std::string_view name, T& x) {
+std::string from_value(const Json& value, const Bounds& bounds, T& x) {
   if constexpr (std::is_enum_v<T>) {
     const auto names = names_of(x);
     const auto found = value.is_string()
@@ -51,7 +51,6 @@ std::string from_value(const Json& value, std::string_view name, T& x) {
     }
     const bool whole = std::is_integral_v<T>;
     const bool right = whole ? value.is_number_unsigned() : value.is_number();
-    const Bounds& bounds = bounds_of(name);
     if (!right || !bounds.holds(value.get<double>())) return "not " + bounds.text(whole);
     if constexpr (whole) {
       x = value.get<T>();
@@ -91,7 +90,7 @@ std::string flag_of(std::string name) {
 std::vector<std::string> setting_names() {
   std::vector<std::string> names;
   TrainOptions any;
-  for_each_setting(any, [&](const char* name, auto&, auto...) { names.emplace_back(name); });
+  for_each_setting(any, [&](auto&, const Setting& s) { names.emplace_back(s.name); });
   return names;
 }
 
@@ -101,10 +100,10 @@ std::vector<std::string> setting_names() {
   const std::size_t begin = std::min(why.find('\''), why.size());
   std::string expected = "beyond every number";
   TrainOptions any;
-  for_each_setting(any, [&](const char* name, auto& field, auto...) {
+  for_each_setting(any, [&](auto& field, const Setting& s) {
     using T = std::decay_t<decltype(field)>;
-    if (key != name || !(is_rate<T> || std::is_integral_v<T>) || std::is_same_v<T, bool>) return;
-    expected = "not " + bounds_of(name).text(std::is_integral_v<T>);
+    if (key != s.name || !(is_rate<T> || std::is_integral_v<T>) || std::is_same_v<T, bool>) return;
+    expected = "not " + s.bounds.text(std::is_integral_v<T>);
   });
   std::string number = why.substr(begin);
   number.erase(std::remove(number.begin(), number.end(), '\''), number.end());
@@ -156,10 +155,10 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
       continue;
     }
     bool known = false;
-    for_each_setting(options, [&](const char* name, auto& field, auto...) {
-      if (key != name) return;
+    for_each_setting(options, [&](auto& field, const Setting& s) {
+      if (key != s.name) return;
       known = true;
-      const std::string wrong = from_value(value, name, field);
+      const std::string wrong = from_value(value, s.bounds, field);
       if (!wrong.empty()) {
         fail(Exit::usage, "{}: '{}' is {}: {}", source, key, shortened(value.dump()), wrong);
       }
@@ -177,15 +176,15 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
 Json flags_as_json(const std::map<std::string, std::string>& flags) {
   Json json = Json::object();
   TrainOptions scratch;
-  for_each_setting(scratch, [&](const char* name, auto& field, auto...) {
-    const auto said = flags.find(name);
+  for_each_setting(scratch, [&](auto& field, const Setting& s) {
+    const auto said = flags.find(s.name);
     if (said == flags.end()) return;
     Json value = value_of<std::decay_t<decltype(field)>>(said->second);
-    const std::string wrong = from_value(value, name, field);
+    const std::string wrong = from_value(value, s.bounds, field);
     if (!wrong.empty()) {
-      fail(Exit::usage, "{}: '{}' is {}", flag_of(name), shortened(said->second), wrong);
+      fail(Exit::usage, "{}: '{}' is {}", flag_of(s.name), shortened(said->second), wrong);
     }
-    json[name] = std::move(value);
+    json[s.name] = std::move(value);
   });
   return json;
 }
@@ -288,16 +287,15 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
   const Json flags = flags_as_json(said.flags);
   TrainOptions options = settings_of_run(directory);
   const Json kept = Json::parse(options.to_json());
-  for_each_setting(
-      options, [&](const char* name, auto& field, const char*, const char*, bool matters) {
-        if (!flags.contains(name)) return;
-        const auto before = field;
-        from_value(flags[name], name, field);
-        if (matters && field != before && std::string(name) != "epochs") {
-          fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
-               flag_of(name), flags[name].dump(), directory, kept.value(name, Json()).dump());
-        }
-      });
+  for_each_setting(options, [&](auto& field, const Setting& s) {
+    if (!flags.contains(s.name)) return;
+    const auto before = field;
+    from_value(flags[s.name], s.bounds, field);
+    if (s.matters && field != before && std::string(s.name) != "epochs") {
+      fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
+           flag_of(s.name), flags[s.name].dump(), directory, kept.value(s.name, Json()).dump());
+    }
+  });
   const std::size_t planned = kept["epochs"];
   if (options.epochs < planned) {
     fail(Exit::usage,

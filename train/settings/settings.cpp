@@ -24,15 +24,25 @@ Json to_value(const T& x) {
 
 }  // namespace
 
+bool Bounds::holds(double x) const {
+  return (above ? x > low : x >= low) && (below ? x < high : x <= high);  // NaN is nowhere
+}
+
+std::string Bounds::text(bool whole) const {
+  const std::string kind = whole ? "a whole number" : "a number";
+  if (whole && high > 1e19) return kind + " from 0 to 18446744073709551615";
+  if (!above && !below) return fmt::format("{} from {:.0f} to {:.0f}", kind, low, high);
+  return fmt::format("{} {} {:.0f} and {} {:.0f}", kind, above ? "above" : "of at least", low,
+                     below ? "below" : "at most", high);
+}
+
 std::string TrainOptions::to_json(const std::map<std::string, std::string>& maker) const {
   Json json;
   if (!own_model.empty()) json[vitruvian::own_model] = own_model;
-  for_each_setting(*this,
-                   [&](const char* name, const auto& field, const char* group, const char*, bool) {
-                     if (!own_model.empty() && of_built_in(name, group)) return;
-                     if (Json value = to_value(field); !value.is_null())
-                       json[name] = std::move(value);
-                   });
+  for_each_setting(*this, [&](const auto& field, const Setting& s) {
+    if (!own_model.empty() && of_built_in(s.name, s.group)) return;
+    if (Json value = to_value(field); !value.is_null()) json[s.name] = std::move(value);
+  });
   if (!maker.empty()) {
     json[made_by]["version"] = VITRUVIAN_VERSION;
     for (const auto& [key, value] : maker) json[made_by][key] = value;
@@ -60,24 +70,21 @@ bool same_machine(const std::string& config, const std::string& other) {
 std::vector<SettingInfo> setting_infos() {
   std::vector<SettingInfo> infos;
   const TrainOptions usual;
-  for_each_setting(
-      usual, [&](const char* name, const auto& field, const char* group, const char* help, bool) {
-        using T = std::decay_t<decltype(field)>;
-        SettingInfo info{name, group, help, "TEXT", ""};
-        if constexpr (std::is_enum_v<T>)
-          info.help += fmt::format("{}", fmt::join(names_of(T()), ", "));
-        if (std::is_same_v<T, bool>) {
-          info.kind = "";
-        } else if (is_rate<T>) {
-          info.kind = "X";
-        } else if (std::is_integral_v<T>) {
-          info.kind = "N";
-        }
-        const Json value = to_value(field);
-        if (!value.is_null())
-          info.usual = value.is_string() ? value.get<std::string>() : value.dump();
-        infos.push_back(std::move(info));
-      });
+  for_each_setting(usual, [&](const auto& field, const Setting& s) {
+    using T = std::decay_t<decltype(field)>;
+    SettingInfo info{s.name, s.group, s.help, "TEXT", ""};
+    if constexpr (std::is_enum_v<T>) info.help += fmt::format("{}", fmt::join(names_of(T()), ", "));
+    if (std::is_same_v<T, bool>) {
+      info.kind = "";
+    } else if (is_rate<T>) {
+      info.kind = "X";
+    } else if (std::is_integral_v<T>) {
+      info.kind = "N";
+    }
+    const Json value = to_value(field);
+    if (!value.is_null()) info.usual = value.is_string() ? value.get<std::string>() : value.dump();
+    infos.push_back(std::move(info));
+  });
   return infos;
 }
 
@@ -86,12 +93,12 @@ std::string difference(const std::string& settings, const std::string& others) {
   const Json other = Json::parse(others, nullptr, false);
   std::string result;
   const TrainOptions usual;
-  for_each_setting(usual, [&](const char* name, const auto& field, auto, auto, bool matters) {
+  for_each_setting(usual, [&](const auto& field, const Setting& s) {
     const auto value = [&](const Json& json) {  // what an older version did not know is as usual
-      return json.is_object() && json.contains(name) ? json[name] : to_value(field);
+      return json.is_object() && json.contains(s.name) ? json[s.name] : to_value(field);
     };
-    if (result.empty() && matters && value(one) != value(other)) {
-      result = fmt::format("'{}' is {}, not {}", name, value(one).dump(), value(other).dump());
+    if (result.empty() && s.matters && value(one) != value(other)) {
+      result = fmt::format("'{}' is {}, not {}", s.name, value(one).dump(), value(other).dump());
     }
   });
   return result;

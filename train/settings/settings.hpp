@@ -33,17 +33,14 @@ struct Bounds {
   /// "a whole number from 1 to 100", "a number above 0 and at most 100".
   [[nodiscard]] std::string text(bool whole) const;
 };
-/// Of a setting that is a number.
-const Bounds& bounds_of(std::string_view name);
 
 /// Empty where a setting's value is in its range, or it is not a number; otherwise what it should
 /// be.
 template <class T>
-std::string out_of_range(std::string_view name, const T& value) {
+std::string out_of_range(const Bounds& bounds, const T& value) {
   if constexpr (std::is_same_v<T, std::optional<double>>) {
-    return value ? out_of_range(name, *value) : "";
+    return value ? out_of_range(bounds, *value) : "";
   } else if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-    const Bounds& bounds = bounds_of(name);
     return bounds.holds(static_cast<double>(value)) ? "" : bounds.text(std::is_integral_v<T>);
   } else {
     return "";
@@ -71,134 +68,172 @@ inline bool of_built_in(std::string_view name, std::string_view group) {
          (group == setting_group::data && name != "dataset" && name != "val_fraction");
 }
 
-/// visit(name, field, group, help, matters) for each; `matters` where another value makes another
-/// run.
+/// What is to be known of a setting.
+struct Setting {
+  const char* name;
+  const char* group;
+  const char* help;
+  Bounds bounds{};      ///< of a number
+  bool matters = true;  ///< whether another value makes another run
+};
+
+/// visit(field, Setting) for each.
 template <class Options, class Visit>
 void for_each_setting(Options& o, const Visit& visit) {
   namespace in = setting_group;
-  visit("dataset", o.dataset, in::data,
-        "digits (built in), mnist, fashion-mnist, kmnist, cifar10, cifar100, cifar100-coarse, or\n"
-        "folder: PNG and JPEG in a folder for each class, or in train/ and test/ of such folders",
-        true);
-  visit("data", o.data, in::data, "The folder with the data set's files", false);
-  visit("train_size", o.train_size, in::data, "Use the first so many training images; 0 means all",
-        true);
-  visit("test_size", o.test_size, in::data, "Use the first so many test images; 0 means all", true);
-  visit("val_fraction", o.val_fraction, in::data,
-        "The share of the training images, of every class, that is kept for validation; the test\n"
-        "set is then read once, at the end",
-        true);
-  visit("image_size", o.image_size, in::data,
-        "Resize images to this height and width; 0 leaves them as they are (a folder's: 64)", true);
-  visit("skip_bad", o.skip_bad, in::data,
-        "Leave out files of a folder that cannot be used, and classes without any, and count them",
-        false);
-
-  visit("crop_padding", o.augment.crop_padding, in::augment,
-        "Pad by so many pixels, then crop at random to the old size", true);
-  visit("random_resized_crop", o.augment.random_resized_crop, in::augment,
-        "Resize a random part of the image", true);
-  visit("crop_scale", o.augment.crop_scale, in::augment, "The smallest share of its area", true);
-  visit("flip", o.augment.flip, in::augment, "The chance to be mirrored left to right", true);
-  visit("randaugment_ops", o.augment.randaugment_ops, in::augment,
-        "Random operations of each image", true);
-  visit("randaugment_magnitude", o.augment.randaugment_magnitude, in::augment,
-        "How strong they are, 0 to 30", true);
-  visit("erasing", o.augment.erasing, in::augment, "The chance that a random rectangle is erased",
-        true);
-  visit("erasing_noise", o.augment.erasing_noise, in::augment, "By noise, not by the mean", true);
-  visit("mixup", o.augment.mixup, in::augment, "Alpha of mixup's Beta distribution; 0 means none",
-        true);
-  visit("cutmix", o.augment.cutmix, in::augment, "The same of cutmix", true);
-  visit("mix_probability", o.augment.mix_probability, in::augment,
-        "The chance that an image is mixed at all", true);
-
-  visit("epochs", o.epochs, in::run, "Passes over the training images", true);
-  visit("batch_size", o.batch_size, in::run, "Images of a batch", true);
-  visit("accumulate", o.accumulate, in::run, "Batches whose gradients a step sums", true);
-  visit("micro_batch", o.micro_batch, in::run,
-        "Images that a thread carries through the net at once; the gradients are summed. 0\n"
-        "means as many as suit the model",
-        true);
-  visit("optimizer", o.optimizer, in::run, "", true);
-  visit("momentum", o.momentum, in::run, "Of SGD", true);
-  visit("beta1", o.beta1, in::run, "Of Adam: how slowly the mean of the gradients changes", true);
-  visit("beta2", o.beta2, in::run, "Of Adam: the same for their squares", true);
-  visit("schedule", o.schedule, in::run, "How the learning rate falls after the warm-up: ", true);
-  visit("lr", o.lr, in::run, "The highest learning rate", true);
-  visit("warmup", o.warmup, in::run, "The share of the steps in which it rises from 0", true);
+  constexpr double most = 1'000'000;  // beyond every published run
+  constexpr double most_images = 100'000'000;
+  constexpr double most_steps = 1'000'000'000;
+  constexpr auto up_to = [](double high) { return Bounds{0, high}; };
+  constexpr auto above_0 = [](double high) { return Bounds{0, high, true}; };
+  constexpr Bounds share{0, 1};
+  constexpr Bounds rate{0, 1, false, true};  // 1 would leave nothing
+  constexpr Bounds size{1, most};
+  constexpr bool aside = false;  // another value makes no other run
   visit(
-      "warmup_steps", o.warmup_steps, in::run,
-      "The steps in which it rises; with a share as well, the fewer of the two. 0 means the share",
-      true);
-  visit("weight_decay", o.weight_decay, in::run,
-        "On weight matrices only: not on biases, norms, positions and the class token", true);
-  visit("clip", o.clip, in::run, "The largest norm of a gradient; 0 means none", true);
-  visit("label_smoothing", o.label_smoothing, in::run, "The share spread over all classes", true);
+      o.dataset,
+      {"dataset", in::data,
+       "digits (built in), mnist, fashion-mnist, kmnist, cifar10, cifar100, cifar100-coarse, or\n"
+       "folder: PNG and JPEG in a folder for each class, or in train/ and test/ of such folders"});
+  visit(o.data, {"data", in::data, "The folder with the data set's files", Bounds{}, aside});
+  visit(o.train_size, {"train_size", in::data, "Use the first so many training images; 0 means all",
+                       up_to(most_images)});
+  visit(o.test_size, {"test_size", in::data, "Use the first so many test images; 0 means all",
+                      up_to(most_images)});
+  visit(o.val_fraction,
+        {"val_fraction", in::data,
+         "The share of the training images, of every class, that is kept for validation; the test\n"
+         "set is then read once, at the end",
+         rate});
+  visit(o.image_size,
+        {"image_size", in::data,
+         "Resize images to this height and width; 0 leaves them as they are (a folder's: 64)",
+         up_to(most)});
+  visit(o.skip_bad,
+        {"skip_bad", in::data,
+         "Leave out files of a folder that cannot be used, and classes without any, and count them",
+         Bounds{}, aside});
+
+  visit(o.augment.crop_padding,
+        {"crop_padding", in::augment, "Pad by so many pixels, then crop at random to the old size",
+         up_to(1000)});
+  visit(o.augment.random_resized_crop,
+        {"random_resized_crop", in::augment, "Resize a random part of the image"});
+  visit(o.augment.crop_scale,
+        {"crop_scale", in::augment, "The smallest share of its area", above_0(1)});
+  visit(o.augment.flip, {"flip", in::augment, "The chance to be mirrored left to right", share});
+  visit(o.augment.randaugment_ops,
+        {"randaugment_ops", in::augment, "Random operations of each image", up_to(100)});
+  visit(o.augment.randaugment_magnitude,
+        {"randaugment_magnitude", in::augment, "How strong they are, 0 to 30", up_to(30)});
+  visit(o.augment.erasing,
+        {"erasing", in::augment, "The chance that a random rectangle is erased", share});
+  visit(o.augment.erasing_noise, {"erasing_noise", in::augment, "By noise, not by the mean"});
+  visit(o.augment.mixup,
+        {"mixup", in::augment, "Alpha of mixup's Beta distribution; 0 means none", up_to(100)});
+  visit(o.augment.cutmix, {"cutmix", in::augment, "The same of cutmix", up_to(100)});
+  visit(o.augment.mix_probability,
+        {"mix_probability", in::augment, "The chance that an image is mixed at all", share});
+
+  visit(o.epochs, {"epochs", in::run, "Passes over the training images", size});
+  visit(o.batch_size, {"batch_size", in::run, "Images of a batch", size});
+  visit(o.accumulate, {"accumulate", in::run, "Batches whose gradients a step sums", size});
+  visit(o.micro_batch,
+        {"micro_batch", in::run,
+         "Images that a thread carries through the net at once; the gradients are summed. 0\n"
+         "means as many as suit the model",
+         up_to(most)});
+  visit(o.optimizer, {"optimizer", in::run, ""});
+  visit(o.momentum, {"momentum", in::run, "Of SGD", rate});
+  visit(o.beta1, {"beta1", in::run, "Of Adam: how slowly the mean of the gradients changes", rate});
+  visit(o.beta2, {"beta2", in::run, "Of Adam: the same for their squares", rate});
+  visit(o.schedule, {"schedule", in::run, "How the learning rate falls after the warm-up: "});
+  visit(o.lr, {"lr", in::run, "The highest learning rate", above_0(100)});
+  visit(o.warmup, {"warmup", in::run, "The share of the steps in which it rises from 0", share});
   visit(
-      "ema", o.ema, in::run,
-      "Evaluate and keep a moving average of the weights that decays by this a step; 0 means none",
-      true);
-  visit("patience", o.patience, in::run,
-        "Stop when so many epochs have not raised the validation accuracy, and keep the best; 0\n"
-        "means never",
-        true);
-  visit("seed", o.seed, in::run, "Of the weights, the order of the images, and dropout", true);
-  visit("init", o.init, in::run,
-        "Begin with these weights (of any project that `predict` reads) and a head of zeros;\n"
-        "positions are resized to --image-size",
-        true);
-  visit("keep_head", o.keep_head, in::run, "With --init: keep the head too", true);
+      o.warmup_steps,
+      {"warmup_steps", in::run,
+       "The steps in which it rises; with a share as well, the fewer of the two. 0 means the share",
+       up_to(most_steps)});
   visit(
-      "pos_resize", o.pos_resize, in::run,
-      "With --init: resize positions as jax, torchvision, timm or hf do; without, as that of them\n"
-      "does whose names the file has",
-      true);
-  visit("composed", o.composed, in::run,
-        "Compute with the readable twins of the fused ops: slower, equal to rounding", true);
-  visit("precision", o.precision, in::run, "", true);
+      o.weight_decay,
+      {"weight_decay", in::run,
+       "On weight matrices only: not on biases, norms, positions and the class token", up_to(100)});
+  visit(o.clip, {"clip", in::run, "The largest norm of a gradient; 0 means none", up_to(1e9)});
+  visit(o.label_smoothing, {"label_smoothing", in::run, "The share spread over all classes", rate});
+  visit(
+      o.ema,
+      {"ema", in::run,
+       "Evaluate and keep a moving average of the weights that decays by this a step; 0 means none",
+       rate});
+  visit(o.patience,
+        {"patience", in::run,
+         "Stop when so many epochs have not raised the validation accuracy, and keep the best; 0\n"
+         "means never",
+         up_to(most)});
+  visit(o.seed, {"seed", in::run, "Of the weights, the order of the images, and dropout",
+                 up_to(18446744073709551615.0)});
+  visit(o.init,
+        {"init", in::run,
+         "Begin with these weights (of any project that `predict` reads) and a head of zeros;\n"
+         "positions are resized to --image-size"});
+  visit(o.keep_head, {"keep_head", in::run, "With --init: keep the head too"});
+  visit(o.pos_resize, {"pos_resize", in::run,
+                       "With --init: resize positions as jax, torchvision, timm or hf do; "
+                       "without, as that of them\n"
+                       "does whose names the file has"});
+  visit(o.composed,
+        {"composed", in::run,
+         "Compute with the readable twins of the fused ops: slower, equal to rounding"});
+  visit(o.precision, {"precision", in::run, ""});
 
-  visit("log_every", o.log_every, in::files,
-        "Steps between lines of metrics.jsonl; 0 means some 300 lines in all", true);
-  visit("checkpoint_every", o.checkpoint_every, in::files,
-        "Steps between checkpoints within an epoch; 0 means about a minute", false);
-  visit("save_every", o.save_every, in::files,
-        "Keep the weights of every so many epochs; 0 means only the last and the best", false);
+  visit(o.log_every,
+        {"log_every", in::files,
+         "Steps between lines of metrics.jsonl; 0 means some 300 lines in all", up_to(most_steps)});
+  visit(o.checkpoint_every, {"checkpoint_every", in::files,
+                             "Steps between checkpoints within an epoch; 0 means about a minute",
+                             up_to(most_steps), aside});
+  visit(o.save_every,
+        {"save_every", in::files,
+         "Keep the weights of every so many epochs; 0 means only the last and the best",
+         up_to(most), aside});
 
-  visit("patch_size", o.model.P, in::model, "P, the side of a patch", true);
-  visit("width", o.model.D, in::model, "D, the length of a token", true);
-  visit("depth", o.model.L, in::model, "L, encoder blocks", true);
-  visit("heads", o.model.h, in::model, "h, attention heads", true);
-  visit("mlp_width", o.model.M, in::model, "M, hidden width of the MLP; 4 D unless given", true);
-  visit("dropout", o.model.dropout, in::model, "At the paper's places", true);
-  visit("attention_dropout", o.model.attention_dropout, in::model, "Of the attention probabilities",
-        true);
-  visit("stochastic_depth", o.model.stochastic_depth, in::model,
-        "The rate at which the last block's branches are skipped; earlier blocks' rates rise to it",
-        true);
+  visit(o.model.P, {"patch_size", in::model, "P, the side of a patch", size});
+  visit(o.model.D, {"width", in::model, "D, the length of a token", size});
+  visit(o.model.L, {"depth", in::model, "L, encoder blocks", size});
+  visit(o.model.h, {"heads", in::model, "h, attention heads", size});
+  visit(o.model.M, {"mlp_width", in::model, "M, hidden width of the MLP; 4 D unless given", size});
+  visit(o.model.dropout, {"dropout", in::model, "At the paper's places", rate});
+  visit(o.model.attention_dropout,
+        {"attention_dropout", in::model, "Of the attention probabilities", rate});
+  visit(
+      o.model.stochastic_depth,
+      {"stochastic_depth", in::model,
+       "The rate at which the last block's branches are skipped; earlier blocks' rates rise to it",
+       rate});
 
-  visit("positions", o.model.positions, in::switches, "", true);
-  visit("head", o.model.head, in::switches, "", true);
-  visit("initialisation", o.model.init, in::switches, "Whose: ", true);
-  visit("eps", o.model.eps, in::switches, "Of every layer norm", true);
-  visit("patch_width", o.model.P_w, in::switches, "Where a patch is not square; 0 where it is",
-        true);
-  visit("embedding_dropout", o.model.embedding_dropout, in::switches, "Where not --dropout", true);
-  visit("projection_dropout", o.model.projection_dropout, in::switches, "Where not --dropout",
-        true);
-  visit("mlp_dropout", o.model.mlp_dropout, in::switches, "Where not --dropout", true);
-  visit("patch_bias", o.model.patch_bias, in::switches, "Of the patch embedding", true);
-  visit("qkv_bias", o.model.qkv_bias, in::switches, "Of U_qkv", true);
-  visit("proj_bias", o.model.proj_bias, in::switches, "Of U_msa and the MLP", true);
-  visit("conv_patches", o.model.conv_patches, in::switches, "Embed patches by a convolution", true);
-  visit("per_head_qkv", o.model.per_head_qkv, in::switches, "One U_qkv for each head", true);
-  visit("post_norm", o.model.post_norm, in::switches, "Layer norm after the residual, as in 2017",
-        true);
-  visit("mean_pooling", o.model.mean_pooling, in::switches,
-        "The mean over the patches instead of a class token", true);
-  visit("norm_after_pooling", o.model.norm_after_pooling, in::switches, "The norm of that mean",
-        true);
-  visit("gelu_tanh", o.model.gelu_tanh, in::switches, "GELU by its tanh approximation", true);
+  visit(o.model.positions, {"positions", in::switches, ""});
+  visit(o.model.head, {"head", in::switches, ""});
+  visit(o.model.init, {"initialisation", in::switches, "Whose: "});
+  visit(o.model.eps, {"eps", in::switches, "Of every layer norm", Bounds{0, 1, true, true}});
+  visit(o.model.P_w,
+        {"patch_width", in::switches, "Where a patch is not square; 0 where it is", up_to(most)});
+  visit(o.model.embedding_dropout,
+        {"embedding_dropout", in::switches, "Where not --dropout", rate});
+  visit(o.model.projection_dropout,
+        {"projection_dropout", in::switches, "Where not --dropout", rate});
+  visit(o.model.mlp_dropout, {"mlp_dropout", in::switches, "Where not --dropout", rate});
+  visit(o.model.patch_bias, {"patch_bias", in::switches, "Of the patch embedding"});
+  visit(o.model.qkv_bias, {"qkv_bias", in::switches, "Of U_qkv"});
+  visit(o.model.proj_bias, {"proj_bias", in::switches, "Of U_msa and the MLP"});
+  visit(o.model.conv_patches, {"conv_patches", in::switches, "Embed patches by a convolution"});
+  visit(o.model.per_head_qkv, {"per_head_qkv", in::switches, "One U_qkv for each head"});
+  visit(o.model.post_norm,
+        {"post_norm", in::switches, "Layer norm after the residual, as in 2017"});
+  visit(o.model.mean_pooling,
+        {"mean_pooling", in::switches, "The mean over the patches instead of a class token"});
+  visit(o.model.norm_after_pooling, {"norm_after_pooling", in::switches, "The norm of that mean"});
+  visit(o.model.gelu_tanh, {"gelu_tanh", in::switches, "GELU by its tanh approximation"});
 }
 
 }  // namespace vitruvian
