@@ -1,9 +1,8 @@
 // The whole of torchvision's vit_b_16, in float32, against PyTorch's float64. Opt-in: the files
 // come from tests/golden/golden_torchvision.py, and VITRUVIAN_B16 says where they are.
 
-#include "tests/golden.hpp"
 #include "tests/skip.hpp"
-#include "tests/vit/torchvision.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -26,7 +25,7 @@ std::string folder() {
 }
 
 std::vector<NamedParameter> under_torchvisions_names(std::vector<NamedParameter> parameters) {
-  for (NamedParameter& p : parameters) p.name = torchvision::name_of(p.name);
+  for (NamedParameter& p : parameters) p.name = torchvisions_name(p.name);
   return parameters;
 }
 
@@ -50,7 +49,7 @@ TEST_CASE("torchvision's vit_b_16: logits, loss and all 152 gradients in float32
   const Json truth = Json::read(folder() + "/vit_b_16.json");
   const auto labels = truth.at("labels").get<std::vector<std::size_t>>();
 
-  const Tensor logits = model(torchvision::images(labels.size(), config.H));
+  const Tensor logits = model(torchvisions_images(labels.size(), config.H));
   double largest = 0;
   double worst = 0;
   for (std::size_t b = 0; b < labels.size(); ++b) {

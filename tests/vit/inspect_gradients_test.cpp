@@ -2,7 +2,7 @@
 // gradients.
 
 #include "tests/expect.hpp"
-#include "tests/vit/inspect_testing.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"

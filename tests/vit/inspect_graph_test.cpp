@@ -1,7 +1,7 @@
 // The graph of one block: what the equations put on the tape, counted by hand.
 
 #include "tests/expect.hpp"
-#include "tests/vit/inspect_testing.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"

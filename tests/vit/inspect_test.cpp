@@ -1,8 +1,9 @@
 // Looking inside: filters, positions, attention, distance, rollout against PyTorch's numbers and
 // closed forms.
 
+#include "vitruvian/vit/inspect/inspect.hpp"
 #include "tests/expect.hpp"
-#include "tests/vit/inspect_testing.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/symmetric_eigen.hpp"
@@ -24,6 +25,25 @@ ViTConfig oblong(bool mean_pooling = false) {
   config.P_w = 2;
   config.mean_pooling = mean_pooling;
   return config;
+}
+
+// Attention that is the same row for all queries, images, heads and layers of a config.
+inspect::Attention with_maps(const ViTConfig& config, std::size_t B, const Array& map) {
+  inspect::Attention result;
+  result.config = config;
+  const std::size_t T = config.T();
+  for (std::size_t l = 0; l < config.L; ++l) {
+    Array probs = empty({B, config.h, T, T});
+    for (std::size_t i = 0; i < probs.size(); ++i) probs.data()[i] = map.data()[i % (T * T)];
+    result.probs.push_back(std::move(probs));
+  }
+  return result;
+}
+
+Array identity(std::size_t T) {
+  Array I = zeros({T, T});
+  for (std::size_t t = 0; t < T; ++t) I.data()[t * T + t] = 1;
+  return I;
 }
 
 // The mean distance of all ordered pairs of patches, from the counts of each offset.

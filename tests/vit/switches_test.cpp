@@ -114,19 +114,8 @@ TEST_CASE("each switch alone, and each rate by given masks: PyTorch's logits, lo
     const VisionTransformer model(ViTConfig::from_json(c["config"].dump()), Rng(1));
     fill(model, pool);
     const Rng rng(c["seed"].is_null() ? 0 : c["seed"].get<std::uint64_t>());
-    const Tensor logits = model(images, {.rng = c["seed"].is_null() ? nullptr : &rng});
-    CHECK(difference(logits.value(), golden::tensor(c["logits"])) < exactly);
-    const Tensor loss = cross_entropy(logits, labels);
-    CHECK(std::abs(static_cast<double>(loss.item()) - c["loss"].get<double>()) < exactly);
-    loss.backward();
-    std::size_t checked = 0;
-    for (const NamedParameter& p : named_parameters(model)) {
-      CAPTURE(p.name);
-      const Array expected = golden::tensor(c["gradients"].at(p.name));
-      CHECK(difference(*p.tensor.grad(), expected) < 10 * exactly);
-      ++checked;
-    }
-    CHECK(checked == c["gradients"].size());
+    check_golden(model, images, labels, c, exactly, 10 * exactly,
+                 c["seed"].is_null() ? nullptr : &rng);
   }
 }
 

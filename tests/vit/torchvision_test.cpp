@@ -1,8 +1,7 @@
 // torchvision's Vision Transformers in float64, against ours: a small one of each builder's kind,
 // and twenty steps of training.
 
-#include "tests/vit/torchvision.hpp"
-#include "tests/golden.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -16,20 +15,9 @@ using golden::difference;
 
 namespace {
 
-constexpr bool in_double = sizeof(real) == 8;
-
 VisionTransformer stored_model(const golden::Json& json) {
-  const ViTConfig config = ViTConfig::from_json(json.at("config").dump());
-  VisionTransformer model(config, Rng(1));
-  const auto parameters = named_parameters(model);
-  REQUIRE(parameters.size() == json.at("parameters").size());
-  for (const NamedParameter& p : parameters) {
-    CAPTURE(p.name);
-    const Array value = golden::tensor(json.at("parameters").at(torchvision::name_of(p.name)));
-    REQUIRE(value.shape() == p.tensor.shape());
-    p.tensor.mutable_value() = value;
-  }
-  return model;
+  return golden_model(ViTConfig::from_json(json["config"].dump()), json["parameters"],
+                      torchvisions_name);
 }
 
 double norm(const Array& a) {
@@ -43,7 +31,7 @@ void check_builder(const std::string& builder) {
   const golden::Json json = golden::read("torchvision.json")["builders"][builder];
   const VisionTransformer model = stored_model(json);
   const auto labels = json.at("labels").get<std::vector<std::size_t>>();
-  const Tensor logits = model(torchvision::images(labels.size(), model.config.H));
+  const Tensor logits = model(torchvisions_images(labels.size(), model.config.H));
   CHECK(difference(logits.value(), golden::tensor(json.at("logits"))) < (in_double ? 1e-12 : 3e-6));
   const Tensor loss = cross_entropy(logits, labels);
   const double golden_loss = json.at("loss").get<double>();
@@ -51,7 +39,7 @@ void check_builder(const std::string& builder) {
   loss.backward();
   for (const NamedParameter& p : named_parameters(model)) {
     CAPTURE(p.name);
-    const Array golden = golden::tensor(json.at("gradients").at(torchvision::name_of(p.name)));
+    const Array golden = golden::tensor(json.at("gradients").at(torchvisions_name(p.name)));
     REQUIRE(p.tensor.grad() != nullptr);
     const Array& ours = *p.tensor.grad();
     REQUIRE(ours.shape() == golden.shape());
@@ -85,7 +73,7 @@ TEST_CASE(
   AdamW adamw(named_parameters(model), options);
   for (std::size_t step = 0; step < count("steps"); ++step) {
     CAPTURE(step);
-    const Array x = torchvision::images(B, side, step % 2 * B * 3 * side * side);
+    const Array x = torchvisions_images(B, side, step % 2 * B * 3 * side * side);
     const auto labels = json.at("labels")[step].get<std::vector<std::size_t>>();
     const Tensor loss = cross_entropy(model(x), labels, number("label_smoothing"));
     CHECK(std::abs(static_cast<double>(loss.item()) - json.at("losses")[step].get<double>()) <

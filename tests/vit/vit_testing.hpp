@@ -2,15 +2,19 @@
 
 #include "tests/golden.hpp"
 #include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/tiny.hpp"
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
-// A tiny ViT with every switch of the config turned once.
+// What the tests of the model share: a tiny ViT with every switch of the config turned once, and
+// the models that PyTorch knows.
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -22,41 +26,26 @@ struct Switched {
   ViTConfig config;
 };
 
+/// Each switch of the config alone, as switches.json has them, and some together.
 inline std::vector<Switched> every_switch() {
   std::vector<Switched> all;
+  for (const golden::Json& c : golden::read("switches.json")["cases"]) {
+    if (!c["seed"].is_null()) continue;  // a rate
+    all.push_back({c["name"].get<std::string>(), ViTConfig::from_json(c["config"].dump())});
+  }
   const auto add = [&](const char* name, auto change) {
     ViTConfig config = tiny_vit();
     change(config);
     all.push_back({name, config});
   };
-  add("as it is", [](ViTConfig&) {});
-  add("no patch bias", [](ViTConfig& c) { c.patch_bias = false; });
-  add("no qkv bias", [](ViTConfig& c) { c.qkv_bias = false; });
-  add("no bias after", [](ViTConfig& c) { c.proj_bias = false; });
-  add("no bias at all", [](ViTConfig& c) { c.patch_bias = c.qkv_bias = c.proj_bias = false; });
-  add("eps 1e-12", [](ViTConfig& c) { c.eps = 1e-12; });
-  add("convolution", [](ViTConfig& c) { c.conv_patches = true; });
-  add("per head", [](ViTConfig& c) { c.per_head_qkv = true; });
-  add("per head, no bias", [](ViTConfig& c) { c.per_head_qkv = true, c.qkv_bias = false; });
-  add("post-norm", [](ViTConfig& c) { c.post_norm = true; });
-  add("mean", [](ViTConfig& c) { c.mean_pooling = true; });
-  add("mean, then norm", [](ViTConfig& c) { c.mean_pooling = c.norm_after_pooling = true; });
-  add("GELU by tanh", [](ViTConfig& c) { c.gelu_tanh = true; });
-  for (const Positions p : {Positions::none, Positions::learned_2d, Positions::sincos,
-                            Positions::sincos_2d, Positions::relative}) {
-    for (const bool mean : {false, true}) {
-      add(mean ? "positions, mean" : "positions",
-          [=](ViTConfig& c) { c.positions = p, c.mean_pooling = mean; });
-    }
-  }
-  add("tanh head", [](ViTConfig& c) { c.head = Head::tanh; });
-  add("no head", [](ViTConfig& c) { c.head = Head::none; });
+  add("square", [](ViTConfig&) {});
   add("flat patches", [](ViTConfig& c) { c.P = 2, c.P_w = 4, c.W = 12, c.C = 1; });
   add("tall patches", [](ViTConfig& c) { c.P = 4, c.P_w = 2, c.H = 12, c.C = 5; });
   add("flat convolution", [](ViTConfig& c) { c.P = 2, c.P_w = 4, c.conv_patches = true; });
   add("flat, relative", [](ViTConfig& c) { c.P_w = 2, c.positions = Positions::relative; });
   add("flat, by rows and columns",
       [](ViTConfig& c) { c.P_w = 2, c.positions = Positions::learned_2d; });
+  add("eps 1e-12", [](ViTConfig& c) { c.eps = 1e-12; });
   add("all at once", [](ViTConfig& c) {
     c.patch_bias = c.proj_bias = false;
     c.conv_patches = c.per_head_qkv = c.post_norm = c.mean_pooling = c.gelu_tanh = true;
@@ -112,6 +101,88 @@ inline std::vector<Array> logits_and_gradients(const VisionTransformer& model, c
   std::vector<Array> result = grad(y, parameters, random_normal(y.shape(), 13));
   result.insert(result.begin(), y.value());
   return result;
+}
+
+// --- golden numbers ------------------------------------------------------------------------------
+
+/// The model of this config with golden parameters, which have names of their own perhaps.
+inline VisionTransformer golden_model(const ViTConfig& config, const golden::Json& parameters,
+                                      std::string (*name_of)(std::string) = nullptr) {
+  VisionTransformer model(config, Rng(1));
+  REQUIRE(named_parameters(model).size() == parameters.size());
+  for (const NamedParameter& p : named_parameters(model)) {
+    CAPTURE(p.name);
+    p.tensor.mutable_value() = golden::tensor(parameters[name_of ? name_of(p.name) : p.name]);
+  }
+  return model;
+}
+
+/// Holds the logits, the mean cross entropy and every gradient of it against PyTorch's.
+inline void check_golden(const VisionTransformer& model, const Tensor& images,
+                         const std::vector<std::size_t>& labels, const golden::Json& c,
+                         double tolerance, double gradient_tolerance, const Rng* rng = nullptr) {
+  const Tensor logits = model(images, {.rng = rng});
+  CHECK(golden::difference(logits.value(), golden::tensor(c["logits"])) < tolerance);
+  const Tensor loss = cross_entropy(logits, labels);
+  CHECK(std::abs(static_cast<double>(loss.item()) - c["loss"].get<double>()) < tolerance);
+  loss.backward();
+  const std::vector<NamedParameter> parameters = named_parameters(model);
+  CHECK(parameters.size() == c["gradients"].size());
+  for (const NamedParameter& p : parameters) {
+    CAPTURE(p.name);
+    const Array expected = golden::tensor(c["gradients"][p.name]);
+    CHECK(golden::difference(*p.tensor.grad(), expected) < gradient_tolerance);
+  }
+}
+
+inline constexpr double golden_tolerance = in_double ? 1e-10 : 5e-5;
+
+/// The ViT whose numbers and whose inside PyTorch knows.
+struct GoldenVit {
+  golden::Json json = golden::read("vit.json");
+  golden::Json inside = json["inside"];
+  VisionTransformer model = golden_model(tiny_vit(), json["parameters"]);
+  Array images = golden::tensor(json.at("images"));
+  std::vector<std::size_t> labels = json.at("labels").get<std::vector<std::size_t>>();
+  std::vector<std::size_t> targets = inside.at("targets").get<std::vector<std::size_t>>();
+
+  /// How far `ours` is from the golden numbers of this name, read in our shape.
+  [[nodiscard]] double off(const std::string& name, const Array& ours) const {
+    Array theirs = golden::tensor(inside.at(name));
+    if (theirs.size() == ours.size()) theirs.reshape(ours.shape());
+    return golden::difference(ours, theirs);
+  }
+};
+
+/// torchvision's name for one of our parameters. Shapes are the same.
+inline std::string torchvisions_name(std::string name) {
+  const auto replace = [&name](const std::string& from, const std::string& to) {
+    if (const auto at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+  };
+  if (name == "cls_token") return "class_token";
+  if (name == "pos_embed") return "encoder.pos_embedding";
+  if (name.starts_with("norm.")) return "encoder.ln" + name.substr(4);
+  if (name.starts_with("head.")) return "heads." + name;
+  replace("patch_embed.proj", "conv_proj");
+  replace("blocks.", "encoder.layers.encoder_layer_");
+  replace(".norm1.", ".ln_1.");
+  replace(".norm2.", ".ln_2.");
+  replace(".attn.qkv.", ".self_attention.in_proj_");
+  replace(".attn.proj.", ".self_attention.out_proj.");
+  replace(".mlp.fc1.", ".mlp.0.");
+  replace(".mlp.fc2.", ".mlp.3.");
+  return name;
+}
+
+/// The images that golden_torchvision.images makes: (B, 3, side, side), from pixel `first` on.
+inline Array torchvisions_images(std::size_t B, std::size_t side, std::uint64_t first = 0) {
+  Array x = empty({B, 3, side, side});
+  for (std::uint64_t n = 0; n < x.size(); ++n) {
+    const std::uint64_t i = first + n;
+    const std::uint64_t pixel = (7919 * i + 31 * (i * i % 613)) % 1009;
+    x.data()[n] = static_cast<real>(static_cast<double>(pixel) / 504.5 - 1);
+  }
+  return x;
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -139,11 +139,11 @@ TEST_CASE("ops of one tensor agree with the functions they are named after") {
       check_elements(y, shape, [&](const Index& i) { return plain(at(x, i)); });
     };
     const Tensor t(x);
-    for (const auto& [name, op, plain] : unary) {
-      INFO(name);
-      check(op(t), plain);
-      CHECK_SAYS(op(Tensor()),
-                 name + std::string(": x is absent; it must be a tensor that has a value"));
+    for (const Unary& u : unary) {
+      INFO(u.name);
+      check(u.op(t), u.plain);
+      CHECK_SAYS(u.op(Tensor()),
+                 u.name + std::string(": x is absent; it must be a tensor that has a value"));
     }
     check(pow(t, real(2.5)), [](double v) { return std::pow(v, 2.5); });
     check(t + real(0.25), [](double v) { return v + 0.25; });
