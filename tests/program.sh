@@ -1,15 +1,47 @@
 # Sourced by the tests of the program, which name its path: "$vitruvian" in a folder of their own.
 # shellcheck shell=bash
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
 vitruvian=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 folder=$(mktemp -d)
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
+checks=0 failures=0
 
 fail() {
   printf 'FAIL %s\n' "$*"
   exit 1
 }
+wrong() { # wrong WHAT: goes on, with what the last program said
+  failures=$((failures + 1))
+  printf 'FAIL %s\n' "$*"
+  sed -n '1,20s/^/  > /p' err 2>/dev/null
+}
+check() { # check WHAT COMMAND...: the command must succeed
+  checks=$((checks + 1))
+  "${@:2}" >/dev/null 2>&1 || wrong "$1"
+}
+# expect CODE PATTERN ARGUMENT...: runs vitruvian. Its exit code; what it says on standard error, in one
+# line at most, beside the notes that the sed command $notes takes away.
+expect() {
+  "$vitruvian" "${@:3}" >out 2>err </dev/null
+  local code=$?
+  checks=$((checks + 1))
+  if [ $code -ne "$1" ] || ! { [ -z "$2" ] || grep -qE -- "$2" err; } ||
+    [ "$(sed "${notes-}" err | wc -l)" -gt 1 ]; then
+    wrong "vitruvian ${*:3}: exit $code, expected $1 and /$2/"
+  fi
+}
+works() { # works PATTERN ARGUMENT...: vitruvian succeeds, and prints what the pattern finds
+  expect 0 "" "${@:2}"
+  check "vitruvian ${*:2} prints /$1/" grep -qE -- "$1" out
+}
+not() { ! "$@"; }
+finish() {
+  printf '%d of %d checks passed\n' $((checks - failures)) $checks
+  exit $((failures > 0))
+}
+
 skip() { # ctest knows this code
   echo "skipped: $*"
   exit 77

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <ios>
 #include <string>
 #include <vector>
 
@@ -60,23 +58,16 @@ inline Ending run(const Folder& folder, std::vector<std::string> arguments) {
 
 struct Attack {
   std::string name;
-  std::function<std::string()> make;  // made when it is used: a child inherits what we hold
   const char* message;                // what the line must say, after the file's name
+  std::function<std::string()> make;  // made when it is used: a child inherits what we hold
 };
 
-inline void check(const Attack& attack, int exit, const std::vector<std::string>& before,
-                  const std::vector<std::string>& after) {
+inline void check(const Attack& attack, int exit, std::vector<std::string> arguments) {
   CAPTURE(attack.name);
   const Folder folder;
   const std::string path = folder.file("attack");
-  {
-    std::ofstream out(path, std::ios::binary);
-    out << attack.make();
-    REQUIRE(out);
-  }
-  std::vector<std::string> arguments = before;
+  write(path, attack.make());
   arguments.push_back(path);
-  arguments.insert(arguments.end(), after.begin(), after.end());
   const Ending ending = run(folder, arguments);
   CHECK(ending.exit == exit);
   CAPTURE(ending.error);

@@ -1,7 +1,6 @@
-// What a loader draws at random, against what the definitions say; and every picture a function of
-// seed, epoch and number alone.
+// What a loader draws at random, against what the definitions say, mixup and cutmix included; and
+// every picture a function of seed, epoch and number alone.
 
-#include "tests/datasets/augment_testing.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
@@ -77,13 +76,7 @@ TEST_CASE("a picture depends on seed, epoch and its number, not on its batch or 
 
 TEST_CASE("crop and flip: each picture is one of those it can be, all as often") {
   // Every pixel of the picture has a value of its own; its neighbours are black.
-  Dataset data;
-  data.name = "numbered";
-  data.channels = 3;
-  data.height = 3;
-  data.width = 4;
-  data.classes = 1;
-  data.mean.assign(3, 0.0);
+  Dataset data{"numbered", 3, 3, 4, 1, {}, {}, {}, {0, 0, 0}, {}};
   data.std.assign(3, 1.0 / 255);  // normalised pixels are the bytes
   constexpr std::size_t n = 4000;
   for (std::size_t i = 0; i < n; ++i) {
@@ -156,6 +149,79 @@ TEST_CASE("random resized crops have the area and the ratio that were asked for"
   const std::vector<double> out =
       load_all(Loader(data, {.augment = {.random_resized_crop = true}}), 1);
   CHECK(out == load_all(Loader(data), 1));
+}
+
+TEST_CASE("mixup averages two pictures, and their classes by the same share") {
+  const Dataset data = plain(20, 1, 4, 4);
+  const std::vector<double> pure = load_all(Loader(data), 1);
+  std::size_t mixed = 0;
+  for (std::uint64_t epoch = 1; epoch <= 10; ++epoch) {
+    Labels labels;
+    const std::vector<double> out =
+        load_all(Loader(data, {.augment = {.mixup = 1, .mix_probability = 0.75}}), epoch, &labels);
+    for (std::size_t i = 0; i < 20; ++i) {
+      CHECK(labels.classes[i] == i);
+      double sum = 0;
+      double expected = 0;
+      for (std::size_t k = 0; k < 20; ++k) {
+        const double share = labels.targets[20 * i + k];
+        sum += share;
+        expected += share * pure[16 * k];
+      }
+      CHECK(std::abs(sum - 1) < 1e-12);
+      if (labels.targets[20 * i + i] < 1) ++mixed;
+      for (std::size_t p = 0; p < 16; ++p) CHECK(std::abs(out[16 * i + p] - expected) < 1e-12);
+    }
+  }
+  CHECK(mixed > 120);  // 0.75 of 200, less those whose partner is themselves; deviation 6
+  CHECK(mixed < 168);
+}
+
+TEST_CASE("cutmix pastes a box, and its area is the other class's share") {
+  const Dataset data = plain(20, 2, 8, 6);
+  const std::vector<double> pure = load_all(Loader(data), 1);
+  std::size_t pasted = 0;
+  for (std::uint64_t epoch = 1; epoch <= 10; ++epoch) {
+    Labels labels;
+    const std::vector<double> out =
+        load_all(Loader(data, {.augment = {.cutmix = 1}}), epoch, &labels);
+    for (std::size_t i = 0; i < 20; ++i) {
+      std::vector<double> count(20);
+      for (std::size_t p = 0; p < 96; ++p) {
+        std::size_t k = 0;
+        while (k < 20 && pure[96 * k] != out[96 * i + p]) ++k;
+        REQUIRE(k < 20);
+        count[k] += 1.0 / 96;
+      }
+      for (std::size_t k = 0; k < 20; ++k) {
+        CHECK(std::abs(count[k] - labels.targets[20 * i + k]) < 1e-12);
+      }
+      if (count[i] < 0.999) ++pasted;
+    }
+  }
+  CHECK(pasted > 130);
+}
+
+TEST_CASE("the shares of mixup follow the Beta distribution") {
+  for (const double alpha : {0.1, 0.4, 1.0, 3.0}) {
+    CAPTURE(alpha);
+    constexpr int n = 4000;
+    double sum = 0;
+    double squares = 0;
+    double fourth = 0;
+    for (int i = 0; i < n; ++i) {
+      const double x =
+          symmetric_beta(alpha, Rng(9).fork("test", {static_cast<std::uint64_t>(i)})) - 0.5;
+      CHECK(std::abs(x) <= 0.5);
+      sum += x / n;
+      squares += x * x / n;
+      fourth += x * x * x * x / n;
+    }
+    CHECK(std::abs(sum) < 0.03);
+    CHECK(std::abs(squares * 4 * (2 * alpha + 1) - 1) < 0.06);
+    const double expected = 3 / (16 * (2 * alpha + 1) * (2 * alpha + 3));
+    CHECK(std::abs(fourth / expected - 1) < 0.12);
+  }
 }
 
 TEST_CASE("random erasing fills one rectangle with the mean, or with noise") {

@@ -1,19 +1,15 @@
+// What the readers of MNIST's and CIFAR's files take, and what they refuse, each at its offset.
+
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,20 +47,31 @@ Bytes zeros(std::size_t n) { return Bytes(n, 0); }
 const Bytes two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
 const Bytes two_labels = idx({0x801, 2}, {7, 3});
 
-void check_bad_images(const Bytes& bytes, const std::vector<std::string>& parts) {
+// A file that is refused: what it holds, and the words of the refusal beside its name.
+struct Bad {
+  Bytes bytes;
+  std::vector<std::string> parts;
+};
+
+void check_refused(const std::vector<Bad>& images, const std::vector<Bad>& labels = {}) {
   const Folder folder;
-  const std::string path = write(folder, "images", bytes);
-  std::vector<std::string> all = parts;
-  all.push_back(path);
-  check_error(Exit::data, all, [&] { read_idx_images(path); });
+  for (auto [bytes, parts] : images) {
+    const std::string path = write(folder, "images", bytes);
+    parts.push_back(path);
+    check_error(Exit::data, parts, [&path = path] { read_idx_images(path); });
+  }
+  for (auto [bytes, parts] : labels) {
+    const std::string path = write(folder, "labels", bytes);
+    parts.push_back(path);
+    check_error(Exit::data, parts, [&path = path] { read_idx_labels(path, 10); });
+  }
 }
 
-void check_bad_labels(const Bytes& bytes, const std::vector<std::string>& parts) {
-  const Folder folder;
-  const std::string path = write(folder, "labels", bytes);
-  std::vector<std::string> all = parts;
-  all.push_back(path);
-  check_error(Exit::data, all, [&] { read_idx_labels(path, 10); });
+// What `load` says of a folder.
+void check_load(const Folder& folder, const std::vector<std::string>& parts,
+                const std::string& inside = "", const std::string& name = "mnist") {
+  check_error(Exit::data, parts,
+              [&] { load({.name = name, .directory = (folder.path / inside).string()}); });
 }
 
 }  // namespace
@@ -94,64 +101,61 @@ TEST_CASE("a gzip file of several members is one stream") {
 }
 
 TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
-  check_bad_images({}, {"offset 0", "4 bytes", "found 0"});
-  check_bad_images(big_endian({0x803, 2}), {"offset 8", "rows", "found 0"});
-  Bytes cut = two_images;
-  cut.pop_back();
-  check_bad_images(cut, {"truncated", "offset 16", "12 bytes", "found 11"});
-  check_bad_images(gzip(cut), {"truncated", "offset 16", "12 bytes", "found 11"});
-  check_bad_labels(idx({0x801, 3}, {1, 2}), {"offset 8", "3 bytes", "found 2"});
+  const Bytes cut(two_images.begin(), two_images.end() - 1);
+  check_refused({{{}, {"offset 0", "4 bytes", "found 0"}},
+                 {big_endian({0x803, 2}), {"offset 8", "rows", "found 0"}},
+                 {cut, {"truncated", "offset 16", "12 bytes", "found 11"}},
+                 {gzip(cut), {"truncated", "offset 16", "12 bytes", "found 11"}}},
+                {{idx({0x801, 3}, {1, 2}), {"offset 8", "3 bytes", "found 2"}}});
 }
 
 TEST_CASE("trailing bytes are refused") {
   Bytes longer = two_images;
   longer.insert(longer.end(), {0, 0});
-  check_bad_images(longer, {"end at offset 28", "found 2 more bytes"});
-  check_bad_images(gzip(longer), {"end of the unpacked data at offset 28"});
+  check_refused({{longer, {"end at offset 28", "found 2 more bytes"}},
+                 {gzip(longer), {"end of the unpacked data at offset 28"}}});
 }
 
 TEST_CASE("a wrong magic number says what the file is instead") {
-  check_bad_images(two_labels, {"offset 0", "0x00000803 (images)", "0x00000801 (labels)"});
-  check_bad_labels(two_images, {"offset 0", "0x00000801 (labels)", "0x00000803 (images)"});
-  check_bad_images(idx({0x3080000}, {}), {"0x03080000"});
+  check_refused({{two_labels, {"offset 0", "0x00000803 (images)", "0x00000801 (labels)"}},
+                 {idx({0x3080000}, {}), {"0x03080000"}}},
+                {{two_images, {"offset 0", "0x00000801 (labels)", "0x00000803 (images)"}}});
 }
 
 TEST_CASE("absurd dimensions are refused before anything is allocated") {
-  check_bad_images(idx({0x803, 0, 2, 3}, {}), {"offset 4", "number of images", "found 0"});
-  check_bad_images(idx({0x803, 2, 0, 3}, {}), {"offset 8", "rows", "found 0"});
-  check_bad_images(idx({0x803, 2, 2, 5000}, {}), {"offset 12", "columns", "found 5000"});
-  check_bad_images(idx({0x803, 0xFFFFFFFF, 2, 3}, {}), {"offset 4", "found 4294967295"});
   // The largest that pass one by one: 1.7e15 bytes, promised by a file of 20.
   const Bytes huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
-  check_bad_images(huge, {"1677721600000000 bytes", "found 4"});
-  check_bad_images(gzip(huge), {"1677721600000000 bytes", "found 4"});
-  check_bad_labels(idx({0x801, 0}, {}), {"offset 4", "found 0"});
+  check_refused({{idx({0x803, 0, 2, 3}, {}), {"offset 4", "number of images", "found 0"}},
+                 {idx({0x803, 2, 0, 3}, {}), {"offset 8", "rows", "found 0"}},
+                 {idx({0x803, 2, 2, 5000}, {}), {"offset 12", "columns", "found 5000"}},
+                 {idx({0x803, 0xFFFFFFFF, 2, 3}, {}), {"offset 4", "found 4294967295"}},
+                 {huge, {"1677721600000000 bytes", "found 4"}},
+                 {gzip(huge), {"1677721600000000 bytes", "found 4"}}},
+                {{idx({0x801, 0}, {}), {"offset 4", "found 0"}}});
 }
 
 TEST_CASE("a label that is no class is refused at its offset") {
-  check_bad_labels(idx({0x801, 3}, {9, 0, 10}), {"offset 10", "0 to 9", "found 10"});
+  check_refused({}, {{idx({0x801, 3}, {9, 0, 10}), {"offset 10", "0 to 9", "found 10"}}});
 }
 
 TEST_CASE("damaged gzip is refused") {
   const Bytes whole = gzip(idx({0x803, 1, 28, 28}, zeros(784)));
-  Bytes cut = whole;
-  cut.resize(whole.size() - 5);
-  check_bad_images(cut, {"gzip", "breaks off"});
   Bytes wrong_sum = whole;
   wrong_sum[whole.size() - 6] ^= 1U;
-  check_bad_images(wrong_sum, {"gzip", "damaged", "data check"});
   Bytes garbled = whole;
-  for (std::size_t i = 10; i < 20; ++i) garbled[i] = 0xFF;
-  check_bad_images(garbled, {"gzip", "damaged"});
+  std::fill_n(garbled.begin() + 10, 10, 0xFF);
   Bytes followed = whole;
   followed.insert(followed.end(), {'h', 'e', 'l', 'l', 'o'});
-  check_bad_images(followed, {"gzip", "damaged", "header"});
+  check_refused({{{whole.begin(), whole.end() - 5}, {"gzip", "breaks off"}},
+                 {wrong_sum, {"gzip", "damaged", "data check"}},
+                 {garbled, {"gzip", "damaged"}},
+                 {followed, {"gzip", "damaged", "header"}}});
 }
 
 TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
   // 64 MB of zeros in 64 kB, behind a header that promises 784 bytes.
-  check_bad_images(gzip(idx({0x803, 1, 28, 28}, zeros(std::size_t{64} << 20U))),
-                   {"end of the unpacked data at offset 800"});
+  check_refused({{gzip(idx({0x803, 1, 28, 28}, zeros(std::size_t{64} << 20U))),
+                  {"end of the unpacked data at offset 800"}}});
 }
 
 TEST_CASE("what is no readable file is refused") {
@@ -204,32 +208,24 @@ TEST_CASE("MNIST's files are found with and without .gz, in the folder or in its
 TEST_CASE("a missing directory or file says which files belong there") {
   check_error(Exit::usage, {"mnist", "t10k-labels-idx1-ubyte"}, [] { load({.name = "mnist"}); });
   const Folder folder;
-  check_error(Exit::data, {"no such directory", "train-images-idx3-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.file("nowhere")}); });
-  check_error(Exit::data, {"no train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  check_load(folder, {"no such directory", "train-images-idx3-ubyte"}, "nowhere");
+  check_load(folder, {"no train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"});
   write_small_mnist(folder, "");
   fs::remove(folder.file("t10k-labels-idx1-ubyte"));
-  check_error(Exit::data, {"no t10k-labels-idx1-ubyte"},
-              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
-  check_error(Exit::data, {"expected a directory", "found a file"}, [&] {
-    load({.name = "mnist", .directory = folder.file("t10k-images-idx3-ubyte.gz")});
-  });
-  check_error(Exit::data, {"no data_batch_1.bin", "test_batch.bin"},
-              [&] { load({.name = "cifar10", .directory = folder.path.string()}); });
+  check_load(folder, {"no t10k-labels-idx1-ubyte"});
+  check_load(folder, {"expected a directory", "found a file"}, "t10k-images-idx3-ubyte.gz");
+  check_load(folder, {"no data_batch_1.bin", "test_batch.bin"}, "", "cifar10");
 }
 
 TEST_CASE("images and labels must agree in number, train and test in size") {
   const Folder folder;
   write_small_mnist(folder, "");
   write(folder, "t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
-  check_error(Exit::data, {"t10k-images-idx3-ubyte.gz holds 2 images", "holds 3 labels"},
-              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  check_load(folder, {"t10k-images-idx3-ubyte.gz holds 2 images", "holds 3 labels"});
   write_small_mnist(folder, "");
   write(folder, "t10k-images-idx3-ubyte.gz",
         idx({0x803, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
-  check_error(Exit::data, {"2 x 3", "3 x 2"},
-              [&] { load({.name = "mnist", .directory = folder.path.string()}); });
+  check_load(folder, {"2 x 3", "3 x 2"});
 }
 
 TEST_CASE("an unknown data set is met with the nearest one") {

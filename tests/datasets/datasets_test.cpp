@@ -1,29 +1,52 @@
-#include "datasets_testing.hpp"
-#include "vitruvian/core/error.hpp"
+#include "tests/datasets/datasets_testing.hpp"
+#include "tests/skip.hpp"
 #include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 using namespace vitruvian;
+namespace fs = std::filesystem;
 
 namespace {
+
+std::uint64_t sum(const Bytes& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+}
+
+std::vector<std::size_t> histogram(const Dataset& data) {
+  std::vector<std::size_t> counts(data.classes);
+  for (const std::uint32_t label : data.labels) ++counts.at(label);
+  return counts;
+}
 
 std::uint64_t fnv(const Bytes& bytes) {
   std::uint64_t h = 0xcbf29ce484222325U;
   for (const std::uint8_t b : bytes) h = (h ^ b) * 0x100000001b3U;
   return h;
+}
+
+// The folder of the real data sets: VITRUVIAN_DATA, or shared/datasets beside the source tree.
+std::optional<fs::path> real_data(const std::string& child) {
+  const char* const given = std::getenv("VITRUVIAN_DATA");
+  const fs::path place = given != nullptr
+                             ? fs::path(given)
+                             : fs::path(VITRUVIAN_TEST_DATA) / ".." / ".." / "shared" / "datasets";
+  if (fs::is_directory(place / child)) return place / child;
+  skip("no folder " + child + " in " + place.string() + " (set VITRUVIAN_DATA)");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -142,37 +165,66 @@ TEST_CASE("batches run in order and keep the last, smaller one") {
 }
 
 TEST_CASE_TEMPLATE("a batch is normalised per channel, in the order asked for", T, float, double) {
-  Dataset data;
-  data.name = "two";
-  data.channels = 2;
-  data.height = 1;
-  data.width = 2;
-  data.classes = 10;
-  data.pixels = {0, 255, 51, 102, 10, 20, 30, 40};
-  data.labels = {4, 9};
-  data.mean = {0.5, 0.2};
-  data.std = {0.25, 0.1};
+  const Dataset data{"two",  2,  1,          2,          10, {0, 255, 51, 102, 10, 20, 30, 40},
+                     {4, 9}, {}, {0.5, 0.2}, {0.25, 0.1}};
   const std::vector<std::size_t> indices = {1, 0, 1};
   std::array<T, 12> out{};
   normalised_images(data, indices, out.data());
-  const std::array<double, 12> expected = {(10 / 255.0 - 0.5) / 0.25,
-                                           (20 / 255.0 - 0.5) / 0.25,
-                                           (30 / 255.0 - 0.2) / 0.1,
-                                           (40 / 255.0 - 0.2) / 0.1,
-                                           -2,
-                                           2,
-                                           0,
-                                           2,
-                                           (10 / 255.0 - 0.5) / 0.25,
-                                           (20 / 255.0 - 0.5) / 0.25,
-                                           (30 / 255.0 - 0.2) / 0.1,
-                                           (40 / 255.0 - 0.2) / 0.1};
+  const auto first = [](double pixel) { return (pixel / 255 - 0.5) / 0.25; };
+  const auto second = [](double pixel) { return (pixel / 255 - 0.2) / 0.1; };
+  const std::array<double, 4> of_1 = {first(10), first(20), second(30), second(40)};
+  const std::array<double, 4> of_0 = {-2, 2, 0, 2};
   for (std::size_t i = 0; i < out.size(); ++i) {
-    CHECK(std::abs(static_cast<double>(out[i]) - expected[i]) < (sizeof(T) == 4 ? 3e-7 : 1e-15));
+    const double expected = (i / 4 == 1 ? of_0 : of_1)[i % 4];
+    CHECK(std::abs(static_cast<double>(out[i]) - expected) < (sizeof(T) == 4 ? 3e-7 : 1e-15));
   }
   CHECK(batch_labels(data, indices) == std::vector<std::size_t>{9, 4, 9});
   const std::vector<std::size_t> beyond = {2};
   check_error(Exit::failure, {"no image 2 among 2"},
               [&] { normalised_images(data, beyond, out.data()); });
   check_error(Exit::failure, {"no image 2 among 2"}, [&] { batch_labels(data, beyond); });
+}
+
+// --- real data, where they are
+// ---------------------------------------------------------------------
+
+TEST_CASE("real MNIST") {
+  const std::optional<fs::path> place = real_data("mnist");
+  if (!place) return;
+  const Split split = load({.name = "mnist", .directory = place->string()});
+  CHECK(split.train.size() == 60'000);
+  CHECK(split.test.size() == 10'000);
+  CHECK(split.test.height == 28);
+  CHECK(split.test.labels[0] == 7);
+  CHECK(split.train.labels[0] == 5);
+  // Sums by `zcat FILE | tail -c +17 | od -An -v -tu1 -w1 | awk '{s += $1} END {print s}'`.
+  CHECK(sum(split.train.pixels) == 1'567'298'545);
+  CHECK(sum(split.test.pixels) == 264'923'200);
+  CHECK(histogram(split.test) ==
+        std::vector<std::size_t>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009});
+}
+
+TEST_CASE("real CIFAR-10") {
+  const std::optional<fs::path> place = real_data("cifar-10-batches-bin");
+  if (!place) return;
+  const Split split = load({.name = "cifar10", .directory = place->parent_path().string()});
+  CHECK(split.train.size() == 50'000);
+  CHECK(split.test.size() == 10'000);
+  CHECK(histogram(split.train) == std::vector<std::size_t>(10, 5000));
+  CHECK(histogram(split.test) == std::vector<std::size_t>(10, 1000));
+  // The published mean and standard deviation of each channel of the training images.
+  for (std::size_t c = 0; c < 3; ++c) {
+    double s = 0;
+    double s2 = 0;
+    for (std::size_t i = 0; i < split.train.size(); ++i) {
+      for (const std::uint8_t x : split.train.image(i).subspan(c * 1024, 1024)) {
+        s += x / 255.0;
+        s2 += x / 255.0 * (x / 255.0);
+      }
+    }
+    const double n = 50'000 * 1024.0;
+    CHECK(s / n == doctest::Approx(split.train.mean[c]).epsilon(1e-5));
+    CHECK(std::sqrt(s2 / n - s / n * (s / n)) == doctest::Approx(split.train.std[c]).epsilon(1e-5));
+  }
+  CHECK(load_test({.name = "cifar10", .directory = place->string()}).labels == split.test.labels);
 }

@@ -1,50 +1,75 @@
 #pragma once
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/datasets/dataset.hpp"
+#include "tests/folder.hpp"
+#include "tests/skip.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/loader.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <numeric>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 // What the tests of the data sets share.
 
-using Classes = std::vector<std::uint32_t>;
+namespace vitruvian {
+
 using Bytes = std::vector<std::uint8_t>;
 using Classes = std::vector<std::uint32_t>;
 
 // The call must throw an Error with this exit code whose one line holds every one of the parts.
-inline void check_error(vitruvian::Exit exit, const std::vector<std::string>& parts,
+inline void check_error(Exit exit, const std::vector<std::string>& parts,
                         const std::function<void()>& call) {
-  std::optional<vitruvian::Error> caught;
-  try {
-    call();
-  } catch (const vitruvian::Error& error) {
-    caught = error;
-  }
-  REQUIRE(caught.has_value());
-  const std::string what = caught->what();
-  CAPTURE(what);
-  CHECK(caught->exit() == exit);
-  CHECK(what.find('\n') == std::string::npos);
+  const Failure failure = failure_of(call);
+  CAPTURE(failure.message);
+  CHECK(failure.exit == exit);
+  CHECK(failure.message.find('\n') == std::string::npos);
   for (const std::string& part : parts) {
     CAPTURE(part);
-    CHECK(what.find(part) != std::string::npos);
+    CHECK(failure.message.find(part) != std::string::npos);
   }
 }
 
-inline std::uint64_t sum(const Bytes& bytes) {
-  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+// n pictures, each of one grey value of its own in every channel, each of a class of its own.
+inline Dataset plain(std::size_t n, std::size_t channels, std::size_t height, std::size_t width) {
+  Dataset data{"plain", channels, height, width, n, {}, {}, {}, {}, {}};
+  data.mean.assign(channels, 0.25);
+  data.std.assign(channels, 0.5);
+  for (std::size_t i = 0; i < n; ++i) {
+    data.labels.push_back(static_cast<std::uint32_t>(i));
+    data.pixels.insert(data.pixels.end(), data.image_size(), static_cast<std::uint8_t>(10 * i + 5));
+  }
+  return data;
 }
 
-inline std::vector<std::size_t> histogram(const vitruvian::Dataset& data) {
-  std::vector<std::size_t> counts(data.classes);
-  for (const std::uint32_t label : data.labels) ++counts.at(label);
-  return counts;
+inline std::vector<double> load_all(const Loader& loader, std::uint64_t epoch,
+                                    Labels* labels = nullptr) {
+  std::vector<double> out(loader.size() * loader.images().about().image_size());
+  Labels got = loader.load(natural_order(loader.size()), epoch, out.data());
+  if (labels != nullptr) *labels = std::move(got);
+  return out;
 }
+
+inline std::string noise(std::size_t n) {
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) text += static_cast<char>((i * i * 31 + i / 7) >> 3U);
+  return text;
+}
+
+inline bool has_checksums() {
+  if (!Checksum::available()) skip("this build has no OpenSSL");
+  return Checksum::available();
+}
+
+inline std::string sha256(const std::string& text) {
+  Checksum checksum;
+  checksum.update(text);
+  return checksum.hex();
+}
+
+}  // namespace vitruvian

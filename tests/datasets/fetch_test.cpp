@@ -2,7 +2,7 @@
 // Skipped where python3, libcurl or OpenSSL are missing.
 
 #include "vitruvian/datasets/fetch/fetch.hpp"
-#include "tests/datasets/fetch_testing.hpp"
+#include "tests/datasets/datasets_testing.hpp"
 #include "tests/skip.hpp"
 #include "vitruvian/datasets/fetch/checksum.hpp"
 #include "vitruvian/datasets/fetch/download.hpp"

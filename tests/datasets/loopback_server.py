@@ -75,23 +75,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def promises_less(self, name):
         self.wfile.write(self.head(length=len(self.body) - self.start - 10))
 
-    def redirect(self, name):
+    def lead_to(self, address):
         self.send_response(302)
-        self.send_header("Location", f"/good/{name}")
+        self.send_header("Location", address)
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def redirect(self, name):
+        self.lead_to(f"/good/{name}")
 
     def circle(self, name):
-        self.send_response(302)
-        self.send_header("Location", f"/circle/{name}")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.lead_to(f"/circle/{name}")
 
     def to_a_file(self, name):
-        self.send_response(302)
-        self.send_header("Location", f"file://{FOLDER}/{name}")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.lead_to(f"file://{FOLDER}/{name}")
+
+    def to_ftp(self, name):
+        self.lead_to(f"ftp://127.0.0.1:{server.server_address[1]}/{name}")
 
     def damaged(self, name):
         self.body = bytes([self.body[0] ^ 1]) + self.body[1:]
@@ -119,12 +119,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(rest[begin:begin + 2])
             self.wfile.flush()
             time.sleep(1)
-
-    def to_ftp(self, name):
-        self.send_response(302)
-        self.send_header("Location", f"ftp://127.0.0.1:{server.server_address[1]}/{name}")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
 
     def another_range(self, name):
         """Continues from somewhere else than asked."""

@@ -1,8 +1,9 @@
 // Archives made to break out of their folder, to be too large, or to lack what was promised.
 
 #include "vitruvian/datasets/fetch/unpack.hpp"
-#include "tests/datasets/fetch_testing.hpp"
+#include "tests/datasets/datasets_testing.hpp"
 #include "tests/nn/archives.hpp"
+#include "vitruvian/datasets/fetch/fetch.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Runs that stop and go on: checkpoints, the split, settings, and what a step is made of.
+// Runs that stop and go on: checkpoints, the split, and what a step is made of.
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
@@ -10,7 +10,6 @@
 #include "vitruvian/train/run/checkpoint.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/settings/options.hpp"
-#include "vitruvian/train/settings/recipes.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/tiny.hpp"
 
@@ -19,7 +18,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 using namespace vitruvian;
@@ -244,66 +242,4 @@ TEST_CASE("a folder's pictures train, validate or test, each once") {
   o.seed = 2;  // the test pictures are the same for every run
   CHECK(training_data(o).images.test_subset == data.images.test_subset);
   CHECK(training_data(o).indices.validation != data.indices.validation);
-}
-
-TEST_CASE("settings: every one goes to JSON and back, and a file may not be wrong") {
-  const Folder folder;
-  const std::string path = folder.file("config.json");
-  TrainOptions o = small();
-  o.optimizer = OptimizerKind::sgd;
-  o.schedule = ScheduleKind::linear;
-  o.model.positions = Positions::sincos;
-  o.model.mlp_dropout = 0.25;
-  o.model.mean_pooling = true;
-  o.lr = 0.1;
-  write(path, o.to_json({{"matrix_product", "ours"}}));
-  const TrainOptions back = resolve_settings({"", path, {}});
-  CHECK(back.to_json() == o.to_json());
-  CHECK(back.model == o.model);
-  CHECK(resolve_settings({"", path, {{"lr", "0.2"}}}).lr == 0.2);
-  CHECK(resolve_settings({"finetune", path, {}}).momentum == 0.9);
-  CHECK(resolve_settings({"", "", {{"width", "32"}}}).model.M == 128);
-  CHECK(resolve_settings({"", "", {{"width", "32"}, {"mlp_width", "48"}}}).model.M == 48);
-  CHECK(resolve_settings({"", "", {{"image_size", "42"}}}).model.H == 42);
-  CHECK_FAILS_WITH(resolve_settings({"", "", {{"lr", "fast"}}}), "--lr: 'fast' is not a number");
-  CHECK_FAILS_WITH(resolve_settings({"", "", {{"epochs", "1.5"}}}),
-                   "--epochs: '1.5' is not a whole number");
-  write(path, R"({"lr": 1, "made_by": {"a": 1, "a": 2}})");
-  CHECK_FAILS_WITH(resolve_settings({"", path, {}}), "'a' is said twice");
-
-  CHECK(difference(o.to_json(), back.to_json()).empty());
-  TrainOptions other = o;
-  other.checkpoint_every = 5;  // does not matter
-  CHECK(difference(o.to_json(), other.to_json()).empty());
-  other.lr = 0.3;
-  CHECK(difference(other.to_json(), o.to_json()) == "'lr' is 0.3, not 0.1");
-
-  for (const Recipe& recipe : recipes()) {
-    INFO(recipe.name);
-    TrainOptions r = resolve_settings({recipe.name, "", {}});
-    if (r.dataset != "digits") r.data = "somewhere";
-    r.validate();
-  }
-}
-
-TEST_CASE("warm-up, and the traps that are told") {
-  TrainOptions o = small();
-  o.warmup = 0.05;
-  CHECK(warmup_steps(o, 1000) == 50);
-  o.warmup_steps = 10'000;
-  CHECK(warmup_steps(o, 1000) == 50);
-  CHECK(warmup_steps(o, 1'000'000) == 10'000);
-  CHECK(resolve_settings({"", "", {{"warmup_steps", "7"}}}).warmup == 1);
-
-  TrainOptions sound = default_options("digits");
-  CHECK(warnings_of(sound).empty());
-  o = sound;
-  o.model.h = 8;
-  CHECK(warnings_of(o).size() == 1);
-  o.model.P = 14;
-  CHECK(warnings_of(o).size() == 2);
-  o.warmup = 0;
-  CHECK(warnings_of(o).size() == 3);
-  o.optimizer = OptimizerKind::adam;
-  CHECK(warnings_of(o).size() == 4);
 }

@@ -1,71 +1,140 @@
-// What the settings of a run refuse, each by its own sentence.
+// The settings of a run: what each takes and refuses, on the command line and in a file, and how
+// they go to JSON and back.
 
+#include "vitruvian/train/settings/settings.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/train/settings/recipes.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
-using namespace vitruvian;
-
+namespace vitruvian {
 namespace {
 
 using Flags = std::map<std::string, std::string>;
 
-// What is said of these flags; "" where there is nothing against them.
+// What is said of a setting as it is read; "" where there is nothing against it.
+std::string said(const std::string& name, const std::string& value) {
+  return failure_of([&] { resolve_settings({"", "", {{name, value}}}); }).message;
+}
+
+std::string in_file(const std::string& json) {
+  return failure_of([&] { settings_from_json(json, "f"); }).message;
+}
+
+// And of a whole run.
 std::string refusal(const Flags& flags) {
   const Failure failure = failure_of([&] { resolve_settings({"", "", flags}).validate(); });
   if (!failure.message.empty()) CHECK(failure.exit == Exit::usage);
   return failure.message;
 }
 
-}  // namespace
+std::string flag_of(const std::string& name) {
+  std::string flag = "--" + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
 
-TEST_CASE("a rate, share or norm that cannot be is refused") {
+template <class T>
+constexpr bool is_number = (is_rate<T> || std::is_integral_v<T>)&&!std::is_same_v<T, bool>;
+
+TEST_CASE("every setting that is a number takes its range, and nothing beside it") {
   const std::string share = "a number from 0 to 1";
   const std::string rate = "a number of at least 0 and below 1";
   const std::string positive = "a number above 0 and at most ";
-  const std::map<std::string, std::string> expected = {
-      {"lr", positive + "100"},
-      {"weight_decay", "a number from 0 to 100"},
-      {"warmup", share},
-      {"clip", "a number from 0 to 1000000000"},
-      {"label_smoothing", rate},
-      {"momentum", rate},
-      {"beta1", rate},
-      {"beta2", rate},
-      {"ema", rate},
-      {"val_fraction", rate},
-      {"crop_scale", positive + "1"},
-      {"flip", share},
-      {"erasing", share},
-      {"mix_probability", share},
-      {"randaugment_magnitude", "a number from 0 to 30"},
-      {"mixup", "a number from 0 to 100"},
-      {"cutmix", "a number from 0 to 100"},
-      {"dropout", rate},
-      {"attention_dropout", rate},
-      {"embedding_dropout", rate},
-      {"projection_dropout", rate},
-      {"mlp_dropout", rate},
-      {"stochastic_depth", rate},
-      {"eps", "a number above 0 and below 1"}};
-  for (const auto& [name, range] : expected) {
-    std::string flag = "--" + name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    for (const std::string value : {"nan", "-0.001", "inf", "-inf", "1e10"}) {
-      CHECK(refusal({{name, value}}) == fmt::format("{}: '{}' is not {}", flag, value, range));
+  std::map<std::string, std::string> typed = {{"lr", positive + "100"},
+                                              {"weight_decay", "a number from 0 to 100"},
+                                              {"warmup", share},
+                                              {"clip", "a number from 0 to 1000000000"},
+                                              {"crop_scale", positive + "1"},
+                                              {"flip", share},
+                                              {"erasing", share},
+                                              {"mix_probability", share},
+                                              {"randaugment_magnitude", "a number from 0 to 30"},
+                                              {"mixup", "a number from 0 to 100"},
+                                              {"cutmix", "a number from 0 to 100"},
+                                              {"eps", "a number above 0 and below 1"}};
+  for (const char* const name :
+       {"label_smoothing", "momentum", "beta1", "beta2", "ema", "val_fraction", "dropout",
+        "attention_dropout", "embedding_dropout", "projection_dropout", "mlp_dropout",
+        "stochastic_depth"}) {
+    typed[name] = rate;
+  }
+  for (const char* const name : {"epochs", "batch_size", "accumulate"}) {
+    typed[name] = "a whole number from 1 to 1000000";
+  }
+  TrainOptions any;
+  std::size_t numbers = 0;
+  for_each_setting(any, [&](auto& field, const Setting& setting) {
+    using T = std::decay_t<decltype(field)>;
+    if constexpr (is_number<T>) {
+      const std::string name = setting.name;
+      CAPTURE(name);
+      ++numbers;
+      const bool whole = std::is_integral_v<T>;
+      const Bounds& bounds = setting.bounds;
+      const std::string flag = flag_of(name);
+      const auto hand = typed.extract(name);
+      if (!hand.empty()) CHECK(bounds.text(whole) == hand.mapped());
+      CHECK_FALSE(bounds.holds(std::numeric_limits<double>::quiet_NaN()));
+      const std::string expected = "not " + bounds.text(whole);
+      std::vector<std::string> bad{"-1",  "nan", "inf", "-inf", "1e999", "-1e999", "1e300",
+                                   "ten", "",    "0x",  "1 2",  "[1]",   "true",   "-0.001"};
+      if (whole) {
+        bad.insert(bad.end(), {"1.5", "1e3", "-0", "18446744073709551616"});
+        if (name != "seed") bad.emplace_back("9223372036854775807");
+      }
+      for (const std::string& text : bad) {
+        CAPTURE(text);
+        CHECK(said(name, text) == fmt::format("{}: '{}' is {}", flag, text, expected));
+      }
+      // A number in a file, and how it is said again.
+      const std::map<std::string, std::string> in_json{
+          {"-1", "-1"},     {"1e300", "1e+300"}, {"-1e300", "-1e+300"}, {"\"1\"", "\"1\""},
+          {"true", "true"}, {"[]", "[]"},        {"{}", "{}"}};
+      for (const auto& [json, again] : in_json) {
+        CHECK(in_file(fmt::format(R"({{"{}": {}}})", name, json)) ==
+              fmt::format("f: '{}' is {}: {}", name, again, expected));
+      }
+      CHECK(in_file(fmt::format(R"({{"epochs": 3, "{}": 1e999}})", name)) ==
+            (name == "epochs" ? "f: 'epochs' is said twice"
+                              : fmt::format("f: '{}' is 1e999: {}", name, expected)));
+      // The ends, as far as they belong to it, and through the checks of a whole run.
+      for (const bool high : {false, true}) {
+        const double end = high ? bounds.high : bounds.low;
+        const bool inside = high ? !bounds.below : !bounds.above;
+        const std::string text =
+            whole ? (end > 1e19 ? "18446744073709551615" : fmt::format("{:.0f}", end))
+                  : fmt::format("{}", end);
+        CAPTURE(text);
+        CHECK(said(name, text) ==
+              (inside ? "" : fmt::format("{}: '{}' is {}", flag, text, expected)));
+      }
+      TrainOptions o = default_options("digits");
+      for_each_setting(o, [&](auto& its, const Setting& other) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(its)>, T>) {
+          if (other.name == name) its = static_cast<T>(bounds.high * 2 + 1);
+        }
+      });
+      if (name != "seed") {
+        const Failure failure = failure_of([&] { o.validate(); });
+        CHECK(failure.exit == Exit::usage);
+        CHECK(failure.message.starts_with(flag));
+        CHECK(failure.message.ends_with(": expected " + bounds.text(whole)));
+      }
     }
-  }
-  for (const std::string name : {"mixup", "cutmix"}) {
-    CHECK(refusal({{name, "0.001"}}) ==
-          fmt::format("--{} 0.001 is neither 0 nor from 0.01 to 100", name));
-  }
-  // The ends: what is refused, and what is just in.
+  });
+  CHECK(numbers >= 40);
+  CHECK(typed.empty());
+}
+
+TEST_CASE("what is just in is taken by a whole run, and what is just out is not") {
   for (const std::string name : {"label_smoothing", "momentum", "beta1", "beta2", "ema",
                                  "val_fraction", "dropout", "stochastic_depth"}) {
     CAPTURE(name);
@@ -73,35 +142,42 @@ TEST_CASE("a rate, share or norm that cannot be is refused") {
     CHECK(refusal({{name, "0.999"}}).empty());
     CHECK(refusal({{name, "0"}}).empty());
   }
-  CHECK(refusal({{"lr", "0"}}) == "--lr: '0' is not a number above 0 and at most 100");
-  CHECK(refusal({{"lr", "100.1"}}) == "--lr: '100.1' is not a number above 0 and at most 100");
-  CHECK(refusal({{"lr", "100"}}).empty());
-  CHECK(refusal({{"weight_decay", "100.1"}}).starts_with("--weight-decay: '100.1'"));
-  for (const std::string name : {"weight_decay", "warmup", "clip", "mixup", "flip"}) {
-    CHECK(refusal({{name, "0"}}).empty());
+  for (const auto& [name, value] :
+       std::multimap<std::string, std::string>{{"lr", "0"},
+                                               {"lr", "100.1"},
+                                               {"weight_decay", "100.1"},
+                                               {"warmup", "1.001"},
+                                               {"epochs", "1000001"}}) {
+    CHECK(
+        refusal({{name, value}}).starts_with(fmt::format("{}: '{}' is not", flag_of(name), value)));
   }
-  CHECK(refusal({{"warmup", "1"}}).empty());
-  CHECK(refusal({{"warmup", "1.001"}}).starts_with("--warmup: '1.001'"));
+  for (const auto& [name, value] :
+       std::multimap<std::string, std::string>{{"lr", "100"},
+                                               {"warmup", "1"},
+                                               {"epochs", "1000000"},
+                                               {"accumulate", "1000000"},
+                                               {"weight_decay", "0"},
+                                               {"warmup", "0"},
+                                               {"clip", "0"},
+                                               {"mixup", "0"},
+                                               {"flip", "0"}}) {
+    CHECK(refusal({{name, value}}).empty());
+  }
+  for (const std::string name : {"mixup", "cutmix"}) {
+    CHECK(refusal({{name, "0.001"}}) ==
+          fmt::format("--{} 0.001 is neither 0 nor from 0.01 to 100", name));
+  }
 }
 
-TEST_CASE("a count that cannot be is refused, and what needs another setting says which") {
-  for (const std::string name : {"epochs", "batch_size", "accumulate"}) {
-    std::string flag = "--" + name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    CHECK(refusal({{name, "0"}}) == flag + ": '0' is not a whole number from 1 to 1000000");
-  }
-  for (const std::string name : {"epochs", "accumulate"}) {
-    CHECK(refusal({{name, "1000001"}}) ==
-          "--" + name + ": '1000001' is not a whole number from 1 to 1000000");
-    CHECK(refusal({{name, "1000000"}}).empty());
-  }
-  CHECK(refusal({{"patience", "3"}}) ==
-        "--patience needs images to validate on: --val-fraction 0.1, say");
+TEST_CASE("what needs another setting says which") {
+  const std::vector<std::pair<Flags, std::string>> refused{
+      {{{"patience", "3"}}, "--patience needs images to validate on: --val-fraction 0.1, say"},
+      {{{"keep_head", "true"}}, "--keep-head needs --init FILE"},
+      {{{"pos_resize", "hf"}}, "--pos-resize needs --init FILE"},
+      {{{"dataset", "mnist"}}, "--dataset mnist needs --data DIR"},
+      {{{"data", "mine"}}, "--data mine: the digits are drawn"}};
+  for (const auto& [flags, message] : refused) CHECK(refusal(flags).starts_with(message));
   CHECK(refusal({{"patience", "3"}, {"val_fraction", "0.1"}}).empty());
-  CHECK(refusal({{"keep_head", "true"}}) == "--keep-head needs --init FILE");
-  CHECK(refusal({{"pos_resize", "hf"}}) == "--pos-resize needs --init FILE");
-  CHECK(refusal({{"dataset", "mnist"}}).starts_with("--dataset mnist needs --data DIR"));
-  CHECK(refusal({{"data", "mine"}}).starts_with("--data mine: the digits are drawn"));
   TrainOptions o = default_options("folder");
   o.data = "somewhere";
   o.validate();
@@ -112,29 +188,105 @@ TEST_CASE("a count that cannot be is refused, and what needs another setting say
   CHECK_FAILS_WITH(o.validate(), "to resume needs the run's directory");
 }
 
-TEST_CASE("settings that an older version did not know are as usual") {
+TEST_CASE("settings: every one goes to JSON and back, and a file may not be wrong") {
+  const Folder folder;
+  const std::string path = folder.file("config.json");
+  TrainOptions o = default_options("digits");
+  o.optimizer = OptimizerKind::sgd;
+  o.schedule = ScheduleKind::linear;
+  o.model.positions = Positions::sincos;
+  o.model.mlp_dropout = 0.25;
+  o.model.mean_pooling = true;
+  o.lr = 0.1;
+  write(path, o.to_json({{"matrix_product", "ours"}}));
+  const TrainOptions back = resolve_settings({"", path, {}});
+  CHECK(back.to_json() == o.to_json());
+  CHECK(back.model == o.model);
+  CHECK(resolve_settings({"", path, {{"lr", "0.2"}}}).lr == 0.2);
+  CHECK(resolve_settings({"finetune", path, {}}).momentum == 0.9);
+  CHECK(resolve_settings({"", "", {{"width", "32"}}}).model.M == 128);
+  CHECK(resolve_settings({"", "", {{"width", "32"}, {"mlp_width", "48"}}}).model.M == 48);
+  CHECK(resolve_settings({"", "", {{"image_size", "42"}}}).model.H == 42);
+  write(path, R"({"lr": 1, "made_by": {"a": 1, "a": 2}})");
+  CHECK_FAILS_WITH(resolve_settings({"", path, {}}), "'a' is said twice");
+
+  CHECK(difference(o.to_json(), back.to_json()).empty());
+  TrainOptions other = o;
+  other.checkpoint_every = 5;  // does not matter
+  CHECK(difference(o.to_json(), other.to_json()).empty());
+  other.lr = 0.3;
+  CHECK(difference(other.to_json(), o.to_json()) == "'lr' is 0.3, not 0.1");
+  // What an older version did not know is as usual.
   const std::string now = default_options("digits").to_json();
   std::string older = now;
-  const std::size_t at = older.find("  \"ema\": 0.0,\n");
-  REQUIRE(at != std::string::npos);
-  older.erase(at, older.find('\n', at) + 1 - at);
+  const std::string line = "  \"ema\": 0.0,\n";
+  REQUIRE(older.find(line) != std::string::npos);
+  older.erase(older.find(line), line.size());
   CHECK(difference(now, older).empty());
-  TrainOptions o = default_options("digits");
-  o.ema = 0.5;
-  CHECK(difference(o.to_json(), older) == "'ema' is 0.5, not 0.0");
+  other = default_options("digits");
+  other.ema = 0.5;
+  CHECK(difference(other.to_json(), older) == "'ema' is 0.5, not 0.0");
+
+  for (const Recipe& recipe : recipes()) {
+    INFO(recipe.name);
+    TrainOptions r = resolve_settings({recipe.name, "", {}});
+    if (r.dataset != "digits") r.data = "somewhere";
+    r.validate();
+  }
+}
+
+TEST_CASE("a config that is beyond reason ends in a line") {
+  const std::string long_word(900'000, 'x');
+  std::string many = "{";
+  for (int i = 0; i < 60'000; ++i) many += fmt::format("\"{}\":{{}},", i);
+  const std::vector<std::pair<std::string, std::string>> refused{
+      {R"({"lr": 1e999})", "f: 'lr' is 1e999: not a number above 0 and at most 100"},
+      {R"({"lr": -1e999})", "f: 'lr' is -1e999: not a number above 0 and at most 100"},
+      {R"({"made_by": {"x": 1e999}})", "f: 'x' is 1e999: beyond every number"},
+      {"1e999", "f: '' is 1e999: beyond every number"},
+      {R"({"lr": )" + std::string(400'000, '['), "f: nested too deeply for settings"},
+      {many + "\"x\":1}", "f: more than 1000 settings"},
+      {"[]", "f: not a JSON object of settings"}};
+  for (const auto& [json, message] : refused) CHECK(in_file(json) == message);
+  for (const std::string& json :
+       {"{\"" + long_word + "\": 1}", R"({"lr": ")" + long_word + "\"}",
+        R"({"lr": )" + std::string(900'000, '9') + "}", "{" + long_word}) {
+    CHECK_FALSE(in_file(json).empty());
+    CHECK(in_file(json).size() < 300);
+  }
 }
 
 TEST_CASE("the warm-up is the share of the steps, rounded, or fewer") {
-  TrainOptions o;
-  o.warmup = 0.05;
-  o.warmup_steps = 0;
-  CHECK(warmup_steps(o, 90) == 5);  // 4.5: away from 0
-  CHECK(warmup_steps(o, 89) == 4);
-  CHECK(warmup_steps(o, 0) == 0);
-  o.warmup_steps = 3;
-  CHECK(warmup_steps(o, 90) == 3);
-  CHECK(warmup_steps(o, 20) == 1);
-  o.warmup = 1;
-  CHECK(warmup_steps(o, 90) == 3);
-  CHECK(warmup_steps(o, 2) == 2);
+  const auto steps = [](double share, std::size_t at_most, std::size_t of) {
+    TrainOptions o;
+    o.warmup = share;
+    o.warmup_steps = at_most;
+    return warmup_steps(o, of);
+  };
+  CHECK(steps(0.05, 0, 90) == 5);  // 4.5: away from 0
+  CHECK(steps(0.05, 0, 89) == 4);
+  CHECK(steps(0.05, 0, 0) == 0);
+  CHECK(steps(0.05, 3, 90) == 3);
+  CHECK(steps(0.05, 3, 20) == 1);
+  CHECK(steps(1, 3, 90) == 3);
+  CHECK(steps(1, 3, 2) == 2);
+  CHECK(steps(0.05, 10'000, 1000) == 50);
+  CHECK(steps(0.05, 10'000, 1'000'000) == 10'000);
+  CHECK(resolve_settings({"", "", {{"warmup_steps", "7"}}}).warmup == 1);
 }
+
+TEST_CASE("traps that are told") {
+  TrainOptions o = default_options("digits");
+  CHECK(warnings_of(o).empty());
+  o.model.h = 8;
+  CHECK(warnings_of(o).size() == 1);
+  o.model.P = 14;
+  CHECK(warnings_of(o).size() == 2);
+  o.warmup = 0;
+  CHECK(warnings_of(o).size() == 3);
+  o.optimizer = OptimizerKind::adam;
+  CHECK(warnings_of(o).size() == 4);
+}
+
+}  // namespace
+}  // namespace vitruvian
