@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,27 +8,19 @@
 
 namespace accuracy {
 
-/// Numbers of a result, under the name that they are judged by.
+/// Numbers of a result, under the name that they are judged by: "softmax", "softmax, gradient 0".
 struct Output {
-  std::string name;  ///< "softmax" or "softmax, gradient 0"
+  std::string name;
   std::vector<double> values;
 };
 
-/// What a case computes, forward and backward.
-using Outputs = std::vector<Output>;
-
-#define ACCURACY_INTERFACE                                                                 \
-  /* Every case as the fused op computes it, or as its twin does; the same inputs, rounded \
-     to float, in both precisions. */                                                      \
-  std::vector<Outputs> fused();                                                            \
-  std::vector<Outputs> composed();
-
+// Value and gradients of every case as the fused op computes them, or as its twin does; from the
+// same inputs, rounded to float, in both precisions.
 namespace f32 {
-ACCURACY_INTERFACE
+std::vector<Output> results(bool composed);
 }
 namespace f64 {
-ACCURACY_INTERFACE
+std::vector<Output> results(bool composed);
 }
-#undef ACCURACY_INTERFACE
 
 }  // namespace accuracy
