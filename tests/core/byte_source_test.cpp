@@ -1,4 +1,5 @@
 #include "vitruvian/core/byte_source.hpp"
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/regular_file.hpp"
 
@@ -37,8 +38,8 @@ TEST_CASE("bytes are the same in memory and on a disk, at any place and from fro
             fmt::format("{}: expected 1000 bytes at offset {}, but it has 200000 in all",
                         source->name(), begin));
     }
-    CHECK(failure_of([&] { static_cast<void>(source->text(100, "a config")); }).message ==
-          source->name() + ": 200000 bytes are beyond reason for a config (at most 100)");
+    CHECK_SAYS(source->text(100, "a config"),
+               source->name() + ": 200000 bytes are beyond reason for a config (at most 100)");
 
     ByteStream stream(*source);
     std::string all;
@@ -72,8 +73,7 @@ TEST_CASE("a file that shrinks while it is read says so") {
   const RegularFile file(folder.file("f"), Exit::data);
   std::filesystem::resize_file(folder.path / "f", 10);
   std::string some(100, '\0');
-  CHECK(failure_of([&] { file.read_at(0, some); }).message ==
-        folder.file("f") + ": the file shrank while it was read");
+  CHECK_SAYS(file.read_at(0, some), folder.file("f") + ": the file shrank while it was read");
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST_CASE("backward's errors name the module of the node, once, and not the call
   const char* const error =
       "backward: a result of shape (2,) needs a cotangent of that shape; or take its sum() or "
       "mean() first - in blocks.3";
-  CHECK(message_of([&] { y.backward(); }) == error);
+  CHECK_SAYS(y.backward(), error);
   CHECK(in_block([&] { return message_of([&] { y.backward(); }); }) == error);
   CHECK(Scope::path().empty());
 
@@ -195,17 +195,17 @@ TEST_CASE("backward's errors name the module of the node, once, and not the call
     return record("failing", scalar(1), {x},
                   [](const Node&, const Array&) -> Cotangents { fail("failing: no derivative"); });
   });
-  CHECK(message_of([&] { failing.backward(); }) == "failing: no derivative - in blocks.3");
+  CHECK_SAYS(failing.backward(), "failing: no derivative - in blocks.3");
   {
     const Scope caller("trainer");
-    CHECK(message_of([&] { failing.backward(); }) == "failing: no derivative - in blocks.3");
+    CHECK_SAYS(failing.backward(), "failing: no derivative - in blocks.3");
     CHECK(Scope::path() == "trainer");
   }
   const Tensor z = sum(in_block([&] { return square(x); }));  // the sum is nobody's
   x.mutable_value().fill(3);
-  CHECK(message_of([&] { z.backward(); }) ==
-        "backward: input 0 of 'square' was changed between forward and backward; compute the "
-        "result again after a change, or change a copy (detach) - in blocks.3");
+  CHECK_SAYS(z.backward(),
+             "backward: input 0 of 'square' was changed between forward and backward; compute the "
+             "result again after a change, or change a copy (detach) - in blocks.3");
 }
 
 TEST_CASE("a rule that returns the wrong number or shape is named, with its module") {
@@ -227,11 +227,10 @@ TEST_CASE("a rule that returns the wrong number or shape is named, with its modu
 TEST_CASE("errors of ops end with the module path") {
   const Tensor a(zeros({2, 3}));
   const Tensor b(zeros({4}));
-  CHECK(message_of([&] { (void)(a + b); }) ==
-        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4");
+  CHECK_SAYS(a + b, "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4");
   const Scope scope("blocks", 3);
-  CHECK(message_of([&] { (void)(a + b); }) ==
-        "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4 - in blocks.3");
+  CHECK_SAYS(a + b,
+             "add: shapes (2, 3) and (4,) do not broadcast: axis -1 is 3 against 4 - in blocks.3");
 }
 
 TEST_CASE("NoGrad's results are told apart from those of constants") {
@@ -253,9 +252,9 @@ TEST_CASE("NoGrad's results are told apart from those of constants") {
 }
 
 TEST_CASE("an absent tensor names the function that read it, with a remedy") {
-  CHECK(message_of([] { own_op(Tensor()); }) ==
-        "own_op: an absent tensor was read: it was default-made and has no value; give it one "
-        "before, or ask `if (x)`");
+  CHECK_SAYS(own_op(Tensor()),
+             "own_op: an absent tensor was read: it was default-made and has no value; give it one "
+             "before, or ask `if (x)`");
   const auto nameless = [](const Tensor& x) { return x.shape(); };
   CHECK_FAILS_WITH(nameless(Tensor()), "an absent tensor was read");
 }

@@ -124,10 +124,10 @@ TEST_CASE("copy_parameters names what does not fit, and changes nothing then") {
   const Linear b(3, 2, Rng(2), false);
   const Linear c(4, 2, Rng(3));
   const Array before = b.weight.value();
-  CHECK(message_of([&] { copy_parameters(a, b); }) == "copy_parameters: the target has no 'bias'");
-  CHECK(message_of([&] { copy_parameters(b, a); }) == "copy_parameters: the source has no 'bias'");
-  CHECK(message_of([&] { copy_parameters(a, c); }) ==
-        "copy_parameters: 'weight' is (2, 3) in the source and (2, 4) in the target");
+  CHECK_SAYS(copy_parameters(a, b), "copy_parameters: the target has no 'bias'");
+  CHECK_SAYS(copy_parameters(b, a), "copy_parameters: the source has no 'bias'");
+  CHECK_SAYS(copy_parameters(a, c),
+             "copy_parameters: 'weight' is (2, 3) in the source and (2, 4) in the target");
   CHECK(same(b.weight.value(), before));
 }
 
@@ -205,8 +205,8 @@ TEST_CASE("bounds of the uniform initialisers are those of requirements C3") {
   const Tensor patches(zeros({64, 3, 4, 4}));
   CHECK(init::fans(patches).in == 48);
   CHECK(init::fans(patches).out == 1024);
-  CHECK(message_of([] { init::xavier_uniform(Tensor(zeros({3})), Rng(1)); }) ==
-        "init: a tensor of shape (3,) has no fans: a weight (out, in, ...) was expected");
+  CHECK_SAYS(init::xavier_uniform(Tensor(zeros({3})), Rng(1)),
+             "init: a tensor of shape (3,) has no fans: a weight (out, in, ...) was expected");
 }
 
 TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
@@ -254,8 +254,8 @@ TEST_CASE("a trace changes no bit; composed, attention hands over its probabilit
   }
   CHECK(&trace.at("attn.probs") == &entry->tensor);
   CHECK(trace.find("probs") == nullptr);
-  CHECK(message_of([&] { static_cast<void>(trace.at("attn.prob")); }) ==
-        "trace: nothing is called 'attn.prob'; the nearest is 'attn.probs'");
+  CHECK_SAYS(trace.at("attn.prob"),
+             "trace: nothing is called 'attn.prob'; the nearest is 'attn.probs'");
 }
 
 TEST_CASE("errors of a layer name the shapes and the module's path") {
@@ -266,8 +266,8 @@ TEST_CASE("errors of a layer name the shapes and the module's path") {
   CHECK(message.find("(2, 7)") != std::string::npos);
   CHECK(message.find("(6, 4)") != std::string::npos);
   CHECK(message.ends_with(" - in blocks.3.mlp.fc1"));
-  CHECK(message_of([] { MultiHeadSelfAttention(8, 3, Rng(1)); }) ==
-        "attention: 3 heads do not divide a width D of 8 - in blocks.3");
+  CHECK_SAYS(MultiHeadSelfAttention(8, 3, Rng(1)),
+             "attention: 3 heads do not divide a width D of 8 - in blocks.3");
 }
 
 }  // namespace

@@ -92,12 +92,11 @@ TEST_CASE("an optimizer that is given another's state goes on where that one sto
 
   auto state = first.state();
   state.at("w").m = zeros({3});
-  CHECK(message_of([&] { second.set_state(state); }) ==
-        "optimizer: the state of 'w' has shape (3,), not (2,)");
+  CHECK_SAYS(second.set_state(state), "optimizer: the state of 'w' has shape (3,), not (2,)");
   auto renamed = first.state();
   renamed.erase("w");
   renamed["v"] = {};
-  CHECK(message_of([&] { second.set_state(renamed); }) == "optimizer: the state has no 'w'");
+  CHECK_SAYS(second.set_state(renamed), "optimizer: the state has no 'w'");
 }
 
 TEST_CASE(
@@ -126,10 +125,9 @@ TEST_CASE(
 }
 
 TEST_CASE("optimizers refuse what makes no sense") {
-  CHECK(message_of([] { SGD({}, {.nesterov = true}); }) == "sgd: Nesterov needs a momentum");
-  CHECK(message_of([] { AdamW({}, {.beta2 = 1}); }) == "adamw: beta2 is 1, not in [0, 1)");
-  CHECK(message_of([] { Adam({}, {.weight_decay = -1}); }) ==
-        "adam: weight decay is -1, not in [0, inf)");
+  CHECK_SAYS(SGD({}, {.nesterov = true}), "sgd: Nesterov needs a momentum");
+  CHECK_SAYS(AdamW({}, {.beta2 = 1}), "adamw: beta2 is 1, not in [0, 1)");
+  CHECK_SAYS(Adam({}, {.weight_decay = -1}), "adam: weight decay is -1, not in [0, inf)");
   CHECK(message_of([] {
           const Tensor w(zeros({1}), true);
           SGD({{"w", Role::weight, w}, {"w", Role::weight, w}});
@@ -171,9 +169,10 @@ TEST_CASE(
 
   for (const double norm : {-1.0, 0.0, nan}) {
     const auto parameters = two_parameters();
-    CHECK(message_of([&] { clip_grad_norm(parameters, norm); }) ==
-          fmt::format("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing",
-                      norm));
+    CHECK_SAYS(
+        clip_grad_norm(parameters, norm),
+        fmt::format("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing",
+                    norm));
     CHECK(same(*parameters[0].tensor.grad(), array({2}, {0.5, 3})));
   }
 }
@@ -220,12 +219,10 @@ TEST_CASE("schedules at their ends") {
 
 TEST_CASE("schedules name a negative number as it was given") {
   const auto minus = [](int n) { return static_cast<std::size_t>(n); };
-  CHECK(message_of([&] { cosine_schedule(minus(-1), 10); }) ==
-        "cosine_schedule: step is -1, a negative number");
-  CHECK(message_of([&] { linear_schedule(0, minus(-2)); }) ==
-        "linear_schedule: steps is -2, a negative number");
-  CHECK(message_of([&] { constant_schedule(0, 10, minus(-3)); }) ==
-        "constant_schedule: warmup is -3, a negative number");
+  CHECK_SAYS(cosine_schedule(minus(-1), 10), "cosine_schedule: step is -1, a negative number");
+  CHECK_SAYS(linear_schedule(0, minus(-2)), "linear_schedule: steps is -2, a negative number");
+  CHECK_SAYS(constant_schedule(0, 10, minus(-3)),
+             "constant_schedule: warmup is -3, a negative number");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // missing, unknown, misshapen or there twice is named.
 
 #include "vitruvian/vit/weights/naming.hpp"
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/nn/safetensors.hpp"
@@ -159,8 +160,8 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
         "f: it holds 'fc.weight'; no ViT of torchvision, timm, Hugging Face or JAX");
   CHECK(failure("hf", [&](Tensors& t) { t.clear(); }) ==
         "f: it holds no tensors; no ViT of torchvision, timm, Hugging Face or JAX");
-  CHECK(failure_of([&] { static_cast<void>(to_timm(golden_file("hf"), Scheme::jax)); }).message ==
-        "f: its names look like Hugging Face's, not JAX's");
+  CHECK_SAYS(to_timm(golden_file("hf"), Scheme::jax),
+             "f: its names look like Hugging Face's, not JAX's");
 }
 
 TEST_CASE("integers that some project saves beside its weights are left out, and that is said") {
@@ -169,9 +170,10 @@ TEST_CASE("integers that some project saves beside its weights are left out, and
   file.tensors.push_back({"vit.embeddings.position_ids", Dtype::other, {1, 5}, unread});
   CHECK(same(to_timm(file, Scheme::hf).file, to_timm(golden_file("hf"), Scheme::hf).file));
   file.tensors.back().dtype = Dtype::f32;
-  CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf)); }).message ==
-        "f: its names look like Hugging Face's, but it has 'vit.embeddings.position_ids', which no "
-        "such ViT has");
+  CHECK_SAYS(
+      to_timm(file, Scheme::hf),
+      "f: its names look like Hugging Face's, but it has 'vit.embeddings.position_ids', which no "
+      "such ViT has");
 
   const Folder folder;
   write(golden_file("hf"), folder.file("w"));
@@ -226,9 +228,9 @@ TEST_CASE("old and bare names are read") {
   file = golden_file("hf");  // ViTModel: no head, no prefix
   std::erase_if(file.tensors, [](const auto& t) { return t.name.starts_with("classifier"); });
   for (StoredTensor& t : file.tensors) t.name.erase(0, 4);
-  CHECK(failure_of([&] { static_cast<void>(to_timm(file, Scheme::hf)); }).message ==
-        "f: its names look like Hugging Face's, but it lacks 'classifier.weight', "
-        "'classifier.bias'");
+  CHECK_SAYS(to_timm(file, Scheme::hf),
+             "f: its names look like Hugging Face's, but it lacks 'classifier.weight', "
+             "'classifier.bias'");
   CHECK(to_timm(file, Scheme::hf, {.head = true}).sizes.K == 0);
 }
 
@@ -281,9 +283,9 @@ TEST_CASE("another image size and another number of classes") {
   request.height = 13;
   CHECK(failure_of([&] { static_cast<void>(open_weights(folder.file("w"), request)); }).exit ==
         Exit::usage);
-  CHECK(failure_of([&] { static_cast<void>(open_weights(folder.file("w"))); }).message ==
-        folder.file("w") +
-            ": a width of 8 is no multiple of 64, so the heads are a guess: --heads?");
+  CHECK_SAYS(
+      open_weights(folder.file("w")),
+      folder.file("w") + ": a width of 8 is no multiple of 64, so the heads are a guess: --heads?");
 }
 
 }  // namespace
