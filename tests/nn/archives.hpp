@@ -1,9 +1,13 @@
 #pragma once
 
+#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/nn/safetensors_file.hpp"
+
 #include <doctest/doctest.h>
 #include <zlib.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,6 +69,16 @@ inline std::string zip(const std::vector<Member>& members) {
 
 inline std::string npy(const std::string& dictionary, const std::string& data) {
   return "\x93NUMPY" + std::string("\1\0", 2) + little(dictionary.size(), 2) + dictionary + data;
+}
+
+// The bytes of a safetensors file with this header and so many bytes of data.
+inline std::string bytes_of(const std::string& header, std::size_t data) {
+  return little(header.size(), 8) + header + std::string(data, 'x');
+}
+
+// The bytes must outlive the result.
+inline TensorFile parse_safetensors(const std::string& bytes, const std::string& name) {
+  return read_safetensors(std::make_shared<const MemorySource>(bytes, name, Exit::checkpoint));
 }
 
 }  // namespace vitruvian

@@ -3,6 +3,8 @@
 
 #include "tests/expect.hpp"
 #include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/layers.hpp"
 
@@ -26,14 +28,8 @@ bool close(double a, double b, double relative) {
   return std::abs(a - b) <= relative * std::abs(b);
 }
 
-bool same(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
-}
-
-Tensor draw(const Shape& shape, std::uint64_t seed) {
-  Tensor x(zeros(shape));
-  init::normal(x, Rng(seed), 1);
-  return x;
+Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
+  return Tensor(random_normal(shape, seed));
 }
 
 struct Moment {
@@ -41,20 +37,9 @@ struct Moment {
 };
 
 Moment moments(const Tensor& x) {
-  const Array& a = x.value();
-  const auto n = static_cast<double>(a.size());
-  Moment m{0, 0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto v = static_cast<double>(a.data()[i]);
-    m.mean += v / n;
-    m.low = std::min(m.low, v);
-    m.high = std::max(m.high, v);
-  }
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    m.std += std::pow(static_cast<double>(a.data()[i]) - m.mean, 2) / n;
-  }
-  m.std = std::sqrt(m.std);
-  return m;
+  const auto [low, high] = std::minmax_element(x.value().begin(), x.value().end());
+  return {static_cast<double>(mean(x).item()), std::sqrt(static_cast<double>(var(x).item())),
+          static_cast<double>(*low), static_cast<double>(*high)};
 }
 
 // --- parameters --------------------------------------------------------------------------------
@@ -95,17 +80,17 @@ TEST_CASE("parameters and modules are move-only") {
 
 TEST_CASE("a clone is equal, and independent") {
   const Mlp mlp(4, 6, Rng(1), 0.25, GELU{true});
-  under("mlp", mlp, draw({2, 4}, 1)).backward(full({2, 4}, real{1}));
+  under("mlp", mlp, random_tensor({2, 4}, 1)).backward(full({2, 4}, real{1}));
   const Mlp copy = clone(mlp);
   const auto original = named_parameters(mlp);
   const auto copied = named_parameters(copy);
   REQUIRE(copied.size() == original.size());
   for (std::size_t i = 0; i < copied.size(); ++i) {
     CHECK(copied[i].name == original[i].name);
-    CHECK(same(copied[i].tensor.value(), original[i].tensor.value()));
+    CHECK(copied[i].tensor.value() == original[i].tensor.value());
     CHECK(copied[i].tensor.grad() == nullptr);
     init::constant(copied[i].tensor, 7);
-    CHECK_FALSE(same(copied[i].tensor.value(), original[i].tensor.value()));
+    CHECK_FALSE(copied[i].tensor.value() == original[i].tensor.value());
   }
   CHECK(copy.drop1.p == 0.25);
   CHECK(copy.act.tanh);
@@ -128,7 +113,7 @@ TEST_CASE("copy_parameters names what does not fit, and changes nothing then") {
   CHECK_SAYS(copy_parameters(b, a), "copy_parameters: the source has no 'bias'");
   CHECK_SAYS(copy_parameters(a, c),
              "copy_parameters: 'weight' is (2, 3) in the source and (2, 4) in the target");
-  CHECK(same(b.weight.value(), before));
+  CHECK(b.weight.value() == before);
 }
 
 // --- initial values ----------------------------------------------------------------------------
@@ -137,35 +122,30 @@ TEST_CASE("initialisers have the moments and bounds of their distributions") {
   const Rng rng(7);
   const double tolerance = 0.02;  // of 40,000 draws: four standard errors of the mean and the std
   Tensor x(zeros({200, 200}));
-
+  const auto has = [&](double mean, double std, double low, double high) {
+    const Moment m = moments(x);
+    if (mean != 0) CHECK(close(m.mean, mean, tolerance));
+    CHECK(close(m.std, std, tolerance));
+    CHECK(m.low >= low);
+    CHECK(m.high <= high);
+    return m.high;
+  };
+  constexpr double any = std::numeric_limits<double>::infinity();
+  constexpr double cut = 0.87962566103423978;  // the std of a normal cut at two of its own
   init::normal(x, rng, 0.5, 3);
-  CHECK(close(moments(x).mean, 3, tolerance));
-  CHECK(close(moments(x).std, 0.5, tolerance));
-
+  has(3, 0.5, -any, any);
   init::uniform(x, rng, -1, 3);
-  CHECK(close(moments(x).mean, 1, tolerance));
-  CHECK(close(moments(x).std, 4 / std::sqrt(12.0), tolerance));
-  CHECK(moments(x).low >= -1);
-  CHECK(moments(x).high <= 3);
-
+  has(1, 4 / std::sqrt(12.0), -1, 3);
   // The absolute cut at 2 bites when the standard deviation is 1, and not when it is .02.
   init::truncated_normal(x, rng, 1);
-  CHECK(close(moments(x).std, 0.87962566103423978, tolerance));
-  CHECK(moments(x).high <= 2);
-  CHECK(moments(x).high > 1.9);
+  CHECK(has(0, cut, -2, 2) > 1.9);
   init::truncated_normal(x, rng, 0.02);
-  CHECK(close(moments(x).std, 0.02, tolerance));
-  CHECK(moments(x).high > 2 * 0.02);
-
+  CHECK(has(0, 0.02, -2, 2) > 2 * 0.02);
   init::sigma_truncated_normal(x, rng, 0.02);
-  CHECK(close(moments(x).std, 0.02 * 0.87962566103423978, tolerance));
-  CHECK(moments(x).high <= 2 * 0.02 * (1 + 1e-6));
-
+  has(0, 0.02 * cut, -any, 2 * 0.02 * (1 + 1e-6));
   // flax: after the cut, the standard deviation is sqrt(1 / fan_in).
   init::lecun_normal(x, rng);
-  CHECK(close(moments(x).std, 1 / std::sqrt(200.0), tolerance));
-  CHECK(moments(x).high <= 2 / std::sqrt(200.0) / 0.8796);
-
+  has(0, 1 / std::sqrt(200.0), -any, 2 / std::sqrt(200.0) / 0.8796);
   init::constant(x, 2.5);
   CHECK(moments(x).low == 2.5);
   CHECK(moments(x).high == 2.5);
@@ -179,7 +159,7 @@ TEST_CASE("initialisers can be switched off for values that come later, on this 
     { const init::Off again; }
     init::constant(x, 2);
     CHECK(moments(x).low == 7);
-    CHECK(same(Linear(4, 4, Rng(1)).weight.value(), zeros({4, 4})));
+    CHECK(Linear(4, 4, Rng(1)).weight.value() == zeros({4, 4}));
   }
   init::constant(x, 2);
   CHECK(moments(x).high == 2);
@@ -220,20 +200,20 @@ TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {
   }
   // Neither drawn from the same numbers, nor dependent on whether the other is drawn.
   CHECK(layer.weight.value().data()[0] != layer.bias.value().data()[0]);
-  CHECK(same(layer.weight.value(), Linear(64, 300, Rng(5), false).weight.value()));
+  CHECK(layer.weight.value() == Linear(64, 300, Rng(5), false).weight.value());
   const Mlp mlp(4, 4, Rng(5));
-  CHECK_FALSE(same(mlp.fc1.weight.value(), mlp.fc2.weight.value()));
+  CHECK_FALSE(mlp.fc1.weight.value() == mlp.fc2.weight.value());
 }
 
 // --- layers ------------------------------------------------------------------------------------
 
 TEST_CASE("a trace changes no bit; composed, attention hands over its probabilities") {
   const MultiHeadSelfAttention attn(8, 2, Rng(1), {.attn_drop = 0.3});
-  const Tensor x = draw({3, 5, 8}, 2);
+  const Tensor x = random_tensor({3, 5, 8}, 2);
   const Rng rng(9);
   Trace trace;
   const Tensor plain = under("attn", attn, x, Pass{.rng = &rng});
-  CHECK(same(under("attn", attn, x, Pass{.rng = &rng, .trace = &trace}).value(), plain.value()));
+  CHECK(under("attn", attn, x, Pass{.rng = &rng, .trace = &trace}).value() == plain.value());
   CHECK(trace.find("attn.probs") == nullptr);
   const Composed probabilities_too;
   const Tensor traced = under("attn", attn, x, Pass{.rng = &rng, .trace = &trace});
@@ -245,13 +225,9 @@ TEST_CASE("a trace changes no bit; composed, attention hands over its probabilit
   const Trace::Entry* const entry = trace.find("attn.probs");
   REQUIRE(entry != nullptr);
   CHECK(entry->symbols == "(B, h, T, T)");
-  const Array& probs = entry->tensor.value();
-  CHECK(probs.shape() == Shape{3, 2, 5, 5});
-  for (std::size_t row = 0; row < probs.size() / 5; ++row) {  // before dropout: rows sum to 1
-    double total = 0;
-    for (std::size_t j = 0; j < 5; ++j) total += static_cast<double>(probs.data()[row * 5 + j]);
-    CHECK(close(total, 1, tolerance));
-  }
+  CHECK(entry->tensor.shape() == Shape{3, 2, 5, 5});
+  const Tensor sums = sum(entry->tensor, {-1});  // before dropout
+  for (const real total : sums.value()) CHECK(close(static_cast<double>(total), 1, tolerance));
   CHECK(&trace.at("attn.probs") == &entry->tensor);
   CHECK(trace.find("probs") == nullptr);
   CHECK_SAYS(trace.at("attn.prob"),
@@ -261,7 +237,7 @@ TEST_CASE("a trace changes no bit; composed, attention hands over its probabilit
 TEST_CASE("errors of a layer name the shapes and the module's path") {
   const Mlp mlp(4, 6, Rng(1));
   const Scope scope("blocks", 3);
-  const std::string message = message_of([&] { under("mlp", mlp, draw({2, 7}, 1)); });
+  const std::string message = message_of([&] { under("mlp", mlp, random_tensor({2, 7}, 1)); });
   CAPTURE(message);
   CHECK(message.find("(2, 7)") != std::string::npos);
   CHECK(message.find("(6, 4)") != std::string::npos);

@@ -24,10 +24,6 @@ bool close(double a, double b, double relative) {
   return std::abs(a - b) <= relative * std::abs(b);
 }
 
-bool same(const Array& a, const Array& b) {
-  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
-}
-
 // One parameter w = (2, -4) with gradient (0.5, 3), and one without a gradient.
 std::vector<NamedParameter> two_parameters() {
   const Tensor w(array({2}, {2, -4}), true);
@@ -86,7 +82,7 @@ TEST_CASE("an optimizer that is given another's state goes on where that one sto
   second.set_state(first.state());
   first.step(0.01);
   second.step(0.01);
-  CHECK(same(first.parameters()[0].tensor.value(), second.parameters()[0].tensor.value()));
+  CHECK(first.parameters()[0].tensor.value() == second.parameters()[0].tensor.value());
   CHECK(first.state().at("w").t == 2);
   CHECK(first.state().at("idle").t == 0);
 
@@ -173,7 +169,7 @@ TEST_CASE(
         clip_grad_norm(parameters, norm),
         fmt::format("clip_grad_norm: a largest norm of {} is not above 0; infinity clips nothing",
                     norm));
-    CHECK(same(*parameters[0].tensor.grad(), array({2}, {0.5, 3})));
+    CHECK(*parameters[0].tensor.grad() == array({2}, {0.5, 3}));
   }
 }
 
@@ -182,7 +178,7 @@ TEST_CASE("clipping scales all gradients by one factor, and only when they are t
   const Tensor& w = parameters[0].tensor;
   w.set_grad(array({2}, {3, 4}));
   CHECK(close(clip_grad_norm(parameters, 10), 5, 1e-9));
-  CHECK(same(*w.grad(), array({2}, {3, 4})));
+  CHECK(*w.grad() == array({2}, {3, 4}));
   CHECK(close(clip_grad_norm(parameters, 1), 5, 1e-9));
   const double factor = 1 / (5 + 1e-6);
   const double epsilon = is_float ? 1e-6 : 1e-14;

@@ -3,7 +3,7 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/nn/safetensors_testing.hpp"
+#include "tests/nn/archives.hpp"
 #include "vitruvian/core/error.hpp"
 #include "vitruvian/nn/layers.hpp"
 
