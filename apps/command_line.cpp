@@ -1,8 +1,7 @@
 #include "apps/command_line.hpp"
 
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/resample.hpp"
+#include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 

@@ -1,7 +1,7 @@
 #include "vitruvian/train/convert.hpp"
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fmt/format.h>
 

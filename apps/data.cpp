@@ -1,6 +1,6 @@
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/open.hpp"

@@ -1,11 +1,10 @@
 // gradcheck: every derivative of the project against differences, one line for each row of the
 // table, and then one for each parameter of a whole ViT.
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "apps/command_line.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/tiny.hpp"
 
 #include <fmt/format.h>

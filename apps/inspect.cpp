@@ -1,8 +1,8 @@
 #include "vitruvian/report/inspect.hpp"
 #include "apps/commands.hpp"
 #include "vitruvian/charts/text.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 
 #include <fmt/format.h>

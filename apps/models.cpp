@@ -1,8 +1,8 @@
 // What needs no weights: the list of models, and the shapes inside one.
 
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/stages.hpp"
 #include "vitruvian/vit/variants.hpp"
 

@@ -1,8 +1,8 @@
 #include "vitruvian/train/predict.hpp"
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/train/trainer.hpp"
 

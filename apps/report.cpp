@@ -1,8 +1,8 @@
 #include "vitruvian/report/report.hpp"
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/run_record.hpp"
 

@@ -2,10 +2,10 @@
 
 #include "apps/command_line.hpp"
 #include "apps/commands.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // bench_inside: what the figures of a trained ViT say, averaged over a test set.
 
 #include "apps/command_line.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"

@@ -1,10 +1,10 @@
 // Kernels beside plain loops, and the matrix product of each back end.
 #include "bench/bench_ops.hpp"
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // Fused ops beside their twins, and what a node costs. FLOP are those of matrix products.
 #include "bench/bench_ops.hpp"
 
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/train/run/run.hpp"
 

@@ -2,11 +2,12 @@
 // product alone can do on this machine in the same minute.
 
 #include "apps/command_line.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -81,7 +82,7 @@ double memory(const std::string& key) {
 
 // To the system, what the product above has left with the allocators.
 void give_back() {
-  trim_pool();
+  memory::trim();
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif

@@ -1,6 +1,6 @@
 #include "vitruvian/charts/chart.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "vitruvian/charts/svg.hpp"
 
 #include "vitruvian/charts/svg_parts.hpp"
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 
 #include <fmt/format.h>
 

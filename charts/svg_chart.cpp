@@ -1,5 +1,5 @@
 #include "vitruvian/charts/svg_parts.hpp"
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 
 #include <fmt/format.h>
 

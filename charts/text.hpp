@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/charts/chart.hpp"
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 
 #include <string>
 #include <vector>

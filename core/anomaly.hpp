@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/base/context.hpp"
 
 #include <cstddef>
 #include <string>
@@ -28,7 +28,10 @@ struct Finding {
   std::size_t axis0 = 0;          ///< the length of the first axis
   std::vector<std::size_t> rows;  ///< the places on the first axis, the first few
 
-  [[nodiscard]] std::string to_text() const;
+  [[nodiscard]] std::string to_text() const {
+    return kind + " in " + std::to_string(count) + " of " + std::to_string(size) + " numbers of " +
+           where + " of '" + op + (path.empty() ? "'" : "' in " + path);
+  }
 };
 
 /// Thrown through the op that was caught.

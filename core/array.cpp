@@ -1,6 +1,7 @@
 #include "vitruvian/core/array.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/arguments.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/pool.hpp"
-#include "vitruvian/core/real.hpp"
+#include "vitruvian/core/base/real.hpp"
 
 // The one public header that includes xtensor: 0.26 moved its headers, and both layouts are met
 // here. Expressions (xmath, xview) are included by the .cpp files that need them.
@@ -12,29 +11,42 @@
 #endif
 
 #include <cstddef>
-#include <initializer_list>
+#include <limits>
+#include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace vitruvian {
+
+namespace memory {  // core/base/memory.hpp
+void* allocate(std::size_t bytes);
+void release(void* block, std::size_t bytes) noexcept;
+}  // namespace memory
+
+/// The allocator of `Array`.
+template <class T>
+struct ArrayAllocator {
+  using value_type = T;
+  ArrayAllocator() = default;
+  template <class U>
+  ArrayAllocator(const ArrayAllocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor)
+
+  T* allocate(std::size_t n) {
+    if (n > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(memory::allocate(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) noexcept { memory::release(p, n * sizeof(T)); }
+
+  friend bool operator==(const ArrayAllocator&, const ArrayAllocator&) { return true; }
+};
+
 inline namespace VITRUVIAN_PRECISION {
 
 /// A row-major, contiguous array of `real`, owned by value. No lazy expression is ever stored:
 /// assigning one to an `Array` is what ends it.
-using Array = xt::xarray_container<xt::uvector<real, PoolAllocator<real>>,
+using Array = xt::xarray_container<xt::uvector<real, ArrayAllocator<real>>,
                                    xt::layout_type::row_major, xt::svector<std::size_t, 4>>;
 using Shape = Array::shape_type;
-
-/// One axis, several, or none named, which means all: `sum(x, 1)`, `sum(x, {0, -1})`, `sum(x)`.
-class Axes : public std::vector<int> {
- public:
-  Axes() = default;
-  Axes(int axis) : vector(1, axis) {}  // NOLINT(google-explicit-constructor)
-  Axes(bool) = delete;                 // `keepdim` comes after the axes
-  Axes(std::initializer_list<int> axes) : vector(axes) {}
-  Axes(std::vector<int> axes) : vector(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
-};
 
 /// An array of the given shape: uninitialised, filled with one value, or from values in row-major
 /// order (their number must be the shape's). Throws, naming the shape, where memory does not reach.
@@ -49,16 +61,6 @@ Array array(const Shape& shape, const std::vector<double>& values);
 std::size_t count(const Shape& shape);
 /// "(2, 3)", "(4,)", "()", as numpy writes it.
 std::string to_string(const Shape& shape);
-
-/// The place of `axis` in an array of `rank` axes; negative ones count from the end. Throws, naming
-/// `op`, when there is no such axis.
-std::size_t normalise_axis(const char* op, int axis, std::size_t rank);
-/// The same for a set, sorted and without repetition (which throws). An empty set means all axes.
-std::vector<std::size_t> normalise_axes(const char* op, const Axes& axes, std::size_t rank);
-
-/// The shape both broadcast to by numpy's rule: aligned at the last axis, equal or 1. Throws,
-/// naming `op` and both shapes.
-Shape broadcast_shape(const char* op, const Shape& a, const Shape& b);
 
 /// The adjoint of broadcasting `shape` to g's shape: the sum of `g` over every axis that was
 /// stretched or added. Returns `g` itself when there is none.

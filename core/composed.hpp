@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/base/context.hpp"
 #include "vitruvian/core/ops.hpp"
 
 // The readable twins: the same functions in textbook form, from primitive ops alone. Lessons show

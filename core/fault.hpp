@@ -1,10 +1,13 @@
 #pragma once
 
-#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/base/context.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/profile.hpp"
 
 #include <cstddef>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 namespace vitruvian {
 
@@ -20,7 +23,8 @@ class Fault {
     forget_unbroadcast  ///< stretched axes are not summed over
   };
 
-  explicit Fault(std::string op, Kind kind, std::size_t input = 0);
+  explicit Fault(std::string op, Kind kind, std::size_t input = 0)
+      : op_(std::move(op)), kind_(kind), input_(input), active_(alone(this)) {}
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
 
@@ -34,17 +38,24 @@ class Fault {
   static bool forgets_unbroadcast() { return Context::here().forgets_unbroadcast; }
 
  private:
+  static const Fault* alone(const Fault* fault) {
+    if (active() != nullptr) fail("fault: '{}' is already broken", active()->op());
+    return fault;
+  }
+
   std::string op_;
   Kind kind_;
   std::size_t input_;
   Scoped<&Context::fault> active_;
 };
 
-/// One walk back over a graph, for as long as it lives: what `skip_accumulation` remembers. Each
-/// walk has its own, so that what is broken depends neither on other walks nor on the threads.
+/// One walk back over a graph, for as long as it lives: what `skip_accumulation` remembers, and the
+/// module path to return to. Each walk has its own, so that what is broken depends neither on other
+/// walks nor on the threads.
 class BackwardPass {
  public:
-  BackwardPass() : active_(this) {}
+  BackwardPass() : active_(this), path_(Context::here().path) {}
+  ~BackwardPass() { Profile::mark("tape"); }
   BackwardPass(const BackwardPass&) = delete;
   BackwardPass& operator=(const BackwardPass&) = delete;
 
@@ -57,6 +68,7 @@ class BackwardPass {
  private:
   std::unordered_set<const void*> reached_;
   Scoped<&Context::pass> active_;
+  Scoped<&Context::path> path_;
 };
 
 }  // namespace vitruvian

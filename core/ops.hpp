@@ -1,9 +1,9 @@
 #pragma once
 
-#include "vitruvian/core/indices.hpp"
-#include "vitruvian/core/lengths.hpp"
+#include "vitruvian/core/arguments.hpp"
+#include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/guards.hpp"
 #include "vitruvian/core/print.hpp"
-#include "vitruvian/core/rng.hpp"
 #include "vitruvian/core/tensor.hpp"
 
 #include <concepts>

@@ -1,7 +1,7 @@
 #pragma once
 
 // What nearly every file of the rooms reads; parsed once a build and precision.
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/tensor.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/context.hpp"
+#include "vitruvian/core/base/context.hpp"
 
 #include <chrono>
 #include <cstddef>

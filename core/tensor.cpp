@@ -1,8 +1,8 @@
 #include "vitruvian/core/tensor.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/scope.hpp"
 
 #include <array>
 #include <atomic>
@@ -135,6 +135,22 @@ void Tensor::set_grad(Array gradient) const {
   }
   if (!requires_grad()) fail("set_grad: this tensor requires no gradient");
   node().grad = std::make_unique<Array>(std::move(gradient));
+}
+
+void Tensor::backward(const Array& cotangent, bool retain_graph) const {
+  vitruvian::backward({*this}, {cotangent}, retain_graph);
+}
+
+void Tensor::backward_scaled(real cotangent, bool retain_graph) const {
+  const bool one = node("backward").value.size() == 1;  // of others the walk says what is missing
+  const auto seed = one ? std::vector{full(shape(), cotangent)} : std::vector<Array>{};
+  vitruvian::backward({*this}, seed, retain_graph);
+}
+
+std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
+                        const std::optional<Array>& cotangent, bool retain_graph) {
+  const auto seed = cotangent ? std::vector{*cotangent} : std::vector<Array>{};
+  return grad(std::vector{y}, xs, seed, retain_graph);
 }
 
 Tensor Tensor::detach() const { return Tensor(Array(value())); }

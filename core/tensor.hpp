@@ -1,33 +1,25 @@
 #pragma once
 
 #include "vitruvian/core/array.hpp"
-#include "vitruvian/core/context.hpp"
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace vitruvian {
-
-/// While it lives, this thread records nothing, and neither do the workers of its loops.
-class NoGrad : Scoped<&Context::no_grad> {
- public:
-  NoGrad() : Scoped(true) {}
-  static bool active() { return Context::here().no_grad; }
-};
-
 inline namespace VITRUVIAN_PRECISION {
 
 class Tensor;
+class WriteGuard;
+template <class A>
+class GradientPointer;
 struct Node;
 [[noreturn]] void absent_was_read(const char* reader);
 
@@ -37,17 +29,10 @@ using Cotangents = std::vector<std::optional<Array>>;
 /// Puts arrays, xtensor expressions (materialised here) and std::nullopt into `Cotangents`.
 template <class... Xs>
 Cotangents cotangents(Xs&&... xs) {
-  Cotangents result;
-  result.reserve(sizeof...(xs));
-  const auto put = [&result]<class X>(X&& x) {
-    if constexpr (std::is_convertible_v<X&&, std::optional<Array>>) {
-      result.push_back(std::forward<X>(x));
-    } else {
-      result.emplace_back(Array(std::forward<X>(x)));
-    }
-  };
-  (put(std::forward<Xs>(xs)), ...);
-  return result;
+  Cotangents gs;
+  gs.reserve(sizeof...(xs));
+  (gs.emplace_back(std::forward<Xs>(xs)), ...);
+  return gs;
 }
 
 /// A vector-Jacobian product: from a node (its inputs and its output) and the cotangent `g` of its
@@ -55,48 +40,6 @@ Cotangents cotangents(Xs&&... xs) {
 /// saved statistics, never a `Tensor` (no cycles, no hidden copies). Nobody reads `g` afterwards: a
 /// rule that hands it on unchanged may move it; most take it as `const Array&`.
 using Vjp = std::function<Cotangents(const Node& node, Array& g)>;
-
-/// A pointer to a gradient, null where there is none yet. Reading it then is an `Error`.
-template <class A>
-class GradientPointer {
- public:
-  GradientPointer(A* gradient, const Node& node) : gradient_(gradient), node_(&node) {}
-  operator A*() const { return gradient_; }  // NOLINT(google-explicit-constructor)
-  A& operator*() const { return *arrived(); }
-  A* operator->() const { return arrived(); }
-
- private:
-  A* arrived() const;
-  A* gradient_;
-  const Node* node_;
-};
-
-/// The right to change a tensor's value in place, as long as it lives:
-///
-///   const WriteGuard value = w.mutable_value();
-///   for (std::size_t i = 0; i < value->size(); ++i) value->data()[i] *= 2;
-///
-/// It must have a name, so that the array is not kept beyond it; `w.mutable_value() = array` and
-/// `.fill(number)` need none. A graph that read the tensor before the guard's end refuses its
-/// backward.
-class WriteGuard {
- public:
-  explicit WriteGuard(std::shared_ptr<Node> node);
-  ~WriteGuard();
-  WriteGuard(const WriteGuard&) = delete;
-  WriteGuard& operator=(const WriteGuard&) = delete;
-
-  Array& operator*() const&;
-  Array* operator->() const& { return &**this; }
-  Array& operator*() const&& = delete;
-  Array* operator->() const&& = delete;
-  /// Copies a value of the same shape; throws when it has another.
-  void operator=(const Array& value) const;
-  void fill(real number) const;
-
- private:
-  std::shared_ptr<Node> node_;
-};
 
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
 /// default-made one is absent (a layer without bias): reading it is an `Error`, which names the
@@ -148,28 +91,24 @@ class Tensor {
   /// A leaf with a copy of the value, cut off from the graph.
   [[nodiscard]] Tensor detach() const;
 
-  /// Adds d(this)/d(leaf) to every leaf below; this must have one element.
-  void backward() const;
-  /// The same, keeping the graph for another backward. (No number means this.)
-  template <std::same_as<bool> Bool>
-  void backward(Bool retain_graph) const {
-    backward_from(nullptr, retain_graph);
-  }
+  /// Adds d(this)/d(leaf) to every leaf below; this must have one element. Frees the graph, unless
+  /// `retain_graph` keeps it for another backward.
+  void backward() const { backward_scaled(1, false); }
   /// The same for sum(this * cotangent), at any shape.
   void backward(const Array& cotangent, bool retain_graph = false) const;
-  /// The same for a number times this, which must have one element.
+  /// The same for a number times this: `backward(0.5)`. But `backward(true)` retains the graph.
   template <class Number>
-  requires(std::is_arithmetic_v<Number> &&
-           !std::same_as<Number, bool>) void backward(Number cotangent,
-                                                      bool retain_graph = false) const {
-    backward_scaled(static_cast<real>(cotangent), retain_graph);
+  requires std::is_arithmetic_v<Number>
+  void backward(Number cotangent, bool retain_graph = false) const {
+    constexpr bool flag = std::same_as<Number, bool>;
+    backward_scaled(flag ? real{1} : static_cast<real>(cotangent),
+                    flag ? cotangent != 0 : retain_graph);
   }
 
   [[nodiscard]] Node& node(const char* reader = __builtin_FUNCTION()) const;
   [[nodiscard]] const std::shared_ptr<Node>& node_ptr() const { return node_; }
 
  private:
-  void backward_from(const Array* cotangent, bool retain_graph) const;
   void backward_scaled(real cotangent, bool retain_graph) const;
 
   std::shared_ptr<Node> node_;
@@ -210,23 +149,21 @@ struct Node {
 
 /// Puts the result of an op on the tape. `op` must be a string literal; `inputs` may be absent
 /// tensors. Under `NoGrad`, or when no input requires a gradient, only the value is kept.
-Tensor record(const char* op, Array value, std::initializer_list<Tensor> inputs, Vjp vjp);
-Tensor record(const char* op, Array value, std::span<const Tensor> inputs, Vjp vjp);
+Tensor record(const char* op, Array value, const std::vector<Tensor>& inputs, Vjp vjp);
 
-/// The gradients of sum(y * cotangent) with respect to `xs`, which may be any nodes; leaves'
-/// `.grad` stays as it is. Zeros where y does not depend on an x. First derivatives only: what is
-/// returned is not on the tape. Without `cotangent`, y must have one element.
+/// The gradients of the sum of all sum(y * cotangent) with respect to `xs`, which may be any nodes;
+/// leaves' `.grad` stays as it is. Zeros where no y depends on an x. First derivatives only: what
+/// is returned is not on the tape. What the ys share is passed once. `cotangents` is empty (then
+/// each y has one element) or has one for each.
+std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+                        const std::vector<Array>& cotangents = {}, bool retain_graph = false);
+/// The same of one result.
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
                         const std::optional<Array>& cotangent = std::nullopt,
                         bool retain_graph = false);
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs, std::same_as<bool> auto,
                         bool retain_graph = false) = delete;  // retain_graph is the fourth
-
-/// Several results in one walk, which passes what they share once: the gradients of the sum of all
-/// sum(y * cotangent). `cotangents` is empty (then each y has one element) or has one for each.
-std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
-                        const std::vector<Array>& cotangents = {}, bool retain_graph = false);
-/// The same, added to the leaves below.
+/// The gradients of several results, added to the leaves below them.
 void backward(const std::vector<Tensor>& ys, const std::vector<Array>& cotangents = {},
               bool retain_graph = false);
 

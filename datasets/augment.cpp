@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/augment.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/portable_math.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "vitruvian/datasets/augment_ops.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/portable_math.hpp"
-#include "vitruvian/core/resample.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/resample.hpp"
+#include "vitruvian/core/base/rng.hpp"
 
 #include <algorithm>
 #include <array>

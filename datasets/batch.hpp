@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 #include "vitruvian/datasets/dataset.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"

@@ -1,6 +1,6 @@
 #include "vitruvian/datasets/images.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/checksum.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/loader.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>

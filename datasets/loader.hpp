@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/augment.hpp"
 #include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/prefetcher.hpp"

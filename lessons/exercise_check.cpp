@@ -1,8 +1,8 @@
 #include "lessons/exercise_check.hpp"
 
 #include "lessons/process.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fcntl.h>
 

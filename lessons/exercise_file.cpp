@@ -2,8 +2,7 @@
 
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/source.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -6,10 +6,9 @@
 #include "lessons/exercise_file.hpp"
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/render.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <algorithm>
 #include <cstdio>

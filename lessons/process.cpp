@@ -1,7 +1,7 @@
 #include "lessons/process.hpp"
 
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fcntl.h>
 #include <sys/select.h>

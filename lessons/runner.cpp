@@ -5,9 +5,8 @@
 #include "lessons/process.hpp"
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/render.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <unistd.h>
 

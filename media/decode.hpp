@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vitruvian/core/byte_source.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "vitruvian/media/encode_png.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <zlib.h>
 

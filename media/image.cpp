@@ -1,7 +1,7 @@
 #include "vitruvian/media/image.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/decode.hpp"
 
 #include <algorithm>

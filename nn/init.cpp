@@ -1,7 +1,8 @@
 #include "vitruvian/nn/init.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/guards.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vitruvian/core/context.hpp"
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/context.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "vitruvian/nn/optim.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>

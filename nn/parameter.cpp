@@ -1,6 +1,6 @@
 #include "vitruvian/nn/parameter.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vitruvian/core/rng.hpp"
-#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/guards.hpp"
 #include "vitruvian/nn/init.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vitruvian/core/rng.hpp"
-#include "vitruvian/core/scope.hpp"
+#include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/tensor.hpp"
 
 #include <cstdint>

@@ -14,7 +14,7 @@ inline namespace VITRUVIAN_PRECISION {
 /// The parameters as a file would hold them; they must outlive the result.
 std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& parameters);
 
-/// Writes the parameters in this precision, safely (see core/safe_file.hpp).
+/// Writes the parameters in this precision, safely (see core/base/safe_file.hpp).
 void save(const std::vector<NamedParameter>& parameters, const std::string& path,
           const Metadata& metadata = {});
 template <class Module>

@@ -21,8 +21,8 @@ namespace vitruvian {
 TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_safetensors(const std::string& path);
 
-/// Writes tensors safely (see core/safe_file.hpp), one at a time, sorted by name. The same input
-/// gives the same bytes. Throws (Exit::failure) naming the path and the reason.
+/// Writes tensors safely (see core/base/safe_file.hpp), one at a time, sorted by name. The same
+/// input gives the same bytes. Throws (Exit::failure) naming the path and the reason.
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata);
 

@@ -1,6 +1,6 @@
 #include "vitruvian/nn/safetensors_header.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "vitruvian/nn/schedule.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "vitruvian/report/compare.hpp"
 
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/report/page.hpp"
 #include "vitruvian/report/run_charts.hpp"
 

@@ -1,4 +1,4 @@
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"

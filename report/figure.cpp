@@ -1,8 +1,8 @@
 #include "vitruvian/report/figure.hpp"
 
 #include "vitruvian/charts/svg.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/page.hpp"
 
 #include <fmt/format.h>

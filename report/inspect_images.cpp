@@ -1,6 +1,6 @@
 #include "vitruvian/report/draw.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/train/run/run_directory.hpp"

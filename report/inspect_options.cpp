@@ -1,5 +1,5 @@
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/inspect.hpp"

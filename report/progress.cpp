@@ -1,6 +1,6 @@
 #include "vitruvian/report/progress.hpp"
 
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/report/confusion.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "vitruvian/report/report.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/run_page.hpp"
 #include "vitruvian/train/run/run_directory.hpp"

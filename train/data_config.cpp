@@ -1,6 +1,6 @@
 #include "vitruvian/train/data_config.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/train.hpp"
 

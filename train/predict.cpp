@@ -1,6 +1,6 @@
 #include "vitruvian/train/predict.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vitruvian/core/real.hpp"
-#include "vitruvian/core/resample.hpp"
+#include "vitruvian/core/base/real.hpp"
+#include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 

@@ -1,6 +1,6 @@
 #include "vitruvian/train/report.hpp"
 
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

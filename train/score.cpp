@@ -1,7 +1,7 @@
 #include "vitruvian/train/score.hpp"
 
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "vitruvian/train/step.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "vitruvian/train/trainer.hpp"
 
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/score.hpp"

@@ -1,6 +1,6 @@
 #include "vitruvian/train/training_data.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"

@@ -1,6 +1,6 @@
 #include "vitruvian/train/weights.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/options.hpp"

@@ -1,6 +1,6 @@
 #include "vitruvian/vit/config.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/fields.hpp"
 
 #include <algorithm>

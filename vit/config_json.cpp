@@ -1,4 +1,4 @@
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/config.hpp"
 #include "vitruvian/vit/fields.hpp"
 

@@ -1,6 +1,6 @@
 #include "vitruvian/vit/model.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 

@@ -1,7 +1,6 @@
 #include "vitruvian/vit/variants.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <nlohmann/json.hpp>
 

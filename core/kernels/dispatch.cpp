@@ -1,5 +1,5 @@
 // Which instruction set's bodies run.
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
 #include <atomic>

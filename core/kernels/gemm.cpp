@@ -1,11 +1,11 @@
 // The face of the matrix product: cuts it into blocks and gives each to the back end.
 #include "vitruvian/core/kernels/gemm.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/gemm_backends.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
 
 #if __has_include(<sys/resource.h>)

@@ -1,7 +1,7 @@
 // The reference: CBLAS, or the plain loops of xtensor-blas where there is none, through its
 // `cxxblas` layer, which takes explicit strides and transposes. CBLAS is loaded when somebody asks
 // for it: OpenBLAS takes memory and starts threads as soon as it is there.
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_CXXBLAS

@@ -1,4 +1,4 @@
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kernels/gemm_backends.hpp"
 
 #if VITRUVIAN_HAS_ONEDNN

@@ -1,8 +1,8 @@
 // The faces of the row kernels: cut the work into chunks of fixed size and hand each to the body.
 #include "vitruvian/core/kernels/kernels.hpp"
 
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,11 +2,11 @@
 // expressions take sixteen. Operands of two-tensor ops are brought to their common shape first
 // (`Aligned`).
 
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/strided.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <cmath>
 #include <cstddef>

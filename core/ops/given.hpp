@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/tensor.hpp"
 
 namespace vitruvian {

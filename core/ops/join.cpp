@@ -1,6 +1,6 @@
 // Ops that lay tensors side by side.
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/strided.hpp"

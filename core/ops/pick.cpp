@@ -1,7 +1,7 @@
 // Ops that pick entries by index or by mask. All see an array as (outer, n, inner) around one axis.
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/indices.hpp"
+#include "vitruvian/core/arguments.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"

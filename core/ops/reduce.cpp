@@ -1,7 +1,7 @@
 // Reductions over any set of axes. Each walks its input once or twice in memory order, with the
 // place of the result beside it, and sums in double: no axis is slow, no float sum drifts.
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/strided.hpp"

@@ -1,7 +1,7 @@
 // Ops that move elements without computing anything: each is a strided copy (strided.hpp), and its
 // derivative is the copy back. Joining and picking by index are in join.cpp.
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/strided.hpp"

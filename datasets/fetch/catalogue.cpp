@@ -1,7 +1,6 @@
 #include "vitruvian/datasets/fetch/catalogue.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 namespace vitruvian {
 

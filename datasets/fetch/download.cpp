@@ -1,6 +1,6 @@
 #include "vitruvian/datasets/fetch/download.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #if VITRUVIAN_HAS_CURL
 #include <curl/curl.h>

@@ -1,6 +1,6 @@
 #include "vitruvian/datasets/fetch/file.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <zlib.h>
 

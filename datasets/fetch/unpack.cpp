@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/fetch/unpack.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #if VITRUVIAN_HAS_LIBARCHIVE
 #include <archive.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "vitruvian/datasets/formats/digits.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/formats/glyphs.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/formats/folder.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/fetch/checksum.hpp"
 #include "vitruvian/media/image.hpp"
 

@@ -1,6 +1,6 @@
 #include "lessons/experiments/miniature.hpp"
 #include "lessons/telling/lesson.hpp"
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/init.hpp"
 

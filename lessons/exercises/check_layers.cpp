@@ -1,7 +1,7 @@
 // The checks of exercises 6 to 10: layers.
 
 #include "lessons/exercises/judge.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,8 +1,8 @@
 #include "lessons/exercises/judge.hpp"
 
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // `lesson check` runs it. Exit code 0 when everything agrees, else 1.
 
 #include "lessons/exercises/judge.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <dlfcn.h>
 #include <sys/resource.h>

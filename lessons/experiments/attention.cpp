@@ -1,7 +1,7 @@
 #include "lessons/experiments/attention.hpp"
 
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <fmt/format.h>

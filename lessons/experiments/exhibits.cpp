@@ -1,8 +1,8 @@
 #include "lessons/experiments/exhibits.hpp"
 
 #include "lessons/telling/source.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/optim.hpp"

@@ -1,7 +1,7 @@
 #include "lessons/experiments/miniature.hpp"
 
 #include "lessons/telling/source.hpp"
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/init.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/nn/init.hpp"

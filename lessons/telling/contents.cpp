@@ -1,7 +1,7 @@
 #include "lessons/telling/contents.hpp"
 
 #include "lessons/telling/source.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <cstdlib>
 #include <regex>

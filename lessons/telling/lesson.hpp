@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lessons/telling/tensors.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <algorithm>

@@ -5,10 +5,10 @@
 #include "lessons/telling/source.hpp"
 #include "lessons/telling/stage.hpp"
 #include "lessons/telling/symbols.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/core/fault.hpp"
-#include "vitruvian/core/safe_file.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "lessons/telling/source.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
 #include <fstream>

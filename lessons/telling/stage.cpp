@@ -1,8 +1,8 @@
 #include "lessons/telling/stage.hpp"
 
 #include "lessons/telling/source.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "lessons/telling/symbols.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <cctype>
 

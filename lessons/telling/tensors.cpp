@@ -1,8 +1,8 @@
 #include "lessons/telling/tensors.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
 
 #include <algorithm>

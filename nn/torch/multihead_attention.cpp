@@ -1,7 +1,7 @@
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/nn/init.hpp"
 
 #include <cmath>

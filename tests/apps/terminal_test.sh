@@ -178,7 +178,7 @@ if [ -x "$bin/lesson_notation" ]; then
   quiet 0 "$bin/lesson_notation" --no-input --done-file "config/$hostile"
 fi
 printed=$(grep -rnE 'fmt::print\(|std::(cout|cerr|clog)\b|\bf?puts\(|[^ns]printf\(' --include='*.[ch]pp' "$root"/{core,datasets,media,charts,nn,vit,train,report,apps,lessons} | grep -v '///')
-check "everything is printed through core/console.hpp: $printed" test -z "$printed"
+check "everything is printed through core/base/console.hpp: $printed" test -z "$printed"
 
 # Links that loop.
 ln -s loop loop

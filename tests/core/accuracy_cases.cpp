@@ -1,8 +1,8 @@
 #include "tests/core/accuracy_cases.hpp"
 
+#include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
-#include "vitruvian/core/rng.hpp"
 
 #include <string>
 #include <vector>

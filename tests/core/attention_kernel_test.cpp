@@ -1,8 +1,8 @@
 // Attention of every instruction set against plain loops in long double, and the kernels' bits
 // under 1 to 4 threads.
 #include "kernel_cases.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/parallel.hpp"
 
 #include <cmath>
 #include <limits>

@@ -2,11 +2,12 @@
 
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/array.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/fault.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/pool.hpp"
-#include "vitruvian/core/scope.hpp"
 
 #include <doctest/doctest.h>
 
@@ -208,89 +209,89 @@ TEST_CASE("impossible numbers of threads and chunks are refused") {
 }
 
 TEST_CASE("array storage is aligned, counted, and comes back") {
-  trim_pool();
-  const std::size_t start = pool_bytes();
+  memory::trim();
+  const std::size_t start = memory::bytes();
   for (std::size_t bytes = 1024; bytes < 100'000; bytes = bytes * 9 / 8) {
-    void* const block = pool_allocate(bytes);
+    void* const block = memory::allocate(bytes);
     CHECK(reinterpret_cast<std::uintptr_t>(block) % 64 == 0);
-    CHECK(pool_bytes() - start >= bytes);
-    CHECK(pool_bytes() - start <= bytes + bytes / 4);
+    CHECK(memory::bytes() - start >= bytes);
+    CHECK(memory::bytes() - start <= bytes + bytes / 4);
     static_cast<char*>(block)[bytes - 1] = 1;
-    pool_release(block, bytes);
-    CHECK(pool_bytes() == start);
+    memory::release(block, bytes);
+    CHECK(memory::bytes() == start);
   }
-  void* const small = pool_allocate(8);
+  void* const small = memory::allocate(8);
   CHECK(small != nullptr);
-  pool_release(small, 8);
-  CHECK(pool_allocate(0) == nullptr);
-  pool_release(nullptr, 0);
-  trim_pool();
+  memory::release(small, 8);
+  CHECK(memory::allocate(0) == nullptr);
+  memory::release(nullptr, 0);
+  memory::trim();
 }
 
 TEST_CASE("the peak of array storage is remembered until it is reset") {
-  reset_pool_peak();
-  const std::size_t start = pool_bytes();
-  CHECK(pool_peak_bytes() == start);
-  void* const a = pool_allocate(4096);
-  void* const b = pool_allocate(8192);
-  pool_release(b, 8192);
-  CHECK(pool_bytes() == start + 4096);
-  CHECK(pool_peak_bytes() == start + 4096 + 8192);
-  reset_pool_peak();
-  CHECK(pool_peak_bytes() == start + 4096);
-  pool_release(a, 4096);
+  memory::reset_peak();
+  const std::size_t start = memory::bytes();
+  CHECK(memory::peak_bytes() == start);
+  void* const a = memory::allocate(4096);
+  void* const b = memory::allocate(8192);
+  memory::release(b, 8192);
+  CHECK(memory::bytes() == start + 4096);
+  CHECK(memory::peak_bytes() == start + 4096 + 8192);
+  memory::reset_peak();
+  CHECK(memory::peak_bytes() == start + 4096);
+  memory::release(a, 4096);
 }
 
 TEST_CASE("a released block is used again" * doctest::skip(sanitized)) {
-  void* const a = pool_allocate(5000);
-  pool_release(a, 5000);
-  void* const b = pool_allocate(5100);  // the same class of sizes
+  void* const a = memory::allocate(5000);
+  memory::release(a, 5000);
+  void* const b = memory::allocate(5100);  // the same class of sizes
   CHECK(a == b);
-  void* const c = pool_allocate(5100);
+  void* const c = memory::allocate(5100);
   CHECK(b != c);
-  pool_release(b, 5100);
-  pool_release(c, 5100);
+  memory::release(b, 5100);
+  memory::release(c, 5100);
 }
 
 TEST_CASE("a block goes back to the thread that took it" * doctest::skip(sanitized)) {
-  void* const mine = pool_allocate(5000);
+  void* const mine = memory::allocate(5000);
   void* theirs = nullptr;
   std::thread([&] {
-    pool_release(mine, 5000);
-    theirs = pool_allocate(5000);
+    memory::release(mine, 5000);
+    theirs = memory::allocate(5000);
     CHECK(theirs != mine);
   }).join();
-  CHECK(pool_allocate(5000) == mine);
-  pool_release(mine, 5000);
-  pool_release(theirs, 5000);
+  CHECK(memory::allocate(5000) == mine);
+  memory::release(mine, 5000);
+  memory::release(theirs, 5000);
   // The thread is gone: the next one finds what it took.
   std::thread([&] {
-    CHECK(pool_allocate(5000) == theirs);
-    pool_release(theirs, 5000);
+    CHECK(memory::allocate(5000) == theirs);
+    memory::release(theirs, 5000);
   }).join();
 }
 
 TEST_CASE("more storage than there is throws, and is not counted") {
-  const std::size_t start = pool_bytes();
+  const std::size_t start = memory::bytes();
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  CHECK_THROWS_AS(pool_allocate(most), std::bad_alloc);
+  CHECK_THROWS_AS(memory::allocate(most), std::bad_alloc);
   // AddressSanitizer ends the program where the system would refuse.
-  if (!sanitized) CHECK_THROWS_AS(pool_allocate(most / 2 - 100), std::bad_alloc);
-  CHECK_THROWS_AS(PoolAllocator<double>().allocate(most / 4), std::bad_array_new_length);
-  CHECK(pool_bytes() == start);
+  if (!sanitized) CHECK_THROWS_AS(memory::allocate(most / 2 - 100), std::bad_alloc);
+  CHECK_THROWS_AS(ArrayAllocator<double>().allocate(most / 4), std::bad_array_new_length);
+  CHECK(memory::bytes() == start);
 }
 
 TEST_CASE("storage may be taken and given back on different threads") {
-  const std::size_t start = pool_bytes();
+  const std::size_t start = memory::bytes();
   std::vector<void*> blocks(64);
   std::vector<std::thread> workers;
   for (std::size_t t = 0; t < 4; ++t) {
     workers.emplace_back([&blocks, t] {
-      for (std::size_t i = t; i < blocks.size(); i += 4) blocks[i] = pool_allocate(2000 + i);
+      for (std::size_t i = t; i < blocks.size(); i += 4) blocks[i] = memory::allocate(2000 + i);
     });
   }
   for (std::thread& worker : workers) worker.join();
   CHECK(std::set<void*>(blocks.begin(), blocks.end()).size() == blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i) pool_release(blocks[i], 2000 + i);
-  CHECK(pool_bytes() == start);
+  for (std::size_t i = 0; i < blocks.size(); ++i) memory::release(blocks[i], 2000 + i);
+  CHECK(memory::bytes() == start);
 }

@@ -1,7 +1,6 @@
-#include "vitruvian/core/byte_source.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "vitruvian/core/regular_file.hpp"
 
 namespace vitruvian {
 namespace {

@@ -1,8 +1,8 @@
 // Long graphs: a million nodes on a small stack, and ten thousand training steps in flat memory.
 
 #include "tests/sanitized.hpp"
+#include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/pool.hpp"
 
 #include <doctest/doctest.h>
 #include <pthread.h>
@@ -160,10 +160,10 @@ TEST_CASE("ten thousand training steps leave nothing behind") {
   constexpr int steps = sanitized ? 1'000 : 10'000;
   for (int i = 0; i < steps / 10; ++i) step();
   const double settled = resident();
-  const std::size_t blocks = pool_bytes();
+  const std::size_t blocks = memory::bytes();
   for (int i = steps / 10; i < steps; ++i) step();
   CHECK(live_nodes() == 2);
-  CHECK(pool_bytes() == blocks);
+  CHECK(memory::bytes() == blocks);
   if (!sanitized) CHECK(resident() - settled < 1 << 20);
   w = {};
   CHECK(live_nodes() == 1);

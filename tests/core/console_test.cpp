@@ -1,10 +1,10 @@
 // What a program says to a terminal: text from outside stays on its line and steers nothing.
 
-#include "vitruvian/core/console.hpp"
+#include "vitruvian/core/base/console.hpp"
 
 #include "tests/folder.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

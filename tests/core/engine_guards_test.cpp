@@ -3,10 +3,10 @@
 
 #include "tests/expect.hpp"
 #include "tests/sanitized.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/scope.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/scope.hpp"
 
 #include <doctest/doctest.h>
 

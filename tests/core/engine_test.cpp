@@ -2,10 +2,10 @@
 
 #include "tests/expect.hpp"
 #include "vitruvian/core/anomaly.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/pool.hpp"
 
 #include <doctest/doctest.h>
 

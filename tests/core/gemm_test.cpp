@@ -2,8 +2,8 @@
 #include "vitruvian/core/kernels/gemm.hpp"
 
 #include "kernel_cases.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // The table of gradient checks: every row passes, every op is in it, and every check can fail.
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "tests/expect.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/ops.hpp"
 

@@ -1,8 +1,8 @@
 // The element-wise kernels and sums of every instruction set against plain loops in long double.
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "kernel_cases.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/rng.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // The natural call: what users of numpy and PyTorch write compiles, and means what it says.
 
 #include "tests/expect.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <doctest/doctest.h>

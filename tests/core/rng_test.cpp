@@ -1,7 +1,7 @@
 // Random numbers: known answers down to the last bit (golden_draws.py writes them again from the
 // paper), and the statistics that golden numbers cannot see.
 
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/rng.hpp"
 
 #include "tests/expect.hpp"
 

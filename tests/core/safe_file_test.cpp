@@ -1,9 +1,9 @@
 // Files are written whole or not at all, and nothing half-written stays behind.
 
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include "tests/folder.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

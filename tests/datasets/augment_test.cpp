@@ -3,7 +3,7 @@
 #include "vitruvian/datasets/augment.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/json.hpp"
-#include "vitruvian/core/portable_math.hpp"
+#include "vitruvian/core/base/rng.hpp"
 
 #include <algorithm>
 #include <cmath>

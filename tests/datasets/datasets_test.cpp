@@ -1,6 +1,6 @@
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"

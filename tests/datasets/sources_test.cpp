@@ -3,7 +3,7 @@
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/folder.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/fetch/checksum.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"

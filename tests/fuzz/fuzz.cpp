@@ -1,8 +1,8 @@
 // libFuzzer's target: the reader that VITRUVIAN_FUZZ_READER names reads bytes in memory. Any of
 // them give a result or an Error, nothing else.
 
-#include "vitruvian/core/byte_source.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/fetch/unpack.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"

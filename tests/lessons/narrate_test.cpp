@@ -5,7 +5,7 @@
 #include "lessons/telling/render.hpp"
 #include "lessons/telling/source.hpp"
 #include "lessons/telling/symbols.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -92,7 +92,7 @@ MUTANTS = [
     ("vit/inspect/layers.cpp", "if (most[u] <= 0) ++result.never_on;", "if (most[u] < -1e9) ++result.never_on;"),
     ("vit/inspect/layers.cpp", "std::sqrt(sum / static_cast<double>(a.size()))", "std::sqrt(sum)"),
     ("vit/inspect/layers.cpp", "std::max(most[u], -least[u]) <= 0.001", "std::max(most[u], -least[u]) <= 0.0"),
-    ("vit/inspect/graph.cpp", "nodes[i].saved = pool_released() - before;", "nodes[i].saved = 0;"),
+    ("vit/inspect/graph.cpp", "nodes[i].saved = memory::released() - before;", "nodes[i].saved = 0;"),
     # --- weights under other names
     ("vit/weights/pos_resize.cpp", "interpolated({Filter::bilinear, true}, from, to)", "interpolated({Filter::bilinear, false}, from, to)"),
     ("vit/weights/pos_resize.cpp", "interpolated({Filter::bicubic, false}, from, to)", "interpolated({Filter::bicubic, true}, from, to)"),
@@ -302,8 +302,8 @@ MUTANTS = [
     # --- the command line
     ("apps/report.cpp", "write_file_safely(options.out, html_comparison(runs));", ";"),
     ("apps/convert.cpp", "options->scheme = scheme_of(*scheme);", ";"),
-    ("core/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
-    ("core/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
+    ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
+    ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
     ("apps/models.cpp", "options->batch_size == 0", "false"),
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),

@@ -1,6 +1,6 @@
 // Dropout in layers: whose mask depends on what.
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/layers.hpp"
 
 #include <doctest/doctest.h>

@@ -2,8 +2,8 @@
 // golden_test.cpp.
 
 #include "tests/expect.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/layers.hpp"

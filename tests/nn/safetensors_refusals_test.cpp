@@ -3,7 +3,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 

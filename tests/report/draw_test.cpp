@@ -2,7 +2,7 @@
 // find.
 
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"

@@ -4,7 +4,7 @@
 #include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/encode_png.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"

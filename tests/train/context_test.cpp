@@ -3,13 +3,13 @@
 
 #include "tests/expect.hpp"
 #include "vitruvian/core/anomaly.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/scope.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/fault.hpp"
-#include "vitruvian/core/gradcheck.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
-#include "vitruvian/core/scope.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/tiny.hpp"
 

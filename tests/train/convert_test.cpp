@@ -4,7 +4,7 @@
 #include "vitruvian/train/convert.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/train/weights.hpp"

@@ -3,8 +3,8 @@
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/safetensors.hpp"

@@ -1,10 +1,10 @@
 // The profile of a step: calls, bytes, paths, operations, and whose every moment is.
 
 #include "vitruvian/core/anomaly.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/scope.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/scope.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/tiny.hpp"

@@ -3,7 +3,7 @@
 #include "vitruvian/train/run/run_directory.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/train/run/stop.hpp"
 #include "vitruvian/train/trainer.hpp"
 

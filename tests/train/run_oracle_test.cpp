@@ -3,7 +3,7 @@
 
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/run/run.hpp"

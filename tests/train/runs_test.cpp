@@ -3,7 +3,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/safetensors.hpp"

@@ -1,6 +1,6 @@
-// A signal in the middle of a product must not touch its matrices: see core/parallel.cpp.
+// A signal in the middle of a product must not touch its matrices: see core/base/parallel.cpp.
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/train/run/stop.hpp"
 
 #include <doctest/doctest.h>

@@ -2,9 +2,9 @@
 // OpenMP, and OpenBLAS its own pool, and either would fight ours. Threads that exist and sleep do
 // no harm, so it is the time on a processor that is counted, thread by thread, as Linux tells it.
 
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/layers.hpp"

@@ -2,8 +2,9 @@
 
 #include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
 
@@ -70,9 +71,9 @@ TEST_CASE("the ledger adds up to what dies with the tape") {
     const BlockGraph graph = inspect::block_graph(model, 0, 2, composed);
     const Composed form(composed);
     Tensor y = model.blocks[0](Tensor(random_normal({2, 5, 8}, 4), true));
-    const std::size_t before = pool_released();
+    const std::size_t before = memory::released();
     y = Tensor();
-    CHECK(graph.kept_bytes() == pool_released() - before);
+    CHECK(graph.kept_bytes() == memory::released() - before);
     for (const NamedParameter& p : named_parameters(model)) CHECK(p.tensor.grad() == nullptr);
   }
 }

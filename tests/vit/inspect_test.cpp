@@ -4,7 +4,7 @@
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/symmetric_eigen.hpp"
 

@@ -2,7 +2,7 @@
 // allocated. What the switches do to a model is in vit_switches_test.cpp.
 
 #include "vitruvian/vit/variants.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
 

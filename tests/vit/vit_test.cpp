@@ -2,9 +2,9 @@
 
 #include "tests/golden.hpp"
 #include "tests/vit/vit_testing.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/tiny.hpp"
 #include "vitruvian/vit/variants.hpp"

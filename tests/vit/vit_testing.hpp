@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tests/golden.hpp"
-#include "vitruvian/core/gradcheck.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/tiny.hpp"

@@ -1,6 +1,6 @@
 #include "vitruvian/train/run/checkpoint.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 
 #include <map>

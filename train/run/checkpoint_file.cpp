@@ -1,7 +1,7 @@
 #include "vitruvian/train/run/checkpoint_file.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors_file.hpp"
 
 #include <zlib.h>

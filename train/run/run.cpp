@@ -1,7 +1,7 @@
 #include "vitruvian/train/run/run.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/stop.hpp"

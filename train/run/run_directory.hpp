@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/folder_lock.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <array>
 #include <cstddef>
@@ -31,7 +31,7 @@ std::string run_of(const std::string& path);
 /// run that has none yet, naming what it has.
 std::string weights_file(const std::string& path);
 
-/// Removes what a killed process left half-written (core/safe_file.cpp): only whoever has the
+/// Removes what a killed process left half-written (core/base/safe_file.cpp): only whoever has the
 /// folder for itself may. Throws std::filesystem::filesystem_error.
 void remove_leftovers(const std::filesystem::path& run);
 /// Removes a run but for its config.json, without which it would be none. Throws alike.
@@ -79,10 +79,10 @@ struct NewRun {
 ///   checkpoints/epoch-0005.safetensors those of an epoch, where somebody wants them
 ///   model.safetensors                  the weights at the end
 ///   report.html                        what became of it
-/// These, and what a killed process left of them (core/safe_file.cpp), are all that it ever writes,
-/// replaces or removes: whatever else lies in the folder is somebody else's.
-/// While it lives, no other process can open it, where the file system knows locks: two trainers in
-/// a folder would spoil each other's run. Everything throws naming the path and the reason.
+/// These, and what a killed process left of them (core/base/safe_file.cpp), are all that it ever
+/// writes, replaces or removes: whatever else lies in the folder is somebody else's. While it
+/// lives, no other process can open it, where the file system knows locks: two trainers in a folder
+/// would spoil each other's run. Everything throws naming the path and the reason.
 class RunDirectory {
  public:
   /// Makes the folder, and its parents, and writes config.json. Throws as `check` does, and

@@ -1,4 +1,4 @@
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
@@ -43,8 +43,8 @@ bool is_checkpoint(const std::string& name) {
           all_digits(stem.substr(begin.size())));
 }
 
-// "last.safetensors" of "last.safetensors.4711-0.tmp", which core/safe_file.cpp writes first, and
-// "last.previous.safetensors" of keep_last's "last.previous.safetensors.tmp"; otherwise empty.
+// "last.safetensors" of "last.safetensors.4711-0.tmp", which core/base/safe_file.cpp writes first,
+// and "last.previous.safetensors" of keep_last's "last.previous.safetensors.tmp"; otherwise empty.
 std::string target_of_temporary(const std::string& name) {
   constexpr std::string_view end = ".tmp";
   if (!name.ends_with(end)) return "";

@@ -1,9 +1,9 @@
 // The step of a run, and what happens when it breaks down.
 
 #include "vitruvian/core/anomaly.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
-#include "vitruvian/core/pool.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/run/run.hpp"
@@ -206,8 +206,8 @@ double seconds_a_node() {
 ProfileReport profiled(const std::function<void()>& step) {
   const OneThread one;
   ProfileReport report;
-  reset_pool_peak();
-  report.bytes_before = pool_bytes();
+  memory::reset_peak();
+  report.bytes_before = memory::bytes();
   {
     const Profile profile;
     step();
@@ -215,7 +215,7 @@ ProfileReport profiled(const std::function<void()>& step) {
     report.paths = profile.paths();
     report.others = profile.others();
   }
-  report.peak_bytes = pool_peak_bytes();
+  report.peak_bytes = memory::peak_bytes();
   report.node_seconds = seconds_a_node();
   return report;
 }

@@ -8,7 +8,7 @@ namespace vitruvian {
 /// While it lives, SIGINT, SIGTERM and SIGHUP do not end the program but are remembered, so that a
 /// run can finish its step and save; a second SIGINT or SIGTERM ends it at once, with exit code
 /// 128 + signal. A SIGHUP that is ignored, as under nohup, stays so. Signals go to the thread that
-/// makes it: the pool's take none (core/parallel.cpp says why).
+/// makes it: the pool's take none (core/base/parallel.cpp says why).
 class StopSignals {
  public:
   StopSignals();

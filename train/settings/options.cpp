@@ -1,7 +1,7 @@
 #include "vitruvian/train/settings/options.hpp"
 
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/vit/variants.hpp"

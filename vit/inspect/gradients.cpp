@@ -1,7 +1,7 @@
 #include "vitruvian/vit/inspect/gradients.hpp"
 
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 #include "vitruvian/vit/inspect/graph.hpp"
 
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/memory.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/nn/init.hpp"
 
@@ -65,9 +66,9 @@ std::vector<GraphNode> described(const Tape& tape, const Block& block, std::size
 // What dies with a node's rule is what the rule alone kept.
 void find_saved(const Tape& tape, std::vector<GraphNode>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::size_t before = pool_released();
+    const std::size_t before = memory::released();
     tape.nodes[i]->vjp = {};
-    nodes[i].saved = pool_released() - before;
+    nodes[i].saved = memory::released() - before;
   }
 }
 

@@ -1,6 +1,6 @@
 #include "vitruvian/vit/inspect/symmetric_eigen.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
 #include <cmath>

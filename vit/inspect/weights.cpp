@@ -1,4 +1,4 @@
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/inspect/symmetric_eigen.hpp"

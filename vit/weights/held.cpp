@@ -1,6 +1,6 @@
 #include "vitruvian/vit/weights/held.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/waves.hpp"
 
 #include <algorithm>

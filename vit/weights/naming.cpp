@@ -1,7 +1,6 @@
 #include "vitruvian/vit/weights/naming.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/weights/naming_table.hpp"
 
 #include <algorithm>

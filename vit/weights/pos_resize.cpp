@@ -1,8 +1,7 @@
 #include "vitruvian/vit/weights/pos_resize.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/resample.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/resample.hpp"
 
 #include <algorithm>
 #include <utility>

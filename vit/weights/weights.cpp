@@ -1,6 +1,6 @@
 #include "vitruvian/vit/weights/weights.hpp"
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/weights/held.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // what an error says. xtensor's functions of the same names are all in sight here.
 
 #include "tests/core/ops/ops_testing.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 
 #if __has_include(<xtensor/core/xmath.hpp>)
 #include <xtensor/core/xmath.hpp>

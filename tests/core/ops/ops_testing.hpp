@@ -2,8 +2,8 @@
 
 #include "tests/expect.hpp"
 #include "tests/golden.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <doctest/doctest.h>

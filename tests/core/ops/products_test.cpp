@@ -1,7 +1,7 @@
 // Matrix products, linear layers, convolutions and pooling: plain loops, readable twins, PyTorch.
 
 #include "tests/core/ops/ops_testing.hpp"
-#include "vitruvian/core/scope.hpp"
+#include "vitruvian/core/base/scope.hpp"
 
 using namespace vitruvian;
 

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace vitruvian {
+
+/// What a program returns to the shell. Every `Error` carries one.
+enum class Exit : int {
+  ok = 0,
+  failure = 1,
+  usage = 2,
+  data = 3,
+  checkpoint = 4,
+  hung_up = 129,      ///< by SIGHUP: the terminal is gone
+  interrupted = 130,  ///< by SIGINT
+  terminated = 143    ///< by SIGTERM
+};
+
+/// The one exception of the project: a sentence for a person, and the exit code that goes with it.
+/// The sentence says what was wrong, where, and what was expected.
+class Error : public std::runtime_error {
+ public:
+  Error(Exit exit, const std::string& message) : std::runtime_error(message), exit_(exit) {}
+  [[nodiscard]] Exit exit() const noexcept { return exit_; }
+
+ private:
+  Exit exit_;
+};
+
+/// " - in blocks.3.mlp.fc1" inside a `Scope`, empty outside: the end of a shape error's sentence.
+std::string in_scope();
+
+/// Throws an `Error` of a computation: the formatted sentence, and the module path it happened in.
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(Exit::failure, fmt::format(format, std::forward<Args>(args)...) + in_scope());
+}
+
+/// Throws an `Error` about something the user said or gave: a flag, a data file, a checkpoint.
+template <class... Args>
+[[noreturn]] void fail(Exit exit, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(exit, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// The candidate that a typing mistake may have meant: the one with the smallest edit distance
+/// (insertions, deletions, substitutions, exchanges of neighbours), if that is at most a third of
+/// the word's length, rounded up. Empty when none is near.
+std::string closest_match(std::string_view word, const std::vector<std::string>& candidates);
+
+/// How an error about a word that does not exist ends: "did you mean X?"; or, where nothing is
+/// near, `otherwise`: "there are A, B, C" unless given.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         const std::string& otherwise = {});
+
+}  // namespace vitruvian
