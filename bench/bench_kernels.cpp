@@ -91,11 +91,11 @@ struct Kernel {
 using B = Buffers;
 
 const Kernel all_kernels[] = {
-    {"exp", [](B& s) { kernels::exp(s.x.data(), s.y.data(), s.size()); },
+    {"exp", [](B& s) { kernels::table<real>().exp(s.x.data(), s.y.data(), s.size()); },
      [](B& s) { map(s.x, s.y, [](real x) { return std::exp(x); }); }},
-    {"log", [](B& s) { kernels::log(s.ones.data(), s.y.data(), s.size()); },
+    {"log", [](B& s) { kernels::table<real>().log(s.ones.data(), s.y.data(), s.size()); },
      [](B& s) { map(s.ones, s.y, [](real x) { return std::log(x); }); }},
-    {"erf", [](B& s) { kernels::erf(s.x.data(), s.y.data(), s.size()); },
+    {"erf", [](B& s) { kernels::table<real>().erf(s.x.data(), s.y.data(), s.size()); },
      [](B& s) { map(s.x, s.y, [](real x) { return std::erf(x); }); }},
     {"tanh", [](B& s) { kernels::tanh(s.x.data(), s.y.data(), s.size()); },
      [](B& s) { map(s.x, s.y, [](real x) { return std::tanh(x); }); }},

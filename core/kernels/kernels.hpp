@@ -1,52 +1,97 @@
 #pragma once
 
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 // Plain loops over pointers: what the fused ops are made of. Forward and backward stand side by
-// side. Templates on the scalar (float and double are instantiated), no tape, no xtensor. Matrices
+// side, as faces that cut the work and hand each chunk to the body in use (table.hpp). Templates on
+// the scalar, float or double; no tape, no xtensor. Matrices
 // are (rows, n), row-major and contiguous. All of them cut their work into fixed chunks over
 // `parallel_for`; the result does not depend on the number of threads. Nothing here allocates
 // unless its comment says so. Outputs do not overlap inputs, except where "in place" is said.
 
 namespace vitruvian::kernels {
 
+namespace detail {
+
+// Elements a chunk: some 10 microseconds of work.
+constexpr std::size_t chunk_elements = 32768;
+
+inline std::size_t chunk_rows(std::size_t n) {
+  return std::max<std::size_t>(1, chunk_elements / std::max<std::size_t>(1, n));
+}
+
+// body(at, many) for every chunk of elements, or of rows of n elements.
+template <class Body>
+void over_elements(std::size_t n, const Body& body) {
+  parallel_for(n, chunk_elements,
+               [&](std::size_t begin, std::size_t end) { body(begin, end - begin); });
+}
+template <class Body>
+void over_rows(std::size_t rows, std::size_t n, const Body& body) {
+  parallel_for(rows, chunk_rows(n),
+               [&](std::size_t begin, std::size_t end) { body(begin, end - begin); });
+}
+
+}  // namespace detail
+
 /// The instruction set in use: "AVX-512", "AVX2", "SSE2", or "portable". VITRUVIAN_SIMD=portable
 /// (or sse2, avx2, avx512) in the environment lowers it, for tests.
 std::string simd_description();
 
-// y = f(x), within 2.5 units in the last place (exp, log: 1.1; tanh: 1.25), for every x; denormal
-// results, Inf and NaN included. y may be x.
+// y = tanh x, within 1.25 units in the last place, for every x; denormal results, Inf and NaN
+// included. y may be x.
 template <class T>
-void exp(const T* x, T* y, std::size_t n);
-template <class T>
-void log(const T* x, T* y, std::size_t n);
-template <class T>
-void erf(const T* x, T* y, std::size_t n);
-template <class T>
-void tanh(const T* x, T* y, std::size_t n);
+void tanh(const T* x, T* y, std::size_t n) {
+  detail::over_elements(
+      n, [=](std::size_t at, std::size_t many) { table<T>().tanh(x + at, y + at, many); });
+}
 
 // y = exp(x - max x) / sum, a row at a time            dx = y (g - sum(g y))
 // In place (y = x) too. What would be denormal is 0; a row of -Inf, or with +Inf or NaN, gives NaN.
 template <class T>
-void softmax(const T* x, T* y, std::size_t rows, std::size_t n);
+void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().softmax(x + at * n, y + at * n, many, n);
+  });
+}
 template <class T>
-void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
+void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().softmax_vjp(y + at * n, g + at * n, dx + at * n, many, n);
+  });
+}
 
 // y = x - logsumexp(x)                                  dx = g - exp(y) sum(g)
 template <class T>
-void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n);
+void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().log_softmax(x + at * n, y + at * n, many, n);
+  });
+}
 template <class T>
-void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n);
+void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().log_softmax_vjp(y + at * n, g + at * n, dx + at * n, many, n);
+  });
+}
 
 // y = (x - mean) rstd w + b, rstd = 1 / sqrt(var + eps); w and b (n) may be null. Two passes: a
 // large mean costs no digits. Writes mean and rstd (rows) for the backward.
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
-                std::size_t rows, std::size_t n);
+                std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().layer_norm(x + at * n, w, b, eps, y + at * n, mean + at, rstd + at, many, n);
+  });
+}
 // With xh = (x - mean) rstd and gw = g w:
 //   dx = rstd (gw - mean(gw) - xh mean(gw xh))   dw = sum_rows(g xh)   db = sum_rows(g)
 // Any of dx, dw, db may be null. Allocates one partial sum of dw and db for each chunk of rows.
@@ -57,30 +102,58 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
 // y = x Phi(x)                                          dx = g (Phi(x) + x phi(x))
 // Within 12 units in the last place far out on the left, 6 for |x| <= 2. As IEEE, y(-Inf) is NaN.
 template <class T>
-void gelu(const T* x, T* y, std::size_t n);
+void gelu(const T* x, T* y, std::size_t n) {
+  detail::over_elements(
+      n, [=](std::size_t at, std::size_t many) { table<T>().gelu(x + at, y + at, many); });
+}
 template <class T>
-void gelu_vjp(const T* x, const T* g, T* dx, std::size_t n);
+void gelu_vjp(const T* x, const T* g, T* dx, std::size_t n) {
+  detail::over_elements(n, [=](std::size_t at, std::size_t many) {
+    table<T>().gelu_vjp(x + at, g + at, dx + at, many);
+  });
+}
 // The tanh form.
 template <class T>
-void gelu_tanh(const T* x, T* y, std::size_t n);
+void gelu_tanh(const T* x, T* y, std::size_t n) {
+  detail::over_elements(
+      n, [=](std::size_t at, std::size_t many) { table<T>().gelu_tanh(x + at, y + at, many); });
+}
 template <class T>
-void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n);
+void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n) {
+  detail::over_elements(n, [=](std::size_t at, std::size_t many) {
+    table<T>().gelu_tanh_vjp(x + at, g + at, dx + at, many);
+  });
+}
 
 // y = gelu(y + b) in place, every row, b (n) or null; `slope` (rows, n) or null receives gelu'(y +
 // b), with which the backward is one product:                 dy = g slope, which `multiply`
 // computes
 template <class T>
-void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
+void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().bias_gelu(y + at * n, b, slope ? slope + at * n : nullptr, many, n);
+  });
+}
 /// y *= x, in place.
 template <class T>
-void multiply(T* y, const T* x, std::size_t n);
+void multiply(T* y, const T* x, std::size_t n) {
+  detail::over_elements(
+      n, [=](std::size_t at, std::size_t many) { table<T>().multiply(y + at, x + at, many); });
+}
 /// y += x, in place.
 template <class T>
-void accumulate(T* y, const T* x, std::size_t n);
+void accumulate(T* y, const T* x, std::size_t n) {
+  detail::over_elements(
+      n, [=](std::size_t at, std::size_t many) { table<T>().accumulate(y + at, x + at, many); });
+}
 
 // y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.
 template <class T>
-void add_bias(T* y, const T* b, std::size_t rows, std::size_t n);
+void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    table<T>().add_bias(y + at * n, b, many, n);
+  });
+}
 template <class T>
 void sum_rows(const T* g, T* db, std::size_t rows, std::size_t n);
 
@@ -131,13 +204,23 @@ void attention_vjp(const AttentionShape& shape, Heads<const T> q, Heads<const T>
                    Heads<T> dq, Heads<T> dk, Heads<T> dv, T* dscores);
 
 // -sum(t log softmax(x)) of each row with t = (1 - e) target + e / n: writes the loss and, for the
-// backward, d(loss)/dx = softmax(x) sum(t) - t. Targets are labels or (rows, n) probabilities.
-template <class T>
-void cross_entropy(const T* x, const std::size_t* labels, double smoothing, T* loss, T* dx,
-                   std::size_t rows, std::size_t n);
-template <class T>
-void cross_entropy(const T* x, const T* targets, double smoothing, T* loss, T* dx, std::size_t rows,
-                   std::size_t n);
+// backward, d(loss)/dx = softmax(x) sum(t) - t. Targets are labels
+// (std::size_t) or (rows, n) probabilities (T).
+template <class T, class Target>
+void cross_entropy(const T* x, const Target* targets, double smoothing, T* loss, T* dx,
+                   std::size_t rows, std::size_t n) {
+  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+    const auto body = [&](const std::size_t* labels, const T* probabilities) {
+      table<T>().cross_entropy(x + at * n, labels, probabilities, smoothing, loss + at, dx + at * n,
+                               many, n);
+    };
+    if constexpr (std::same_as<Target, std::size_t>) {
+      body(targets + at, nullptr);
+    } else {
+      body(nullptr, targets + at * n);
+    }
+  });
+}
 
 // One step of AdamW (Loshchilov and Hutter, arXiv 1711.05101) in PyTorch's order of operations:
 // w -= lr decay w;  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/kernels/table.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
 
 #include <doctest/doctest.h>
 
