@@ -42,10 +42,6 @@ void over_rows(std::size_t rows, std::size_t n, const Body& body) {
 
 }  // namespace detail
 
-/// The instruction set in use: "AVX-512", "AVX2", "SSE2", or "portable". VITRUVIAN_SIMD=portable
-/// (or sse2, avx2, avx512) in the environment lowers it, for tests.
-std::string simd_description();
-
 // y = tanh x, within 1.25 units in the last place, for every x; denormal results, Inf and NaN
 // included. y may be x.
 template <class T>

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 // The seam between the kernels' faces, compiled once, and their bodies, compiled once for each
 // instruction set. A body works on one chunk on the calling thread and allocates nothing.
@@ -93,6 +94,10 @@ struct Tables {
   Table<float> of_float;
   Table<double> of_double;
 };
+
+/// The instruction set in use: "AVX-512", "AVX2", "SSE2", or "portable". VITRUVIAN_SIMD=portable
+/// (or sse2, avx2, avx512) in the environment lowers it, for tests.
+std::string simd_description();
 
 /// The instruction sets a build may hold; the first is what its compiler produces unasked.
 enum class Isa { baseline, avx2, avx512 };
