@@ -20,18 +20,14 @@
 
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/layers.hpp"
-#include "vitruvian/nn/npy.hpp"
 #include "vitruvian/nn/npz.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/nn/parameter.hpp"
 #include "vitruvian/nn/pass.hpp"
 #include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/nn/schedule.hpp"
 #include "vitruvian/nn/torch/mlp.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 
-#include "vitruvian/media/decode.hpp"
-#include "vitruvian/media/encode_png.hpp"
 #include "vitruvian/media/image.hpp"
 
 #include "vitruvian/datasets/augment.hpp"
@@ -42,9 +38,8 @@
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
+#include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/loader.hpp"
-#include "vitruvian/datasets/open.hpp"
-#include "vitruvian/datasets/split.hpp"
 
 #include "vitruvian/charts/chart.hpp"
 #include "vitruvian/charts/svg.hpp"

@@ -3,9 +3,9 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
-#include "vitruvian/datasets/open.hpp"
+#include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/preview.hpp"
-#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "vitruvian/charts/svg.hpp"
 #include "vitruvian/charts/svg_parts.hpp"
-#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <fmt/format.h>
 

@@ -58,9 +58,9 @@ void check_dataset_name(const std::string& name);
 /// The names of a data set's classes; none for a folder, or a name that does not exist.
 std::vector<std::string> class_names(const std::string& dataset);
 
-/// Reads or draws a data set, all but a folder (datasets/open.hpp). Throws an `Error` of one line:
-/// Exit::usage for a name that does not exist, a directory that is not given or a size beyond what
-/// there is; Exit::data for files that are missing, damaged or disagree.
+/// Reads or draws a data set, all but a folder (datasets/images.hpp). Throws an `Error` of one
+/// line: Exit::usage for a name that does not exist, a directory that is not given or a size beyond
+/// what there is; Exit::data for files that are missing, damaged or disagree.
 Split load(const Source& source);
 /// The same for the test images alone.
 Dataset load_test(const Source& source);

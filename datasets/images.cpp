@@ -1,9 +1,15 @@
 #include "vitruvian/datasets/images.hpp"
 
-#include "vitruvian/core/base/error.hpp"
-#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/rng.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
 
 namespace vitruvian {
 namespace {
@@ -55,6 +61,149 @@ std::string MemoryImages::checksum() const {
                             data_.labels.size() * sizeof data_.labels[0]));
   checksum.update(data_.pixels);
   return checksum.hex();
+}
+
+Parts split_validation(std::span<const std::size_t> labels, double fraction, std::uint64_t seed) {
+  if (!(fraction > 0 && fraction < 1)) {
+    fail(Exit::usage, "a validation share of {} is not between 0 and 1", fraction);
+  }
+  std::map<std::size_t, std::vector<std::size_t>> members;
+  for (std::size_t i = 0; i < labels.size(); ++i) members[labels[i]].push_back(i);
+
+  // Each class gives the whole part of its share; those that lose most by that give one more.
+  const auto wanted =
+      static_cast<std::size_t>(std::llround(fraction * static_cast<double>(labels.size())));
+  std::map<std::size_t, std::size_t> taken;
+  std::vector<std::pair<double, std::size_t>> losses;
+  std::size_t total = 0;
+  for (const auto& [label, numbers] : members) {
+    const double share = fraction * static_cast<double>(numbers.size());
+    taken[label] = static_cast<std::size_t>(share);
+    total += taken[label];
+    losses.emplace_back(std::floor(share) - share, label);
+  }
+  std::sort(losses.begin(), losses.end());
+  for (std::size_t k = 0; total < wanted && k < losses.size(); ++k, ++total) {
+    ++taken[losses[k].second];
+  }
+
+  std::vector<bool> chosen(labels.size());
+  for (const auto& [label, numbers] : members) {
+    const auto order = Rng(seed).fork("validation", {label}).permutation(numbers.size());
+    for (std::size_t k = 0; k < taken[label]; ++k) chosen[numbers[order[k]]] = true;
+  }
+  Parts parts;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    (chosen[i] ? parts.validation : parts.train).push_back(i);
+  }
+  if (parts.train.empty() || parts.validation.empty()) {
+    fail(Exit::usage,
+         "a validation share of {} leaves {} of {} images to train on and {} to validate", fraction,
+         parts.train.size(), labels.size(), parts.validation.size());
+  }
+  return parts;
+}
+
+namespace {
+
+constexpr double test_share = 0.2;
+
+// A folder is sorted by class: the first so many would be of one class, so they are drawn.
+void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t n,
+                 std::uint64_t seed) {
+  if (subset.empty()) {
+    subset.resize(all);
+    std::iota(subset.begin(), subset.end(), std::size_t{0});
+  }
+  if (n == 0) return;
+  if (n > subset.size()) {
+    fail(Exit::usage, "folder: {} images were asked for, but it has {}", n, subset.size());
+  }
+  const auto order = Rng(seed).fork("folder subset").permutation(subset.size());
+  std::vector<std::size_t> chosen;
+  for (std::size_t k = 0; k < n; ++k) chosen.push_back(subset[order[k]]);
+  std::sort(chosen.begin(), chosen.end());
+  subset = std::move(chosen);
+}
+
+std::string note_of(const FolderImages& images) {
+  if (images.skipped() == 0) return "";
+  return fmt::format("{} left out: {}", images.skipped(), images.first_skipped());
+}
+
+FolderOptions options_of(const Source& source) {
+  if (source.directory.empty()) {
+    fail(Exit::usage, "folder needs the directory that holds a folder for each class");
+  }
+  return {.height = source.height,
+          .width = source.width,
+          .channels = source.channels,
+          .skip_bad = source.skip_bad};
+}
+
+// Where a folder's test pictures lie apart; empty where they do not.
+std::filesystem::path test_root(const Source& source) {
+  return has_train_folder(source.directory) ? test_folder(source.directory)
+                                            : std::filesystem::path();
+}
+
+Parts parts_of(const Images& images, std::uint64_t seed) {
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < images.size(); ++i) labels.push_back(images.label(i));
+  return split_validation(labels, test_share, seed);
+}
+
+std::shared_ptr<const FolderImages> open_train_folder(const Source& source,
+                                                      const std::vector<std::string>& classes) {
+  const std::filesystem::path root(source.directory);
+  return std::make_shared<FolderImages>(has_train_folder(root) ? root / "train" : root,
+                                        options_of(source), classes);
+}
+
+TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
+                            std::shared_ptr<const FolderImages> train) {
+  TestImages test;
+  const std::filesystem::path root = test_root(source);
+  if (!root.empty()) {
+    const auto images = std::make_shared<FolderImages>(root, options_of(source), classes);
+    test = {images, {}, note_of(*images)};
+  } else {
+    if (!train) train = open_train_folder(source, classes);
+    test = {train, parts_of(*train, source.seed).validation, note_of(*train)};
+  }
+  draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
+  return test;
+}
+
+ImageSplit open_folder(const Source& source) {
+  options_of(source);  // says what is missing before anything is looked for
+  const std::shared_ptr<const FolderImages> train = open_train_folder(source, {});
+  TestImages test = open_test_folder(source, train->about().class_names, train);
+  ImageSplit split{train, test.images, {}, std::move(test.subset), note_of(*train)};
+  if (split.test == split.train) {
+    split.train_subset = parts_of(*train, source.seed).train;
+  } else if (!test.note.empty()) {
+    split.note += (split.note.empty() ? "" : "; ") + test.note;
+  }
+  draw_subset(split.train_subset, split.train->size(), source.train_size, source.seed);
+  return split;
+}
+
+}  // namespace
+
+ImageSplit open_images(const Source& source) {
+  if (source.name == "folder") return open_folder(source);
+  Split split = load(source);
+  return {std::make_shared<MemoryImages>(std::move(split.train)),
+          std::make_shared<MemoryImages>(std::move(split.test))};
+}
+
+TestImages open_test_images(const Source& source, const std::vector<std::string>& classes) {
+  if (source.name == "folder") {
+    options_of(source);  // says what is missing
+    return open_test_folder(source, classes, nullptr);
+  }
+  return {std::make_shared<MemoryImages>(load_test(source))};
 }
 
 }  // namespace vitruvian

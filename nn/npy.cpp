@@ -1,4 +1,4 @@
-#include "vitruvian/nn/npy.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 

@@ -4,7 +4,7 @@
 #include "vitruvian/core/base/error.hpp"
 
 #if VITRUVIAN_HAS_LIBZIP
-#include "vitruvian/nn/npy.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include <zip.h>
 

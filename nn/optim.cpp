@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -67,6 +68,19 @@ void adam_step(const NamedParameter& p, const Array& g, Moments& s, double lr, d
   const WriteGuard w = p.tensor.mutable_value();
   kernels::adamw(w->data(), g.data(), m.data(), v.data(), g.size(),
                  {.lr = lr, .beta1 = beta1, .beta2 = beta2, .eps = eps, .decay = decay, .t = s.t});
+}
+
+template <class Decay>
+double with_warmup(const char* schedule, std::size_t step, std::size_t steps, std::size_t warmup,
+                   const Decay& decay) {
+  for (const auto& [name, n] :
+       {std::pair{"step", step}, std::pair{"steps", steps}, std::pair{"warmup", warmup}}) {
+    const auto as_meant = static_cast<std::ptrdiff_t>(n);
+    if (as_meant < 0) fail("{}: {} is {}, a negative number", schedule, name, as_meant);
+  }
+  if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
+  if (step >= steps) return decay(1.0);
+  return decay(static_cast<double>(step - warmup) / static_cast<double>(steps - warmup));
 }
 
 }  // namespace
@@ -181,6 +195,19 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
     if (Array* const g = parameters[i].tensor.mutable_grad()) *g *= static_cast<real>(factor);
   });
   return norm;
+}
+
+double constant_schedule(std::size_t step, std::size_t steps, std::size_t warmup) {
+  return with_warmup("constant_schedule", step, steps, warmup, [](double) { return 1.0; });
+}
+
+double linear_schedule(std::size_t step, std::size_t steps, std::size_t warmup) {
+  return with_warmup("linear_schedule", step, steps, warmup, [](double p) { return 1 - p; });
+}
+
+double cosine_schedule(std::size_t step, std::size_t steps, std::size_t warmup) {
+  return with_warmup("cosine_schedule", step, steps, warmup,
+                     [](double p) { return (1 + std::cos(std::numbers::pi * p)) / 2; });
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "vitruvian/nn/parameter.hpp"
-#include "vitruvian/nn/schedule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 // The optimizers, as PyTorch computes them to the last term. `step(lr)` takes one step down the
 // gradients that a backward left on the parameters; a parameter without one, such as a frozen one,
 // is skipped, not decayed, and its own count of steps stands still. The rate comes with every step:
-// schedules are functions, see nn/schedule.hpp. Constructors and `step` throw on what is no option
+// schedules are the functions below. Constructors and `step` throw on what is no option
 // of the rule: a negative or infinite rate, momentum, decay or eps, betas outside of [0, 1), NaN.
 
 namespace vitruvian {
@@ -114,6 +113,21 @@ class AdamW : public Optimizer {
 /// as in PyTorch: look at what is returned. Throws unless max_norm is above 0; infinity only
 /// measures.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);
+
+// --- schedules: pure functions from a step to a factor of the base rate. `step` counts from 0 and
+// `steps` is their number. All begin with the same linear warm-up,
+//   factor = (step + 1) / warmup         for step < warmup,
+// so that no step is wasted on a rate of 0 and the last step of the warm-up runs at the full rate.
+// Afterwards, with p = (step - warmup) / (steps - warmup), which is 0 at the first step after the
+// warm-up and reaches 1 at step = steps, one after the last; beyond it the factor stays that of p
+// = 1. A negative number (which arrives as one of at least 2^63) throws.
+
+/// factor = 1
+double constant_schedule(std::size_t step, std::size_t steps, std::size_t warmup = 0);
+/// factor = 1 - p
+double linear_schedule(std::size_t step, std::size_t steps, std::size_t warmup = 0);
+/// factor = (1 + cos(pi p)) / 2 (Loshchilov and Hutter, arXiv 1608.03983, without restarts)
+double cosine_schedule(std::size_t step, std::size_t steps, std::size_t warmup = 0);
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

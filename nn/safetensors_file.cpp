@@ -1,10 +1,9 @@
 #include "vitruvian/nn/safetensors_file.hpp"
 
-#include "vitruvian/core/base/byte_source.hpp"
-#include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
-#include "vitruvian/nn/number_types.hpp"
-#include "vitruvian/nn/safetensors_header.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "vitruvian/nn/safetensors_header.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 

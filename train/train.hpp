@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/core/array.hpp"
-#include "vitruvian/datasets/open.hpp"
+#include "vitruvian/datasets/images.hpp"
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/report.hpp"
 #include "vitruvian/train/settings/options.hpp"

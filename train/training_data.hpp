@@ -1,9 +1,8 @@
 #pragma once
 
-#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/loader.hpp"
-#include "vitruvian/datasets/open.hpp"
-#include "vitruvian/datasets/split.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/settings/options.hpp"
 

@@ -1,5 +1,6 @@
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <cmath>
 #include <string>
@@ -101,6 +102,15 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
         break;
     }
   }
+}
+
+VisionTransformer tiny_vit_of_order_one(const Rng& rng) {
+  VisionTransformer model(tiny_vit(), rng);
+  for (const auto& [name, role, tensor] : named_parameters(model)) {
+    const double mean = role == Role::norm && name.ends_with("weight") ? 1 : 0;
+    init::normal(tensor, rng.fork(name), 1, mean);
+  }
+  return model;
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -95,5 +95,9 @@ VisionTransformer undrawn(const ViTConfig& config);
 /// biases N(0, 1e-6), class token, other biases and the head zero.
 void initialise(const VisionTransformer& model, const Rng& rng);
 
+/// The tiny ViT of vit/variants.hpp with every parameter drawn from N(0, 1) (layer norms' weights
+/// around 1), so that nothing is so small that a wrong derivative could hide.
+VisionTransformer tiny_vit_of_order_one(const Rng& rng);
+
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

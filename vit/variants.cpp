@@ -100,4 +100,17 @@ std::string to_json(const Variant& model, std::size_t batch) {
 
 const ViTConfig& mini_vit() { return variant("mini_vit").config; }
 
+ViTConfig tiny_vit() {
+  ViTConfig config;
+  config.C = 2;
+  config.H = config.W = 8;
+  config.P = 4;
+  config.D = 8;
+  config.L = 2;
+  config.h = 2;
+  config.M = 12;
+  config.K = 3;
+  return config;
+}
+
 }  // namespace vitruvian

@@ -1,4 +1,4 @@
-#include "vitruvian/datasets/fetch/catalogue.hpp"
+#include "vitruvian/datasets/fetch/fetch.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 

@@ -1,8 +1,8 @@
 #include "vitruvian/datasets/formats/folder.hpp"
 
-#include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
-#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/media/image.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "lessons/telling/lesson.hpp"
 
 #include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <tuple>
 

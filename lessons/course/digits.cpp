@@ -2,7 +2,6 @@
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/optim.hpp"
-#include "vitruvian/nn/schedule.hpp"
 
 using namespace vitruvian::lessons;
 

@@ -3,7 +3,7 @@
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/fault.hpp"
 
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 using namespace vitruvian::lessons;
 

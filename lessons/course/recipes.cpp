@@ -2,7 +2,6 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/nn/optim.hpp"
-#include "vitruvian/nn/schedule.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
 using namespace vitruvian::lessons;

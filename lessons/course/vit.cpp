@@ -1,7 +1,7 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/nn/init.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
 
 using namespace vitruvian::lessons;

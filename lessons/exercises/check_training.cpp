@@ -2,7 +2,6 @@
 
 #include "lessons/exercises/judge.hpp"
 #include "vitruvian/nn/optim.hpp"
-#include "vitruvian/nn/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,6 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/optim.hpp"
-#include "vitruvian/nn/schedule.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>

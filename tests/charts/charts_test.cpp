@@ -4,7 +4,7 @@
 #include "tests/json.hpp"
 #include "vitruvian/charts/svg.hpp"
 #include "vitruvian/charts/text.hpp"
-#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

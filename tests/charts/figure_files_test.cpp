@@ -3,7 +3,7 @@
 
 #include "tests/folder.hpp"
 #include "vitruvian/charts/svg.hpp"
-#include "vitruvian/nn/npy.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 #include "vitruvian/report/figure.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/report/inspect.hpp"

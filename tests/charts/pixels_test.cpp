@@ -2,7 +2,7 @@
 
 #include "tests/folder.hpp"
 #include "vitruvian/charts/colours.hpp"
-#include "vitruvian/media/encode_png.hpp"
+#include "vitruvian/media/image.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/datasets/fetch/checksum.hpp"
 #include "vitruvian/datasets/fetch/download.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -5,14 +5,13 @@
 #include "tests/skip.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
-#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
+#include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/loader.hpp"
-#include "vitruvian/datasets/open.hpp"
 #include "vitruvian/datasets/prefetcher.hpp"
-#include "vitruvian/datasets/split.hpp"
 
 #include <fmt/format.h>
 

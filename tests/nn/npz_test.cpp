@@ -4,7 +4,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
-#include "vitruvian/nn/npy.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include <doctest/doctest.h>
 

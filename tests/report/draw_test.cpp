@@ -6,7 +6,7 @@
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

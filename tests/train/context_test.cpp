@@ -11,7 +11,7 @@
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/train/step.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <doctest/doctest.h>
 

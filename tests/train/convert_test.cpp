@@ -9,7 +9,7 @@
 #include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/fields.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/held.hpp"
 
 #include <doctest/doctest.h>

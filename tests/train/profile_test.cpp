@@ -7,7 +7,8 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/step.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <doctest/doctest.h>
 

@@ -11,7 +11,7 @@
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
 
 #include <doctest/doctest.h>
 

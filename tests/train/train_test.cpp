@@ -11,7 +11,8 @@
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <doctest/doctest.h>
 

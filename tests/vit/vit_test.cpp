@@ -6,7 +6,6 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/tiny.hpp"
 #include "vitruvian/vit/variants.hpp"
 
 #include <doctest/doctest.h>

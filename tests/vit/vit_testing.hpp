@@ -4,7 +4,8 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
-#include "vitruvian/vit/tiny.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 double dot(const double* a, const double* b, std::size_t n) {
@@ -139,4 +140,5 @@ SymmetricEigen symmetric_eigen(std::vector<double> a, std::size_t n) {
   return result;
 }
 
+}  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

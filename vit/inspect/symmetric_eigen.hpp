@@ -1,9 +1,12 @@
 #pragma once
 
+#include "vitruvian/core/real.hpp"
+
 #include <cstddef>
 #include <vector>
 
 namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
 
 /// The eigenvalues of a real symmetric matrix, the largest first, and their eigenvectors.
 struct SymmetricEigen {
@@ -17,4 +20,5 @@ struct SymmetricEigen {
 /// where an entry is not finite.
 SymmetricEigen symmetric_eigen(std::vector<double> a, std::size_t n);
 
+}  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the readers of files share, and the headers that they parse. Internal to nn.
+
+namespace vitruvian {
+
+// --- the numbers of files, and what they become here
+
+/// What may stand in a file. float16 is IEEE's binary16 (5 bits of exponent, 10 of fraction),
+/// bfloat16 the upper half of a float32; `other` is a type whose numbers are not read.
+enum class FileType { f32, f64, f16, bf16, other };
+
+/// A type as a file names it.
+struct NamedType {
+  FileType type = FileType::f32;
+  std::size_t bits = 32;  ///< of a number
+  std::string name;       ///< "BF16", "<f4"
+};
+
+Dtype dtype_of(FileType type);
+/// float16 and bfloat16 as float32, exactly; the rest stays as it is.
+Bytes upcast(Bytes bytes, FileType type);
+/// Throws (Exit::checkpoint), naming `what` and the type, where its numbers are not read.
+void check_readable(const NamedType& type, const std::string& what);
+
+/// The bytes that numbers of so many bits need in a shape; throws (Exit::checkpoint), naming
+/// `what`, when memory cannot address them, or when they do not end with a byte. A length of 0
+/// makes them 0 wherever it stands, but hides no overflow beside it.
+std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t bits,
+                             const std::string& what);
+
+/// An error that quotes names needs names that are no book and have no second line.
+inline constexpr std::size_t longest_name = 1'000;
+/// More axes than this are no tensor.
+inline constexpr std::size_t largest_rank = 16;
+
+// --- the header of a safetensors file, as it stands in the file: nothing is compared with the data
+
+inline constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
+
+struct HeaderEntry {
+  std::string name;
+  std::optional<NamedType> type;
+  std::optional<std::vector<std::size_t>> shape;
+  std::optional<std::vector<std::size_t>> offsets;  // begin and end
+};
+
+struct Header {
+  std::vector<HeaderEntry> entries;
+  Metadata metadata;
+};
+
+/// Parses the JSON; throws (Exit::checkpoint) on anything that is not such a header, a name or key
+/// that comes twice included.
+Header parse_header(std::string_view json, const std::string& source);
+
+/// The JSON of a header, sorted by name and padded with spaces, so that it and the 8 bytes before
+/// it are a multiple of 8 long. The tensors' data follow one another in the order given.
+std::string format_header(const std::vector<StoredTensor>& tensors, const Metadata& metadata);
+
+// --- the header of numpy's .npy format: "\x93NUMPY", two bytes of version, the length of the text
+// that follows (two bytes in version 1.0, four later), and that text, a Python dictionary such as
+// {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } padded with spaces.
+
+/// At most so many bytes of a file are header: numpy's own limit.
+inline constexpr std::size_t largest_npy_header = 10'000;
+
+struct NpyHeader {
+  NamedType type;
+  bool fortran_order = false;
+  std::vector<std::size_t> shape;
+  std::size_t begin = 0;    ///< of the numbers, from the start of the file
+  std::uint64_t bytes = 0;  ///< of the numbers
+};
+
+/// Parses the header at the start of `bytes`, which hold the whole file or at least
+/// `largest_npy_header` of it. Throws (Exit::checkpoint), naming `what`, on anything that is not
+/// exactly such a header, on a dtype that has no fixed number of bytes, and on a shape that
+/// overflows. |V2 is how JAX saves bfloat16.
+NpyHeader parse_npy_header(std::string_view bytes, const std::string& what);
+
+}  // namespace vitruvian
