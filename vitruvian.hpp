@@ -60,7 +60,6 @@
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/run/run.hpp"
-#include "vitruvian/train/score.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"

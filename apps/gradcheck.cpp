@@ -3,9 +3,8 @@
 
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "apps/command_line.hpp"
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/model.hpp"
 
 #include <fmt/format.h>

@@ -10,6 +10,8 @@ target_compile_options(vitruvian_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
   $<$<BOOL:${VITRUVIAN_WERROR}>:-Werror>
   -ffp-contract=off # a * b + c rounds twice everywhere; the kernels alone may fuse
+  # Where both precisions stand side by side, namespaces are opened by name that rooms open as inline.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-inline-namespace-reopened-noninline>
   $<$<BOOL:${VITRUVIAN_NATIVE}>:-march=native>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # With its optimiser's eyes g++ sees faults inside xtensor's and the standard library's headers

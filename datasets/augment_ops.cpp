@@ -1,7 +1,6 @@
 #include "vitruvian/datasets/augment_ops.hpp"
 
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/core/base/rng.hpp"
 
 #include <algorithm>
@@ -247,34 +246,12 @@ void apply(AugmentOp op, double magnitude, const Planes& picture,
 
 void resized_crop(const std::uint8_t* from, std::size_t height, std::size_t width, const Box& box,
                   const Planes& to) {
-  const auto byte = [](double x) {
-    return static_cast<std::uint8_t>(std::clamp(std::floor(x + 0.5), 0.0, 255.0));
-  };
-  const auto rows = antialiased(Filter::bilinear, box.height, to.height, 0, to.height);
-  const auto columns = antialiased(Filter::bilinear, box.width, to.width, 0, to.width);
-  std::vector<std::uint8_t> narrow(box.height * to.width);
-  for (std::size_t c = 0; c < to.channels; ++c) {
-    for (std::size_t y = 0; y < box.height; ++y) {
-      const std::uint8_t* const row = from + (c * height + box.top + y) * width + box.left;
-      for (std::size_t x = 0; x < to.width; ++x) {
-        double sum = 0;
-        const std::uint8_t* in = row + columns[x].first;
-        for (const double w : columns[x].weights) sum += w * *in++;
-        narrow[y * to.width + x] = byte(sum);
-      }
-    }
-    for (std::size_t y = 0; y < to.height; ++y) {
-      for (std::size_t x = 0; x < to.width; ++x) {
-        double sum = 0;
-        const std::uint8_t* in = narrow.data() + rows[y].first * to.width + x;
-        for (const double w : rows[y].weights) {
-          sum += w * *in;
-          in += to.width;
-        }
-        to.pixels[(c * to.height + y) * to.width + x] = byte(sum);
-      }
-    }
-  }
+  const Fit fit{.height = to.height,
+                .width = to.width,
+                .channels = to.channels,
+                .filter = Filter::bilinear,
+                .part = [&box](std::size_t, std::size_t) { return box; }};
+  to_planes(fitted(from_planes(from, to.channels, height, width), fit), to.pixels);
 }
 
 }  // namespace vitruvian

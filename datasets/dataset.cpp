@@ -6,7 +6,7 @@
 #include "vitruvian/datasets/formats/idx.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <functional>
 #include <utility>
 
 namespace vitruvian {
@@ -15,12 +15,36 @@ namespace {
 constexpr std::size_t digits_to_train = 40'000;
 constexpr std::size_t digits_to_test = 4'000;
 
-bool is_mnist(const std::string& name) {
-  return name == "mnist" || name == "fashion-mnist" || name == "kmnist";
+// A data set that lies in files: what it is, no images yet, and what reads it from a directory.
+struct InFiles {
+  Dataset about;
+  std::function<Split(const std::string& directory)> read;
+  std::function<Dataset(const std::string& directory)> read_test;
+};
+
+const std::vector<InFiles>& all_in_files() {
+  static const std::vector<InFiles> all = [] {
+    using Path = const std::string&;
+    std::vector<InFiles> sets;
+    for (const Dataset& about : idx_datasets()) {
+      sets.push_back({about, [&about](Path in) { return read_mnist(in, about.name); },
+                      [&about](Path in) { return read_mnist_test(in, about.name); }});
+    }
+    sets.push_back({empty_cifar10(), read_cifar10, read_cifar10_test});
+    for (const bool coarse : {false, true}) {
+      sets.push_back({empty_cifar100(coarse),
+                      [coarse](Path in) { return read_cifar100(in, coarse); },
+                      [coarse](Path in) { return read_cifar100_test(in, coarse); }});
+    }
+    return sets;
+  }();
+  return all;
 }
 
-void check_in_memory(const std::string& name) {
+const InFiles& in_files(const std::string& name) {
   if (name == "folder") fail(Exit::usage, "the pictures of a folder are opened, not loaded whole");
+  return *std::find_if(all_in_files().begin(), all_in_files().end(),
+                       [&name](const InFiles& set) { return set.about.name == name; });
 }
 
 void keep(Dataset& data, std::size_t n, const char* part) {
@@ -64,8 +88,10 @@ Dataset empty_digit_dataset(std::string name, std::size_t height, std::size_t wi
 }
 
 std::vector<std::string> dataset_names() {
-  return {"digits",  "mnist",    "fashion-mnist",   "kmnist",
-          "cifar10", "cifar100", "cifar100-coarse", "folder"};
+  std::vector<std::string> names{"digits"};
+  for (const InFiles& set : all_in_files()) names.push_back(set.about.name);
+  names.emplace_back("folder");
+  return names;
 }
 
 void check_dataset_name(const std::string& name) {
@@ -76,10 +102,9 @@ void check_dataset_name(const std::string& name) {
 
 std::vector<std::string> class_names(const std::string& dataset) {
   if (dataset == "digits") return empty_digit_dataset("", 0, 0).class_names;
-  if (is_mnist(dataset)) return empty_mnist(dataset).class_names;
-  if (dataset == "cifar10") return empty_cifar10().class_names;
-  if (dataset == "cifar100") return cifar100_fine_names();
-  if (dataset == "cifar100-coarse") return cifar100_coarse_names();
+  for (const InFiles& set : all_in_files()) {
+    if (set.about.name == dataset) return set.about.class_names;
+  }
   return {};
 }
 
@@ -89,15 +114,7 @@ Split load(const Source& source) {
     const std::size_t train = source.train_size != 0 ? source.train_size : digits_to_train;
     return {digits(train, source.seed, "train"), load_test(source)};
   }
-  check_in_memory(source.name);
-  Split split;
-  if (is_mnist(source.name)) {
-    split = read_mnist(source.directory, source.name);
-  } else if (source.name == "cifar10") {
-    split = read_cifar10(source.directory);
-  } else {
-    split = read_cifar100(source.directory, source.name == "cifar100-coarse");
-  }
+  Split split = in_files(source.name).read(source.directory);
   keep(split.train, source.train_size, "training");
   keep(split.test, source.test_size, "test");
   return split;
@@ -108,11 +125,7 @@ Dataset load_test(const Source& source) {
   if (source.name == "digits") {
     return digits(source.test_size != 0 ? source.test_size : digits_to_test, source.seed, "test");
   }
-  check_in_memory(source.name);
-  Dataset test = is_mnist(source.name) ? read_mnist_test(source.directory, source.name)
-                 : source.name == "cifar10"
-                     ? read_cifar10_test(source.directory)
-                     : read_cifar100_test(source.directory, source.name == "cifar100-coarse");
+  Dataset test = in_files(source.name).read_test(source.directory);
   keep(test, source.test_size, "test");
   return test;
 }

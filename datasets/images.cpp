@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/images.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/rng.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 

@@ -1,5 +1,5 @@
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 

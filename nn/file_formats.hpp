@@ -1,16 +1,14 @@
 #pragma once
 
-#include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-// What the readers of files share, and the headers that they parse. Internal to nn.
+// What the readers of files share, and the header of .npy. Internal to nn.
 
 namespace vitruvian {
 
@@ -43,30 +41,6 @@ std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t 
 inline constexpr std::size_t longest_name = 1'000;
 /// More axes than this are no tensor.
 inline constexpr std::size_t largest_rank = 16;
-
-// --- the header of a safetensors file, as it stands in the file: nothing is compared with the data
-
-inline constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
-
-struct HeaderEntry {
-  std::string name;
-  std::optional<NamedType> type;
-  std::optional<std::vector<std::size_t>> shape;
-  std::optional<std::vector<std::size_t>> offsets;  // begin and end
-};
-
-struct Header {
-  std::vector<HeaderEntry> entries;
-  Metadata metadata;
-};
-
-/// Parses the JSON; throws (Exit::checkpoint) on anything that is not such a header, a name or key
-/// that comes twice included.
-Header parse_header(std::string_view json, const std::string& source);
-
-/// The JSON of a header, sorted by name and padded with spaces, so that it and the 8 bytes before
-/// it are a multiple of 8 long. The tensors' data follow one another in the order given.
-std::string format_header(const std::vector<StoredTensor>& tensors, const Metadata& metadata);
 
 // --- the header of numpy's .npy format: "\x93NUMPY", two bytes of version, the length of the text
 // that follows (two bytes in version 1.0, four later), and that text, a Python dictionary such as

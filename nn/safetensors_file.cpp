@@ -1,15 +1,17 @@
 #include "vitruvian/nn/safetensors_file.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/nn/file_formats.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstring>
 #include <limits>
-#include <memory>
+#include <set>
 #include <utility>
 
 namespace vitruvian {
@@ -17,28 +19,220 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors' bytes are little-endian");
 
+using Json = nlohmann::json;
+
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
+constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
+
+// All types of the format; a file may hold some that nobody here reads.
+struct TypeName {
+  std::string_view name;
+  std::size_t bits;
+  FileType type = FileType::other;
+};
+constexpr std::array type_names{TypeName{"F32", 32, FileType::f32},
+                                TypeName{"F64", 64, FileType::f64},
+                                TypeName{"F16", 16, FileType::f16},
+                                TypeName{"BF16", 16, FileType::bf16},
+                                TypeName{"BOOL", 8},
+                                TypeName{"U8", 8},
+                                TypeName{"I8", 8},
+                                TypeName{"U16", 16},
+                                TypeName{"I16", 16},
+                                TypeName{"U32", 32},
+                                TypeName{"I32", 32},
+                                TypeName{"U64", 64},
+                                TypeName{"I64", 64},
+                                TypeName{"C64", 64},
+                                TypeName{"F8_E5M2", 8},
+                                TypeName{"F8_E4M3", 8},
+                                TypeName{"F8_E8M0", 8},
+                                TypeName{"F6_E2M3", 6},
+                                TypeName{"F6_E3M2", 6},
+                                TypeName{"F4", 4}};
+
+std::string_view name_of(Dtype dtype) { return dtype == Dtype::f32 ? "F32" : "F64"; }
+
+struct HeaderEntry {
+  std::string name;
+  NamedType type;
+  std::vector<std::size_t> shape;
+  std::size_t begin = 0, end = 0;
+};
+
+// As it stands in the file: nothing here is compared with the data yet.
+struct Header {
+  std::vector<HeaderEntry> entries;
+  Metadata metadata;
+};
+
+const char* kind_of(const Json& value) {
+  return value.is_string()            ? "a string"
+         : value.is_boolean()         ? "a boolean"
+         : value.is_number_unsigned() ? "a number"
+         : value.is_number_integer()  ? "a negative number"
+         : value.is_number()          ? "a number that is not whole, or too large"
+                                      : "null";
+}
+
+// Looks at the JSON as it is read, so that a key that comes twice is seen, and no part of it
+// becomes large: { name: { "dtype": string, "shape": numbers, "data_offsets": numbers },
+//          "__metadata__": { name: string } }
+class HeaderReader {
+ public:
+  explicit HeaderReader(const std::string& source) : source_(source) {}
+
+  Header read(std::string_view json) {
+    // The format wants the object to be the first byte and lets only spaces follow it. The parser
+    // would skip white space before, and take a NUL for the end.
+    const auto refuse = [this](const char* what) {
+      fail(Exit::checkpoint, "{}: its header {}", source_, what);
+    };
+    if (!json.starts_with('{')) refuse("does not begin with '{'");
+    if (json.find('\0') != std::string_view::npos) refuse("holds a NUL");
+    if (const auto last = json.find_last_not_of(' ');
+        std::string_view("\t\n\r").find(json[last]) != std::string_view::npos) {
+      refuse("is padded with more than spaces");
+    }
+    try {
+      [[maybe_unused]] const Json top =
+          Json::parse(json, [this](int depth, Json::parse_event_t event, Json& part) {
+            return take(depth, event, part);
+          });
+    } catch (const Json::parse_error& error) {
+      wrong("it is not valid JSON at byte {}", error.byte);
+    } catch (const Json::out_of_range&) {
+      unexpected("a number that is not whole, or too large");
+    }
+    return std::move(header_);
+  }
+
+ private:
+  // Whether a part is kept: entries are not, once they are read.
+  bool take(int depth, Json::parse_event_t event, Json& part) {
+    depth_ = depth;
+    switch (event) {
+      case Json::parse_event_t::object_start:
+        if (depth > 1) unexpected("an object");
+        keys_.emplace_back();
+        return true;
+      case Json::parse_event_t::object_end:
+        keys_.pop_back();
+        if (depth == 1) add(part);
+        return depth != 1;
+      case Json::parse_event_t::key:
+        take_key(part.get<std::string>());
+        return true;
+      case Json::parse_event_t::array_start:
+        if (depth != 2 || is_metadata() || (field_ != "shape" && field_ != "data_offsets")) {
+          unexpected("an array");
+        }
+        numbers_ = 0;
+        return true;
+      case Json::parse_event_t::value:
+        if (depth == 3 ? !part.is_number_unsigned()
+                       : !part.is_string() || depth == 1 || (!is_metadata() && field_ != "dtype")) {
+          unexpected(kind_of(part));
+        }
+        if (depth == 3 && part > std::numeric_limits<std::size_t>::max()) {
+          unexpected("a number too large");
+        }
+        if (depth == 3 && ++numbers_ > largest_rank) {
+          wrong("'{}' has more than {} axes", name_, largest_rank);
+        }
+        return true;
+      default:
+        return true;
+    }
+  }
+
+  void take_key(const std::string& key) {
+    check_line("name", key);
+    const bool of_entry = depth_ == 2 && !is_metadata();
+    if (!of_entry && ++count_ > most_names) wrong("there are more than {} names", most_names);
+    (depth_ == 1 ? name_ : field_) = key;
+    if (keys_.back().insert(key).second) return;
+    if (depth_ == 1) wrong("the name '{}' comes twice", key);
+    if (of_entry) wrong("'{}' has two '{}'", name_, key);
+    wrong("the __metadata__ '{}' comes twice", key);
+  }
+
+  void add(const Json& part) {
+    if (is_metadata()) {
+      header_.metadata = part.get<Metadata>();
+      return;
+    }
+    if (!part.contains("dtype")) wrong("'{}' has no dtype", name_);
+    const std::string dtype = part["dtype"];
+    const auto type = std::find_if(type_names.begin(), type_names.end(),
+                                   [&](const TypeName& t) { return t.name == dtype; });
+    if (type == type_names.end()) {
+      check_line("dtype", dtype);
+      wrong("'{}' has dtype '{}', which the format does not have", name_, dtype);
+    }
+    if (!part.contains("shape")) wrong("'{}' has no shape", name_);
+    if (!part.contains("data_offsets") || part["data_offsets"].size() != 2) {
+      wrong("'{}' has no data_offsets [begin, end]", name_);
+    }
+    const Json& offsets = part["data_offsets"];
+    header_.entries.push_back(
+        {name_, {type->type, type->bits, dtype}, part["shape"], offsets[0], offsets[1]});
+  }
+
+  [[nodiscard]] bool is_metadata() const { return name_ == "__metadata__"; }
+
+  template <class... Args>
+  [[noreturn]] void wrong(fmt::format_string<Args...> format, Args&&... args) const {
+    fail(Exit::checkpoint, "{}: in its header, {}", source_,
+         fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  [[noreturn]] void unexpected(const char* what) const {
+    if (depth_ > 1 && is_metadata()) wrong("__metadata__ holds {}, not only strings", what);
+    wrong("{} stands in '{}' where none was expected", what, name_);
+  }
+
+  // Errors quote names: they must be a line, and no book.
+  void check_line(const char* what, const std::string& text) const {
+    if (text.size() > longest_name) {
+      wrong("a {} has {} characters; {} are allowed", what, text.size(), longest_name);
+    }
+    for (const char c : text) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+        wrong("a {} holds the control character 0x{:02x}", what, static_cast<unsigned>(c));
+      }
+    }
+  }
+
+  const std::string& source_;
+  Header header_;
+  int depth_ = 0;
+  std::size_t count_ = 0, numbers_ = 0;
+  std::string name_, field_;
+  std::vector<std::set<std::string>> keys_;
+};
 
 // Tensors in the order of their bytes must touch one another and fill the data.
 void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
                   const std::string& source) {
-  std::sort(entries.begin(), entries.end(),
-            [](const HeaderEntry& a, const HeaderEntry& b) { return *a.offsets < *b.offsets; });
+  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   std::uint64_t expected = 0;
   const std::string* before = nullptr;
   for (const HeaderEntry& e : entries) {
-    const std::uint64_t begin = e.offsets->front();
-    const std::uint64_t end = e.offsets->back();
+    const std::uint64_t begin = e.begin;
+    const std::uint64_t end = e.end;
     if (begin > end || end > data_size) {
       fail(Exit::checkpoint,
            "{}: '{}' lies at bytes [{}, {}) of {}: the file is cut short or wrong", source, e.name,
            begin, end, data_size);
     }
     if (const std::uint64_t needed =
-            bytes_of_shape(*e.shape, e.type->bits, fmt::format("{}: '{}'", source, e.name));
+            bytes_of_shape(e.shape, e.type.bits, fmt::format("{}: '{}'", source, e.name));
         needed != end - begin) {
       fail(Exit::checkpoint, "{}: '{}' of shape ({}) needs {} bytes but has {}", source, e.name,
-           fmt::join(*e.shape, ", "), needed, end - begin);
+           fmt::join(e.shape, ", "), needed, end - begin);
     }
     if (begin < expected) {
       fail(Exit::checkpoint, "{}: '{}' and '{}' overlap", source, *before, e.name);
@@ -53,6 +247,23 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
   if (expected != data_size) {
     fail(Exit::checkpoint, "{}: the last {} bytes belong to nobody", source, data_size - expected);
   }
+}
+
+// Sorted by name and padded with spaces, so that it and the 8 bytes before it are a multiple of 8
+// long. The data follow one another in the order given.
+std::string format_header(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::size_t begin = 0;
+  for (const StoredTensor& t : tensors) {
+    const std::size_t end = begin + t.size() * width(t.dtype);
+    header[t.name] = {
+        {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
 }
 
 }  // namespace
@@ -75,26 +286,22 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
     fail(Exit::checkpoint, "{}: its header has {} bytes, but only {} follow: the file is cut short",
          source, length, rest);
   }
-  Header header;
-  {
-    std::string json(static_cast<std::size_t>(length), '\0');
-    file->read_at(sizeof length, json);
-    header = parse_header(json, source);
-  }
+  std::string json(static_cast<std::size_t>(length), '\0');
+  file->read_at(sizeof length, json);
+  Header header = HeaderReader(source).read(json);
   check_layout(header.entries, rest - length, source);
 
   TensorFile result{source, std::move(header.metadata), {}};
   for (HeaderEntry& e : header.entries) {
-    const std::uint64_t begin = sizeof length + length + e.offsets->front();
-    const auto bytes = static_cast<std::size_t>(e.offsets->back() - e.offsets->front());
-    const auto read = [file, begin, bytes, type = *e.type, name = e.name] {
+    const std::uint64_t begin = sizeof length + length + e.begin;
+    const std::size_t bytes = e.end - e.begin;
+    const auto read = [file, begin, bytes, type = e.type, name = e.name] {
       check_readable(type, fmt::format("{}: '{}'", file->name(), name));
       Bytes numbers(bytes);
       file->read_at(begin, numbers);
       return upcast(std::move(numbers), type.type);
     };
-    result.tensors.push_back(
-        {std::move(e.name), dtype_of(e.type->type), std::move(*e.shape), read});
+    result.tensors.push_back({std::move(e.name), dtype_of(e.type.type), std::move(e.shape), read});
   }
   std::sort(result.tensors.begin(), result.tensors.end(),
             [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });

@@ -1,8 +1,7 @@
 #include "vitruvian/nn/tensor_file.hpp"
 
-#include "vitruvian/core/did_you_mean.hpp"
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/file_formats.hpp"
 #include "vitruvian/nn/npz.hpp"
 #include "vitruvian/nn/safetensors_file.hpp"

@@ -2,7 +2,6 @@
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/report/page.hpp"
-#include "vitruvian/report/run_charts.hpp"
 
 #include <fmt/format.h>
 

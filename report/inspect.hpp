@@ -65,11 +65,6 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
 /// where there are so many.
 std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count);
 
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
-#endif
-
 namespace f32 {
 /// Reads the weights, looks at the images, and writes every figure, its numbers and index.html to
 /// the folder. Returns the names of the files. Nothing is written before everything is computed.
@@ -83,10 +78,6 @@ namespace f64 {
 std::vector<std::string> inspect_model(const InspectOptions& options,
                                        const InspectObserver& observer);
 }  // namespace f64
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /// The precision that the options ask for; for programs that link both.
 namespace either {

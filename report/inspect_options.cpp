@@ -3,9 +3,9 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/inspect.hpp"
+#include "vitruvian/train/data_config.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -39,12 +39,7 @@ void InspectOptions::validate() const {
   if (!images.empty() && !dataset.empty()) {
     fail(Exit::usage, "either pictures or a data set, not both");
   }
-  for (const double m : mean) {
-    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
-  }
-  for (const double s : std) {
-    if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);
-  }
+  check_normalisation(mean, std);
 }
 
 std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t every) {

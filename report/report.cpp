@@ -4,7 +4,7 @@
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/run_page.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
-#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/step.hpp"
 #include "vitruvian/train/training_data.hpp"
 #include "vitruvian/train/weights.hpp"
 

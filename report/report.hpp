@@ -16,11 +16,6 @@ struct ReportOptions {
   Precision precision = Precision::float32;
 };
 
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
-#endif
-
 namespace f32 {
 /// Writes report.html into the run's directory; nothing where there is none. It shows the curves,
 /// what the model says of the test images, and its inside: filters, positions, attention, rollout,
@@ -37,10 +32,6 @@ namespace f64 {
 void write_report(const Outcome& outcome);
 bool rewrite_report(const ReportOptions& options);
 }  // namespace f64
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /// The precision that the options ask for; for programs that link both.
 namespace either {

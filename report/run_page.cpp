@@ -1,11 +1,10 @@
 #include "vitruvian/report/run_page.hpp"
 
-#include "vitruvian/core/console.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/page.hpp"
-#include "vitruvian/report/run_charts.hpp"
 
 #include <fmt/format.h>
 

@@ -90,6 +90,15 @@ DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::st
   return data;
 }
 
+void check_normalisation(const std::vector<double>& mean, const std::vector<double>& std) {
+  for (const double m : mean) {
+    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
+  }
+  for (const double s : std) {
+    if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);
+  }
+}
+
 DataConfig published_normalisation(const std::string& scheme, std::size_t C) {
   if (C != 3) return {};
   if (scheme == "torchvision") return {{}, {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};

@@ -40,4 +40,7 @@ DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::st
 /// of channels nothing is known.
 DataConfig published_normalisation(const std::string& scheme, std::size_t C);
 
+/// Throws (Exit::usage) for a mean or a std that a user said and that cannot be one.
+void check_normalisation(const std::vector<double>& mean, const std::vector<double>& std);
+
 }  // namespace vitruvian

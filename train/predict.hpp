@@ -53,11 +53,6 @@ struct PredictObserver {
   std::function<void(const Prediction& prediction)> predicted;
 };
 
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
-#endif
-
 namespace f32 {
 /// Reads the weights, then picture after picture, in their order. Models trained here get a picture
 /// stretched to their size; others torchvision's reference transforms: see Fit. A picture that
@@ -69,10 +64,6 @@ void predict(const PredictOptions& options, const PredictObserver& observer);
 namespace f64 {
 void predict(const PredictOptions& options, const PredictObserver& observer);
 }  // namespace f64
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /// The precision that the options ask for; for programs that link both.
 namespace either {

@@ -1,10 +1,10 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/predict.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <sstream>
 
 namespace vitruvian {
@@ -13,12 +13,7 @@ void PredictOptions::validate() const {
   if (images.empty()) fail(Exit::usage, "which pictures?");
   if (top == 0) fail(Exit::usage, "top must be at least 1");
   if (max_pixels == 0) fail(Exit::usage, "max-pixels must be at least 1");
-  for (const double m : mean) {
-    if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
-  }
-  for (const double s : std) {
-    if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);
-  }
+  check_normalisation(mean, std);
 }
 
 std::string Prediction::to_json() const {

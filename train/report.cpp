@@ -14,45 +14,32 @@ namespace vitruvian {
 using Json = nlohmann::ordered_json;
 
 std::string StepReport::to_json() const {
-  Json line;
-  line["kind"] = "step";
-  line["step"] = step;
-  line["epoch"] = epoch;
-  line["loss"] = loss;
-  line["lr"] = lr;
-  line["grad_norm"] = grad_norm;
-  return line.dump();
+  return Json{{"kind", "step"}, {"step", step}, {"epoch", epoch},
+              {"loss", loss},   {"lr", lr},     {"grad_norm", grad_norm}}
+      .dump();
 }
 
 std::string EpochReport::to_json() const {
-  Json line;
-  line["kind"] = "epoch";
-  line["epoch"] = epoch;
-  line["step"] = step;
-  line["train_loss"] = train_loss;
-  line["train_accuracy"] = train_accuracy;
-  line[validation ? "val_loss" : "test_loss"] = test_loss;
-  line[validation ? "val_accuracy" : "test_accuracy"] = test_accuracy;
-  line["lr"] = lr;
-  line["grad_norm"] = grad_norm;
-  return line.dump();
+  return Json{{"kind", "epoch"},
+              {"epoch", epoch},
+              {"step", step},
+              {"train_loss", train_loss},
+              {"train_accuracy", train_accuracy},
+              {validation ? "val_loss" : "test_loss", test_loss},
+              {validation ? "val_accuracy" : "test_accuracy", test_accuracy},
+              {"lr", lr},
+              {"grad_norm", grad_norm}}
+      .dump();
 }
 
 std::string EpochReport::timing_to_json() const {
-  Json line;
-  line["epoch"] = epoch;
-  line["seconds"] = seconds;
-  line["images_per_second"] = images_per_second;
-  return line.dump();
+  return Json{{"epoch", epoch}, {"seconds", seconds}, {"images_per_second", images_per_second}}
+      .dump();
 }
 
 std::string TestReport::to_json() const {
-  Json line;
-  line["kind"] = "test";
-  line["epoch"] = epoch;
-  line["test_loss"] = loss;
-  line["test_accuracy"] = accuracy;
-  return line.dump();
+  return Json{{"kind", "test"}, {"epoch", epoch}, {"test_loss", loss}, {"test_accuracy", accuracy}}
+      .dump();
 }
 
 std::span<const double> Predictions::of(std::size_t i) const {

@@ -3,7 +3,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/optim.hpp"
-#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/vit/model.hpp"
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/train/learner.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace vitruvian {
@@ -86,6 +89,30 @@ Forward forward(const Learner& learner, const MicroBatch& part, double label_smo
 
 /// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);
+
+/// Images as they are, normalised, with their labels.
+MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices);
+
+struct Score {
+  double loss = 0;      ///< mean
+  double accuracy = 0;  ///< a fraction
+};
+
+/// How well it does on the images of a loader, as they are: groups of them, each carried
+/// through the net by one thread. The same bits for any number of threads. What it says of each
+/// image goes to `predictions`, where they are asked for.
+Score score(const Learner& learner, const Loader& data, Predictions* predictions = nullptr);
+
+/// What a run has come to, when its weights are written and it is not yet called finished.
+struct Outcome {
+  const Learner& learner;          ///< with the weights that are kept
+  const Loader& test;              ///< the test images, and
+  const Predictions& predictions;  ///< what it says of each
+  std::string directory;           ///< the run's; empty where nothing is written
+};
+
+/// The probabilities that it gives to the classes of all images of a loader.
+Predictions predict_all(const Learner& learner, const Loader& data);
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -6,8 +6,8 @@
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run.hpp"
-#include "vitruvian/train/score.hpp"
 #include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/train/weights.hpp"
 

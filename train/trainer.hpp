@@ -29,14 +29,8 @@ struct SanityCheck {
   bool passed = false;
 };
 
-#if defined(__clang__)
-// The rooms open these namespaces as inline ones; here both precisions stand side by side.
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
-#endif
-
 namespace f32 {
-struct Outcome;  // train/score.hpp
+struct Outcome;  // train/step.hpp
 using AtEnd = std::function<void(const Outcome& outcome)>;
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
 /// RunDirectory lists. A run that is resumed with more epochs than it has goes on as one of so
@@ -59,10 +53,6 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
 Evaluation evaluate(const EvalOptions& options);
 std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace f64
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /// The precision that the options ask for; for programs that link both.
 namespace either {

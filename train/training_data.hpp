@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/images.hpp"
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/train/data_config.hpp"

@@ -60,7 +60,7 @@ TrainedModel load_weights(const std::string& path, const WeightsRequest& request
 namespace {
 
 // One number for each channel from what the user said: none, one for all, or all.
-void resolve_settings(std::vector<double>& values, const std::vector<double>& said, std::size_t C,
+void set_for_channels(std::vector<double>& values, const std::vector<double>& said, std::size_t C,
                       const char* what) {
   if (said.empty()) return;
   if (said.size() != 1 && said.size() != C) {
@@ -80,8 +80,8 @@ DataConfig normalisation(const TrainedModel& trained, const std::vector<double>&
     fail(Exit::usage, "{}: its images have {} channels; pictures have 1 or 3", weights, C);
   }
   DataConfig data = trained.data;
-  resolve_settings(data.mean, mean, C, "mean");
-  resolve_settings(data.std, std, C, "std");
+  set_for_channels(data.mean, mean, C, "mean");
+  set_for_channels(data.std, std, C, "std");
   if (data.mean.empty() || data.std.empty()) {
     const DataConfig usual = published_normalisation(trained.scheme, C);
     if (usual.mean.empty()) {

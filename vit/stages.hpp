@@ -16,12 +16,6 @@ struct Stage {
   std::vector<std::size_t> shape;
 };
 
-#if defined(__clang__)
-// The rooms open these namespaces as inline ones; here both precisions stand side by side.
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
-#endif
-
 namespace f32 {
 /// Makes a model and carries `B` random images through it: every intermediate, in order. Throws
 /// when the config is not valid.
@@ -31,9 +25,5 @@ std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t
 namespace f64 {
 std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
 }  // namespace f64
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 }  // namespace vitruvian

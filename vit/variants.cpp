@@ -11,16 +11,7 @@ namespace {
 
 // For ImageNet: 224 x 224 x 3, a thousand classes, M = 4 D.
 ViTConfig imagenet(std::size_t P, std::size_t L, std::size_t D, std::size_t h) {
-  ViTConfig config;
-  config.C = 3;
-  config.H = config.W = 224;
-  config.P = P;
-  config.D = D;
-  config.L = L;
-  config.h = h;
-  config.M = 4 * D;
-  config.K = 1000;
-  return config;
+  return {.C = 3, .H = 224, .W = 224, .P = P, .D = D, .L = L, .h = h, .M = 4 * D, .K = 1000};
 }
 
 ViTConfig mini() {
@@ -30,16 +21,7 @@ ViTConfig mini() {
   return config;
 }
 
-ViTConfig cifar() {
-  ViTConfig config;
-  config.C = 3;
-  config.H = config.W = 32;
-  config.P = 4;
-  config.D = 128;
-  config.L = 6;
-  config.M = 512;
-  return config;
-}
+ViTConfig cifar() { return {.C = 3, .H = 32, .W = 32, .P = 4, .D = 128, .L = 6, .M = 512}; }
 
 }  // namespace
 
@@ -101,16 +83,7 @@ std::string to_json(const Variant& model, std::size_t batch) {
 const ViTConfig& mini_vit() { return variant("mini_vit").config; }
 
 ViTConfig tiny_vit() {
-  ViTConfig config;
-  config.C = 2;
-  config.H = config.W = 8;
-  config.P = 4;
-  config.D = 8;
-  config.L = 2;
-  config.h = 2;
-  config.M = 12;
-  config.K = 3;
-  return config;
+  return {.C = 2, .H = 8, .W = 8, .P = 4, .D = 8, .L = 2, .h = 2, .M = 12, .K = 3};
 }
 
 }  // namespace vitruvian

@@ -1,9 +1,8 @@
 #include "vitruvian/datasets/fetch/fetch.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/folder_lock.hpp"
-#include "vitruvian/core/regular_file.hpp"
-#include "vitruvian/core/safe_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/datasets/fetch/download.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/fetch/unpack.hpp"

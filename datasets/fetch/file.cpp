@@ -1,7 +1,7 @@
 #include "vitruvian/datasets/fetch/file.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/regular_file.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <zlib.h>
 

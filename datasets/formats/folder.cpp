@@ -1,7 +1,8 @@
 #include "vitruvian/datasets/formats/folder.hpp"
 
-#include "vitruvian/core/error.hpp"
-#include "vitruvian/core/parallel.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/media/image.hpp"
 
@@ -29,26 +30,11 @@ bool litter(const fs::path& path) {
   return name.starts_with('.') || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// As RFC 3629 defines it: no surrogates, nothing longer than need be.
 bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t k) {
-      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0U;
-    };
-    const unsigned first = byte(0);
-    const std::size_t more = first < 0x80    ? 0
-                             : first < 0xC2  ? 4
-                             : first < 0xE0  ? 1
-                             : first < 0xF0  ? 2
-                             : first <= 0xF4 ? 3
-                                             : 4;
-    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-    if (more == 4 || (more > 0 && (byte(1) < low || byte(1) > high))) return false;
-    for (std::size_t k = 2; k <= more; ++k) {
-      if ((byte(k) & 0xC0U) != 0x80) return false;
-    }
-    i += more + 1;
+  while (!text.empty()) {
+    const std::size_t bytes = console::first_of(text).bytes;
+    if (bytes == 0) return false;
+    text.remove_prefix(bytes);
   }
   return true;
 }

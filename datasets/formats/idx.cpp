@@ -43,17 +43,24 @@ std::string files_of(const std::string& part, const std::string& kind) {
   return part + "-" + kind + (kind == "images" ? "-idx3-ubyte" : "-idx1-ubyte");
 }
 
+const Dataset& named(const std::string& name) {
+  for (const Dataset& about : idx_datasets()) {
+    if (about.name == name) return about;
+  }
+  fail(Exit::usage, "there is no data set '{}' in IDX files", name);
+}
+
 Dataset read_part(const std::string& name, const std::filesystem::path& directory,
                   const std::string& part) {
   const std::filesystem::path image_file = plain_or_gzip(directory, files_of(part, "images"));
   const std::filesystem::path label_file = plain_or_gzip(directory, files_of(part, "labels"));
-  std::vector<std::uint8_t> labels = read_idx_labels(label_file, 10);
+  Dataset data = named(name);
+  std::vector<std::uint8_t> labels = read_idx_labels(label_file, data.classes);
   IdxImages images = read_idx_images(image_file);
   if (images.count != labels.size()) {
     fail(Exit::data, "{} holds {} images but {} holds {} labels; expected as many of each",
          image_file.string(), images.count, label_file.string(), labels.size());
   }
-  Dataset data = empty_mnist(name);
   data.height = images.height;
   data.width = images.width;
   data.labels.assign(labels.begin(), labels.end());
@@ -111,19 +118,23 @@ std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t 
   return labels;
 }
 
-Dataset empty_mnist(const std::string& name) {
-  Dataset data = empty_digit_dataset(name, 28, 28);
-  if (name == "fashion-mnist") {
-    data.class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-                        "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
-    data.mean = {0.2860};
-    data.std = {0.3530};
-  } else if (name == "kmnist") {
-    data.class_names = {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"};
-    data.mean = {0.1918};
-    data.std = {0.3483};
-  }
-  return data;
+const std::vector<Dataset>& idx_datasets() {
+  const auto row = [](std::string name, std::vector<std::string> classes, double mean, double std) {
+    Dataset about = empty_digit_dataset(std::move(name), 28, 28);
+    about.classes = classes.size();
+    about.class_names = std::move(classes);
+    about.mean = {mean};
+    about.std = {std};
+    return about;
+  };
+  static const std::vector<Dataset> all{
+      row("mnist", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, 0.1307, 0.3081),
+      row("fashion-mnist",
+          {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
+           "Bag", "Ankle boot"},
+          0.2860, 0.3530),
+      row("kmnist", {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"}, 0.1918, 0.3483)};
+  return all;
 }
 
 Split read_mnist(const std::string& directory, const std::string& name) {

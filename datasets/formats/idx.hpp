@@ -28,8 +28,8 @@ IdxImages read_idx_images(const std::filesystem::path& path);
 std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes);
 std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes);
 
-/// What MNIST, Fashion-MNIST or KMNIST is, no images yet: `name` is mnist, fashion-mnist or kmnist.
-Dataset empty_mnist(const std::string& name);
+/// The data sets that lie in such files, a row each, no images yet: mnist, fashion-mnist, kmnist.
+const std::vector<Dataset>& idx_datasets();
 
 /// Its four files in `directory` (or in its folder of that name), each with or without .gz.
 Split read_mnist(const std::string& directory, const std::string& name = "mnist");

@@ -3,7 +3,7 @@
 #include "lessons/telling/events.hpp"
 #include "vitruvian/core/tensor.hpp"
 #include "vitruvian/datasets/dataset.hpp"
-#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/vit/model.hpp"
 

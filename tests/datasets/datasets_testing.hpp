@@ -3,7 +3,7 @@
 #include "tests/folder.hpp"
 #include "tests/skip.hpp"
 #include "vitruvian/datasets/batch.hpp"
-#include "vitruvian/datasets/fetch/checksum.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/loader.hpp"
 
 #include <doctest/doctest.h>

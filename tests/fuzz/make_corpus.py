@@ -112,7 +112,7 @@ def words():
         return sorted(set(re.findall(pattern, (ROOT / file).read_text())))
 
     numbers = ["1e999", "-1", "1e308", "18446744073709551616", "null", "true", "[[[[", "\\xff"]
-    header = names("nn/safetensors_header.cpp", r'TypeName\{"(\w+)"')
+    header = names("nn/safetensors_file.cpp", r'TypeName\{"(\w+)"')
     return {"safetensors": header + ["__metadata__", "dtype", "shape", "data_offsets", "4294967296"],
             "npz": ["'descr'", "'fortran_order'", "'shape'", "<f4", "|V2", "<i8", "True", "PK\\x01\\x02",
                     "PK\\x03\\x04", "PK\\x05\\x06", "\\x93NUMPY\\x01\\x00"],

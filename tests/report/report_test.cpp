@@ -4,11 +4,10 @@
 #include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
 #include "tests/skip.hpp"
-#include "vitruvian/core/error.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"
-#include "vitruvian/report/run_charts.hpp"
 #include "vitruvian/report/run_page.hpp"
 
 #include <cmath>

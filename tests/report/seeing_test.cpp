@@ -4,8 +4,8 @@
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/report/inspect.hpp"
+#include "vitruvian/report/page.hpp"
 #include "vitruvian/report/progress.hpp"
-#include "vitruvian/report/run_charts.hpp"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "vitruvian/train/report.hpp"
 #include "vitruvian/train/run/checkpoint.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
-#include "vitruvian/train/score.hpp"
+#include "vitruvian/train/step.hpp"
 #include "vitruvian/train/training_data.hpp"
 
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/real.hpp"
+#include "vitruvian/core/base/real.hpp"
 
 #include <cstddef>
 #include <vector>
