@@ -1,11 +1,16 @@
-#include "tests/core/accuracy_cases.hpp"
+// Fused ops and their readable twins at one list of shapes, compiled in both precisions, so that
+// accuracy_test.cpp can hold float against double. Numbers go out as doubles, under the names that
+// they are judged by: "softmax", "softmax, gradient 0".
 
 #include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
+
+using Outputs = std::vector<std::pair<std::string, std::vector<double>>>;
 
 namespace accuracy::VITRUVIAN_PRECISION {
 namespace {
@@ -80,12 +85,12 @@ std::vector<Case> cases() {
 
 }  // namespace
 
-std::vector<Output> results(bool composed) {
+Outputs results(bool composed) {
   const Composed form(composed);
-  std::vector<Output> outputs;
+  Outputs outputs;
   for (const Case& c : cases()) {
     const auto put = [&](const std::string& what, const Array& values) {
-      outputs.push_back({c.name + what, {values.begin(), values.end()}});
+      outputs.emplace_back(c.name + what, std::vector<double>(values.begin(), values.end()));
     };
     Inputs xs;
     for (const Shape& shape : c.shapes) xs.emplace_back(normal(shape, 17 + xs.size()), true);

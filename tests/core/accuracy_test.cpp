@@ -1,13 +1,27 @@
 // How far the fused float ops are from the truth, beside their readable twins in float.
 
-#include "tests/core/accuracy_cases.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+using Outputs = std::vector<std::pair<std::string, std::vector<double>>>;
+
+// Of accuracy_cases.cpp, in both precisions: value and gradients of every case as the fused op
+// computes them, or as its twin does, from the same inputs, rounded to float.
+namespace accuracy {
+namespace f32 {
+Outputs results(bool composed);
+}
+namespace f64 {
+Outputs results(bool composed);
+}
+}  // namespace accuracy
 
 using namespace accuracy;
 
@@ -43,16 +57,16 @@ std::vector<double> rounded(std::vector<double> values) {
 }  // namespace
 
 TEST_CASE("fused float ops err at most four times as much as their readable twins in float") {
-  const std::vector<Output> truth = f64::results(true);
-  const std::vector<Output> fused = f32::results(false);
-  const std::vector<Output> twins = f32::results(true);
+  const Outputs truth = f64::results(true);
+  const Outputs fused = f32::results(false);
+  const Outputs twins = f32::results(true);
   std::map<std::string, std::pair<Error, Error>> errors;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    auto& [of_fused, of_twin] = errors[truth[i].name];
-    of_fused.include(fused.at(i).values, truth[i].values);
-    of_twin.include(twins.at(i).values, truth[i].values);
+    auto& [of_fused, of_twin] = errors[truth[i].first];
+    of_fused.include(fused.at(i).second, truth[i].second);
+    of_twin.include(twins.at(i).second, truth[i].second);
     // No float result is better than the true one rounded.
-    of_twin.include(rounded(truth[i].values), truth[i].values);
+    of_twin.include(rounded(truth[i].second), truth[i].second);
   }
   CHECK(errors.size() == 11 + 21);  // ops, and the gradients of their inputs
   for (const auto& [name, both] : errors) {
@@ -69,12 +83,12 @@ TEST_CASE("fused float ops err at most four times as much as their readable twin
 
 // In double the fused ops are the truth too: neither form is wrong in the same way as the other.
 TEST_CASE("in double both forms agree far below float's rounding") {
-  const std::vector<Output> truth = f64::results(true);
-  const std::vector<Output> fused = f64::results(false);
+  const Outputs truth = f64::results(true);
+  const Outputs fused = f64::results(false);
   for (std::size_t i = 0; i < truth.size(); ++i) {
     Error error;
-    error.include(fused.at(i).values, truth[i].values);
-    CAPTURE(truth[i].name);
+    error.include(fused.at(i).second, truth[i].second);
+    CAPTURE(truth[i].first);
     CHECK(error.most <= 1e-12);
   }
 }

@@ -17,7 +17,7 @@ from it.
 Run by itself it writes the whole vit_b_16, which is too large to keep, and what PyTorch computes of it in float64:
 
     /usr/bin/python3 tests/golden/golden_torchvision.py DIR        # 346 MB twice; about two minutes
-    VITRUVIAN_B16=DIR ctest --preset default -R b16
+    VITRUVIAN_B16=DIR ctest --preset default -R vit_b_16
 
 DIR/vit_b_16.safetensors holds the weights in float32, DIR/vit_b_16_gradients.safetensors the gradients of the mean
 cross entropy (rounded to float32, a hundredth of what is allowed), DIR/vit_b_16.json the labels, logits and loss.
