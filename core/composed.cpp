@@ -47,6 +47,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return bias ? xW + bias : xW;
 }
 
+Tensor project_qkv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t queries) {
+  const std::size_t T = x.size(1);
+  const std::size_t E = weight.size(0) / 3;
+  Array asked = full({T, 3 * E}, 1);
+  for (std::size_t t = queries; t < T; ++t) {
+    for (std::size_t i = 0; i < E; ++i) asked(t, i) = 0;
+  }
+  return where(asked, composed::linear(x, weight, bias), scalar(0));
+}
+
 Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return composed::gelu(composed::linear(x, weight, bias));
 }

@@ -32,6 +32,7 @@ Tensor gelu_tanh(const Tensor& x);
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride = 1,
               std::size_t padding = 0);
 
+Tensor project_qkv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t queries);
 /// What attention computes on its way: the probabilities are those before dropout (their rows sum
 /// to 1), with shape (..., T, S).
 struct Attention {

@@ -242,6 +242,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// S).
 Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                             const AttentionOptions& options = {});
+/// [q, k, v] = x weight^T + bias where only the first `queries` tokens of an image ask: the q of
+/// the others is 0, and costs nothing. x (B, T, D), weight (3 E, D), bias (3 E) or absent: (B, T, 3
+/// E).
+Tensor project_qkv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t queries);
 /// The same of one token sequence, q, k and v in one array as Linear(D, 3D) leaves them: qkv (B, T,
 /// 3 D), columns in the order (3, h, D_h), to (B, T, D), heads concatenated. Bias and mask
 /// broadcast to (B, h, T, T). With `queries` only that many first tokens ask, of all T: the T of

@@ -107,8 +107,9 @@ MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, con
     : MultiHeadSelfAttention(D, h, rng, Options{}) {}
 
 // [q, k, v] = x U_qkv: (B, T, D) to (B, T, 3 D), columns in the order (3, h, D_h).
-Tensor MultiHeadSelfAttention::projected(const Tensor& x) const {
-  if (head_qkv.empty()) return under("qkv", qkv, x);
+Tensor MultiHeadSelfAttention::projected(const Tensor& x, std::optional<std::size_t> rows) const {
+  const auto of_rows = [&](const Tensor& u) { return project_qkv(u, qkv.weight, qkv.bias, *rows); };
+  if (head_qkv.empty()) return rows ? under("qkv", of_rows, x) : under("qkv", qkv, x);
   const Scope scope("qkv");
   std::vector<Tensor> each;  // (B, T, 3 D_h)
   for (std::size_t i = 0; i < heads; ++i) {
@@ -132,7 +133,7 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, con
     options.dropout = attn_drop;
     options.rng = &stream;
   }
-  const Tensor qkv_x = projected(x);
+  const Tensor qkv_x = projected(x, rows);
   Tensor heads_output;
   if (composed || Composed::active()) {
     const auto a = vitruvian::composed::self_attention(qkv_x, heads, options, rows);

@@ -121,7 +121,7 @@ struct MultiHeadSelfAttention {
   [[nodiscard]] MultiHeadSelfAttention fresh() const;
 
  private:
-  [[nodiscard]] Tensor projected(const Tensor& x) const;
+  [[nodiscard]] Tensor projected(const Tensor& x, std::optional<std::size_t> rows) const;
 };
 
 }  // namespace VITRUVIAN_PRECISION

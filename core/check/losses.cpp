@@ -59,6 +59,30 @@ void cross_attention_rows(Cases& cases) {
             attending(3, false, 0, 0));
 }
 
+void project_qkv_rows(Cases& cases) {
+  struct Row {
+    std::vector<Shape> shapes;
+    std::size_t queries;
+  };
+  const auto of_first = [](std::size_t queries) {
+    return [queries](const Inputs& x) {
+      return project_qkv(x[0], x[1], optional(x, x.size() > 2, 2), queries);
+    };
+  };
+  for (const Row& row : std::vector<Row>{{{{2, 3, 4}, {6, 4}, {6}}, 1},
+                                         {{{2, 3, 4}, {6, 4}}, 2},
+                                         {{{2, 3, 2}, {6, 2}, {6}}, 0},
+                                         {{{2, 3, 2}, {6, 2}, {6}}, 3},
+                                         {{{1, 1, 1}, {3, 1}, {3}}, 1},
+                                         {{{3, 5, 2}, {9, 2}, {9}}, 4},
+                                         {{{0, 3, 2}, {6, 2}, {6}}, 1},
+                                         {{{2, 0, 2}, {6, 2}, {6}}, 0}}) {
+    add_row(cases, "project_qkv", row.shapes, fmt::format("queries {}", row.queries),
+            of_first(row.queries));
+  }
+  add_twice(cases, "project_qkv", {{2, 3, 2}, {6, 2}, {6}}, of_first(1));
+}
+
 void self_attention_rows(Cases& cases) {
   struct Row {
     std::vector<Shape> shapes;
@@ -134,6 +158,7 @@ Array soft_targets(std::size_t B, std::size_t K) {
 void attention_rows(Cases& cases) {
   cross_attention_rows(cases);
   multi_head_attention_rows(cases);
+  project_qkv_rows(cases);
   self_attention_rows(cases);
 }
 

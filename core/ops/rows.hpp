@@ -36,27 +36,40 @@ struct Matrix {
   const real* data;
   std::size_t rows, columns;  // as they lie in memory
   bool transposed = false;
-  [[nodiscard]] Matrix t() const { return {data, rows, columns, !transposed}; }
+  std::size_t step = columns;  // from a row to the next
+  [[nodiscard]] Matrix t() const { return {data, rows, columns, !transposed, step}; }
+  /// Some rows, or some columns, of one that is not transposed.
+  [[nodiscard]] Matrix row_block(std::size_t first, std::size_t many) const {
+    return {data + first * step, many, columns, false, step};
+  }
+  [[nodiscard]] Matrix column_block(std::size_t first, std::size_t many) const {
+    return {data + first, rows, many, false, step};
+  }
 };
 
-/// c = a b + beta c. With `batch`, so many times: a and b advance by their strides (0 reads the
-/// same matrix again), c by its own size.
+/// c = a b + beta c. The rows of c lie `step` elements apart, or, where that is 0, side by side.
+/// With `batch`, so many times: a and b advance by their strides (0 reads the same matrix again), c
+/// by its own size.
 inline void multiply(const Matrix& a, const Matrix& b, real* c, real beta = 0,
-                     std::size_t batch = 1, std::size_t stride_a = 0, std::size_t stride_b = 0) {
+                     std::size_t batch = 1, std::size_t stride_a = 0, std::size_t stride_b = 0,
+                     std::size_t step = 0) {
   kernels::Gemm<real> gemm;
   gemm.m = a.transposed ? a.columns : a.rows;
   gemm.k = a.transposed ? a.rows : a.columns;
   gemm.n = b.transposed ? b.rows : b.columns;
   gemm.a = a.data;
-  gemm.lda = a.columns;
+  gemm.lda = a.step;
   gemm.trans_a = a.transposed;
   gemm.b = b.data;
-  gemm.ldb = b.columns;
+  gemm.ldb = b.step;
   gemm.trans_b = b.transposed;
   gemm.c = c;
-  gemm.ldc = gemm.n;
+  gemm.ldc = step == 0 ? gemm.n : step;
   gemm.beta = beta;
   kernels::gemm_batch(gemm, batch, stride_a, stride_b, gemm.m * gemm.n);
+}
+inline void multiply_into(real* c, std::size_t step, const Matrix& a, const Matrix& b) {
+  multiply(a, b, c, 0, 1, 0, 0, step);
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -102,6 +102,27 @@ TEST_CASE("linear and linear_gelu") {
   CHECK(distance(linear_gelu(x, w, b), recorded) <= (in_double ? 1e-15 : 1e-6));
 }
 
+TEST_CASE("project_qkv asks for the first tokens only") {
+  for (const auto& [shapes, queries] :
+       std::vector<std::pair<Shapes, std::size_t>>{{{{2, 3, 4}, {6, 4}, {6}}, 1},
+                                                   {{{2, 3, 4}, {6, 4}}, 2},
+                                                   {{{2, 3, 4}, {6, 4}, {6}}, 0},
+                                                   {{{1, 1, 1}, {3, 1}, {3}}, 1},
+                                                   {{{0, 3, 4}, {6, 4}, {6}}, 1},
+                                                   {{{3, 17, 64}, {192, 64}, {192}}, 1},
+                                                   {{{20, 65, 32}, {96, 32}, {96}}, 65}}) {
+    check_fused(shapes, [q = queries](const Tensors& x) {
+      return project_qkv(x[0], x[1], given(x, 2), q);
+    });
+  }
+  const Array y = project_qkv(full({1, 2, 1}, 1), full({3, 1}, 2), full({3}, 1), 1).value();
+  CHECK(y == array({1, 2, 3}, {3, 3, 3, 0, 3, 3}));
+  CHECK_SAYS(
+      project_qkv(zeros({2, 3, 4}), zeros({6, 4}), {}, 4),
+      "project_qkv: 4 queries, input (2, 3, 4) and weight (6, 4); expected at most T, (B, T, "
+      "D), (3 E, D)");
+}
+
 TEST_CASE("linear names the shapes and the module") {
   CHECK_SAYS(linear(zeros({4}), zeros({4})), "linear: weight (4,) is not a matrix (out, in)");
   CHECK_SAYS(linear(zeros({}), zeros({5, 4})),
