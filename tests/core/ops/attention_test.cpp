@@ -6,7 +6,7 @@ using namespace vitruvian;
 
 namespace {
 
-const Golden golden_numbers({
+const Golden golden_attention({
     {"attention",
      [](const Tensors& x, const Json& a) {
        AttentionOptions options{.bias = given(x, 3)};

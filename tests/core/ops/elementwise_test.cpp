@@ -63,7 +63,7 @@ std::map<std::string, GoldenOp> golden_ops() {
   }
   return ops;
 }
-const Golden golden_numbers(golden_ops());
+const Golden golden_elementwise(golden_ops());
 
 // Which words of the generator keep their element: the definition, written out a second time.
 Array dropout_mask(const Shape& shape, double p, const Rng& rng) {

@@ -8,7 +8,7 @@ using namespace vitruvian;
 
 namespace {
 
-const Golden golden_numbers({
+const Golden golden_norm({
     {"layer_norm",
      [](const Tensors& x, const Json& a) {
        return layer_norm(x[0], lengths(a["normalized_shape"]), given(x, 1), given(x, 2), a["eps"]);

@@ -7,7 +7,7 @@ using namespace vitruvian;
 
 namespace {
 
-const Golden golden_numbers({
+const Golden golden_products({
     {"matmul", [](const Tensors& x, const Json&) { return matmul(x[0], x[1]); }},
     {"linear", [](const Tensors& x, const Json&) { return linear(x[0], x[1], given(x, 2)); }},
     {"unfold",

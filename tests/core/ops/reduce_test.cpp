@@ -69,14 +69,14 @@ GoldenOp golden(Reduce op) {
     return op(x[0], a["axes"].get<Axes>(), a["keepdim"].get<bool>());
   };
 }
-const Golden golden_numbers({{"sum", golden(sum)},
-                             {"mean", golden(mean)},
-                             {"amax", golden(amax)},
-                             {"logsumexp", golden(logsumexp)},
-                             {"var", [](const Tensors& x, const Json& a) {
-                                return var(x[0], a["axes"].get<Axes>(), a["correction"],
-                                           a["keepdim"].get<bool>());
-                              }}});
+const Golden golden_reduce({{"sum", golden(sum)},
+                            {"mean", golden(mean)},
+                            {"amax", golden(amax)},
+                            {"logsumexp", golden(logsumexp)},
+                            {"var", [](const Tensors& x, const Json& a) {
+                               return var(x[0], a["axes"].get<Axes>(), a["correction"],
+                                          a["keepdim"].get<bool>());
+                             }}});
 
 }  // namespace
 

@@ -20,7 +20,7 @@ Indices indices_of(const Json& a) {
   return {lengths(a["shape"]), a["indices"].get<std::vector<std::ptrdiff_t>>()};
 }
 
-const Golden golden_numbers({
+const Golden golden_shape({
     {"transpose",
      [](const Tensors& x, const Json& a) { return transpose(x[0], a["axis0"], a["axis1"]); }},
     {"permute",

@@ -17,7 +17,7 @@ Reduction reduction(const Json& a) {
   return name == "mean" ? Reduction::mean : name == "sum" ? Reduction::sum : Reduction::none;
 }
 
-const Golden golden_numbers({
+const Golden golden_softmax({
     {"softmax", [](const Tensors& x, const Json& a) { return softmax(x[0], a["axis"]); }},
     {"log_softmax", [](const Tensors& x, const Json& a) { return log_softmax(x[0], a["axis"]); }},
     {"cross_entropy",
