@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,17 @@ void add_compare(CLI::App& app, std::function<void()>& chosen);
 void add_report(CLI::App& app, std::function<void()>& chosen);
 void add_data(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
+
+/// A command whose flags live as long as it; where it is the chosen one, `run` is called with them.
+template <class Flags, class Run>
+std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& chosen,
+                                         const std::string& name, const std::string& about,
+                                         Run run) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App& command = *app.add_subcommand(name, about);
+  command.callback([flags, run, &chosen] { chosen = [flags, run] { run(*flags); }; });
+  return {command, *flags};
+}
 
 /// A flag that takes a whole number up to `largest`, not a negative one (which CLI11 would wrap
 /// around).

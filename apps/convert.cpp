@@ -5,13 +5,21 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <sstream>
 
 namespace vitruvian {
 namespace {
 
-void run(const ConvertOptions& options) {
+struct ConvertFlags {
+  ConvertOptions options;
+  WeightsFlags weights;
+  std::string scheme;
+};
+
+void run(ConvertFlags& flags) {
+  ConvertOptions& options = flags.options;
+  options.scheme = scheme_of(flags.scheme);
+  options.request = request_of(flags.weights);
   const Converted result = convert(options);
   for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
   const ViTConfig& c = result.config;
@@ -85,28 +93,19 @@ std::vector<double> numbers_of(const char* flag, const std::string& text) {
 }
 
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
-  auto options = std::make_shared<ConvertOptions>();
-  auto flags = std::make_shared<WeightsFlags>();
-  auto scheme = std::make_shared<std::string>();
-  CLI::App& command = *app.add_subcommand("convert", "Write weights under another project's names");
-  command.add_option("--from", options->from, "safetensors, .npz, or a run directory")
+  auto [command, flags] = add_command<ConvertFlags>(
+      app, chosen, "convert", "Write weights under another project's names", run);
+  command.add_option("--from", flags.options.from, "safetensors, .npz, or a run directory")
       ->required()
       ->type_name("FILE");
-  command.add_option("--to", options->to, "The safetensors file to write")
+  command.add_option("--to", flags.options.to, "The safetensors file to write")
       ->required()
       ->type_name("FILE");
   command
-      .add_option("--scheme", *scheme,
+      .add_option("--scheme", flags.scheme,
                   "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
       ->required();
-  add_weights_flags(command, *flags);
-  command.callback([options, flags, scheme, &chosen] {
-    chosen = [options, flags, scheme] {
-      options->scheme = scheme_of(*scheme);
-      options->request = request_of(*flags);
-      run(*options);
-    };
-  });
+  add_weights_flags(command, flags.weights);
 }
 
 }  // namespace vitruvian

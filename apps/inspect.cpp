@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 
 namespace vitruvian {
 namespace {
@@ -31,7 +30,16 @@ void show(const Figure& figure, const console::Terminal& terminal) {
   console::flush();
 }
 
-void run(const InspectOptions& options) {
+struct InspectFlags {
+  InspectOptions options;
+  WeightsFlags weights;
+  PictureFlags pictures;
+};
+
+void run(InspectFlags& flags) {
+  InspectOptions& options = flags.options;
+  options.request = request_of(flags.weights);
+  read_picture_flags(flags.pictures, options);
   if (options.threads != 0) set_threads(options.threads);
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
@@ -43,15 +51,9 @@ void run(const InspectOptions& options) {
 }  // namespace
 
 void add_inspect(CLI::App& app, std::function<void()>& chosen) {
-  struct Flags {
-    InspectOptions options;
-    WeightsFlags weights;
-    PictureFlags pictures;
-  };
-  auto flags = std::make_shared<Flags>();
-  InspectOptions& options = flags->options;
-  CLI::App& command =
-      *app.add_subcommand("inspect", "Draw what is inside a trained model: the paper's figures");
+  auto [command, flags] = add_command<InspectFlags>(
+      app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures", run);
+  InspectOptions& options = flags.options;
   command
       .add_option("--weights,--checkpoint", options.weights,
                   "safetensors, .npz, or a run directory")
@@ -94,16 +96,9 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
       ->capture_default_str()
       ->group(run_of);
-  add_picture_flags(command, options, flags->pictures);
-  add_weights_flags(command, flags->weights);
+  add_picture_flags(command, options, flags.pictures);
+  add_weights_flags(command, flags.weights);
   add_machine_flags(command, options);
-  command.callback([flags, &chosen] {
-    chosen = [flags] {
-      flags->options.request = request_of(flags->weights);
-      read_picture_flags(flags->pictures, flags->options);
-      run(flags->options);
-    };
-  });
 }
 
 }  // namespace vitruvian

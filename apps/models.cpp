@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -125,45 +124,40 @@ void trace(const Options& options) {
   }
 }
 
-// Once all is parsed.
-auto later(const std::shared_ptr<Options>& options, void (*run)(const Options&),
-           std::function<void()>& chosen) {
-  return [options, run, &chosen] {
-    chosen = [options, run] {
-      if (options->batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
-      run(*options);
-    };
+auto checked(void (*run)(const Options&)) {
+  return [run](const Options& options) {
+    if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
+    run(options);
   };
 }
 
 }  // namespace
 
 void add_models(CLI::App& app, std::function<void()>& chosen) {
-  const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand(
-      "models", "List the models of the paper and their sizes, beside its Table 1");
-  command.add_option("NAME", options->name, "One of them; all unless given")->type_name("");
-  add_count(command, "--image-size", options->image_size,
+  auto [command, options] = add_command<Options>(
+      app, chosen, "models", "List the models of the paper and their sizes, beside its Table 1",
+      checked(list));
+  command.add_option("NAME", options.name, "One of them; all unless given")->type_name("");
+  add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means each model's own");
-  add_count(command, "--batch-size", options->batch_size, "Images at once, for the memory")
+  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory")
       ->capture_default_str();
-  command.add_flag("--json", options->json, "A JSON array of them");
-  command.callback(later(options, list, chosen));
+  command.add_flag("--json", options.json, "A JSON array of them");
 }
 
 void add_trace(CLI::App& app, std::function<void()>& chosen) {
-  const auto options = std::make_shared<Options>();
-  options->name = "mini_vit";
-  CLI::App& command = *app.add_subcommand(
-      "trace", "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does");
-  command.add_option("--model", options->name, "A name that 'vitruvian models' lists")
+  auto [command, options] = add_command<Options>(
+      app, chosen, "trace",
+      "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does",
+      checked(trace));
+  options.name = "mini_vit";
+  command.add_option("--model", options.name, "A name that 'vitruvian models' lists")
       ->capture_default_str()
       ->type_name("NAME");
-  add_count(command, "--image-size", options->image_size,
+  add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means the model's own");
-  add_count(command, "--batch-size", options->batch_size, "B, the images that go through it")
+  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it")
       ->capture_default_str();
-  command.callback(later(options, trace, chosen));
 }
 
 }  // namespace vitruvian

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,18 @@ void print(const Prediction& prediction) {
   }
 }
 
-void run(const PredictOptions& options, bool json) {
+struct PredictFlags {
+  PredictOptions options;
+  WeightsFlags weights;
+  PictureFlags pictures;
+  bool json = false;
+};
+
+void predict(PredictFlags& flags) {
+  PredictOptions& options = flags.options;
+  options.request = request_of(flags.weights);
+  read_picture_flags(flags.pictures, options);
+  const bool json = flags.json;
   if (options.threads != 0) set_threads(options.threads);
   std::string error;
   std::size_t failed = 0;
@@ -48,16 +58,27 @@ void run(const PredictOptions& options, bool json) {
   fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());
 }
 
+struct EvalFlags {
+  EvalOptions options;
+  bool json = false;
+};
+
+void eval(const EvalFlags& flags) {
+  if (flags.options.threads != 0) set_threads(flags.options.threads);
+  const Evaluation result = either::evaluate(flags.options);
+  if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
+  if (flags.json) return console::print("{}\n", to_json(result));
+  console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
+                 result.predictions.size(), result.loss, 100 * result.accuracy);
+  console::print("{}", console::raw(to_text(confusion_of(result.predictions), result.class_names)));
+}
+
 }  // namespace
 
 void add_eval(CLI::App& app, std::function<void()>& chosen) {
-  struct Flags {
-    EvalOptions options;
-    bool json = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  EvalOptions& options = flags->options;
-  CLI::App& command = *app.add_subcommand("eval", "Measure saved weights on test images");
+  auto [command, flags] =
+      add_command<EvalFlags>(app, chosen, "eval", "Measure saved weights on test images", eval);
+  EvalOptions& options = flags.options;
   command.add_option("--weights", options.weights, "A safetensors file, or a run directory")
       ->required()
       ->type_name("FILE");
@@ -73,35 +94,14 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
             "Use the first so many test images; 0 means all; without: as the run did", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
-  command.add_flag("--json", flags->json, "Everything as one line of JSON");
+  command.add_flag("--json", flags.json, "Everything as one line of JSON");
   add_machine_flags(command, options);
-  command.callback([flags, &chosen] {
-    chosen = [flags] {
-      if (flags->options.threads != 0) set_threads(flags->options.threads);
-      const Evaluation result = either::evaluate(flags->options);
-      if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
-      if (flags->json) {
-        console::print("{}\n", to_json(result));
-        return;
-      }
-      console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
-                     result.predictions.size(), result.loss, 100 * result.accuracy);
-      console::print("{}",
-                     console::raw(to_text(confusion_of(result.predictions), result.class_names)));
-    };
-  });
 }
 
 void add_predict(CLI::App& app, std::function<void()>& chosen) {
-  struct Flags {
-    PredictOptions options;
-    WeightsFlags weights;
-    PictureFlags pictures;
-    bool json = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  PredictOptions& options = flags->options;
-  CLI::App& command = *app.add_subcommand("predict", "Say what pictures show");
+  auto [command, flags] =
+      add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", predict);
+  PredictOptions& options = flags.options;
   command.add_option("--weights", options.weights, "safetensors, .npz, or a run directory")
       ->required()
       ->type_name("FILE");
@@ -111,17 +111,10 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("--labels", options.labels, "Names of the classes, one a line")
       ->type_name("FILE");
   add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
-  command.add_flag("--json", flags->json, "One line of JSON a picture");
-  add_picture_flags(command, options, flags->pictures);
-  add_weights_flags(command, flags->weights);
+  command.add_flag("--json", flags.json, "One line of JSON a picture");
+  add_picture_flags(command, options, flags.pictures);
+  add_weights_flags(command, flags.weights);
   add_machine_flags(command, options);
-  command.callback([flags, &chosen] {
-    chosen = [flags] {
-      flags->options.request = request_of(flags->weights);
-      read_picture_flags(flags->pictures, flags->options);
-      run(flags->options, flags->json);
-    };
-  });
 }
 
 }  // namespace vitruvian

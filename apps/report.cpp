@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 namespace vitruvian {
 namespace {
 
@@ -18,7 +16,7 @@ struct CompareOptions {
   std::string out;
 };
 
-void run(const CompareOptions& options) {
+void compare(const CompareOptions& options) {
   std::vector<RunRecord> runs;
   for (const std::string& directory : options.directories) runs.push_back(read_run(directory));
   console::print("{}", console::lines(to_text(comparison_of(runs))));
@@ -27,49 +25,47 @@ void run(const CompareOptions& options) {
   console::print("curves   {}\n", options.out);
 }
 
+struct ReportFlags {
+  ReportOptions options;
+  std::size_t threads = 0;
+};
+
+void report(ReportFlags& flags) {
+  ReportOptions& options = flags.options;
+  if (flags.threads != 0) set_threads(flags.threads);
+  if (read_run(options.directory).setting("precision") == "double") {
+    options.precision = Precision::float64;
+  }
+  const bool whole = either::rewrite_report(options);
+  console::print("report   {}/report.html{}\n", options.directory,
+                 whole ? "" : " (no model.safetensors yet: without images)");
+}
+
 }  // namespace
 
 void add_report(CLI::App& app, std::function<void()>& chosen) {
-  struct Flags {
-    ReportOptions options;
-    std::size_t threads = 0;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App& command = *app.add_subcommand(
-      "report", "Write a run directory's report.html again, of an unfinished run too");
-  command.add_option("DIR", flags->options.directory, "The run directory")
+  auto [command, flags] = add_command<ReportFlags>(
+      app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
+      report);
+  command.add_option("DIR", flags.options.directory, "The run directory")
       ->required()
       ->type_name("");
   command
-      .add_option("--data", flags->options.data,
+      .add_option("--data", flags.options.data,
                   "The folder with the data set's files, if it is not where it was")
       ->type_name("DIR");
-  add_count(command, "--threads", flags->threads, "Threads; 0 means one for each processor");
-  command.callback([flags, &chosen] {
-    chosen = [flags] {
-      ReportOptions& options = flags->options;
-      if (flags->threads != 0) set_threads(flags->threads);
-      if (read_run(options.directory).setting("precision") == "double") {
-        options.precision = Precision::float64;
-      }
-      const bool whole = either::rewrite_report(options);
-      console::print("report   {}/report.html{}\n", options.directory,
-                     whole ? "" : " (no model.safetensors yet: without images)");
-    };
-  });
+  add_count(command, "--threads", flags.threads, "Threads; 0 means one for each processor");
 }
 
 void add_compare(CLI::App& app, std::function<void()>& chosen) {
-  auto options = std::make_shared<CompareOptions>();
-  CLI::App& command =
-      *app.add_subcommand("compare", "Put runs side by side: settings that differ, and results");
-  command.add_option("DIR", options->directories, "Run directories, two or more")
+  auto [command, options] = add_command<CompareOptions>(
+      app, chosen, "compare", "Put runs side by side: settings that differ, and results", compare);
+  command.add_option("DIR", options.directories, "Run directories, two or more")
       ->required()
       ->expected(2, 1000)
       ->type_name("");
-  command.add_option("--out", options->out, "Write the table and the curves as one HTML page")
+  command.add_option("--out", options.out, "Write the table and the curves as one HTML page")
       ->type_name("FILE");
-  command.callback([options, &chosen] { chosen = [options] { run(*options); }; });
 }
 
 }  // namespace vitruvian

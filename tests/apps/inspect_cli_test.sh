@@ -4,79 +4,56 @@
 weights=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # shellcheck source=tests/program.sh
 source "$(dirname "$0")/../program.sh" "$1"
-failures=0
-checks=0
-
-fail() {
-  failures=$((failures + 1))
-  printf 'FAIL %s\n' "$1"
-  sed 's/^/  > /' err
-}
-# expect CODE PATTERN ARGUMENT...: exit code and the last line of standard error, which has no more
-# than one line that is no note.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$vitruvian" inspect "$@" >out 2>err </dev/null
-  local got=$?
-  checks=$((checks + 1))
-  [ "$got" -eq "$code" ] || fail "inspect $*: exit $got, expected $code"
-  [ -z "$pattern" ] || grep -qE -- "$pattern" err || fail "inspect $*: does not say $pattern"
-  [ "$(grep -cv '^note: ' err)" -le 1 ] || fail "inspect $*: more than one line"
-}
-check() { # check MESSAGE COMMAND...: the command must succeed
-  local message=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >/dev/null 2>&1 || fail "$message"
-}
+# shellcheck disable=SC2034
+notes='/^note: /d'
+inspect() { expect "$1" "$2" inspect "${@:3}"; }
+of() { inspect "$1" "$2" --checkpoint "$weights" --out o "${@:3}"; } # of CODE PATTERN ARGUMENT...: the digits' model
 shape_of() { head -c 128 "$1" | tr -d '\0' | grep -oa "'shape': ([0-9, ]*)"; }
 check_shape() { # check_shape FILE SHAPE, as numpy's header says it
-  checks=$((checks + 1))
-  [ "$(shape_of "$1")" = "'shape': ($2)" ] || fail "$1: $(shape_of "$1"), expected ($2)"
+  check "$1: $(shape_of "$1")" test "$(shape_of "$1")" = "'shape': ($2)"
 }
 
 # Mistakes.
-expect 2 "checkpoint" --out o
-expect 2 "out" --checkpoint "$weights"
-expect 2 "layer 4: the model has 0 to 3" --checkpoint "$weights" --out o --layer 4
-expect 2 "head 4: the model has 0 to 3" --checkpoint "$weights" --out o --head 4
-expect 2 "query 16: the model has 0 to 15" --checkpoint "$weights" --out o --query 16
-expect 2 "3 heads were asked for, but the file says 4" --checkpoint "$weights" --out o --heads 3
-expect 2 "whole number" --checkpoint "$weights" --out o --layer -1
-expect 2 "not both" --checkpoint "$weights" --out o --dataset digits picture.png
-expect 2 "did you mean mnist" --checkpoint "$weights" --out o --dataset mnits
-expect 2 "--data" --checkpoint "$weights" --out o --dataset mnist
-expect 4 "missing.safetensors" --checkpoint missing.safetensors --out o
+inspect 2 "checkpoint" --out o
+inspect 2 "out" --checkpoint "$weights"
+of 2 "layer 4: the model has 0 to 3" --layer 4
+of 2 "head 4: the model has 0 to 3" --head 4
+of 2 "query 16: the model has 0 to 15" --query 16
+of 2 "3 heads were asked for, but the file says 4" --heads 3
+of 2 "whole number" --layer -1
+of 2 "not both" --dataset digits picture.png
+of 2 "did you mean mnist" --dataset mnits
+of 2 "--data" --dataset mnist
+inspect 4 "missing.safetensors" --checkpoint missing.safetensors --out o
 printf 'no weights' >damaged.safetensors
-expect 4 "damaged.safetensors" --checkpoint damaged.safetensors --out o
-expect 3 "missing.png" --checkpoint "$weights" --out o missing.png
+inspect 4 "damaged.safetensors" --checkpoint damaged.safetensors --out o
+of 3 "missing.png" missing.png
 printf 'no picture' >damaged.png
-expect 3 "damaged.png" --checkpoint "$weights" --out o damaged.png
+of 3 "damaged.png" damaged.png
 mkdir empty
-expect 3 "empty" --strip empty --out o
-expect 3 "nowhere" --strip nowhere --out o
+inspect 3 "empty" --strip empty --out o
+inspect 3 "nowhere" --strip nowhere --out o
 check "mistakes leave no folder behind" test ! -e o
 printf 'P5\n28 28\n255\n%0784d' 0 >grey.pgm
 # Images or classes that are not the model's, with the size that they have.
 mkdir -p cifar pictures/a pictures/b
 head -c 30730000 /dev/zero >cifar/test_batch.bin
-expect 3 "cifar10: images of 3 x 32 x 32 in 10 classes, but the model takes 1 x 28 x 28 in 10$" \
-  --checkpoint "$weights" --out o --dataset cifar10 --data cifar
+of 3 "cifar10: images of 3 x 32 x 32 in 10 classes, but the model takes 1 x 28 x 28 in 10$" \
+  --dataset cifar10 --data cifar
 for i in 1 2 3 4 5 6; do cp grey.pgm pictures/a/$i.pgm && cp grey.pgm pictures/b/$i.pgm; done
-expect 3 "folder: images of 1 x 28 x 28 in 2 classes, but the model takes 1 x 28 x 28 in 10$" \
-  --checkpoint "$weights" --out o --dataset folder --data pictures --images 2
+of 3 "folder: images of 1 x 28 x 28 in 2 classes, but the model takes 1 x 28 x 28 in 10$" \
+  --dataset folder --data pictures --images 2
 : >file
-expect 1 "file" --checkpoint "$weights" --out file grey.pgm
-expect 1 "file/o" --checkpoint "$weights" --out file/o grey.pgm
+inspect 1 "file" --checkpoint "$weights" --out file grey.pgm
+inspect 1 "file/o" --checkpoint "$weights" --out file/o grey.pgm
 if [ "$(id -u)" != 0 ]; then
   mkdir locked && chmod a-w locked
-  expect 1 "locked" --checkpoint "$weights" --out locked grey.pgm
+  inspect 1 "locked" --checkpoint "$weights" --out locked grey.pgm
 fi
 
 # Everything, of three of the digits' test images.
-expect 0 "gradients of each of 3 images" --checkpoint "$weights" --images 3 --out all --layer 1 \
-  --head 2 --query 5 --smoothgrad=2 --integrated-gradients 3
+everything=(--checkpoint "$weights" --images 3 --layer 1 --head 2 --query 5 --smoothgrad=2 --integrated-gradients 3)
+inspect 0 "gradients of each of 3 images" "${everything[@]}" --out all
 check "the terminal tells of the distances" grep -q "layer  3: .* pixels" out
 check "no escapes where there is no terminal" test "$(grep -c "$(printf '\033')" out)" = 0
 for figure in patches filters filter_components position_similarity attention_distance \
@@ -85,70 +62,71 @@ for figure in patches filters filter_components position_similarity attention_di
   check "index.html shows $figure" grep -q "<figure id=\"$figure\">" all/index.html
   check "index.html leads to $figure.svg" grep -q "href=\"$figure.svg\"" all/index.html
 done
-check_shape all/patches.npy "16, 1, 7, 7"
-check_shape all/filters.npy "64, 1, 7, 7"
-check_shape all/position_similarity.npy "4, 4, 4, 4"
-check_shape all/attention_maps.npy "4, 4, 4, 4"
-check_shape all/attention_map.npy "4, 4"
-check_shape all/attention_matrix.npy "17, 17"
-check_shape all/rollout.npy "3, 4, 4"
-check_shape all/saliency.npy "3, 28, 28"
-check_shape all/smooth_grad.npy "3, 28, 28"
-check_shape all/integrated_gradients.npy "3, 28, 28"
+while read -r name shape; do
+  check_shape "all/$name.npy" "$shape"
+done <<'TABLE'
+patches 16, 1, 7, 7
+filters 64, 1, 7, 7
+position_similarity 4, 4, 4, 4
+attention_maps 4, 4, 4, 4
+attention_map 4, 4
+attention_matrix 17, 17
+rollout 3, 4, 4
+saliency 3, 28, 28
+smooth_grad 3, 28, 28
+integrated_gradients 3, 28, 28
+TABLE
 check "no file is half-written" test -z "$(find all -size 0 -o -name '*.tmp*' -o -name '*trial*')"
 
 if python3 -c '' 2>/dev/null; then
-  check "parsers of HTML and XML read index.html" python3 "$(dirname "$0")/../report/html_check.py" all/index.html
+  check "parsers of HTML and XML read index.html" python3 "$here/../report/html_check.py" all/index.html
 fi
 
 check "the tape of block 1 is there" grep -q digraph all/block_graph.dot
 check "index.html shows the tape" grep -q "id=\"block_graph\"" all/index.html
 
 # The same again is the same, byte for byte; the tape has times in it.
-expect 0 "" --checkpoint "$weights" --images 3 --out again --layer 1 --head 2 --query 5 \
-  --smoothgrad=2 --integrated-gradients 3
+inspect 0 "" "${everything[@]}" --out again
 check "the same twice" diff -r -x "block_graph.*" -x index.html all again
 
 # Pictures of another size, one or several.
 printf 'P5\n40 30\n255\n%01200d' 0 >wide.pgm
-expect 0 "wide.pgm: 30 x 40 pixels become the model's 28 x 28" --checkpoint "$weights" --out two \
+inspect 0 "wide.pgm: 30 x 40 pixels become the model's 28 x 28" --checkpoint "$weights" --out two \
   grey.pgm wide.pgm
 check_shape two/rollout.npy "2, 4, 4"
 
 # A run's weights, in the order of its epochs.
-expect 3 "save-every" --strip two --out strip
-"$vitruvian" train --train-size 40 --test-size 20 --epochs 3 --save-every 1 --width 16 --depth 1 \
-  --heads 2 --batch-size 16 --out run >/dev/null 2>&1 || fail "the run"
-expect 0 "" --strip run --out strip
+inspect 3 "save-every" --strip two --out strip
+small=(train --train-size 40 --test-size 20 --save-every 1 --width 16 --depth 1 --heads 2 --batch-size 16)
+expect 0 "" "${small[@]}" --epochs 3 --out run
+inspect 0 "" --strip run --out strip
 names() { grep -o 'epoch-[0-9]*' "$1" | tr '\n' ' '; }
 check "epochs in their order" test "$(names strip/strip.json)" = "epoch-0001 epoch-0002 epoch-0003 "
-expect 0 "" --strip run --every 2 --out every
+inspect 0 "" --strip run --every 2 --out every
 check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
 
 # A model that was trained on a folder, and that folder's test images.
-"$vitruvian" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 \
-  --depth 1 --heads 2 --epochs 1 --batch-size 4 --out own >/dev/null 2>&1 || fail "the folder's run"
-expect 0 "" --checkpoint own --dataset folder --data pictures --out of_own
+expect 0 "" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 --depth 1 \
+  --heads 2 --epochs 1 --batch-size 4 --out own
+inspect 0 "" --checkpoint own --dataset folder --data pictures --out of_own
 check "the folder's test images are drawn" grep -q "2 test images of folder, the classes in turn" of_own/index.html
-expect 0 "" --checkpoint own --out of_run
+inspect 0 "" --checkpoint own --out of_run
 check "and so they are where only the run says which" \
   grep -q "2 test images of folder, the classes in turn" of_run/index.html
 mkdir pictures/c && cp grey.pgm pictures/c
-expect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
+inspect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
   --data pictures --out o
 cp own/model.safetensors alone.safetensors
-expect 2 "dataset folder needs --data" --checkpoint alone.safetensors --dataset folder --out o
+inspect 2 "dataset folder needs --data" --checkpoint alone.safetensors --dataset folder --out o
 
 # Neither class token nor learned positions: nothing of them is drawn.
-"$vitruvian" train --train-size 40 --test-size 20 --epochs 2 --save-every 1 --width 16 --depth 1 \
-  --heads 2 --batch-size 16 --positions sincos_2d --mean-pooling --out mean >/dev/null 2>&1 || fail "the mean's run"
-expect 0 "" --checkpoint mean --images 3 --out of_mean --smoothgrad=2 --integrated-gradients 2
+expect 0 "" "${small[@]}" --epochs 2 --positions sincos_2d --mean-pooling --out mean
+inspect 0 "" --checkpoint mean --images 3 --out of_mean --smoothgrad=2 --integrated-gradients 2
 check_shape of_mean/attention_matrix.npy "16, 16"
 check "true labels beside what was found" test "$(grep -o '"true [0-9], found [0-9]: ' of_mean/explanations.json | wc -l)" -eq 3
 check "no class token" sh -c '! grep -i "class token\|on_class_token" of_mean/index.html of_mean/*.json mean/report.html'
 check "no positions that find a grid" sh -c '! grep "finding their grid" mean/report.html'
 check "positions that do, in a run that learns them" grep -q "finding their grid" run/report.html
-expect 4 "learns no table of positions" --strip mean --out strip_of_mean
+inspect 4 "learns no table of positions" --strip mean --out strip_of_mean
 
-printf '%d checks, %d failures\n' "$checks" "$failures"
-[ "$failures" -eq 0 ]
+finish

@@ -4,38 +4,20 @@
 #                                                  and every solution passes; those with N % 2 = REST
 #   exercises_test.sh PATH/TO/lesson mistakes      what goes wrong ends in a line that helps, and in
 #                                                  the right exit code
-set -u
-lesson=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-sources=$(cd "$(dirname "$0")/../../lessons/exercises" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/../program.sh" "$1"
+lesson=$vitruvian
+sources=$here/../../lessons/exercises
 export XDG_STATE_HOME=$folder/state NO_COLOR=1
-failures=0
-checks=0
 
 # expect CODE PATTERN ARGUMENT...: runs lesson, compares the exit code, and looks for the pattern in
 # all that it says, line ends read as blanks.
 expect() {
-  local code=$1 pattern=$2 got
-  shift 2
-  "$lesson" "$@" >out 2>&1 </dev/null
-  got=$?
+  "$lesson" "${@:3}" >err 2>&1 </dev/null
+  local code=$?
   checks=$((checks + 1))
-  if [ $got -ne "$code" ] || ! tr '\n' ' ' <out | grep -qE -- "$pattern"; then
-    failures=$((failures + 1))
-    printf 'FAIL lesson %s\n  exit %d (expected %d), expected /%s/, it said:\n' "$*" $got "$code" "$pattern"
-    sed 's/^/  > /' out
-  fi
-}
-
-check() { # check MESSAGE COMMAND...: the command must succeed
-  local message=$1
-  shift
-  checks=$((checks + 1))
-  if ! "$@" >/dev/null 2>&1; then
-    failures=$((failures + 1))
-    printf 'FAIL %s\n' "$message"
+  if [ $code -ne "$1" ] || ! tr '\n' ' ' <err | grep -qE -- "$2"; then
+    wrong "lesson ${*:3}: exit $code, expected $1 and /$2/"
   fi
 }
 
@@ -49,6 +31,7 @@ slip() {
   expect 1 "$3" check "$1"
 }
 
+telling='//\||\[(gap|solution|end|hint)'
 every() {
   local count=0 source number
   for source in "$sources"/[0-9]*.cpp; do
@@ -58,14 +41,14 @@ every() {
     [ $((number % 2)) -eq "$1" ] || continue
     expect 0 "exercises/$(basename "$source")" exercise $number
     check "exercise $number has a gap" grep -q Yours "$(yours $number)"
-    check "exercise $number shows no solution, marker or hint" sh -c "! grep -qE '//\\||\\[(gap|solution|end|hint)' $(yours $number)"
+    check "exercise $number shows no solution, marker or hint" not grep -qE "$telling" "$(yours $number)"
     expect 1 "gap (is still|may still be) open" check $number
     expect 0 "hint 1 of 3.*hint $number --level 2" hint $number
     expect 0 "hint 2 of 3" hint $number
     expect 0 "hint 3 of 3.*give-up" hint $number
     expect 1 "lesson solution $number --give-up" solution $number
     "$lesson" solution $number --give-up >"$(yours $number)"
-    check "the solution of $number shows no marker or hint" sh -c "! grep -qE '//\\||\\[(gap|solution|end|hint)' $(yours $number)"
+    check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours $number)"
     expect 0 "agree .*All of it agrees" check $number
     expect 0 "EXERCISE" solution $number
   done
@@ -74,16 +57,21 @@ every() {
 
 mistakes() {
   # Usage: exit 2.
-  expect 2 "no exercise 99: they go from 1 to" exercise 99
-  expect 2 "no exercise 0" check 0
-  expect 2 "did you mean softmax" exercise sofmax
-  expect 2 "see lesson exercises" hint nothing-like-it
-  expect 2 "which exercise" check
-  expect 2 "did you mean --again" exercise 1 --agian
-  expect 2 "from 1 to 3, not '4'" hint 1 --level 4
-  expect 2 "from 1 to 3600, not '-1'" check 1 --seconds -1
-  expect 2 "needs a value" exercise 1 --dir
-  expect 2 "exercise 6 is not started.*lesson exercise 6" check 6
+  while IFS='|' read -r pattern arguments; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$pattern" $arguments
+  done <<'TABLE'
+no exercise 99: they go from 1 to|exercise 99
+no exercise 0|check 0
+did you mean softmax|exercise sofmax
+see lesson exercises|hint nothing-like-it
+which exercise|check
+did you mean --again|exercise 1 --agian
+from 1 to 3, not '4'|hint 1 --level 4
+from 1 to 3600, not '-1'|check 1 --seconds -1
+needs a value|exercise 1 --dir
+exercise 6 is not started.*lesson exercise 6|check 6
+TABLE
 
   # The learner's folder.
   expect 0 "0 of [0-9]* done. Next: lesson exercise 1" exercises
@@ -144,8 +132,4 @@ mistakes() {
 }
 
 "$2" "${3:-}"
-if [ $failures -gt 0 ]; then
-  printf '%d of %d checks failed\n' $failures $checks
-  exit 1
-fi
-printf '%d checks passed\n' $checks
+finish

@@ -1,27 +1,25 @@
 #!/usr/bin/env bash
 # The runner of the course, with a stand-in for cmake, in a folder of its own.
 # Usage: lesson_runner_test.sh PROGRAM_FOLDER ROOT
-set -u
-real=$1
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/../program.sh" "$1/lesson"
+real=$(dirname "$vitruvian")
 root=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "${scratch:?}"' EXIT
+scratch=$folder
 mkdir -p "$scratch/build/bin" "$scratch/tools" "$scratch/state"
 cp "$real/lesson" "$scratch/build/bin"
 export XDG_STATE_HOME="$scratch/state"
-failures=0
 
-fail() {
-  printf 'FAIL %s: %s\n%s\n' "$what" "$1" "$output"
-  failures=$((failures + 1))
-}
+fail() { wrong "$what: $1"$'\n'"$output"; }
 lesson() { # lesson STATUS [ARGUMENT...]
   what="lesson ${*:2}"
+  checks=$((checks + 1))
   output=$(PATH="$scratch/tools:/usr/bin:/bin" "$scratch/build/bin/lesson" "${@:2}" 2>&1 </dev/null)
   local status=$?
   [ $status = "$1" ] || fail "ends with $status, expected $1"
 }
-says() { case $output in *"$1"*) ;; *) fail "does not say: $1" ;; esac; }
+says() { [[ $output = *"$1"* ]] || fail "does not say: $1"; }
+silent() { [[ $output != *"$1"* ]] || fail "${2:-says: $1}"; } # silent TEXT [WHAT IS WRONG THEN]
 cmake_does() {
   printf '#!/bin/bash\necho "called: cmake $*"\n%s\n' "$1" >"$scratch/tools/cmake"
   chmod +x "$scratch/tools/cmake"
@@ -77,7 +75,7 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
   says "softmax twice"
   lesson 1 9 --break elementwise
   says "the lesson ends here"
-  case $output in *"Together they are simpler"*) fail "goes on from a mistake" ;; esac
+  silent "Together they are simpler" "goes on from a mistake"
   lesson 2 9 --brek x
   says "did you mean --break?"
   lesson 0 9 --ascii --width 40 --plain
@@ -105,12 +103,12 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
     says "[Enter] next  [b]ack  [s]ource  [q]uit"
     says "lessons/course/softmax.cpp, lines"
     says $'\x1b['
-    case $output in *"all passed"*) fail "does not stop at q" ;; esac
+    silent "all passed" "does not stop at q"
     [ ! -e "$scratch/state/vitruvian/lessons/softmax" ] || fail "counts as read after q"
     output=$(printf '\n' | NO_COLOR=1 TERM=xterm script -qec "$scratch/build/bin/lesson 9" /dev/null)
     says "think first"
     says "ln 10 = 2.30"
-    case $output in *$'\x1b['*) fail "colour in spite of NO_COLOR" ;; esac
+    silent $'\x1b[' "colour in spite of NO_COLOR"
     output=$(TERM=dumb script -qec "$scratch/build/bin/lesson 9 --no-input" /dev/null </dev/null)
     says "all passed"
     case $output in *$'\x1b['* | *"think first"*) fail "colour, or a wait, on a dumb terminal" ;; esac
@@ -161,5 +159,4 @@ if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was bui
   says "cmake is not on this machine: scripts/start.sh installs it"
 fi
 
-[ $failures = 0 ] || exit 1
-echo "the runner did what it should"
+finish

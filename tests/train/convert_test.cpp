@@ -14,8 +14,7 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <sstream>
+#include <functional>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -79,6 +78,32 @@ void write_model(const ViTConfig& config, const Rng& rng, Dtype dtype, const std
   for (StoredTensor& t : file.tensors) t = stored(t.name, t.shape, t.values(), dtype);
   write_safetensors(path, file.tensors, file.metadata);
 }
+
+// A tiny model in a file, and how it is to be converted.
+struct Conversion {
+  Folder folder;
+  ConvertOptions options;
+  explicit Conversion(
+      const std::string& scheme,
+      const std::function<void(ViTConfig&)>& change = [](ViTConfig&) {}) {
+    ViTConfig config = tiny_vit();
+    change(config);
+    options.from = folder.file("w");
+    options.to = folder.file("out");
+    options.scheme = scheme_of(scheme);
+    options.request.heads = config.h;
+    write_model(config, Rng(1), Dtype::f32, options.from);
+  }
+  [[nodiscard]] TensorFile written() const {
+    static_cast<void>(convert(options));
+    return read_safetensors(options.to);
+  }
+  [[nodiscard]] Failure refusal() const {
+    const Failure failure = failure_of([&] { static_cast<void>(convert(options)); });
+    CHECK_FALSE(std::filesystem::exists(options.to));
+    return failure;
+  }
+};
 
 Array logits_of(const std::string& path, const Tensor& images, const WeightsRequest& how = {}) {
   const NoGrad no_grad;
@@ -150,17 +175,9 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
 }
 
 TEST_CASE("what convert cannot put into the tensors, and what it wrote out, it says") {
-  const Folder folder;
-  const auto notes = [&](const std::string& scheme, auto change) {
-    ViTConfig config = tiny_vit();
-    config.C = 3;
-    change(config);
-    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("out");
-    options.scheme = scheme_of(scheme);
-    return convert(options).notes;
+  const auto notes = [&](const char* scheme, const std::function<void(ViTConfig&)>& change) {
+    const Conversion c(scheme, [&](ViTConfig& config) { config.C = 3, change(config); });
+    return convert(c.options).notes;
   };
   using Notes = std::vector<std::string>;
   CHECK(notes("timm", [](ViTConfig&) {}) == Notes{});
@@ -173,24 +190,13 @@ TEST_CASE("what convert cannot put into the tensors, and what it wrote out, it s
 }
 
 TEST_CASE("weights that say nothing of their images get what their project publishes") {
-  const Folder folder;
   const auto normalised_by = [&](const std::string& scheme, std::size_t channels,
                                  const Metadata& said) {
-    ViTConfig config = tiny_vit();
-    config.C = channels;
-    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("of the project");
-    options.scheme = scheme_of(scheme);
-    static_cast<void>(convert(options));
-    write_safetensors(options.to, read_safetensors(options.to).tensors, said);
-    options.from = options.to;
-    options.to = folder.file("out");
-    options.scheme = Scheme::vitruvian;
-    options.request.heads = config.h;
-    static_cast<void>(convert(options));
-    const DataConfig data = load_weights(options.to).data;
+    Conversion c(scheme, [&](ViTConfig& config) { config.C = channels; });
+    write_safetensors(c.options.from, c.written().tensors, said);
+    c.options.scheme = Scheme::vitruvian;
+    static_cast<void>(convert(c.options));
+    const DataConfig data = load_weights(c.options.to).data;
     return std::pair{data.mean, data.std};
   };
   using V = std::vector<double>;
@@ -206,94 +212,60 @@ TEST_CASE("weights that say nothing of their images get what their project publi
 }
 
 TEST_CASE("timm's own names for what it alone calls otherwise") {
-  const Folder folder;
-  const auto has = [&](const std::string& name, auto change) {
-    ViTConfig config = tiny_vit();
-    change(config);
-    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("out");
-    options.scheme = Scheme::timm;
-    static_cast<void>(convert(options));
-    return read_safetensors(options.to).find(name) != nullptr;
-  };
-  const auto tanh = [](ViTConfig& c) { c.head = Head::tanh; };
-  const auto pooled = [](ViTConfig& c) { c.mean_pooling = c.norm_after_pooling = true; };
-  CHECK(has("pre_logits.fc.weight", tanh));
-  CHECK(has("pre_logits.fc.bias", tanh));
-  CHECK(has("norm.weight", tanh));
-  CHECK(has("fc_norm.weight", pooled));
-  CHECK(has("fc_norm.bias", pooled));
-  CHECK_FALSE(has("norm.weight", pooled));
+  const TensorFile tanh = Conversion("timm", [](ViTConfig& c) { c.head = Head::tanh; }).written();
+  const TensorFile pooled = Conversion("timm", [](ViTConfig& c) {
+                              c.mean_pooling = c.norm_after_pooling = true;
+                            }).written();
+  for (const char* name : {"pre_logits.fc.weight", "pre_logits.fc.bias", "norm.weight"}) {
+    CHECK(tanh.find(name) != nullptr);
+  }
+  for (const char* name : {"fc_norm.weight", "fc_norm.bias"}) CHECK(pooled.find(name) != nullptr);
+  CHECK(pooled.find("norm.weight") == nullptr);
 }
 
 TEST_CASE("what convert refuses, it names, with the schemes that could") {
-  const Folder folder;
-  const auto refusal = [&](const std::string& scheme, auto change) {
-    ViTConfig config = tiny_vit();
-    change(config);
-    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("out");
-    options.scheme = scheme_of(scheme);
-    std::string message = failure_of([&] { static_cast<void>(convert(options)); }).message;
-    CHECK_FALSE(std::filesystem::exists(options.to));
-    return message.substr(options.from.size());
-  };
-  CHECK(
-      refusal("torchvision", [](ViTConfig& c) { c.post_norm = c.gelu_tanh = true; }) ==
-      ": torchvision's ViT has no such thing as gelu_tanh, post_norm; --scheme vitruvian can hold "
-      "this model");
-  CHECK(refusal("hf", [](ViTConfig& c) { c.mean_pooling = true; }) ==
-        ": Hugging Face's ViT has no such thing as mean_pooling; --scheme timm or jax or vitruvian "
-        "can hold this model");
+  const Conversion torchvision("torchvision",
+                               [](ViTConfig& c) { c.post_norm = c.gelu_tanh = true; });
+  CHECK(torchvision.refusal().message ==
+        torchvision.options.from +
+            ": torchvision's ViT has no such thing as gelu_tanh, post_norm; --scheme vitruvian can "
+            "hold this model");
+  const Conversion hf("hf", [](ViTConfig& c) { c.mean_pooling = true; });
+  CHECK(hf.refusal().message ==
+        hf.options.from +
+            ": Hugging Face's ViT has no such thing as mean_pooling; --scheme timm or jax or "
+            "vitruvian can hold this model");
 }
 
 TEST_CASE("convert does not write tensors that are not those of their config") {
-  const Folder folder;
-  write_model(tiny_vit(), Rng(1), Dtype::f32, folder.file("w"));
-  TensorFile file = read_safetensors(folder.file("w"));
-  file.tensors.pop_back();
-  write_safetensors(folder.file("w"), file.tensors, file.metadata);
   for (const std::string& scheme : scheme_names()) {
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("out");
-    options.scheme = scheme_of(scheme);
-    const Failure failure = failure_of([&] { static_cast<void>(convert(options)); });
+    const Conversion c(scheme);
+    TensorFile file = read_safetensors(c.options.from);
+    file.tensors.pop_back();
+    write_safetensors(c.options.from, file.tensors, file.metadata);
+    const Failure failure = c.refusal();
     CHECK(failure.exit == Exit::checkpoint);
     CHECK(failure.message.find("but a model of its config has") != std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(options.to));
   }
   // Nor places of another grid, where there is no way to resize them.
   for (const Positions positions : {Positions::learned_2d, Positions::relative}) {
-    ViTConfig config = tiny_vit();
-    config.positions = positions;
-    write_model(config, Rng(1), Dtype::f32, folder.file("w"));
-    ConvertOptions options;
-    options.from = folder.file("w");
-    options.to = folder.file("out");
-    options.scheme = Scheme::vitruvian;
-    options.request.height = options.request.width = 12;
-    const Failure failure = failure_of([&] { static_cast<void>(convert(options)); });
+    Conversion c("vitruvian", [&](ViTConfig& config) { config.positions = positions; });
+    c.options.request.height = c.options.request.width = 12;
+    const Failure failure = c.refusal();
     CHECK(failure.exit == Exit::usage);
     CHECK(failure.message.find("cannot be resized") != std::string::npos);
   }
 }
 
 TEST_CASE("docs/weights.md holds the table of what each project's model can hold") {
-  std::ifstream page(std::string(VITRUVIAN_TEST_DATA) + "/../docs/weights.md");
-  std::stringstream text;
-  text << page.rdbuf();
+  const std::string page = content(VITRUVIAN_TEST_DATA "/../docs/weights.md");
   std::string table = "| | torchvision | timm | hf | jax |\n|---|---|---|---|---|\n";
   for (const HeldRow& row : held_rows()) {
     table += fmt::format("| {} |", row.name);
     for (const HeldRow::Cell& cell : row.cells) table += fmt::format(" {} |", cell_text(cell));
     table += "\n";
   }
-  CHECK_MESSAGE(text.str().find(table) != std::string::npos, "it should hold:\n" << table);
+  CHECK_MESSAGE(page.find(table) != std::string::npos, "it should hold:\n" << table);
 }
 
 }  // namespace VITRUVIAN_PRECISION
