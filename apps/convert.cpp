@@ -16,7 +16,7 @@ struct ConvertFlags {
   std::string scheme;
 };
 
-void run(ConvertFlags& flags) {
+void run_convert(ConvertFlags& flags) {
   ConvertOptions& options = flags.options;
   options.scheme = scheme_of(flags.scheme);
   options.request = request_of(flags.weights);
@@ -94,7 +94,7 @@ std::vector<double> numbers_of(const char* flag, const std::string& text) {
 
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<ConvertFlags>(
-      app, chosen, "convert", "Write weights under another project's names", run);
+      app, chosen, "convert", "Write weights under another project's names", run_convert);
   command.add_option("--from", flags.options.from, "safetensors, .npz, or a run directory")
       ->required()
       ->type_name("FILE");

@@ -30,13 +30,6 @@ struct Options {
   std::string op;
 };
 
-struct Summary {
-  std::size_t rows = 0;
-  std::size_t failed = 0;
-  std::size_t entries = 0;
-  double worst = 0;
-};
-
 // What is checked: an op at one shape, or a parameter of the ViT.
 struct Row {
   std::string op;
@@ -98,31 +91,26 @@ void print_row(const Row& row, const GradcheckReport& report, bool colour) {
   if (!report.problem.empty()) console::print("    {}\n", report.problem);
 }
 
-Summary check(const Options& options) {
+void run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
   const std::vector<Row> rows = chosen(options.op);
   const bool colour = console::terminal_of(stdout).colour;
   console::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
                  "analytic", "numeric", "error");
-  Summary summary;
+  std::size_t failed = 0;
+  std::size_t entries = 0;
+  double worst = 0;
   for (const Row& row : rows) {
     const GradcheckReport report = row.check(options.check);
     print_row(row, report, colour);
-    ++summary.rows;
-    summary.failed += report.passed ? 0 : 1;
-    summary.entries += report.checked;
-    if (!std::isnan(summary.worst) && !(report.error <= summary.worst))
-      summary.worst = report.error;
+    failed += report.passed ? 0 : 1;
+    entries += report.checked;
+    if (!std::isnan(worst) && !(report.error <= worst)) worst = report.error;
   }
-  return summary;
-}
-
-void run(const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const Summary s = check(options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  console::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", s.rows,
-                 s.entries, s.worst, s.failed, seconds.count());
-  if (s.failed > 0) fail("{} of {} rows failed", s.failed, s.rows);
+  console::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", rows.size(),
+                 entries, worst, failed, seconds.count());
+  if (failed > 0) fail("{} of {} rows failed", failed, rows.size());
 }
 
 int run(int argc, char** argv) {

@@ -36,7 +36,7 @@ struct InspectFlags {
   PictureFlags pictures;
 };
 
-void run(InspectFlags& flags) {
+void run_inspect(InspectFlags& flags) {
   InspectOptions& options = flags.options;
   options.request = request_of(flags.weights);
   read_picture_flags(flags.pictures, options);
@@ -52,7 +52,8 @@ void run(InspectFlags& flags) {
 
 void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<InspectFlags>(
-      app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures", run);
+      app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures",
+      run_inspect);
   InspectOptions& options = flags.options;
   command
       .add_option("--weights,--checkpoint", options.weights,

@@ -33,7 +33,7 @@ struct PredictFlags {
   bool json = false;
 };
 
-void predict(PredictFlags& flags) {
+void run_predict(PredictFlags& flags) {
   PredictOptions& options = flags.options;
   options.request = request_of(flags.weights);
   read_picture_flags(flags.pictures, options);
@@ -63,7 +63,7 @@ struct EvalFlags {
   bool json = false;
 };
 
-void eval(const EvalFlags& flags) {
+void run_eval(const EvalFlags& flags) {
   if (flags.options.threads != 0) set_threads(flags.options.threads);
   const Evaluation result = either::evaluate(flags.options);
   if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
@@ -77,7 +77,7 @@ void eval(const EvalFlags& flags) {
 
 void add_eval(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
-      add_command<EvalFlags>(app, chosen, "eval", "Measure saved weights on test images", eval);
+      add_command<EvalFlags>(app, chosen, "eval", "Measure saved weights on test images", run_eval);
   EvalOptions& options = flags.options;
   command.add_option("--weights", options.weights, "A safetensors file, or a run directory")
       ->required()
@@ -100,7 +100,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
 
 void add_predict(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
-      add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", predict);
+      add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", run_predict);
   PredictOptions& options = flags.options;
   command.add_option("--weights", options.weights, "safetensors, .npz, or a run directory")
       ->required()

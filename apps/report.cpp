@@ -16,7 +16,7 @@ struct CompareOptions {
   std::string out;
 };
 
-void compare(const CompareOptions& options) {
+void run_compare(const CompareOptions& options) {
   std::vector<RunRecord> runs;
   for (const std::string& directory : options.directories) runs.push_back(read_run(directory));
   console::print("{}", console::lines(to_text(comparison_of(runs))));
@@ -30,7 +30,7 @@ struct ReportFlags {
   std::size_t threads = 0;
 };
 
-void report(ReportFlags& flags) {
+void run_report(ReportFlags& flags) {
   ReportOptions& options = flags.options;
   if (flags.threads != 0) set_threads(flags.threads);
   if (read_run(options.directory).setting("precision") == "double") {
@@ -46,7 +46,7 @@ void report(ReportFlags& flags) {
 void add_report(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<ReportFlags>(
       app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
-      report);
+      run_report);
   command.add_option("DIR", flags.options.directory, "The run directory")
       ->required()
       ->type_name("");
@@ -59,7 +59,8 @@ void add_report(CLI::App& app, std::function<void()>& chosen) {
 
 void add_compare(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<CompareOptions>(
-      app, chosen, "compare", "Put runs side by side: settings that differ, and results", compare);
+      app, chosen, "compare", "Put runs side by side: settings that differ, and results",
+      run_compare);
   command.add_option("DIR", options.directories, "Run directories, two or more")
       ->required()
       ->expected(2, 1000)

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 
 namespace vitruvian {
@@ -71,7 +70,7 @@ void check_sanity(const TrainOptions& options) {
   if (failed > 0) fail(Exit::failure, "{} of the checks failed", failed);
 }
 
-void run(const Flags& flags) {
+void run_train(const Flags& flags) {
   if (flags.said.recipe == "list") return list_recipes();
   const TrainOptions options = resolve_settings(flags);
   if (flags.print_recipe) {
@@ -109,7 +108,7 @@ void run(const Flags& flags) {
 
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come
 // first, and what was not said must not hide them.
-void add_settings(CLI::App& command, const std::shared_ptr<Flags>& flags) {
+void add_settings(CLI::App& command, Flags& flags) {
   for (const SettingInfo& setting : setting_infos()) {
     std::string flag = "--" + setting.name;
     std::replace(flag.begin(), flag.end(), '_', '-');
@@ -118,14 +117,14 @@ void add_settings(CLI::App& command, const std::shared_ptr<Flags>& flags) {
       const std::string off = ",--no-" + flag.substr(2) + "{false}";
       option = command.add_flag_function(
           flag + off,
-          [flags, name = setting.name](std::int64_t n) {
-            flags->said.flags[name] = n > 0 ? "true" : "false";
+          [&flags, name = setting.name](std::int64_t n) {
+            flags.said.flags[name] = n > 0 ? "true" : "false";
           },
           setting.help);
     } else {
       option = command.add_option_function<std::string>(
           flag,
-          [flags, name = setting.name](const std::string& text) { flags->said.flags[name] = text; },
+          [&flags, name = setting.name](const std::string& text) { flags.said.flags[name] = text; },
           setting.help);
       option->type_name(setting.name == "data" ? "DIR" : setting.kind);
       if (!setting.usual.empty()) option->default_str(setting.usual);
@@ -137,52 +136,51 @@ void add_settings(CLI::App& command, const std::shared_ptr<Flags>& flags) {
 }  // namespace
 
 void add_train(CLI::App& app, std::function<void()>& chosen) {
-  auto flags = std::make_shared<Flags>();
-  CLI::App& command =
-      *app.add_subcommand("train", "Train a Vision Transformer (defaults depend on the data set)");
+  auto [command, flags] =
+      add_command<Flags>(app, chosen, "train",
+                         "Train a Vision Transformer (defaults depend on the data set)", run_train);
   command
-      .add_option("--recipe", flags->said.recipe,
+      .add_option("--recipe", flags.said.recipe,
                   "A complete set of settings; flags override it. 'list' names them")
       ->type_name("NAME");
-  command.add_flag("--print-recipe", flags->print_recipe,
+  command.add_flag("--print-recipe", flags.print_recipe,
                    "Print all settings, as a config file holds them, and end");
   command
       .add_option(
-          "--config", flags->said.config,
+          "--config", flags.said.config,
           "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
           "one")
       ->type_name("FILE");
   command
       .add_option(
-          "--out", flags->out,
+          "--out", flags.out,
           "The run directory; without: a new one under runs/, named after data set and date")
       ->type_name("DIR");
   command.add_flag(
-      "--overwrite", flags->overwrite,
+      "--overwrite", flags.overwrite,
       "Put the new run in the place of one that is in --out already; other files stay");
   command
-      .add_option("--resume", flags->resume,
+      .add_option("--resume", flags.resume,
                   "Go on with the run in this directory; more --epochs than it has prolong it")
       ->type_name("DIR");
   for (const char* name : {"--recipe", "--config", "--out", "--resume"}) {
     command.get_option(name)->check(CLI::Validator(
         [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));
   }
-  command.add_flag("--quiet", flags->quiet, "Print no progress, only what came of the run");
-  add_count(command, "--threads", flags->threads, "Threads; 0 means one for each processor");
-  command.add_flag("--profile", flags->profile,
+  command.add_flag("--quiet", flags.quiet, "Print no progress, only what came of the run");
+  add_count(command, "--threads", flags.threads, "Threads; 0 means one for each processor");
+  command.add_flag("--profile", flags.profile,
                    "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
                    "and by module; the run goes on, with the results that it has without");
   command.add_flag(
-      "--sanity", flags->sanity,
+      "--sanity", flags.sanity,
       "Do not train, but check: the loss at the start against ln K, derivatives of this\n"
       "model against differences, and 20 images learned by heart");
   command.add_flag(
-      "--anomaly", flags->anomaly,
+      "--anomaly", flags.anomaly,
       "Look for NaN and infinity in every op, forward and backward: slower. Without it\n"
       "a step that breaks down is computed again so");
   add_settings(command, flags);
-  command.callback([flags, &chosen] { chosen = [flags] { run(*flags); }; });
 }
 
 }  // namespace vitruvian

@@ -166,25 +166,13 @@ def export(path):
     part.replace(path)
 
 
-def positive(kind):
-    def parse(text):
-        value = kind(text)
-        if value <= 0:
-            raise ValueError
-        return value
-
-    parse.__name__ = f"positive {kind.__name__}"  # argparse names it in its errors
-    return parse
-
-
 def main():
     parser = argparse.ArgumentParser(description="times the model of bench_train in PyTorch")
-    parser.print_usage = lambda file: None  # an error is one line
     parser.add_argument("--shape", choices=[*SHAPES, "all"], default="all",
                         help="all means all but vit-b")
-    parser.add_argument("--batch", type=positive(int), help="default: the shape's own")
-    parser.add_argument("--seconds", type=positive(float), default=5, help="default: 5")
-    parser.add_argument("--threads", type=positive(int), help="default: OMP_NUM_THREADS, or all",
+    parser.add_argument("--batch", type=int, help="default: the shape's own")
+    parser.add_argument("--seconds", type=float, default=5, help="default: 5")
+    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, or all",
                         default=os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count()))
     parser.add_argument("--inference", action="store_true", help="the forward pass only")
     parser.add_argument("--export", type=Path, metavar="FILE.onnx",

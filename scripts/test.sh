@@ -137,42 +137,18 @@ run_tidy() (
 # not at numbers: once is enough.
 run_suite() {
   case $1 in
-    default)
-      build default
-      run_tests default
-      ;;
-    backends)
-      build default
-      run_backends
-      ;;
-    sanitize)
-      build asan
-      run_tests asan -LE project
-      ;;
-    tsan)
-      build tsan thread_tests
-      run_tests tsan -L threads
-      ;;
-    slow)
-      build default
-      run_slow
-      ;;
-    tidy)
-      configure tidy
-      run_tidy
-      ;;
+    default) build default; run_tests default ;;
+    backends) build default; run_backends ;;
+    sanitize) build asan; run_tests asan -LE project ;;
+    tsan) build tsan thread_tests; run_tests tsan -L threads ;;
+    slow) build default; run_slow ;;
+    tidy) configure tidy; run_tidy ;;
+    fuzz) build fuzz fuzz; run_fuzzers ;;
     mutation)
       python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs"
       python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs" --rows
       ;;
-    fuzz)
-      build fuzz fuzz
-      run_fuzzers
-      ;;
-    *)
-      build "$1"
-      run_tests "$1" -LE project
-      ;;
+    *) build "$1"; run_tests "$1" -LE project ;;
   esac
 }
 

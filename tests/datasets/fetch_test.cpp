@@ -3,9 +3,7 @@
 
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/skip.hpp"
 #include "vitruvian/datasets/fetch/download.hpp"
-#include "vitruvian/datasets/fetch/file.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -88,6 +86,11 @@ struct Case {
     for (const std::string& mode : modes) options.mirrors.push_back(server->url(mode));
     return failure_of([&] { fetch(dataset, options); });
   }
+  // The modes bring the right file, and nothing else.
+  void brings(const std::vector<std::string>& modes, double stall_seconds = 5) {
+    CHECK(fetch_from(modes, stall_seconds).message == "");
+    CHECK(is_right());
+  }
   [[nodiscard]] bool is_right() const { return fs::exists(target()) && content(target()) == body; }
 };
 
@@ -99,38 +102,31 @@ TEST_CASE("from a server: the right file, or none") {
   for (const std::string mode : {"good", "cut", "redirect", "no_ranges"}) {
     CAPTURE(mode);
     fresh();
-    const Failure failure = test.fetch_from({mode});
-    CHECK(failure.message == "");
-    CHECK(test.is_right());
+    test.brings({mode});
     CHECK(!fs::exists(test.part()));
   }
   // One that comes slowly, but longer than it may come to a stand, does not stall.
   fresh();
-  CHECK(test.fetch_from({"trickle"}, 0.4).message == "");
-  CHECK(test.is_right());
+  test.brings({"trickle"}, 0.4);
   // A partial file is continued from where it ends, or begun again where that cannot be.
   for (const std::string mode : {"good", "no_ranges"}) {
     CAPTURE(mode);
     fresh();
     write(test.part(), test.body.substr(0, 20'000));
-    CHECK(test.fetch_from({mode}).message == "");
-    CHECK(test.is_right());
+    test.brings({mode});
     CHECK(test.log().find("bytes=20000-") != std::string::npos);
   }
   fresh();
   write(test.part(), std::string(20'000, 'x'));  // of something else
-  CHECK(test.fetch_from({"good"}).message == "");
-  CHECK(test.is_right());
+  test.brings({"good"});
   fresh();
   write(test.part(), test.body);  // whole already: nothing is asked for
-  CHECK(test.fetch_from({"good"}).message == "");
+  test.brings({"good"});
   CHECK(!fs::exists(test.folder.path / "served" / "log"));
-  CHECK(test.is_right());
   // What is there is left alone; what is there and wrong is replaced.
-  CHECK(test.fetch_from({"missing"}).message == "");
+  test.brings({"missing"});
   write(test.target(), "damaged");
-  CHECK(test.fetch_from({"good"}).message == "");
-  CHECK(test.is_right());
+  test.brings({"good"});
   // These never bring it: exit 3, nothing under the file's name, and the next mirror is asked.
   for (const std::string mode :
        {"damaged", "promises_less", "circle", "to_a_file", "endless", "missing", "stall"}) {
@@ -144,15 +140,12 @@ TEST_CASE("from a server: the right file, or none") {
           std::string::npos);
     CHECK(!fs::exists(test.target()));
     CHECK((!fs::exists(test.part()) || fs::file_size(test.part()) <= test.body.size()));
-    CHECK(test.fetch_from({mode, "good"}, stalls ? 0.5 : 5).message == "");
-    CHECK(test.is_right());
+    test.brings({mode, "good"}, stalls ? 0.5 : 5);
   }
   // A header that promises more than comes: the bytes are right all the same, or the mirror is
   // left.
   fresh();
-  const Failure lied = test.fetch_from({"promises_more", "good"});
-  CHECK(lied.message == "");
-  CHECK(test.is_right());
+  test.brings({"promises_more", "good"});
   // Nobody listens.
   fresh();
   const Failure dead = failure_of([&] {
@@ -168,8 +161,7 @@ TEST_CASE("from a server: one that drips is left, as one that is silent") {
   if (!can_serve()) return;
   Case test;
   test.lowest = 500;
-  CHECK(test.fetch_from({"drip", "good"}, 1.5).message == "");
-  CHECK(test.is_right());
+  test.brings({"drip", "good"}, 1.5);
   CHECK(test.said.find("bytes a second came, fewer than 500\n") != std::string::npos);
   CHECK(test.log().find("drip f.bin \ndrip f.bin bytes=") == 0);  // once again from where it was
 }
@@ -181,8 +173,7 @@ TEST_CASE("from a server: no other protocol, no other range, no name that means 
   CHECK(ftp.exit == Exit::data);
   CHECK(ftp.message.find("rotocol \"ftp\"") != std::string::npos);
   write(test.part(), test.body.substr(0, 20'000));
-  CHECK(test.fetch_from({"another_range"}).message == "");  // begun again
-  CHECK(test.is_right());
+  test.brings({"another_range"});  // begun again
   // One file of that name, not two that a shell would make of it.
   write(test.folder.path / "served" / "{a,b}[1-2].bin", test.body);
   test.dataset.files[0].name = "{a,b}[1-2].bin";
@@ -245,8 +236,7 @@ TEST_CASE("from a server: what cannot be written is a sentence") {
   CHECK(failure.exit == Exit::failure);
   CHECK(failure.message == test.part().string() + ": cannot be written: File too large");
   CHECK(!fs::exists(test.target()));
-  CHECK(test.fetch_from({"good"}).message == "");  // goes on from there
-  CHECK(test.is_right());
+  test.brings({"good"});  // goes on from there
 }
 
 TEST_CASE("with checksums: of two fetches into one folder the second waits") {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # README and the pages of docs/ say what the program does: their commands run (with little data, so
-# that it takes seconds).
+# that it takes seconds), and the programs of docs/own print what stands on their pages.
 # Usage: readme_test.sh ROOT PROGRAM_FOLDER
 set -eu
 root=$1
@@ -58,6 +58,18 @@ while read -r command; do
   fi
   commands=$((commands + 1))
 done < <(cd "$root" && grep -hE '^build/bin/' README.md docs/{trainer,inside,weights}.md)
+
+(
+  mkdir own && cd own
+  for page in "$root"/docs/own/*.md; do
+    awk '/^```$/ {on = !on; next} /^```/ {on = 2; next} on == 1' "$page" >expected
+    "$programs/own_$(basename "$page" .md)" >found
+    # Shares of a few pictures may round otherwise with other vectors; the programs end with 1 when
+    # they are poor.
+    sed -i 's/[0-9]* %/N %/' expected found
+    diff -u expected found
+  done
+)
 
 # Real digits, where they are. Another processor rounds otherwise: a few images may fall the other way.
 mnist=${VITRUVIAN_DATA:-$root/../shared/datasets}/mnist

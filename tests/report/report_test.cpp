@@ -148,7 +148,7 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   const auto refused = [&](const std::string& path, const char* part) {
     const Failure failure = failure_of([&] { read_run(path); });
     CHECK(failure.exit == Exit::data);
-    CHECK_MESSAGE(failure.message.find(part) != std::string::npos, failure.message);
+    CHECK_MESSAGE(says(failure.message, part), failure.message);
   };
   refused(folder.file("nowhere"), "no such folder");
   refused(folder.path.string(), "no config.json");
@@ -211,12 +211,13 @@ TEST_CASE("the best epoch of a run that validated is by validation, the first of
   const RunRecord run = read_run(run_in(folder, "validated", validated_metrics));
   CHECK(run.best()->epoch == 1);
   const std::string html = html_report(run, nullptr);
-  CHECK(html.find("<b><data value=\"0.9\">90.00 %</data></b><span>best validation accuracy, "
-                  "epoch 1</span>") != std::string::npos);
-  CHECK(html.find("best test accuracy") == std::string::npos);
+  CHECK(says(html,
+             "<b><data value=\"0.9\">90.00 %</data></b><span>best validation accuracy, "
+             "epoch 1</span>"));
+  CHECK_FALSE(says(html, "best test accuracy"));
   const std::string text = to_text(comparison_of({run}));
-  CHECK(text.find("best validation (epoch)  90.00 % (1)") != std::string::npos);
-  CHECK(text.find("best test") == std::string::npos);
+  CHECK(says(text, "best validation (epoch)  90.00 % (1)"));
+  CHECK_FALSE(says(text, "best test"));
 }
 
 // Well-formed, self-contained, and with the numbers of metrics.jsonl.
@@ -245,17 +246,16 @@ TEST_CASE("a report escapes what it shows and holds every figure") {
   const Folder folder;
   const std::string run = reported_run_in(folder);
   const std::string html = content(run + "/report.html");
-  CHECK(html.find("<script") == std::string::npos);
-  CHECK(html.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
-  CHECK(html.find(data_uri("image/png", encode_png({1, 1, 1, {7}}))) != std::string::npos);
-  CHECK(html.find("<figcaption><b>&lt;i&gt;attention&lt;/i&gt;</b> &quot;of&quot; &amp; on</fig") !=
-        std::string::npos);
-  CHECK(html.find("<a ") == std::string::npos);  // the files lie nowhere
+  CHECK_FALSE(says(html, "<script"));
+  CHECK(says(html, "&lt;script&gt;alert(1)&lt;/script&gt;"));
+  CHECK(says(html, data_uri("image/png", encode_png({1, 1, 1, {7}}))));
+  CHECK(says(html, "<figcaption><b>&lt;i&gt;attention&lt;/i&gt;</b> &quot;of&quot; &amp; on</fig"));
+  CHECK_FALSE(says(html, "<a "));  // the files lie nowhere
   CHECK(count_of(html, "<svg class=\"chart\"") == 4 + 2);
-  CHECK(html.find("<pre>&lt;words&gt;</pre>") != std::string::npos);
-  CHECK(html.find("2 of 3") != std::string::npos);
+  CHECK(says(html, "<pre>&lt;words&gt;</pre>"));
+  CHECK(says(html, "2 of 3"));
   CHECK(count_of(html, "<article>") == 3 + 6);  // mistakes, samples
-  CHECK(html.find("<data value=\"0.6123456789\">61.23 %</data>") != std::string::npos);
+  CHECK(says(html, "<data value=\"0.6123456789\">61.23 %</data>"));
 
   // Without examples, and before anything was recorded.
   for (const char* metrics : {"", "{\"kind\":\"step\",\"step\":1,\"loss\":2.5,\"lr\":0.1}\n"}) {
@@ -294,7 +294,7 @@ TEST_CASE("a report's size is bounded, whatever the run") {
   // The samples are spread over the images.
   const std::string samples = html.substr(html.find("<h2>Samples</h2>"));
   for (std::size_t i = 0; i < 24; ++i) {
-    CHECK(samples.find(fmt::format("alt=\"test image {}\"", i * 500 / 24)) != std::string::npos);
+    CHECK(says(samples, fmt::format("alt=\"test image {}\"", i * 500 / 24)));
   }
 }
 
@@ -324,15 +324,14 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   odd.settings = {{"data", "Größen und noch zwanzig Zeichen"}, {"größe", "1"}};
   const std::string shown = to_text(comparison_of({odd, runs[1]}));
   CHECK(shown.find("                                 \\u001b[31m     two\n") == 0);
-  CHECK(shown.find("data               Größen und noch zwanzi..       -\n") != std::string::npos);
-  CHECK(shown.find("größe" + std::string(37, ' ') + "1       -\n") != std::string::npos);
+  CHECK(says(shown, "data               Größen und noch zwanzi..       -\n"));
+  CHECK(says(shown, "größe" + std::string(37, ' ') + "1       -\n"));
   // Too many for the width: several tables. Equal names: whole paths.
   CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
   CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
   CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
   // Long paths are broken, so that a third run stays on the page.
   const std::string page = html_comparison({runs[0], runs[0], runs[1]});
-  CHECK(page.find("<table class=\"runs\">") != std::string::npos);
-  CHECK(page.find(".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;") !=
-        std::string::npos);
+  CHECK(says(page, "<table class=\"runs\">"));
+  CHECK(says(page, ".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;"));
 }
