@@ -17,7 +17,7 @@ const Json& golden() {
   return document;
 }
 
-Bytes bytes(const Json& base64) {
+ByteVector bytes(const Json& base64) {
   const std::string text = from_base64(base64);
   return {text.begin(), text.end()};
 }
@@ -52,7 +52,7 @@ TEST_CASE("every operation computes torchvision's bytes") {
     CAPTURE(name);
     CAPTURE(row["magnitude"].get<double>());
     CAPTURE(row["picture"].get<int>());
-    Bytes pixels = bytes(picture["pixels"]);
+    ByteVector pixels = bytes(picture["pixels"]);
     apply(op_named(name), row["magnitude"],
           {picture["channels"], picture["height"], picture["width"], pixels.data()}, scratch);
     CHECK(pixels == bytes(row["pixels"]));
@@ -81,9 +81,9 @@ TEST_CASE("the magnitudes are torchvision's") {
 TEST_CASE("a resized crop is Pillow's") {
   for (const auto& row : golden()["crops"]) {
     const auto& picture = golden()["pictures"][row["picture"].get<std::size_t>()];
-    const Bytes from = bytes(picture["pixels"]);
-    const Bytes expected = bytes(row["pixels"]);
-    Bytes pixels(expected.size());
+    const ByteVector from = bytes(picture["pixels"]);
+    const ByteVector expected = bytes(row["pixels"]);
+    ByteVector pixels(expected.size());
     const auto& box = row["box"];
     resized_crop(from.data(), picture["height"], picture["width"], {box[0], box[1], box[2], box[3]},
                  {picture["channels"], row["size"][0], row["size"][1], pixels.data()});

@@ -19,37 +19,37 @@ using namespace vitruvian;
 namespace {
 
 // Writes a file of this name, and returns where it is.
-std::string write(const Folder& folder, const std::string& name, const Bytes& bytes) {
+std::string write(const Folder& folder, const std::string& name, const ByteVector& bytes) {
   vitruvian::write(folder.path / name, std::string(bytes.begin(), bytes.end()));
   return folder.file(name);
 }
 
-Bytes big_endian(const std::vector<std::uint32_t>& words) {
-  Bytes bytes;
+ByteVector big_endian(const std::vector<std::uint32_t>& words) {
+  ByteVector bytes;
   for (const std::uint32_t w : words) {
     for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(w >> shift));
   }
   return bytes;
 }
 
-Bytes idx(const std::vector<std::uint32_t>& header, const Bytes& data) {
-  Bytes bytes = big_endian(header);
+ByteVector idx(const std::vector<std::uint32_t>& header, const ByteVector& data) {
+  ByteVector bytes = big_endian(header);
   bytes.insert(bytes.end(), data.begin(), data.end());
   return bytes;
 }
 
-Bytes gzip(const Bytes& plain) {
+ByteVector gzip(const ByteVector& plain) {
   const std::string packed = vitruvian::gzip(std::string(plain.begin(), plain.end()));
   return {packed.begin(), packed.end()};
 }
 
-Bytes zeros(std::size_t n) { return Bytes(n, 0); }
-const Bytes two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
-const Bytes two_labels = idx({0x801, 2}, {7, 3});
+ByteVector zeros(std::size_t n) { return ByteVector(n, 0); }
+const ByteVector two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+const ByteVector two_labels = idx({0x801, 2}, {7, 3});
 
 // A file that is refused: what it holds, and the words of the refusal beside its name.
 struct Bad {
-  Bytes bytes;
+  ByteVector bytes;
   std::vector<std::string> parts;
 };
 
@@ -80,28 +80,28 @@ void check_load(const Folder& folder, const std::vector<std::string>& parts,
 
 TEST_CASE("an IDX file reads the same plain and packed, whatever its name") {
   const Folder folder;
-  for (const Bytes& bytes : {two_images, gzip(two_images)}) {
+  for (const ByteVector& bytes : {two_images, gzip(two_images)}) {
     const IdxImages images = read_idx_images(write(folder, "images.gz", bytes));
     CHECK(images.count == 2);
     CHECK(images.height == 2);
     CHECK(images.width == 3);
-    CHECK(images.pixels == Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    CHECK(images.pixels == ByteVector{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   }
-  for (const Bytes& bytes : {two_labels, gzip(two_labels)}) {
-    CHECK(read_idx_labels(write(folder, "labels", bytes), 10) == Bytes{7, 3});
+  for (const ByteVector& bytes : {two_labels, gzip(two_labels)}) {
+    CHECK(read_idx_labels(write(folder, "labels", bytes), 10) == ByteVector{7, 3});
   }
 }
 
 TEST_CASE("a gzip file of several members is one stream") {
   const Folder folder;
-  Bytes packed = gzip(Bytes(two_images.begin(), two_images.begin() + 9));
-  const Bytes rest = gzip(Bytes(two_images.begin() + 9, two_images.end()));
+  ByteVector packed = gzip(ByteVector(two_images.begin(), two_images.begin() + 9));
+  const ByteVector rest = gzip(ByteVector(two_images.begin() + 9, two_images.end()));
   packed.insert(packed.end(), rest.begin(), rest.end());
   CHECK(read_idx_images(write(folder, "images", packed)).pixels.back() == 12);
 }
 
 TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
-  const Bytes cut(two_images.begin(), two_images.end() - 1);
+  const ByteVector cut(two_images.begin(), two_images.end() - 1);
   check_refused({{{}, {"offset 0", "4 bytes", "found 0"}},
                  {big_endian({0x803, 2}), {"offset 8", "rows", "found 0"}},
                  {cut, {"truncated", "offset 16", "12 bytes", "found 11"}},
@@ -110,7 +110,7 @@ TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
 }
 
 TEST_CASE("trailing bytes are refused") {
-  Bytes longer = two_images;
+  ByteVector longer = two_images;
   longer.insert(longer.end(), {0, 0});
   check_refused({{longer, {"end at offset 28", "found 2 more bytes"}},
                  {gzip(longer), {"end of the unpacked data at offset 28"}}});
@@ -124,7 +124,7 @@ TEST_CASE("a wrong magic number says what the file is instead") {
 
 TEST_CASE("absurd dimensions are refused before anything is allocated") {
   // The largest that pass one by one: 1.7e15 bytes, promised by a file of 20.
-  const Bytes huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
+  const ByteVector huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
   check_refused({{idx({0x803, 0, 2, 3}, {}), {"offset 4", "number of images", "found 0"}},
                  {idx({0x803, 2, 0, 3}, {}), {"offset 8", "rows", "found 0"}},
                  {idx({0x803, 2, 2, 5000}, {}), {"offset 12", "columns", "found 5000"}},
@@ -139,12 +139,12 @@ TEST_CASE("a label that is no class is refused at its offset") {
 }
 
 TEST_CASE("damaged gzip is refused") {
-  const Bytes whole = gzip(idx({0x803, 1, 28, 28}, zeros(784)));
-  Bytes wrong_sum = whole;
+  const ByteVector whole = gzip(idx({0x803, 1, 28, 28}, zeros(784)));
+  ByteVector wrong_sum = whole;
   wrong_sum[whole.size() - 6] ^= 1U;
-  Bytes garbled = whole;
+  ByteVector garbled = whole;
   std::fill_n(garbled.begin() + 10, 10, 0xFF);
-  Bytes followed = whole;
+  ByteVector followed = whole;
   followed.insert(followed.end(), {'h', 'e', 'l', 'l', 'o'});
   check_refused({{{whole.begin(), whole.end() - 5}, {"gzip", "breaks off"}},
                  {wrong_sum, {"gzip", "damaged", "data check"}},
@@ -239,7 +239,7 @@ TEST_CASE("an unknown data set is met with the nearest one") {
 
 TEST_CASE("CIFAR-10 records: a label, then the planes; exactly as many as expected") {
   const Folder folder;
-  Bytes records(2 * 3073);
+  ByteVector records(2 * 3073);
   records[0] = 3;
   records[1] = 100;
   records[3073] = 9;

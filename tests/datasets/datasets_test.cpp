@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::uint64_t sum(const Bytes& bytes) {
+std::uint64_t sum(const ByteVector& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
@@ -32,7 +32,7 @@ std::vector<std::size_t> histogram(const Dataset& data) {
   return counts;
 }
 
-std::uint64_t fnv(const Bytes& bytes) {
+std::uint64_t fnv(const ByteVector& bytes) {
   std::uint64_t h = 0xcbf29ce484222325U;
   for (const std::uint8_t b : bytes) h = (h ^ b) * 0x100000001b3U;
   return h;
@@ -94,7 +94,7 @@ TEST_CASE("digits: an image is a function of seed, part and index, for any numbe
   }
   set_threads(before);
   // No two alike.
-  std::set<Bytes> images;
+  std::set<ByteVector> images;
   for (std::size_t i = 0; i < data.size(); ++i) {
     images.emplace(data.image(i).begin(), data.image(i).end());
   }

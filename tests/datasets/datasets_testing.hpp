@@ -19,7 +19,7 @@
 
 namespace vitruvian {
 
-using Bytes = std::vector<std::uint8_t>;
+using ByteVector = std::vector<std::uint8_t>;
 using Classes = std::vector<std::uint32_t>;
 
 // The call must throw an Error with this exit code whose one line holds every one of the parts.

@@ -144,7 +144,7 @@ TEST_CASE("a folder: sorted classes, pictures in any depth, statistics, checksum
   CHECK(images.label(2) == 1);
   CHECK(images.file(1).filename() == "2.pgm");
   CHECK(images.file(2) == folder.path / "b cats" / "deep" / "1.pgm");
-  Bytes pixels(60);
+  ByteVector pixels(60);
   images.read(0, {}, pixels.data());
   CHECK(pixels[0] == 'A');
   CHECK(pixels[20] == 'B');
@@ -168,7 +168,7 @@ TEST_CASE("a folder: sorted classes, pictures in any depth, statistics, checksum
         return Box{2, 3, 2, 4};
       },
       pixels.data());
-  CHECK(pixels == Bytes(60, 0x41));
+  CHECK(pixels == ByteVector(60, 0x41));
   // Gone meanwhile.
   fs::remove(folder.path / "a dogs" / "x.ppm");
   check_error(Exit::data, {"x.ppm"}, [&] { images.read(0, {}, pixels.data()); });
@@ -292,7 +292,7 @@ TEST_CASE("never more than the bound are ahead, and an error comes to who asks")
         natural_order(40), 5, 3);
     Prepared prepared;
     for (const std::size_t i : {30, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12}) {
-      if (ahead.take(i, prepared)) CHECK(prepared.own == Bytes{static_cast<std::uint8_t>(i)});
+      if (ahead.take(i, prepared)) CHECK(prepared.own == ByteVector{static_cast<std::uint8_t>(i)});
     }
     try {
       const bool taken = ahead.take(7, prepared);
