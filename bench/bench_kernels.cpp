@@ -101,7 +101,7 @@ const Kernel all_kernels[] = {
      [](B& s) { map(s.x, s.y, [](real x) { return std::tanh(x); }); }},
     {"multiply", [](B& s) { kernels::multiply(s.y.data(), s.ones.data(), s.size()); },
      [](B& s) { zip(s.y, s.ones, std::multiplies<>()); }},
-    {"accumulate", [](B& s) { kernels::accumulate(s.y.data(), s.x.data(), s.size()); },
+    {"add", [](B& s) { kernels::add(s.y.data(), s.x.data(), s.y.data(), s.size()); },
      [](B& s) { zip(s.y, s.x, std::plus<>()); }},
     {"add_bias", [](B& s) { kernels::add_bias(s.y.data(), s.b.data(), s.rows, s.n); },
      [](B& s) {

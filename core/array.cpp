@@ -138,7 +138,9 @@ Array unbroadcast(Array g, const Shape& shape) {
   return result;
 }
 
-void add_in_place(Array& a, const Array& b) { kernels::accumulate(a.data(), b.data(), a.size()); }
+void add_in_place(Array& a, const Array& b) {
+  kernels::add(a.data(), b.data(), a.data(), a.size());
+}
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

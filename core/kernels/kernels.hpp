@@ -136,11 +136,11 @@ void multiply(T* y, const T* x, std::size_t n) {
   detail::over_elements(
       n, [=](std::size_t at, std::size_t many) { table<T>().multiply(y + at, x + at, many); });
 }
-/// y += x, in place.
+/// y = a + b; y may be a.
 template <class T>
-void accumulate(T* y, const T* x, std::size_t n) {
+void add(const T* a, const T* b, T* y, std::size_t n) {
   detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().accumulate(y + at, x + at, many); });
+      n, [=](std::size_t at, std::size_t many) { table<T>().add(a + at, b + at, y + at, many); });
 }
 
 // y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.

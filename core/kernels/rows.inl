@@ -280,9 +280,9 @@ void multiply(T* y, const T* x, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];
 }
 template <class T>
-void accumulate(T* y, const T* x, std::size_t n) {
+void add(const T* a, const T* b, T* y, std::size_t n) {
 #pragma omp simd
-  for (std::size_t i = 0; i < n; ++i) y[i] += x[i];
+  for (std::size_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
 }
 
 // In groups of rows, so that the error grows with their number and not with that of the rows.

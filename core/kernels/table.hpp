@@ -64,7 +64,7 @@ struct Table {
                          T* dw, T* db, std::size_t rows, std::size_t n);
   void (*bias_gelu)(T* y, const T* b, T* slope, std::size_t rows, std::size_t n);
   void (*multiply)(T* y, const T* x, std::size_t n);
-  void (*accumulate)(T* y, const T* x, std::size_t n);
+  void (*add)(const T* a, const T* b, T* y, std::size_t n);
   void (*add_bias)(T* y, const T* b, std::size_t rows, std::size_t n);
   /// Sums `width` columns of rows that lie n apart.
   void (*sum_rows)(const T* g, T* db, std::size_t rows, std::size_t n, std::size_t width);
