@@ -44,7 +44,7 @@ MUTANTS = [
     ("vit/model.cpp", "c.head == Head::tanh", "false"),
     ("vit/model.cpp", "y = tanh(under(\"pre_logits\", pre_logits, y));", "y = relu(under(\"pre_logits\", pre_logits, y));"),
     ("vit/model.cpp", "l + 1 == blocks.size() && cls_token && pass.trace == nullptr", "l + 2 == blocks.size() && cls_token"),
-    ("vit/model.cpp", "l + 1 == blocks.size() && «cls_token» && pass.trace", "true"),
+    ("vit/model.cpp", "l + 1 == blocks.size() && «cls_token && pass.trace == nullptr»", "pass.trace == nullptr"),
     ("vit/model.cpp", "const Tensor z_next = «post_norm» ?", "false"),
     ("vit/model.cpp", "under(\"norm\", norm, select(z, 1, «0»)) : mean_of_patches", "1"),
     ("vit/model.cpp", "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
