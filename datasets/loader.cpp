@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 namespace vitruvian {
@@ -39,13 +38,10 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
          about.name, about.channels, options_.mean.size(), options_.std.size());
   }
   // A pixel has 256 values: normalise each once.
-  float_table_.resize(about.channels);
-  double_table_.resize(about.channels);
+  table_.resize(about.channels);
   for (std::size_t c = 0; c < about.channels; ++c) {
     for (std::size_t x = 0; x < 256; ++x) {
-      const double value = (static_cast<double>(x) / 255.0 - options_.mean[c]) / options_.std[c];
-      double_table_[c][x] = value;
-      float_table_[c][x] = static_cast<float>(value);
+      table_[c][x] = (static_cast<double>(x) / 255.0 - options_.mean[c]) / options_.std[c];
     }
   }
 }
@@ -53,15 +49,6 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
 Loader::Loader(Dataset data, LoaderOptions options)
     : Loader(std::make_shared<MemoryImages>(std::move(data)), std::move(options)) {}
 Loader::~Loader() = default;
-
-template <class T>
-const Loader::Table<T>& Loader::table() const {
-  if constexpr (std::is_same_v<T, float>) {
-    return float_table_;
-  } else {
-    return double_table_;
-  }
-}
 
 std::size_t Loader::size() const {
   return options_.subset.empty() ? images_->size() : options_.subset.size();
@@ -108,8 +95,8 @@ void Loader::values(std::size_t number, const std::vector<std::uint8_t>& pixels,
   }
   const std::uint8_t* pixel = pixels.data();
   const std::size_t plane = about.height * about.width;
-  for (const std::array<T, 256>& of_pixel : table<T>()) {
-    for (std::size_t i = 0; i < plane; ++i) *out++ = of_pixel[*pixel++];
+  for (const auto& of_pixel : table_) {
+    for (std::size_t i = 0; i < plane; ++i) *out++ = static_cast<T>(of_pixel[*pixel++]);
   }
 }
 

@@ -64,10 +64,6 @@ class Loader {
   [[nodiscard]] Image picture(std::size_t i) const;
 
  private:
-  template <class T>
-  using Table = std::vector<std::array<T, 256>>;
-  template <class T>
-  [[nodiscard]] const Table<T>& table() const;
   [[nodiscard]] std::size_t number(std::size_t i) const;
   [[nodiscard]] Rng stream(const char* purpose, std::uint64_t epoch, std::size_t number) const;
   void read(std::size_t number, const Rng& rng, std::vector<std::uint8_t>& out) const;
@@ -84,8 +80,7 @@ class Loader {
 
   std::shared_ptr<const Images> images_;
   LoaderOptions options_;
-  Table<float> float_table_;
-  Table<double> double_table_;
+  std::vector<std::array<double, 256>> table_;  // what a channel's pixels are, normalised
   std::uint64_t announced_epoch_ = 0;
   std::unique_ptr<Prefetcher> prefetcher_;
 };

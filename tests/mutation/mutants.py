@@ -99,7 +99,7 @@ MUTANTS = [
     ("vit/weights/pos_resize.cpp", "std::vector<double> resized(all.begin(), «patches»);", "all.begin()"),
     ("vit/weights/naming_table.cpp", "return permuted(t, {3, 2, 0, 1});", "return permuted(t, {3, 2, 1, 0});"),
     ("vit/weights/naming_table.cpp", "return permuted(reshaped(t, {s[0] * s[1], s[2]}), {1, 0});", "return reshaped(t, {s[2], s[0] * s[1]});"),
-    ("vit/weights/naming_table.cpp", "matches(\"vit.\" + name, r.hf, place)", "false"),
+    ("vit/weights/naming_table.cpp", "matches(\"vit.\" + name, pattern_of(r, scheme), place)", "false"),
     ("vit/weights/naming.cpp", "missing.empty() && extra_.empty()", "missing.empty()"),
     ("vit/weights/naming.cpp", "t.dtype != parts.front().dtype", "false"),
     ("vit/weights/weights.cpp", "request.heads != 0 && request.heads != weights.config.h", "false"),

@@ -103,8 +103,7 @@ class Reader {
   }
 
   [[nodiscard]] std::size_t blocks_of(std::size_t row) const {
-    const bool of_each_block = tensor_rows.at(row).timm.starts_with("blocks.");
-    return of_each_block ? symbols_.sizes.L : 1;
+    return tensor_rows.at(row).in_block ? symbols_.sizes.L : 1;
   }
 
   [[nodiscard]] const StoredTensor* find(const Place& place) const {
@@ -158,8 +157,8 @@ class Reader {
     s.P = jax ? patch[0] : patch[2];
     s.P_w = jax ? patch[1] : patch[3];
     s.tokens = measured("pos_embed", 3)->shape[1];
-    s.M = measured("blocks.{}.mlp.fc1.bias", 1)->shape[0];
-    if (jax) s.h = measured("blocks.{}.attn.qkv.bias", 2)->shape[0];
+    s.M = measured("mlp.fc1.bias", 1)->shape[0];
+    if (jax) s.h = measured("attn.qkv.bias", 2)->shape[0];
     if (const StoredTensor* const head = measured("head.bias", 1)) s.K = head->shape[0];
     const StoredTensor* const pre_logits = measured("pre_logits.bias", 1);
     symbols_.R = pre_logits == nullptr ? s.D : pre_logits->shape[0];

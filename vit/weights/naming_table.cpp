@@ -8,16 +8,25 @@ namespace {
 
 constexpr std::array<std::string_view, 3> qkv_names{"query", "key", "value"};
 
-std::string_view pattern_of(const TensorRow& row, Scheme scheme) {
+// A name in its two parts: those of a block's tensors begin with the block's, "{}" being its
+// number.
+struct Pattern {
+  std::string_view block, rest;
+};
+
+Pattern pattern_of(const TensorRow& row, Scheme scheme) {
+  const auto pattern = [&row](std::string_view block, std::string_view rest) {
+    return Pattern{row.in_block ? block : "", rest};
+  };
   switch (scheme) {
     case Scheme::torchvision:
-      return row.torchvision;
+      return pattern("encoder.layers.encoder_layer_{}.", row.torchvision);
     case Scheme::timm:
-      return row.timm;
+      return pattern("blocks.{}.", row.timm);
     case Scheme::hf:
-      return row.hf;
+      return pattern("vit.encoder.layer.{}.", row.hf);
     default:
-      return row.jax;
+      return pattern("Transformer/encoderblock_{}/", row.jax);
   }
 }
 
@@ -25,8 +34,8 @@ void replace(std::string& text, std::string_view what, std::string_view by) {
   if (const auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
 }
 
-// Whether the name is the pattern with a number and a part filled in.
-bool matches(std::string_view name, std::string_view pattern, Place& place) {
+// Whether the name begins with the pattern, a number and a part filled in; takes it off.
+bool consume(std::string_view& name, std::string_view pattern, Place& place) {
   constexpr std::size_t longest_number = 4;
   while (!pattern.empty()) {
     if (pattern.starts_with("{}")) {
@@ -51,17 +60,22 @@ bool matches(std::string_view name, std::string_view pattern, Place& place) {
       pattern.remove_prefix(1);
     }
   }
-  return name.empty();
+  return true;
+}
+
+bool matches(std::string_view name, const Pattern& pattern, Place& place) {
+  return consume(name, pattern.block, place) && consume(name, pattern.rest, place) && name.empty();
 }
 
 }  // namespace
 
 std::size_t parts_of(const TensorRow& row, Scheme scheme) {
-  return pattern_of(row, scheme).find("[qkv]") == std::string_view::npos ? 1 : 3;
+  return pattern_of(row, scheme).rest.find("[qkv]") == std::string_view::npos ? 1 : 3;
 }
 
 std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std::size_t part) {
-  std::string name(pattern_of(row, scheme));
+  const Pattern pattern = pattern_of(row, scheme);
+  std::string name = std::string(pattern.block) + std::string(pattern.rest);
   replace(name, "{}", std::to_string(block));
   replace(name, "[qkv]", qkv_names.at(part));
   return name;
@@ -74,9 +88,10 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
     const TensorRow& r = tensor_rows.at(row);
     Place place{row};
     if (matches(name, pattern_of(r, scheme), place)) return place;
-    if (bare && matches("vit." + name, r.hf, place)) return place;
+    if (bare && matches("vit." + name, pattern_of(r, scheme), place)) return place;
     const bool has_old = scheme == Scheme::torchvision || scheme == Scheme::timm;
-    if (has_old && !r.old_name.empty() && matches(name, r.old_name, place)) return place;
+    const Pattern old{pattern_of(r, Scheme::torchvision).block, r.old_name};
+    if (has_old && !r.old_name.empty() && matches(name, old, place)) return place;
   }
   return std::nullopt;
 }

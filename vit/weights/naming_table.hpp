@@ -27,7 +27,7 @@ enum class Layout {
 /// Whether a file must have it.
 enum class Need { always, class_token, head, never };
 
-/// One tensor, or one of each block, "{}" being the block's number. "[qkv]" stands for three
+/// One tensor; in a block, one of each, its names below the block's. "[qkv]" stands for three
 /// tensors, of the query, the key and the value, where a scheme keeps them apart.
 struct TensorRow {
   std::string_view timm;
@@ -35,74 +35,53 @@ struct TensorRow {
   /// the head; the rest are the paper's symbols.
   std::string_view shape;
   std::string_view torchvision, hf, jax;
-  Layout layout;
-  Need need;
+  Layout layout = Layout::same;
+  Need need = Need::always;
   std::string_view old_name{};  ///< of torchvision's or timm's first releases; read, never written
+  bool in_block = false;
 };
+constexpr TensorRow of_block(TensorRow row) {
+  row.in_block = true;
+  return row;
+}
 
 inline constexpr std::array tensor_rows{
     TensorRow{"cls_token", "1 1 D", "class_token", "vit.embeddings.cls_token", "cls", Layout::same,
               Need::class_token},
     TensorRow{"pos_embed", "1 T D", "encoder.pos_embedding", "vit.embeddings.position_embeddings",
-              "Transformer/posembed_input/pos_embedding", Layout::same, Need::always},
+              "Transformer/posembed_input/pos_embedding"},
     TensorRow{"patch_embed.proj.weight", "D C P W", "conv_proj.weight",
               "vit.embeddings.patch_embeddings.projection.weight", "embedding/kernel",
-              Layout::image, Need::always},
+              Layout::image},
     TensorRow{"patch_embed.proj.bias", "D", "conv_proj.bias",
-              "vit.embeddings.patch_embeddings.projection.bias", "embedding/bias", Layout::same,
-              Need::always},
-    TensorRow{"blocks.{}.norm1.weight", "D", "encoder.layers.encoder_layer_{}.ln_1.weight",
-              "vit.encoder.layer.{}.layernorm_before.weight",
-              "Transformer/encoderblock_{}/LayerNorm_0/scale", Layout::same, Need::always},
-    TensorRow{"blocks.{}.norm1.bias", "D", "encoder.layers.encoder_layer_{}.ln_1.bias",
-              "vit.encoder.layer.{}.layernorm_before.bias",
-              "Transformer/encoderblock_{}/LayerNorm_0/bias", Layout::same, Need::always},
-    TensorRow{"blocks.{}.attn.qkv.weight", "3D D",
-              "encoder.layers.encoder_layer_{}.self_attention.in_proj_weight",
-              "vit.encoder.layer.{}.attention.attention.[qkv].weight",
-              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/[qkv]/kernel",
-              Layout::qkv, Need::always},
-    TensorRow{"blocks.{}.attn.qkv.bias", "3D",
-              "encoder.layers.encoder_layer_{}.self_attention.in_proj_bias",
-              "vit.encoder.layer.{}.attention.attention.[qkv].bias",
-              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/[qkv]/bias",
-              Layout::qkv_bias, Need::always},
-    TensorRow{"blocks.{}.attn.proj.weight", "D D",
-              "encoder.layers.encoder_layer_{}.self_attention.out_proj.weight",
-              "vit.encoder.layer.{}.attention.output.dense.weight",
-              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/out/kernel", Layout::proj,
-              Need::always},
-    TensorRow{"blocks.{}.attn.proj.bias", "D",
-              "encoder.layers.encoder_layer_{}.self_attention.out_proj.bias",
-              "vit.encoder.layer.{}.attention.output.dense.bias",
-              "Transformer/encoderblock_{}/MultiHeadDotProductAttention_1/out/bias", Layout::same,
-              Need::always},
-    TensorRow{"blocks.{}.norm2.weight", "D", "encoder.layers.encoder_layer_{}.ln_2.weight",
-              "vit.encoder.layer.{}.layernorm_after.weight",
-              "Transformer/encoderblock_{}/LayerNorm_2/scale", Layout::same, Need::always},
-    TensorRow{"blocks.{}.norm2.bias", "D", "encoder.layers.encoder_layer_{}.ln_2.bias",
-              "vit.encoder.layer.{}.layernorm_after.bias",
-              "Transformer/encoderblock_{}/LayerNorm_2/bias", Layout::same, Need::always},
-    TensorRow{"blocks.{}.mlp.fc1.weight", "M D", "encoder.layers.encoder_layer_{}.mlp.0.weight",
-              "vit.encoder.layer.{}.intermediate.dense.weight",
-              "Transformer/encoderblock_{}/MlpBlock_3/Dense_0/kernel", Layout::matrix, Need::always,
-              "encoder.layers.encoder_layer_{}.mlp.linear_1.weight"},
-    TensorRow{"blocks.{}.mlp.fc1.bias", "M", "encoder.layers.encoder_layer_{}.mlp.0.bias",
-              "vit.encoder.layer.{}.intermediate.dense.bias",
-              "Transformer/encoderblock_{}/MlpBlock_3/Dense_0/bias", Layout::same, Need::always,
-              "encoder.layers.encoder_layer_{}.mlp.linear_1.bias"},
-    TensorRow{"blocks.{}.mlp.fc2.weight", "D M", "encoder.layers.encoder_layer_{}.mlp.3.weight",
-              "vit.encoder.layer.{}.output.dense.weight",
-              "Transformer/encoderblock_{}/MlpBlock_3/Dense_1/kernel", Layout::matrix, Need::always,
-              "encoder.layers.encoder_layer_{}.mlp.linear_2.weight"},
-    TensorRow{"blocks.{}.mlp.fc2.bias", "D", "encoder.layers.encoder_layer_{}.mlp.3.bias",
-              "vit.encoder.layer.{}.output.dense.bias",
-              "Transformer/encoderblock_{}/MlpBlock_3/Dense_1/bias", Layout::same, Need::always,
-              "encoder.layers.encoder_layer_{}.mlp.linear_2.bias"},
+              "vit.embeddings.patch_embeddings.projection.bias", "embedding/bias"},
+    of_block({"norm1.weight", "D", "ln_1.weight", "layernorm_before.weight", "LayerNorm_0/scale"}),
+    of_block({"norm1.bias", "D", "ln_1.bias", "layernorm_before.bias", "LayerNorm_0/bias"}),
+    of_block({"attn.qkv.weight", "3D D", "self_attention.in_proj_weight",
+              "attention.attention.[qkv].weight", "MultiHeadDotProductAttention_1/[qkv]/kernel",
+              Layout::qkv}),
+    of_block({"attn.qkv.bias", "3D", "self_attention.in_proj_bias",
+              "attention.attention.[qkv].bias", "MultiHeadDotProductAttention_1/[qkv]/bias",
+              Layout::qkv_bias}),
+    of_block({"attn.proj.weight", "D D", "self_attention.out_proj.weight",
+              "attention.output.dense.weight", "MultiHeadDotProductAttention_1/out/kernel",
+              Layout::proj}),
+    of_block({"attn.proj.bias", "D", "self_attention.out_proj.bias", "attention.output.dense.bias",
+              "MultiHeadDotProductAttention_1/out/bias"}),
+    of_block({"norm2.weight", "D", "ln_2.weight", "layernorm_after.weight", "LayerNorm_2/scale"}),
+    of_block({"norm2.bias", "D", "ln_2.bias", "layernorm_after.bias", "LayerNorm_2/bias"}),
+    of_block({"mlp.fc1.weight", "M D", "mlp.0.weight", "intermediate.dense.weight",
+              "MlpBlock_3/Dense_0/kernel", Layout::matrix, Need::always, "mlp.linear_1.weight"}),
+    of_block({"mlp.fc1.bias", "M", "mlp.0.bias", "intermediate.dense.bias",
+              "MlpBlock_3/Dense_0/bias", Layout::same, Need::always, "mlp.linear_1.bias"}),
+    of_block({"mlp.fc2.weight", "D M", "mlp.3.weight", "output.dense.weight",
+              "MlpBlock_3/Dense_1/kernel", Layout::matrix, Need::always, "mlp.linear_2.weight"}),
+    of_block({"mlp.fc2.bias", "D", "mlp.3.bias", "output.dense.bias", "MlpBlock_3/Dense_1/bias",
+              Layout::same, Need::always, "mlp.linear_2.bias"}),
     TensorRow{"norm.weight", "D", "encoder.ln.weight", "vit.layernorm.weight",
-              "Transformer/encoder_norm/scale", Layout::same, Need::always},
+              "Transformer/encoder_norm/scale"},
     TensorRow{"norm.bias", "D", "encoder.ln.bias", "vit.layernorm.bias",
-              "Transformer/encoder_norm/bias", Layout::same, Need::always},
+              "Transformer/encoder_norm/bias"},
     // The paper's tanh layer before the head: only some models of ImageNet-21k have it.
     TensorRow{"pre_logits.weight", "R D", "heads.pre_logits.weight", "vit.pooler.dense.weight",
               "pre_logits/kernel", Layout::matrix, Need::never, "pre_logits.fc.weight"},
