@@ -29,6 +29,20 @@ void for_each_rate(Config& c, const Visit& visit) {
   visit("attention_dropout", c.attention_dropout);
 }
 
+// What is on or off, and what a user is told of it.
+template <class Config, class Visit>
+void for_each_switch(Config& c, const Visit& visit) {
+  visit("patch_bias", c.patch_bias, "Of the patch embedding");
+  visit("qkv_bias", c.qkv_bias, "Of U_qkv");
+  visit("proj_bias", c.proj_bias, "Of U_msa and the MLP");
+  visit("conv_patches", c.conv_patches, "Embed patches by a convolution");
+  visit("per_head_qkv", c.per_head_qkv, "One U_qkv for each head");
+  visit("post_norm", c.post_norm, "Layer norm after the residual, as in 2017");
+  visit("mean_pooling", c.mean_pooling, "The mean over the patches instead of a class token");
+  visit("norm_after_pooling", c.norm_after_pooling, "The norm of that mean");
+  visit("gelu_tanh", c.gelu_tanh, "GELU by its tanh approximation");
+}
+
 // Those that need not be said.
 template <class Config, class Visit>
 void for_each_option(Config& c, const Visit& visit) {
@@ -37,15 +51,7 @@ void for_each_option(Config& c, const Visit& visit) {
   visit("projection_dropout", c.projection_dropout);
   visit("mlp_dropout", c.mlp_dropout);
   visit("stochastic_depth", c.stochastic_depth);
-  visit("patch_bias", c.patch_bias);
-  visit("qkv_bias", c.qkv_bias);
-  visit("proj_bias", c.proj_bias);
-  visit("conv_patches", c.conv_patches);
-  visit("per_head_qkv", c.per_head_qkv);
-  visit("post_norm", c.post_norm);
-  visit("mean_pooling", c.mean_pooling);
-  visit("norm_after_pooling", c.norm_after_pooling);
-  visit("gelu_tanh", c.gelu_tanh);
+  for_each_switch(c, [&visit](const char* name, auto& field, const char*) { visit(name, field); });
   visit("positions", c.positions);
   visit("head", c.head);
   visit("init", c.init);

@@ -129,7 +129,7 @@ ROWS = [
     ("2-12", _VARIANTS, "config.K = 10;", ";"),
     ("3-1", _MODEL, "conv2d(images, weight, «bias», {P, P_w})", "Tensor()"),
     ("3-2", _UNFOLD, "place / grid.columns * w.stride_y", "place / grid.columns"),
-    ("3-3", "vit/fields.hpp", "visit(\"post_norm\", c.post_norm);", ";"),
+    ("3-3", "vit/fields.hpp", "visit(\"post_norm\", c.post_norm, \"Layer norm after the residual, as in 2017\");", ";"),
     ("3-4", _MODEL, "return «under(\"pos_drop\", pos_drop, z_0, pass)»;", "z_0"),
     ("3-5", _LAYERS, "under(std::to_string(i), «head_qkv[i]», x)", "head_qkv[0]"),
     ("3-5", _LAYERS, "rng.fork(\"qkv\", {i}), «options.qkv_bias»);", "true"),

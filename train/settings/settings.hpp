@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <array>
 #include <optional>
@@ -223,17 +224,9 @@ void for_each_setting(Options& o, const Visit& visit) {
   visit(o.model.projection_dropout,
         {"projection_dropout", in::switches, "Where not --dropout", rate});
   visit(o.model.mlp_dropout, {"mlp_dropout", in::switches, "Where not --dropout", rate});
-  visit(o.model.patch_bias, {"patch_bias", in::switches, "Of the patch embedding"});
-  visit(o.model.qkv_bias, {"qkv_bias", in::switches, "Of U_qkv"});
-  visit(o.model.proj_bias, {"proj_bias", in::switches, "Of U_msa and the MLP"});
-  visit(o.model.conv_patches, {"conv_patches", in::switches, "Embed patches by a convolution"});
-  visit(o.model.per_head_qkv, {"per_head_qkv", in::switches, "One U_qkv for each head"});
-  visit(o.model.post_norm,
-        {"post_norm", in::switches, "Layer norm after the residual, as in 2017"});
-  visit(o.model.mean_pooling,
-        {"mean_pooling", in::switches, "The mean over the patches instead of a class token"});
-  visit(o.model.norm_after_pooling, {"norm_after_pooling", in::switches, "The norm of that mean"});
-  visit(o.model.gelu_tanh, {"gelu_tanh", in::switches, "GELU by its tanh approximation"});
+  for_each_switch(o.model, [&visit](const char* name, auto& field, const char* help) {
+    visit(field, {name, in::switches, help});
+  });
 }
 
 }  // namespace vitruvian
