@@ -2,108 +2,107 @@
 
 #include "lessons/exercises.hpp"
 
-#include "lessons/exercise_check.hpp"
-#include "lessons/exercise_file.hpp"
 #include "lessons/telling/contents.hpp"
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/events.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <fstream>
-#include <map>
+#include <memory>
+#include <regex>
 #include <system_error>
 
 namespace vitruvian::lessons {
+
+std::string Exercise::id() const { return fmt::format("{:02}_{}", number, name); }
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Request {
-  std::string exercise;  // number or name
-  std::map<std::string, std::string> flags;
+// --- the files of exercises --------------------------------------------------------------------
 
-  [[nodiscard]] bool has(const std::string& flag) const { return flags.count(flag) != 0; }
-};
+constexpr std::string_view home = "lessons/exercises";
 
-// --- what was typed --------------------------------------------------------------------------
-
-// Each command's flags; those that take a value end in '='.
-const std::map<std::string, std::vector<std::string>>& commands() {
-  static const std::map<std::string, std::vector<std::string>> list = {
-      {"exercises", {"--ascii"}},
-      {"exercise", {"--dir=", "--again", "--ascii"}},
-      {"check", {"--dir=", "--seconds="}},
-      {"hint", {"--level=", "--ascii"}},
-      {"solution", {"--give-up", "--ascii"}}};
-  return list;
+std::vector<std::string> lines_of(const Exercise& exercise) {
+  return source_lines(fmt::format("{}/{}.cpp", home, exercise.id()));
 }
 
-Request parse(const std::string& command, const std::vector<std::string>& words) {
-  Request request;
-  const std::vector<std::string>& known = commands().at(command);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (!word.starts_with("--")) {
-      if (!request.exercise.empty() || command == "exercises") {
-        fail(Exit::usage, "lesson {}: what is '{}'? See lesson --help", command, word);
-      }
-      request.exercise = word;
-      continue;
+// All of them, in their order, read from the folder of sources.
+std::vector<Exercise> read_exercises() {
+  static const std::regex file_name(R"((\d\d)_(\w+)\.cpp)");
+  static const std::regex first_line(R"(// Exercise \d+\. (.+) \(after (\w+)\))");
+  std::vector<Exercise> all;
+  std::error_code gone;
+  for (const fs::directory_entry& entry : fs::directory_iterator(project_path(home), gone)) {
+    const std::string file = entry.path().filename().string();
+    std::smatch name, title;
+    if (!std::regex_match(file, name, file_name)) continue;
+    const std::string line = source_lines(fmt::format("{}/{}", home, file)).at(0);
+    if (!std::regex_match(line, title, first_line)) {
+      fail(Exit::data, "{} does not begin as an exercise does", entry.path().string());
     }
-    const std::size_t equals = word.find('=');
-    const std::string flag = word.substr(0, equals);
-    const auto is = [&](const std::string& name) {
-      return std::find(known.begin(), known.end(), name) != known.end();
-    };
-    if (is(flag + "=")) {
-      if (equals == std::string::npos && i + 1 == words.size()) {
-        fail(Exit::usage, "{} needs a value", flag);
-      }
-      request.flags[flag] = equals == std::string::npos ? words[++i] : word.substr(equals + 1);
-    } else if (is(flag) && equals == std::string::npos) {
-      request.flags[flag] = "";
-    } else {
-      std::vector<std::string> names;
-      for (const std::string& name : known) names.push_back(name.substr(0, name.find('=')));
-      fail(Exit::usage, "lesson {} has no flag {}; {}", command, word,
-           did_you_mean(flag, names, "see lesson --help"));
+    all.push_back({std::stoi(name[1]), name[2], title[1], title[2]});
+  }
+  if (all.empty()) {
+    fail(Exit::data, "the exercises cannot be read from {}: is the project still there?",
+         project_path(home));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Exercise& a, const Exercise& b) { return a.number < b.number; });
+  return all;
+}
+
+// Whether a line is "// [NAME]", for a name that matches.
+bool is_marker(const std::string& line, const std::string& name) {
+  return std::regex_match(line, std::regex(fmt::format(R"(\s*// \[{}\])", name)));
+}
+
+// The source without the other version's lines, the markers and the hints.
+std::string text_of(const Exercise& exercise, bool solved) {
+  const int lesson = entry_of(exercise.lesson).number;
+  std::string text = fmt::format("// Exercise {}. {} (after lesson {})\n", exercise.number,
+                                 exercise.title, lesson);
+  if (!solved) {
+    text +=
+        fmt::format("// Filled in: lesson check {0}.  Stuck: lesson hint {0}.\n", exercise.number);
+  }
+  std::string part = "end";
+  const std::vector<std::string> lines = lines_of(exercise);
+  for (std::size_t i = 1; i < lines.size() && !is_marker(lines[i], "hint 1"); ++i) {
+    if (is_marker(lines[i], "(gap|solution|end)")) {
+      const std::size_t begin = lines[i].find('[') + 1;
+      part = lines[i].substr(begin, lines[i].size() - begin - 1);
+    } else if (part == "gap" && !solved) {
+      text += std::regex_replace(lines[i], std::regex(R"(//\| )"), "") + "\n";
+    } else if (part == "end" || (part == "solution" && solved)) {
+      text += lines[i] + "\n";
     }
   }
-  if (request.exercise.empty() && command != "exercises") {
-    fail(Exit::usage, "which exercise? lesson {} 1, for instance; lesson exercises lists them",
-         command);
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+// From the vaguest to the plainest.
+std::vector<std::string> hints_of(const Exercise& exercise) {
+  std::vector<std::string> hints;
+  for (const std::string& line : lines_of(exercise)) {
+    if (is_marker(line, R"(hint \d)")) {
+      hints.emplace_back();
+    } else if (!hints.empty() && line.starts_with("// ")) {
+      hints.back() += line.substr(2);
+    }
   }
-  return request;
+  return hints;
 }
 
-int number_of(const Request& request, const std::string& flag, int otherwise, int most) {
-  if (!request.has(flag)) return otherwise;
-  const std::string& word = request.flags.at(flag);
-  const bool digits =
-      !word.empty() && word.size() < 5 && word.find_first_not_of("0123456789") == std::string::npos;
-  const int number = digits ? std::stoi(word) : 0;
-  if (number < 1 || number > most) {
-    fail(Exit::usage, "{} takes a number from 1 to {}, not '{}'", flag, most, word);
-  }
-  return number;
-}
-
-void print(const Request& request, std::string_view text) {
-  console::print("{}", console::lines(request.has("--ascii") ? to_ascii(text) : std::string(text)));
-}
-
-// --- what is remembered ----------------------------------------------------------------------
+// --- what is remembered --------------------------------------------------------------------------
 
 std::string remembered(const std::string& name) {
-  const fs::path file = state_file("exercises", name);
+  std::ifstream in(state_file("exercises", name));
   std::string line;
-  if (!file.empty()) {
-    std::ifstream in(file);
-    std::getline(in, line);
-  }
+  std::getline(in, line);
   return line;
 }
 
@@ -121,75 +120,85 @@ void remember(const std::string& name, const std::string& line) {
 
 bool is_done(const Exercise& exercise) { return remembered(exercise.id()) == "done"; }
 
-// Where the learner's files are: --dir, or where they were last time, or ./exercises.
-fs::path folder_of(const Request& request) {
-  if (request.has("--dir")) return fs::absolute(request.flags.at("--dir"));
-  const std::string before = remembered("folder");
-  std::error_code gone;
-  if (!before.empty() && fs::is_directory(before, gone)) return before;
-  return fs::absolute("exercises");
-}
+// --- the commands --------------------------------------------------------------------------------
 
-// --- the commands ----------------------------------------------------------------------------
+struct Request {
+  std::string word;  // the exercise's number or name
+  std::string dir;
+  bool again = false, ascii = false, give_up = false;
+  int seconds = 10, level = 0;
+
+  [[nodiscard]] Exercise exercise() const {
+    if (word.empty()) {
+      fail(Exit::usage, "which exercise? lesson exercise 1, for instance; lesson exercises lists "
+                        "them");
+    }
+    return find(read_exercises(), word, "exercise", "lesson exercises");
+  }
+  void print(std::string_view text) const {
+    console::print("{}", console::lines(ascii ? to_ascii(text) : std::string(text)));
+  }
+  // Where the learner's files are: --dir, or where they were last time, or ./exercises.
+  [[nodiscard]] fs::path folder() const {
+    if (!dir.empty()) return fs::absolute(dir);
+    const std::string before = remembered("folder");
+    std::error_code gone;
+    if (!before.empty() && fs::is_directory(before, gone)) return before;
+    return fs::absolute("exercises");
+  }
+};
 
 int list(const Request& request) {
-  const std::vector<Exercise> all = exercises();
+  const std::vector<Exercise> all = read_exercises();
   std::string text = "\n";
-  int done = 0;
-  const Exercise* next = nullptr;
-  for (const Exercise& exercise : all) {
-    const bool mark = is_done(exercise);
-    done += mark ? 1 : 0;
-    if (!mark && next == nullptr) next = &exercise;
-    text += fmt::format("{:4}  {:4}  after lesson {:2}  {}\n", exercise.number, mark ? "done" : "",
-                        entry_of(exercise.lesson).number, exercise.title);
+  const auto done = std::count_if(all.begin(), all.end(), is_done);
+  for (const Exercise& e : all) {
+    text += fmt::format("{:4}  {:4}  after lesson {:2}  {}\n", e.number, is_done(e) ? "done" : "",
+                        entry_of(e.lesson).number, e.title);
   }
-  text += fmt::format("\n{} of {} done. ", done, all.size());
-  text += next == nullptr ? "You have solved them all.\n"
-                          : fmt::format("Next: lesson exercise {}\n", next->number);
-  print(request, text);
+  const auto next = std::find_if_not(all.begin(), all.end(), is_done);
+  request.print(text + fmt::format("\n{} of {} done. {}\n", done, all.size(),
+                                   next == all.end()
+                                       ? "You have solved them all."
+                                       : fmt::format("Next: lesson exercise {}", next->number)));
   return 0;
 }
 
-int start(const Request& request) {
-  const Exercise exercise = find_exercise(request.exercise);
-  const fs::path folder = folder_of(request);
+int begin(const Request& request) {
+  const Exercise exercise = request.exercise();
+  const fs::path folder = request.folder();
   const fs::path file = folder / (exercise.id() + ".cpp");
   std::error_code problem;
   fs::create_directories(folder, problem);
-  const bool there = fs::exists(file, problem);
-  if (!there || request.has("--again")) {
+  const bool kept = fs::exists(file, problem) && !request.again;
+  if (!kept) {
     try {
-      write_file_safely(file.string(), exercise.stub());
+      write_file_safely(file.string(), text_of(exercise, false));
     } catch (const Error& error) {
       fail("{}; --dir DIR names another folder", error.what());
     }
   }
   remember("folder", folder.string());
-  const bool kept = there && !request.has("--again");
-  print(request,
-        fmt::format(
-            "Exercise {}. {} (after lesson {})\n\n  {}\n\n{}Fill in what is marked "
-            "\"Yours\", then: lesson check {}\n",
-            exercise.number, exercise.title, entry_of(exercise.lesson).number,
-            console::visible(file.string()),
-            kept ? "It is there already and stays as you left it; --again starts over.\n" : "",
-            exercise.number));
+  request.print(fmt::format(
+      "Exercise {0}. {1} (after lesson {2})\n\n  {3}\n\n{4}Fill in what is marked \"Yours\", then: "
+      "lesson check {0}\n",
+      exercise.number, exercise.title, entry_of(exercise.lesson).number,
+      console::visible(file.string()),
+      kept ? "It is there already and stays as you left it; --again starts over.\n" : ""));
   return 0;
 }
 
 int check(const Request& request) {
-  const Exercise exercise = find_exercise(request.exercise);
-  const int seconds = number_of(request, "--seconds", 10, 3600);
-  const fs::path file = folder_of(request) / (exercise.id() + ".cpp");
+  const Exercise exercise = request.exercise();
+  const fs::path file = request.folder() / (exercise.id() + ".cpp");
   std::error_code unknown;
   if (!fs::exists(file, unknown)) {
     fail(Exit::usage,
-         "exercise {} is not started: there is no {}. lesson exercise {} puts it there",
-         exercise.number, file.string(), exercise.number);
+         "exercise {0} is not started: there is no {1}. lesson exercise {0} puts it there",
+         exercise.number, file.string());
   }
   console::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
-  if (!check_exercise(exercise, file, seconds)) {
+  if (!check_exercise(exercise, file, request.seconds)) {
     console::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }
@@ -200,64 +209,72 @@ int check(const Request& request) {
 }
 
 int hint(const Request& request) {
-  const Exercise exercise = find_exercise(request.exercise);
-  const std::vector<std::string> hints = exercise.hints();
+  const Exercise exercise = request.exercise();
+  const std::vector<std::string> hints = hints_of(exercise);
   const int most = static_cast<int>(hints.size());
   const std::string counter = exercise.id() + ".hints";
-  const std::string shown = remembered(counter);
-  const int before = shown.size() == 1 && shown[0] >= '0' && shown[0] <= '9' ? shown[0] - '0' : 0;
-  const int level = number_of(request, "--level", std::min(before + 1, most), most);
+  const int before = std::atoi(remembered(counter).c_str());
+  const int level = request.level > 0 ? request.level : std::clamp(before + 1, 1, most);
   if (level > before) remember(counter, std::to_string(level));
   std::string text = fmt::format("Exercise {}, hint {} of {}\n\n", exercise.number, level, most);
-  for (const std::string& line : wrapped(hints[static_cast<std::size_t>(level - 1)], 78)) {
+  for (const std::string& line : wrapped(hints.at(static_cast<std::size_t>(level - 1)), 78)) {
     text += "  " + line + "\n";
   }
   text += level < most
               ? fmt::format("\nMore: lesson hint {} --level {}\n", exercise.number, level + 1)
               : fmt::format("\nThat was the last one. lesson solution {} --give-up shows ours.\n",
                             exercise.number);
-  print(request, text);
+  request.print(text);
   return 0;
 }
 
 int solution(const Request& request) {
-  const Exercise exercise = find_exercise(request.exercise);
-  if (!is_done(exercise) && !request.has("--give-up")) {
+  const Exercise exercise = request.exercise();
+  if (!is_done(exercise) && !request.give_up) {
     fail("the solution of exercise {0} opens when lesson check {0} agrees; lesson hint {0} helps, "
          "and lesson solution {0} --give-up opens it now",
          exercise.number);
   }
-  print(request, exercise.solution());
+  request.print(text_of(exercise, true));
   return 0;
 }
 
 }  // namespace
 
-std::string_view exercise_usage() {
-  return R"(
-       lesson exercises         what you can do yourself, and what you have done
-       lesson exercise N        put exercise N into your folder, with a gap to fill
-       lesson check N           compile it, and compare it with numbers
-       lesson hint N            a hint; three, each plainer than the one before
-       lesson solution N        ours, once yours agrees
-
-  --dir DIR      your folder; else the one you used last, or ./exercises
-  --again        exercise: start over, though you have changed the file
-  --seconds S    check: how long your function may run (10)
-  --level L      hint: this one, 1 to 3
-  --give-up      solution: before yours agrees
-)";
-}
-
-bool is_exercise_command(std::string_view word) { return commands().count(std::string(word)) != 0; }
-
-int exercise_command(const std::string& command, const std::vector<std::string>& words) {
-  const Request request = parse(command, words);
-  if (command == "exercises") return list(request);
-  if (command == "exercise") return start(request);
-  if (command == "check") return check(request);
-  if (command == "hint") return hint(request);
-  return solution(request);
+void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
+  const auto request = std::make_shared<Request>();
+  const auto command = [&](const char* name, int (*run)(const Request&), const char* text) {
+    CLI::App* const added = app.add_subcommand(name, text);
+    added->callback([=, &chosen] { chosen = [=] { return run(*request); }; });
+    if (run != list) added->add_option("N", request->word, "The exercise: its number or name");
+    if (run != check) added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
+    if (run == begin || run == check) {
+      added->add_option("--dir", request->dir,
+                        "Your folder; else the one you used last, or ./exercises");
+    }
+    return added;
+  };
+  const auto from_1_to = [](int most) {
+    return CLI::Validator(
+        [most](const std::string& word) {
+          const bool number = !word.empty() && word.size() < 5 &&
+                              word.find_first_not_of("0123456789") == std::string::npos;
+          if (number && std::stoi(word) >= 1 && std::stoi(word) <= most) return std::string();
+          return fmt::format("takes a number from 1 to {}, not '{}'", most, word);
+        },
+        "");
+  };
+  command("exercises", list, "What you can do yourself, and what you have done");
+  command("exercise", begin, "Put exercise N into your folder, with a gap to fill")
+      ->add_flag("--again", request->again, "Start over, though you have changed the file");
+  command("check", check, "Compile it, and compare it with numbers")
+      ->add_option("--seconds", request->seconds, "How long your function may run (10)")
+      ->check(from_1_to(3600));
+  command("hint", hint, "A hint; three, each plainer than the one before")
+      ->add_option("--level", request->level, "This one, 1 to 3")
+      ->check(from_1_to(3));
+  command("solution", solution, "Ours, once yours agrees")
+      ->add_flag("--give-up", request->give_up, "Before yours agrees");
 }
 
 }  // namespace vitruvian::lessons

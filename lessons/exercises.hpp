@@ -1,19 +1,63 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "vitruvian/core/base/error.hpp"
 
 namespace vitruvian::lessons {
 
-/// The part of `lesson --help` about exercises.
-std::string_view exercise_usage();
+/// One exercise: lessons/exercises/NN_name.cpp, which holds everything about it but its check. Its
+/// first line is `// Exercise N. TITLE (after LESSON)`; a comment with the task follows. The lines
+/// between `// [gap]` and `// [solution]` stand in the learner's copy, without their `//| `; those
+/// between `// [solution]` and `// [end]` in the solution. At the end come three hints.
+struct Exercise {
+  int number = 0;
+  std::string name;
+  std::string title;
+  std::string lesson;  ///< its name
 
-/// Whether `lesson WORD` is about exercises: exercises, exercise, check, hint, solution.
-bool is_exercise_command(std::string_view word);
+  /// "06_softmax"
+  [[nodiscard]] std::string id() const;
+};
 
-/// Does what `lesson COMMAND WORD...` asks for. Returns the exit code: 1 where a check failed or a
-/// solution is not open yet; throws where something else is wrong.
-int exercise_command(const std::string& command, const std::vector<std::string>& words);
+/// Adds what a learner does with exercises: exercises, exercise, check, hint and solution. What was
+/// asked for is left in `chosen`; it returns the exit code, 1 where a check failed or a solution is
+/// not open yet, and throws where something else is wrong.
+void add_exercise_commands(CLI::App& app, std::function<int()>& chosen);
+
+/// Compiles a learner's file as this build was compiled, loads it into build/bin/exercise_checks
+/// (built first when it is missing or old) and lets it judge; all is said on standard output, but
+/// what stops the file from being judged on standard error. Returns whether everything agreed.
+/// `seconds` is how long the function may run.
+bool check_exercise(const Exercise& exercise, const std::filesystem::path& file, int seconds);
+
+/// The one of these (lessons, exercises) with this number or name; throws (Exit::usage), naming
+/// the nearest, when there is none. `kind` is what they are called, `list` the command that lists
+/// them.
+template <class T>
+const T& find(const std::vector<T>& all, const std::string& word, const char* kind,
+              const char* list) {
+  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const bool is_number = !word.empty() && std::all_of(word.begin(), word.end(), digit);
+  std::vector<std::string> names;
+  for (const T& one : all) {
+    if (word == one.name) return one;
+    if (is_number && word.size() < 6 && std::stoi(word) == one.number) return one;
+    names.push_back(one.name);
+  }
+  if (is_number) {
+    fail(Exit::usage, "there is no {} {}: they go from 1 to {}; see {}", kind, word,
+         all.back().number, list);
+  }
+  fail(Exit::usage, "there is no {} '{}'; {}", kind, word,
+       did_you_mean(word, names, fmt::format("see {}", list)));
+}
 
 }  // namespace vitruvian::lessons

@@ -4,16 +4,18 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <fcntl.h>
-#include <sys/select.h>
+#include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <system_error>
-#include <utility>
+
+extern char** environ;
 
 namespace vitruvian::lessons {
 
@@ -34,174 +36,128 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 namespace {
 
+// A pipe that only we hold open. When we end, whatever ended us, or close it, the guard of the
+// program sees its end.
+volatile std::sig_atomic_t lifeline = -1;
 volatile std::sig_atomic_t stop_signal = 0;
-extern "C" void keep_signal(int signal) {
-  if (signal != SIGCHLD) stop_signal = signal;
+extern "C" void let_go(int signal) {
+  const int kept = errno;
+  if (stop_signal == 0) close(lifeline);
+  stop_signal = signal;
+  errno = kept;
 }
 
-constexpr int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-
-// While it lives, these signals interrupt `pselect` alone: none is lost between a look and a wait.
+// While it lives, what asks us to stop lets go of the lifeline.
 class Signals {
  public:
   Signals() {
-    stop_signal = 0;
-    sigset_t all;
-    sigemptyset(&all);
-    for (const int signal : watched) sigaddset(&all, signal);
-    sigprocmask(SIG_BLOCK, &all, &before_);
     struct sigaction action = {};
-    action.sa_handler = keep_signal;
+    action.sa_handler = let_go;
     sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < std::size(watched); ++i) {
-      sigaction(watched[i], &action, &handlers_[i]);
-      const bool ignored = handlers_[i].sa_handler == SIG_IGN;  // by nohup, say
-      if (ignored && watched[i] != SIGCHLD) sigaction(watched[i], &handlers_[i], nullptr);
+      sigaction(watched[i], &action, &before_[i]);
+      const bool ignored = before_[i].sa_handler == SIG_IGN;  // by nohup, say
+      if (ignored) sigaction(watched[i], &before_[i], nullptr);
     }
   }
-  ~Signals() { restore(); }
+  ~Signals() {
+    for (std::size_t i = 0; i < std::size(watched); ++i)
+      sigaction(watched[i], &before_[i], nullptr);
+  }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // As it was before: for a program that is about to begin, too.
-  void restore() const {
-    for (std::size_t i = 0; i < std::size(watched); ++i) {
-      sigaction(watched[i], &handlers_[i], nullptr);
-    }
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  void wait() const { pselect(0, nullptr, nullptr, nullptr, nullptr, &before_); }
-
  private:
-  sigset_t before_ = {};
-  struct sigaction handlers_[std::size(watched)] = {};
+  static constexpr int watched[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction before_[std::size(watched)] = {};
 };
 
-int waited(pid_t child, int options = 0) {
-  int status = 0;
-  pid_t ended = 0;
-  while ((ended = waitpid(child, &status, options)) == -1 && errno == EINTR) {
-  }
-  return ended == child ? status : -1;
+// A program in a process group of its own; returns what posix_spawnp does.
+int start(pid_t& program, std::vector<std::string>& words, const Streams& streams) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_init(&files);
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&usual, signal);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, streams.output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, streams.errors, STDERR_FILENO);
+  std::signal(SIGTTOU, SIG_IGN);  // inherited: another group may still write to the terminal
+  const std::vector<char*> argv = pointers(words);
+  const int problem = posix_spawnp(&program, argv[0], &files, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  return problem;
 }
 
-// A group of processes: a program with all that it starts, and a guard that ends them when the last
-// copy of `lifeline` is closed: when we end, whatever ended us.
-class Group {
- public:
-  Group(std::vector<std::string>& words, const Streams& streams, const Signals& signals) {
-    int lifeline[2];
-    int refusal[2];
-    make_pipe(lifeline);
-    make_pipe(refusal);
-    const std::vector<char*> argv = pointers(words);
-    program_ = fork();
-    if (program_ == 0) {
-      setpgid(0, 0);
-      begin(argv, streams, signals);
-      const int problem = errno;
-      [[maybe_unused]] const auto told = write(refusal[1], &problem, sizeof problem);
-      _exit(127);
-    }
-    const int problem = errno;
-    if (program_ > 0) setpgid(program_, program_);  // here as well: whoever is first
-    guard_ = program_ < 0 ? -1 : fork();
-    if (guard_ == 0) {
-      if (setpgid(0, program_) != 0) _exit(1);  // else it would end our own group
-      for (const int end : {lifeline[1], refusal[0], refusal[1]}) close(end);
-      guard(lifeline[0]);
-    }
-    for (const int end : {lifeline[0], refusal[1]}) close(end);
-    lifeline_ = lifeline[1];
-    if (program_ < 0) refused_ = problem;
-    while (program_ > 0 && ::read(refusal[0], &refused_, sizeof refused_) == -1 && errno == EINTR) {
-    }
-    close(refusal[0]);
+// Ends the group of a program when the lifeline ends. Only what may be called in the child of a
+// program with threads.
+[[noreturn]] void guard(pid_t program, int (&ends)[2]) {
+  if (setpgid(0, program) != 0) _exit(1);  // else it would end our own group
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  close(ends[1]);
+  char nothing = 0;
+  while (::read(ends[0], &nothing, 1) == -1 && errno == EINTR) {
   }
-  ~Group() {
-    if (lifeline_ >= 0) close(lifeline_);
-    if (guard_ > 0) {
-      kill(guard_, SIGKILL);
-      waited(guard_);
-    }
-  }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
+  kill(0, SIGTERM);
+  sleep(1);
+  kill(0, SIGKILL);
+  _exit(0);
+}
 
-  // Why the program could not be started: a number of errno, or 0.
-  [[nodiscard]] int refused() const { return refused_; }
-  [[nodiscard]] pid_t program() const { return program_; }
-  // Asks all of them to end; a second later they are not asked.
-  void end() {
-    close(std::exchange(lifeline_, -1));
-    kill(-program_, SIGTERM);  // as the guard does, if it lives
+int waited(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
   }
-
- private:
-  static void make_pipe(int (&ends)[2]) {
-    if (pipe(ends) != 0) fail("no pipe can be made: {}", std::strerror(errno));
-    for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
-  }
-  // In the child, until it is another program.
-  static void begin(const std::vector<char*>& argv, const Streams& streams,
-                    const Signals& signals) {
-    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
-    std::signal(SIGTTOU, SIG_IGN);  // a group of its own may still write to the terminal
-    signals.restore();
-    const int nothing = open("/dev/null", O_RDONLY);
-    const int output = dup(streams.output);
-    const int errors = dup(streams.errors);
-    dup2(nothing, STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
-    dup2(errors, STDERR_FILENO);
-    for (const int copied : {nothing, output, errors}) close(copied);
-    execvp(argv[0], argv.data());
-  }
-  // Only what may be called in the child of a program with threads.
-  [[noreturn]] static void guard(int lifeline) {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
-    char nothing = 0;
-    while (::read(lifeline, &nothing, 1) == -1 && errno == EINTR) {
-    }
-    kill(0, SIGTERM);
-    sleep(1);
-    kill(0, SIGKILL);
-    _exit(0);
-  }
-
-  pid_t program_ = -1;
-  pid_t guard_ = -1;
-  int lifeline_ = -1;
-  int refused_ = 0;
-};
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 }  // namespace
 
 int run_program(std::vector<std::string> words, const Streams& streams) {
   console::flush();
+  int ends[2];
+  if (pipe(ends) != 0) fail("no pipe can be made: {}", std::strerror(errno));
+  for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+  lifeline = ends[1];
+  stop_signal = 0;
   const Signals signals;
-  Group group(words, streams, signals);
-  if (group.refused() != 0) {
-    if (group.program() > 0) waited(group.program());
-    if (group.refused() == ENOENT) return not_there;
-    fail("{} cannot be started: {}", words.front(), std::strerror(group.refused()));
+  pid_t program = -1, guarding = -1;
+  const int problem = start(program, words, streams);
+  int code = not_there;
+  if (problem == 0) {
+    guarding = fork();
+    if (guarding == 0) guard(program, ends);
+    code = waited(program);
   }
-  int status = -1;
-  while ((status = waited(group.program(), WNOHANG)) == -1) {
-    if (stop_signal == 0) {
-      signals.wait();
-      continue;
-    }
-    group.end();
-    waited(group.program());
-    break;
+  close(ends[0]);
+  if (stop_signal == 0) close(ends[1]);
+  if (guarding > 0) {
+    kill(guarding, SIGKILL);
+    waited(guarding);
   }
   if (stop_signal != 0) throw Error(static_cast<Exit>(128 + stop_signal), "stopped");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (problem != 0 && problem != ENOENT) {
+    fail("{} cannot be started: {}", words.front(), std::strerror(problem));
+  }
+  return code;
 }
 
-void build_target(const std::string& target, const std::string& why) {
-  console::print(stderr, "{} {}: building it, which takes some seconds\n", target, why);
+void build_if_needed(const std::string& target, const std::vector<fs::path>& sources) {
+  const fs::path program = program_folder() / target;
+  std::error_code none;
+  const bool missing = !fs::exists(program, none);
+  if (!missing && std::none_of(sources.begin(), sources.end(), [&](const fs::path& source) {
+        return fs::last_write_time(source) > fs::last_write_time(program);
+      })) {
+    return;
+  }
+  console::print(stderr, "{} is {}: building it, which takes some seconds\n", target,
+                 missing ? "not built yet" : "older than its source");
   const std::string folder = program_folder().parent_path().string();
   const int code =
       run_program({"cmake", "--build", folder, "--target", target}, {.output = STDERR_FILENO});
@@ -210,7 +166,7 @@ void build_target(const std::string& target, const std::string& why) {
          target);
   }
   if (code != 0) fail("{} could not be built: what cmake says is above", target);
-  if (!fs::exists(program_folder() / target)) fail("{} was built, but is not there", target);
+  if (!fs::exists(program)) fail("{} was built, but is not there", target);
 }
 
 }  // namespace vitruvian::lessons

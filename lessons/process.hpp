@@ -28,8 +28,9 @@ inline constexpr int not_there = -1;
 /// signal).
 int run_program(std::vector<std::string> words, const Streams& streams = {});
 
-/// Builds a target of CMake in the folder that `program_folder` lies in, which it says first; what
-/// cmake says goes to standard error. Throws when that fails.
-void build_target(const std::string& target, const std::string& why);
+/// Builds a target of CMake in the folder that `program_folder` lies in when its program is missing
+/// or older than `sources`, which it says first; what cmake says goes to standard error. Throws
+/// when that fails.
+void build_if_needed(const std::string& target, const std::vector<std::filesystem::path>& sources);
 
 }  // namespace vitruvian::lessons

@@ -1,26 +1,17 @@
 // lesson: the runner of the course. It finds a lesson, builds its program when that is missing or
 // older than its source, and becomes it.
 
+#include "apps/command_line.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
 #include "lessons/telling/contents.hpp"
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/events.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
-#include "vitruvian/core/base/error.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <exception>
-#include <filesystem>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace {
 
@@ -28,71 +19,41 @@ using namespace vitruvian;
 using namespace vitruvian::lessons;
 namespace fs = std::filesystem;
 
-constexpr std::string_view usage =
-    R"(usage: lesson list              what there is, and what you have read
-       lesson N [FLAG]...       lesson N, by its number or name
-       lesson next [FLAG]...    the first that you have not read yet
-       lesson N --help          the flags, and the mistakes that N can make on purpose
+constexpr const char* usage =
+    R"(The course: one lesson per equation, and exercises.
 
-  --step         wait for Enter after each piece
-  --break NAME   make a mistake on purpose, and see which check notices
-)";
-
-fs::path source_of(const Entry& entry) { return fs::path(VITRUVIAN_SOURCE_DIR) / entry.source(); }
-
-// --- finding ---------------------------------------------------------------------------------
-
-const Entry& by_number(const std::string& word) {
-  const int number = word.size() > 6 ? -1 : std::stoi(word);
-  const auto& all = contents();
-  if (number < 1 || number > all.back().number) {
-    fail(Exit::usage, "there is no lesson {}: they go from 1 to {}; see lesson list", word,
-         all.back().number);
-  }
-  return all[static_cast<std::size_t>(number) - 1];
-}
-
-const Entry& by_name(const std::string& word) {
-  std::vector<std::string> names;
-  for (const Entry& entry : contents()) {
-    if (word == entry.name) return entry;
-    names.push_back(entry.name);
-  }
-  fail(Exit::usage, "there is no lesson '{}'; {}", word,
-       did_you_mean(word, names, "see lesson list"));
-}
-
-const Entry& find(const std::string& word) {
-  const bool number =
-      std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return number && !word.empty() ? by_number(word) : by_name(word);
-}
+  lesson N [FLAG]...      lesson N, by its number or name
+  lesson next [FLAG]...   the first that you have not read yet
+  lesson N --help         its flags, and the mistakes that it can make on purpose)";
 
 const Entry* first_unread() {
-  for (const Entry& entry : contents()) {
-    if (!is_done(entry)) return &entry;
-  }
-  return nullptr;
+  const auto next = std::find_if_not(contents().begin(), contents().end(), is_done);
+  return next == contents().end() ? nullptr : &*next;
 }
 
-// --- listing ---------------------------------------------------------------------------------
+// The lessons, under the titles of their parts.
+template <class OnPart, class OnEntry>
+void for_each(const OnPart& on_part, const OnEntry& on_entry) {
+  std::string part;
+  for (const Entry& entry : contents()) {
+    if (part != entry.part) on_part(entry.part);
+    part = entry.part;
+    on_entry(entry);
+  }
+}
 
 void list(bool ascii) {
   std::string text;
-  int done = 0;
-  const Entry* before = nullptr;
-  for (const Entry& entry : contents()) {
-    const bool read = is_done(entry);
-    done += read ? 1 : 0;
-    if (before == nullptr || before->part != entry.part) text += fmt::format("\n{}\n", entry.part);
-    before = &entry;
-    text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", entry.number, read ? "done" : "",
-                        entry.minutes, entry.title, "", entry.equation);
-  }
-  text += fmt::format("\n{} of {} done. ", done, contents().size());
+  for_each([&](const std::string& part) { text += fmt::format("\n{}\n", part); },
+           [&](const Entry& e) {
+             text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", e.number,
+                                 is_done(e) ? "done" : "", e.minutes, e.title, "", e.equation);
+           });
   const Entry* const next = first_unread();
-  text += next == nullptr ? "You have read them all.\n"
-                          : fmt::format("Next: lesson {}\n", next->number);
+  text += fmt::format(
+      "\n{} of {} done. {}\n", std::count_if(contents().begin(), contents().end(), is_done),
+      contents().size(),
+      next == nullptr ? "You have read them all." : fmt::format("Next: lesson {}", next->number));
   console::print("{}", console::raw(ascii ? to_ascii(text) : text));
 }
 
@@ -104,43 +65,23 @@ void list_markdown() {
       "are\n"
       "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
       "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n");
-  const Entry* before = nullptr;
-  for (const Entry& entry : contents()) {
-    if (before == nullptr || before->part != entry.part) {
-      console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n",
-                     entry.part);
-    }
-    before = &entry;
-    std::string equation;  // a bar would end the cell, in code too
-    for (const char c : entry.equation) equation += c == '|' ? "\\|" : std::string(1, c);
-    console::print("| {} | [{}]({}.md) | `{}` | {} |\n", entry.number, entry.title, entry.name,
-                   equation, entry.minutes);
-  }
+  for_each(
+      [](const std::string& part) {
+        console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n", part);
+      },
+      [](const Entry& e) {
+        std::string equation;  // a bar would end the cell, in code too
+        for (const char c : e.equation) equation += c == '|' ? "\\|" : std::string(1, c);
+        console::print("| {} | [{}]({}.md) | `{}` | {} |\n", e.number, e.title, e.name, equation,
+                       e.minutes);
+      });
 }
 
-void check_list_flags(const std::vector<std::string>& words) {
-  const std::vector<std::string> flags = {"--ascii", "--markdown"};
-  for (const std::string& word : words) {
-    if (std::find(flags.begin(), flags.end(), word) != flags.end()) continue;
-    fail(Exit::usage, "list: there is no flag '{}'; {}", word, did_you_mean(word, flags));
-  }
-}
-
-// --- building and becoming -------------------------------------------------------------------
-
-void build_if_needed(const Entry& entry, const fs::path& program) {
-  std::error_code ignored;
-  const bool missing = !fs::exists(program, ignored);
-  if (!missing && fs::last_write_time(program) >= fs::last_write_time(source_of(entry))) return;
-  build_target(program.filename().string(),
-               missing ? "is not built yet" : "is older than its source");
-}
-
-[[noreturn]] void become(const Entry& entry, std::vector<std::string> flags) {
-  const fs::path program = program_folder() / ("lesson_" + entry.name);
-  build_if_needed(entry, program);
+[[noreturn]] void become(const Entry& entry, const std::vector<std::string>& flags) {
+  const std::string name = "lesson_" + entry.name;
+  build_if_needed(name, {project_path(entry.source())});
   const fs::path done = done_file(entry);
-  std::vector<std::string> words = {program.string()};
+  std::vector<std::string> words = {(program_folder() / name).string()};
   words.insert(words.end(), flags.begin(), flags.end());
   if (!done.empty()) {
     std::error_code told_by_the_lesson;
@@ -148,42 +89,42 @@ void build_if_needed(const Entry& entry, const fs::path& program) {
     words.insert(words.end(), {"--done-file", done.string()});
   }
   console::flush();
-  execv(program.c_str(), pointers(words).data());
-  fail("{} cannot be run: {}", program.string(), std::strerror(errno));
+  execv(words[0].c_str(), pointers(words).data());
+  fail("{} cannot be run: {}", words[0], std::strerror(errno));
 }
 
-int run(std::vector<std::string> words) {
-  if (words.empty()) words = {"list"};
-  const std::string command = words.front();
-  const std::vector<std::string> flags(words.begin() + 1, words.end());
-  const auto has = [&](std::string_view flag) {
-    return std::find(flags.begin(), flags.end(), flag) != flags.end();
-  };
-  if (command == "--help" || command == "-h" || command == "help") {
-    console::print("{}", console::raw(fmt::format("{}{}", usage, exercise_usage())));
-  } else if (is_exercise_command(command)) {
-    return exercise_command(command, flags);
-  } else if (command == "list") {
-    check_list_flags(flags);
-    has("--markdown") ? list_markdown() : list(has("--ascii"));
-  } else if (command == "next") {
-    const Entry* const entry = first_unread();
-    if (entry == nullptr) {
-      console::print("You have read them all. lesson list shows them.\n");
-    } else {
-      become(*entry, flags);
-    }
-  } else if (command.starts_with("-")) {
-    fail(Exit::usage, "which lesson? Its number comes first: lesson 1 {}", command);
-  } else {
-    become(find(command), flags);
+int run(int argc, char** argv) {
+  CLI::App app(usage, "lesson");
+  std::function<int()> chosen = [] { return list(false), 0; };
+  bool ascii = false, markdown = false;
+  CLI::App* const all = app.add_subcommand("list", "What there is, and what you have read");
+  all->add_flag("--ascii", ascii, "No glyph beyond ASCII");
+  all->add_flag("--markdown", markdown, "As a page");
+  all->callback([&] { chosen = [&] { return markdown ? list_markdown() : list(ascii), 0; }; });
+  add_exercise_commands(app, chosen);
+
+  const std::string word = argc > 1 ? argv[1] : "list";
+  const auto commands = app.get_subcommands({});
+  const bool command = std::any_of(commands.begin(), commands.end(),
+                                   [&](const CLI::App* c) { return c->get_name() == word; });
+  if (command || word == "--help" || word == "-h") {
+    int code = 0;
+    run_command_line(app, argc, argv, [&] { code = chosen(); });
+    return code;
   }
-  return static_cast<int>(Exit::ok);
+  if (word == "help") return console::print("{}", console::raw(app.help())), 0;
+  if (word.starts_with("-")) {
+    fail(Exit::usage, "which lesson? Its number comes first: lesson 1 {}", word);
+  }
+  const std::vector<std::string> flags(argv + 2, argv + argc);
+  if (word != "next") become(find(contents(), word, "lesson", "lesson list"), flags);
+  if (const Entry* const entry = first_unread()) become(*entry, flags);
+  console::print("You have read them all. lesson list shows them.\n");
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return console::run("lesson",
-                      [&] { return run(std::vector<std::string>(argv + 1, argv + argc)); });
+  return console::run("lesson", [&] { return run(argc, argv); });
 }

@@ -1,7 +1,7 @@
-#include "lessons/experiments/attention.hpp"
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -26,7 +26,7 @@ Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
   return around / sum(around, {-1}, true);
 }
 // All layers: R_l = M_l R_{l-1}. The later layer stands on the left.
-Tensor rollout(const std::vector<Tensor>& A) {
+Tensor rollout(const std::vector<Array>& A) {
   Tensor R = layer_map(A[0]);
   for (std::size_t l = 1; l < A.size(); ++l) R = matmul(layer_map(A[l]), R);
   return R;
@@ -34,7 +34,7 @@ Tensor rollout(const std::vector<Tensor>& A) {
 
 // [region mistakes]
 // No way around: as if a block kept nothing of its input.
-Tensor without_identity(const std::vector<Tensor>& A) {
+Tensor without_identity(const std::vector<Array>& A) {
   Tensor R = mean(A[0], {1});
   for (std::size_t l = 1; l < A.size(); ++l) R = matmul(mean(A[l], {1}), R);
   return R;
@@ -44,18 +44,35 @@ Tensor by_columns(const Tensor& M) { return M / reshape(sum(M, {-1}), {B, 1, T})
 // One number for the whole matrix: rows then sum to 1/T.
 Tensor by_everything(const Tensor& M) { return M / sum(M, {1, 2}, true); }
 using Normalise = std::function<Tensor(const Tensor&)>;
-Tensor normalised_by(const std::vector<Tensor>& A, const Normalise& rows) {
+Tensor normalised_by(const std::vector<Array>& A, const Normalise& rows) {
   Tensor R = identity(T);
-  for (const Tensor& a : A) R = matmul(rows((mean(a, {1}) + Tensor(identity(T))) * real(0.5)), R);
+  for (const Array& a : A) R = matmul(rows((mean(a, {1}) + Tensor(identity(T))) * real(0.5)), R);
   return R;
 }
 // [end]
 
+// [region ink]
+// The class token's share on patches with ink, against the share of such patches.
+double on_ink(const Tensor& M, std::span<const std::uint8_t> pixels) {
+  double mass = 0, all = 0, patches = 0;
+  for (std::size_t n = 0; n < 16; ++n) {
+    bool ink = false;
+    for (std::size_t i = 0; i < 7 * 7; ++i) {
+      ink = ink || pixels[(n / 4 * 7 + i / 7) * 28 + n % 4 * 7 + i % 7] > 127;
+    }
+    const double share = double(M.value()(0, 0, n + 1));
+    all += share;
+    mass += ink ? share : 0;
+    patches += ink ? 1.0 / 16 : 0;
+  }
+  return mass / all / patches;
+}
+// [end]
+
 // Attention with all weights below 1/T set to 0.
-Tensor strong(const Tensor& A) {
-  Array kept = A.value();
-  for (real& x : kept) x = x < real(1.0 / T) ? 0 : x;
-  return kept;
+Array strong(Array A) {
+  for (real& x : A) x = x < real(1.0 / T) ? 0 : x;
+  return A;
 }
 
 Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
@@ -69,7 +86,7 @@ void lesson(Narrator& say) {
   const Dataset data = digits(40, 1, "test");
   const Tensor images = all_of(data).images, image = slice(images, 0, 7, 8);
   say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
-  const std::vector<Tensor> A = attention_maps(kept, image);
+  const std::vector<Array> A = inspect::attention(kept, image.value()).probs;
 
   say.heading("One layer");
   say.equation(R"(A = \mathrm{softmax}\left(\frac{q k^\top}{\sqrt{D_h}}\right))",
@@ -99,7 +116,7 @@ void lesson(Narrator& say) {
   say.text("For simple attention the result is known. If every token looks at itself alone, R is "
            "I. If all look at all alike, U = 1/T, each layer keeps one half:");
   say.equation(R"(R = 2^{-L}\, I + (1 - 2^{-L})\, U)", "R = 2⁻ᴸ I + (1 − 2⁻ᴸ) U");
-  const std::vector<Tensor> even(L, Tensor(full({B, h, T, T}, real(1.0 / T))));
+  const std::vector<Array> even(L, full({B, h, T, T}, real(1.0 / T)));
   const double keep = std::pow(0.5, L);
   const Tensor known =
       Tensor(identity(T)) * real(keep) + Tensor(full({B, T, T}, real((1 - keep) / T)));
@@ -107,11 +124,12 @@ void lesson(Narrator& say) {
   check_equal(say, "rollout of even attention", "rollout", mine, "closed form", known, 1e-5);
 
   say.heading("Does it lie on the strokes?");
-  say.code("ink", "lessons/experiments/attention.cpp");
+  say.code("ink");
   double gain = 0;
   for (std::size_t i = 0; i < data.size(); ++i) {
-    const auto a = attention_maps(kept, slice(images, 0, std::ptrdiff_t(i), std::ptrdiff_t(i) + 1));
-    gain += on_ink(rollout(a), data.image(i)) / double(data.size());
+    const Tensor one = slice(images, 0, std::ptrdiff_t(i), std::ptrdiff_t(i) + 1);
+    const std::vector<Array> maps = inspect::attention(kept, one.value()).probs;
+    gain += on_ink(rollout(maps), data.image(i)) / double(data.size());
   }
   say.text("Over 40 digits the rollout lies {:.1f} times as much on patches with ink as it would "
            "if it were spread evenly.",
@@ -126,8 +144,8 @@ void lesson(Narrator& say) {
                        "authors add elsewhere: the identity, and rows that sum to 1 (issue 18 of "
                        "their repository). Well-known programs differ, each in its own way.");
   say.code("mistakes");
-  std::vector<Tensor> discarded;
-  for (const Tensor& a : A) discarded.push_back(strong(a));
+  std::vector<Array> discarded;
+  for (const Array& a : A) discarded.push_back(strong(a));
   const Tensor bare = without_identity(A), columns = normalised_by(discarded, by_columns),
                everything = normalised_by(A, by_everything);
   check_differs(say, "without the identity", "bare", bare, "rollout", R, 0.05);

@@ -71,8 +71,7 @@ void lesson(Narrator& say) {
   say.text("Because a computer rounds. f(x + h) and f(x − h) agree in almost all of their sixteen "
            "digits; the difference keeps only the few in which they do not, and division by 2h "
            "makes their rounding large. The smaller h, the worse: an error of about 10⁻¹⁶ / h.");
-  Curves::Series series[3] = {
-      {"one-sided", {}, {}}, {"two points", {}, {}}, {"four points", {}, {}}};
+  Series series[3] = {{"one-sided", {}, {}}, {"two points", {}, {}}, {"four points", {}, {}}};
   double (*const forms[3])(double, double) = {one_sided, two_points, four_points};
   Rows rows;
   for (int k = 2; k <= 40; ++k) {
@@ -87,11 +86,10 @@ void lesson(Narrator& say) {
     if (k % 4 == 2) rows.push_back(row);
   }
   say.table({"h", "about", "one-sided", "two points", "four points"}, rows);
-  say.figure(Curves{"Relative error of the derivative, as powers of ten, against h = 2^k. From the "
-                    "right it falls with the order of the formula; left of its lowest point "
-                    "rounding takes over. It is a V.",
-                    {series[0], series[1], series[2]},
-                    true});
+  say.curves("Relative error of the derivative, as powers of ten, against h = 2^k. From the "
+             "right it falls with the order of the formula; left of its lowest point "
+             "rounding takes over. It is a V.",
+             {series[0], series[1], series[2]}, true);
   say.text("The lowest point lies where the two errors are equal: for two points near the cube "
            "root of 10⁻¹⁶, h = 6 · 10⁻⁶. For four points a much larger step is best, and it gets "
            "further down. The library's readable check takes the one, its strict check the other.");

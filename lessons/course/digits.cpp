@@ -103,7 +103,7 @@ void lesson(Narrator& say) {
   const Diary one = trained(o, 1);
   const Share share = say.broken("equal-shares") ? by_parts : by_images;
   const std::vector<double> mine = train_by_hand(o, images, share, 10);
-  say.figure(Curves{"The loss of each step.", {curve_of("loss", one.losses)}, false});
+  say.curves("The loss of each step.", {curve_of("loss", one.losses)});
   say.check("the first loss", {"trainer", rounded(one.losses.front(), 5)},
             {"ln 10", std::log(10.0)}, 1e-4);
   if (say.seed() == 1) {

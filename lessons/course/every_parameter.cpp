@@ -5,6 +5,8 @@
 
 #include "vitruvian/vit/variants.hpp"
 
+#include <set>
+
 using namespace vitruvian::lessons;
 
 const Lesson about = {
@@ -50,6 +52,24 @@ double hit_by(const std::string& op, const VisionTransformer& vit, const Tensor&
     if (apart > 1e-9 && distance(right[i], wrong[i]) > 1e-6) ++hit;  // no rounding
   }
   return hit;
+}
+
+// [region walk]
+// What any backward pass from y must go through.
+std::vector<std::string> ops_of(const Tensor& y) {
+  std::set<std::string> ops;
+  std::set<const Node*> seen;
+  std::vector<const Node*> todo = {&y.node()};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (!node->inputs.empty()) ops.insert(node->op);
+    for (const Node::Input& input : node->inputs) {
+      if (input.node) todo.push_back(input.node.get());
+    }
+  }
+  return {ops.begin(), ops.end()};
 }
 
 void lesson(Narrator& say) {
@@ -133,17 +153,16 @@ void lesson(Narrator& say) {
   say.text("For each op on the tape of the loss, turn the sign of its rule. How many of the {} "
            "parameters get a wrong gradient?",
            parameters.size());
-  say.code("walk", "lessons/telling/tensors.cpp");
-  Bars bars{"Parameters with a wrong gradient when an op's first cotangent has the wrong sign.",
-            {},
-            false};
+  say.code("walk");
+  std::vector<std::pair<std::string, double>> wrong;
   double missed = 0;
   if (Fault::active() == nullptr) {  // faults do not nest
     for (const std::string& op : ops_of(loss_of(vit, images))) {
-      bars.rows.emplace_back(op, hit_by(op, vit, images));
-      if (bars.rows.back().second == 0 && op != "unfold") ++missed;
+      wrong.emplace_back(op, hit_by(op, vit, images));
+      if (wrong.back().second == 0 && op != "unfold") ++missed;
     }
-    say.figure(bars);
+    say.bars("Parameters with a wrong gradient when an op's first cotangent has the wrong sign.",
+             wrong);
   }
   say.text("Only pixels stand before unfold: its mistake shows in their gradient.");
   say.check("1 + ops whose mistake goes unnoticed", {"measured", 1 + missed}, {"expected", 1}, 0);

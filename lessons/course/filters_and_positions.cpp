@@ -1,7 +1,7 @@
-#include "lessons/experiments/attention.hpp"
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -56,29 +56,36 @@ void lesson(Narrator& say) {
   const VisionTransformer model = digits_model();
 
   say.heading("Filters");
-  say.text("A row of E, laid out as the patch it is multiplied with, is a filter. The principal "
-           "components of the D filters are the few patterns that all are mixed from.");
-  const Tensor E = reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1});
-  shapes(say, "E (D, P^2)", E);
-  say.code("components", "lessons/experiments/exhibits.cpp");
-  const std::vector<Component> found = components(covariance(E.value()), P * P, 3);
-  const auto &first = found[0], &second = found[1], &third = found[2];
-  for (const Component& c : found) {
-    const double sign = c.v[P * P / 2] < 0 ? -1 : 1, share = c.variance / total_variance(E.value());
-    Picture p{
-        fmt::format("A component: {:.0f} % of the filters' variance.", 100 * share), P, P, {}};
-    for (const double x : c.v) p.values.push_back(sign * x);
-    say.figure(p);
+  say.text(
+      "A row of E, laid out as the patch it is multiplied with, is a filter. The principal "
+      "components of the D filters are the few patterns that all are mixed from: the directions in "
+      "which the filters differ most, eigenvectors of their covariance (P², P²), the largest "
+      "eigenvalue first (`inspect::principal_components`).");
+  shapes(say, "E (D, P^2)", reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1}));
+  const auto found = inspect::principal_components(inspect::filters(model), 3);
+  const Tensor directions = reshape(found.components, {3, P * P});
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Array v = select(directions, 0, std::ptrdiff_t(k)).value();
+    Matrix pixels{P, P, {v.begin(), v.end()}};
+    if (v(P * P / 2) < 0) {  // its sign means nothing
+      for (double& x : pixels.values) x = -x;
+    }
+    const double share = found.variances[k] / found.total;
+    say.figure(
+        {fmt::format("A component: {:.0f} % of the filters' variance.", 100 * share), pixels});
   }
-  const double product = std::inner_product(first.v.begin(), first.v.end(), second.v.begin(), 0.0);
-  say.check("1 + first times second", {"measured", 1 + product}, {"at right angles", 1}, 1e-6);
-  say.holds("they come in order",
-            first.variance > second.variance && second.variance > third.variance);
-  const double known_first = components({4, 0, 0, 0, 9, 0, 0, 0, 1}, 3, 3)[0].variance;
-  say.check("largest variance of diag(4, 9, 1)", {"measured", known_first}, {"known", 9}, 1e-9);
+  check_equal(say, "each with each: of length 1, and at right angles", "products",
+              matmul(directions, transpose(directions)), "identity", identity(3), 1e-6);
+  say.holds("they come in order", std::is_sorted(found.variances.rbegin(), found.variances.rend()));
+  const Array known =
+      array({6, 3, 1, 1}, {3, 0, 0, -3, 0, 0, 0, 2, 0, 0, -2, 0, 0, 0, 1, 0, 0, -1});
+  say.check("largest variance of (±3, 0, 0), (0, ±2, 0), (0, 0, ±1)",
+            {"measured", inspect::principal_components(known).variances[0]}, {"3² 2 / 6", 3}, 1e-9);
   const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
   const auto shares = [](const VisionTransformer& m) {
-    return fmt::format("{:.0f} %", 100 * share_of_variance(m.patch_embed.weight.value(), 3));
+    const auto three = inspect::principal_components(inspect::filters(m), 3);
+    const double together = std::reduce(three.variances.begin(), three.variances.end());
+    return fmt::format("{:.0f} %", 100 * together / three.total);
   };
   say.table({"filters", "variance in three components"},
             {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
@@ -92,20 +99,21 @@ void lesson(Narrator& say) {
       "s[i, j] = cos(E_pos,i, E_pos,j)");
   say.in_words("how much alike are the vectors that were added at places i and j?");
   say.code("similarity");
-  const Tensor positions = slice(select(model.pos_embed.table, 0, 0), 0, 1, T);
+  const Array positions = inspect::patch_positions(model);
   const Tensor s = cosine(positions);
   shapes(say, "s (N, N)", s);
-  check_equal(say, "s against s transposed", "s", s, "transposed", transpose(s), 1e-5);
+  check_equal(say, "s", "ours", s, "library",
+              reshape(inspect::position_similarity(positions, g), {N, N}), 1e-5);
   say.text("First a known case: let a position be its row, one of four, beside its column, one of "
            "four. Two places of one row or column share half of their vector, all others nothing:");
-  Array known = zeros({N, 2 * g});
-  for (std::size_t n = 0; n < N; ++n) known(n, n / g) = known(n, g + n % g) = 1;
-  const Likeness of_known = likeness(cosine(known));
+  Array grid = zeros({N, 2 * g});
+  for (std::size_t n = 0; n < N; ++n) grid(n, n / g) = grid(n, g + n % g) = 1;
+  const auto of_known = inspect::lines(inspect::position_similarity(grid, g));
   say.check("same row or column", {"measured", of_known.line}, {"1/2", 0.5}, 1e-6);
   say.check("1 + all others", {"measured", 1 + of_known.rest}, {"1 + 0", 1}, 1e-6);
   say.figure(
       likeness_grids("Each of the 4 x 4 places: its likeness to all 4 x 4 places.", positions));
-  const Likeness ours = likeness(s);
+  const auto ours = inspect::lines(inspect::position_similarity(positions, g));
   const auto tenth = [](double x) { return fmt::format("{:.1f}", std::round(10 * x) / 10 + 0.0); };
   const double size = std::sqrt(double(mean(square(positions)).item()));
   say.table({"positions of the trained model", ""},
@@ -132,17 +140,17 @@ void lesson(Narrator& say) {
   const double corners = 7 * std::sqrt(18.0);
   say.check("corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", corners}, 1e-9);
   const Dataset data = digits(32, 1, "test");
-  const std::vector<Tensor> A = attention_maps(model, all_of(data).images);
-  Bars bars{"Mean distance of each head, in pixels.", {}, false};
+  const std::vector<Array> A = inspect::attention(model, all_of(data).images.value()).probs;
+  std::vector<std::pair<std::string, double>> heads;
   double nearest = 1e9, farthest = 0;
   for (std::size_t k = 0; k < L * h; ++k) {
     const Tensor of_head = select(A[k / h], 1, std::ptrdiff_t(k % h));  // (32, T, T)
     double d = 0;
     for (int b = 0; b < 32; ++b) d += distance(select(of_head, 0, b)) / 32;
-    bars.rows.emplace_back(fmt::format("block {}, head {}", k / h, k % h), rounded(d, 2));
+    heads.emplace_back(fmt::format("block {}, head {}", k / h, k % h), rounded(d, 2));
     nearest = std::min(nearest, d), farthest = std::max(farthest, d);
   }
-  say.figure(bars);
+  say.bars("Mean distance of each head, in pixels.", heads);
   say.text(
       "Evenly spread attention would reach {:.1f} pixels. Source S4 reads the paper's figure so: "
       "in low layers some heads look near and some far, in high layers all look far. A convolution "

@@ -150,7 +150,7 @@ void lesson(Narrator& say) {
   const VisionTransformer one = larger(kept, 56, E_new.value()),
                           other = larger(kept, 56, drawn.value()),
                           nothing(c, Rng(say.seed()).fork("weights"));
-  std::vector<Curves::Series> series;
+  std::vector<Series> series;
   Rows rows;
   std::vector<double> reached;
   const auto compare = [&](const char* name, const Learner& net) {
@@ -163,7 +163,7 @@ void lesson(Narrator& say) {
   };
   compare("resized positions", one), compare("new positions", other);
   compare("from nothing", nothing);
-  say.figure(Curves{"The loss of each step.", series, false});
+  say.curves("The loss of each step.", series);
   say.table({"", "read of 400 unseen digits (to the next 5 %)"}, rows);
   say.holds("trained weights help, and resized positions help most",
             reached[0] > reached[1] && reached[1] > reached[2]);

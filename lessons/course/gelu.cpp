@@ -53,8 +53,8 @@ void lesson(Narrator& say) {
   say.text(
       "relu is the same idea with a hard door, open above 0. GELU's door swings: it is smooth, it "
       "has a slope everywhere, and left of -0.75 it even falls as x grows, so it is not monotone.");
-  Curves::Series curve{"GELU", {}, {}};
-  Curves::Series hard{"relu", {}, {}};
+  Series curve{"GELU", {}, {}};
+  Series hard{"relu", {}, {}};
   for (int i = -60; i <= 50; ++i) {
     const double x = i / 16.0;
     hard.x.push_back(x);
@@ -62,7 +62,7 @@ void lesson(Narrator& say) {
     curve.x.push_back(x);
     curve.y.push_back(gelu_of(x));
   }
-  say.figure(Curves{"GELU and relu. They differ most around zero.", {hard, curve}, false});
+  say.curves("GELU and relu. They differ most around zero.", {hard, curve});
 
   say.heading("The equation as code");
   say.code_of("core/composed.cpp", "Tensor gelu(");

@@ -1,9 +1,8 @@
-#include "lessons/experiments/attention.hpp"
 #include "lessons/experiments/exhibits.hpp"
-#include "lessons/experiments/paper.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -141,7 +140,7 @@ void lesson(Narrator& say) {
   const VisionTransformer model = digits_model();
   const Tensor digit = digit_image(3);
   say.figure(picture_of("A digit for the model that comes with the project.", {digit}));
-  const std::vector<Tensor> A = attention_maps(model, digit);
+  const std::vector<Array> A = inspect::attention(model, digit.value()).probs;
   say.figure(
       tiles("Where its class token looks: the heads of the first block, and of the last below.",
             concat({class_token_looks(A[0]), class_token_looks(A[3])}, 0).value(), 4, 2));
@@ -177,7 +176,17 @@ void lesson(Narrator& say) {
   const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
   check_refused(say, "refused with a sentence", three_heads);
   say.text("Its other arguments, and what of them a ViT needs. All of them are here, too:");
-  say.table(arguments_of_multihead_attention());
+  say.table({"nn.MultiheadAttention(", "what it is for", "in a ViT"},
+            {{"embed_dim, num_heads", "D and h; D_h = D / h", "of Table 1"},
+             {"dropout = 0", "of the shares in A", "0"},
+             {"bias = True", "of U_qkv and U_msa", "True"},
+             {"add_bias_kv = False", "a learned key and value more, T + 1 columns in A", "False"},
+             {"add_zero_attn = False", "a key and value of zeros: a place to look away", "False"},
+             {"kdim, vdim = None", "keys and values of other tokens, of another width", "D"},
+             {"batch_first = False", "(B, T, D) instead of (T, B, D)", "True"},
+             {"query, key, value", "one tensor thrice: self-attention, U_qkv in one product",
+              "all three LN(z)"},
+             {"need_weights = True", "also returns the mean of the heads' A", "False is faster"}});
   const MultiheadAttention same(D, h, Rng(1), {.batch_first = true});
   const auto to = named_parameters(same), from = named_parameters(msa);
   for (std::size_t i = 0; i < to.size(); ++i) {

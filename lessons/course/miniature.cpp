@@ -32,10 +32,10 @@ void lesson(Narrator& say) {
   say.in_words(
       "tell every token where it is, by a vector of its own, by its row and column, or by waves of "
       "sine and cosine; or tell every pair of tokens how they lie to each other; or say nothing.");
-  say.code("positions", "lessons/experiments/miniature.cpp");
+  say.code("positions", "lessons/experiments/miniature.hpp");
   shapes(say, "2-D (T, D)", two_dimensional(zeros({4, D / 2}), zeros({4, D / 2}), 4));
   say.text("All variants are one net with a switch, made of the library's own parts:");
-  say.code("net", "lessons/experiments/miniature.cpp");
+  say.code("net", "lessons/experiments/miniature.hpp");
 
   say.heading("It is the same net");
   say.text("With the same 1-D positions it must be the library's `VisionTransformer`:");

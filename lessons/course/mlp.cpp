@@ -1,5 +1,4 @@
 #include "vitruvian/nn/torch/mlp.hpp"
-#include "lessons/experiments/paper.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/vit/config.hpp"
 
@@ -155,7 +154,15 @@ void lesson(Narrator& say) {
               "MLP that bends its answer could hardly take anything away from the token.");
   const auto variant = say.broken("relu") ? with_relu : equation;
   check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
-  say.table(arguments_of_mlp());
+  say.table(
+      {"torchvision.ops.MLP(", "what it is for", "in a ViT"},
+      {{"in_channels", "the width that comes in", "D"},
+       {"hidden_channels", "all other widths; the last goes out", "[M, D]"},
+       {"norm_layer = None", "before each activation", "None: the block has its own"},
+       {"activation_layer = ReLU", "after each layer but the last", "GELU"},
+       {"inplace = None", "activations overwrite their input: less memory, same numbers", "None"},
+       {"bias = True", "of every layer", "True"},
+       {"dropout = 0.0", "after each activation, and at the end", "the model's rate"}});
   const auto proposed = [&](const MLP::Options& options) {
     const MLP theirs(D, {M, D}, Rng(1), options);
     const auto to = named_parameters(theirs), from = named_parameters(mlp);

@@ -75,10 +75,10 @@ void ten_steps(Narrator& say, const char* what, const Rule& rule, const Options&
 
 // [region valley]
 // f(a, b) = a^2 / 2 + 50 b^2: a hundred times steeper one way than the other.
-Curves::Series walk(const char* name, const Rule& rule, double lr) {
+Series walk(const char* name, const Rule& rule, double lr) {
   double a = 1, b = 1;
   Memory of_a, of_b;
-  Curves::Series f{name, {}, {}};
+  Series f{name, {}, {}};
   for (int step = 0; step <= 100; ++step) {
     f.x.push_back(step), f.y.push_back(a * a / 2 + 50 * b * b);
     a = rule(a, a, of_a, lr, 0), b = rule(b, 100 * b, of_b, lr, 0);
@@ -143,8 +143,8 @@ void lesson(Narrator& say) {
   say.heading("A narrow valley");
   say.code("valley");
   const auto slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018);
-  const std::vector<Curves::Series> all = {slow, fast, walk("Adam", adam, 0.05)};
-  say.figure(Curves{"f against steps (upwards logarithmic).", all, true});
+  const std::vector<Series> all = {slow, fast, walk("Adam", adam, 0.05)};
+  say.curves("f against steps (upwards logarithmic).", all, true);
   say.text("Above 2/100 the steep direction throws SGD out; the flat one takes for ever. Momentum "
            "gains speed there. Adam gives both the same step.");
   const double f = slow.y.back(), flat = std::pow(0.982, 200) / 2;

@@ -79,27 +79,14 @@ std::string number(double x) { return fmt::format("{:g}", x); }
 std::string name_of(ScheduleKind kind) { return std::string(names_of(kind)[std::size_t(kind)]); }
 
 // What `vitruvian train --recipe` knows of the paper's tables.
-Table pretraining() {
-  Table table;
-  table.columns = {"--recipe", "epochs", "rate", "decay", "weight decay", "dropout", "clip"};
+Rows rows_of(const char* table,
+             const std::function<Rows::value_type(const Recipe&, const TrainOptions&)>& row_of) {
+  Rows rows;
   for (const Recipe& recipe : recipes()) {
-    if (!recipe.name.starts_with("table3-")) continue;
-    const TrainOptions o = resolve_settings({recipe.name, "", {}});
-    table.rows.push_back({recipe.name, std::to_string(o.epochs), number(o.lr), name_of(o.schedule),
-                          number(o.weight_decay), number(o.model.dropout), number(o.clip)});
+    if (recipe.name.starts_with(table))
+      rows.push_back(row_of(recipe, resolve_settings({recipe.name, "", {}})));
   }
-  return table;
-}
-
-Table finetuning() {
-  Table table;
-  table.columns = {"--recipe", "steps", "rates that are tried", "taken"};
-  for (const Recipe& recipe : recipes()) {
-    if (!recipe.name.starts_with("table4-")) continue;
-    const TrainOptions o = resolve_settings({recipe.name, "", {}});
-    table.rows.push_back({recipe.name, recipe.steps, recipe.rates, number(o.lr)});
-  }
-  return table;
+  return rows;
 }
 
 void lesson(Narrator& say) {
@@ -125,8 +112,8 @@ void lesson(Narrator& say) {
     if (say.broken("from-zero") && t < U) mine(0, t) = mine(1, t) = real(double(t) / U);
     theirs(0, t) = real(linear_schedule(t, S, U)), theirs(1, t) = real(cosine_schedule(t, S, U));
   }
-  const std::vector<Curves::Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
-  say.figure(Curves{"The two schedules of the paper, with a warm-up.", two, false});
+  const std::vector<Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
+  say.curves("The two schedules of the paper, with a warm-up.", two);
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
   const auto decay = [](const auto& rates) { return std::reduce(rates.begin() + U, rates.end()); };
   say.check("summed over the decay", {"linear", decay(line)}, {"cosine", decay(wave)}, 1e-9);
@@ -188,7 +175,11 @@ void lesson(Narrator& say) {
       fmt::format("Pre-training: Adam, β = ({}, {}), batch {}, {} steps of warm-up, 224 px. As "
                   "`vitruvian train --recipe` has it:",
                   pre.beta1, pre.beta2, pre.batch_size * pre.accumulate, pre.warmup_steps));
-  say.table(pretraining());
+  say.table({"--recipe", "epochs", "rate", "decay", "weight decay", "dropout", "clip"},
+            rows_of("table3-", [](const Recipe& r, const TrainOptions& o) {
+              return row(r.name, o.epochs, number(o.lr), name_of(o.schedule),
+                         number(o.weight_decay), number(o.model.dropout), number(o.clip));
+            }));
   say.text("On JFT-300M L/16 has 7 epochs, or 14; on ImageNet-21k L has 30, or 90. A clip of 0 "
            "means none.");
   say.text(
@@ -196,7 +187,10 @@ void lesson(Narrator& say) {
                   "px, on a fresh head of zeros (section 3.2 and Table 4).",
                   fine.momentum, name_of(fine.schedule), fine.batch_size * fine.accumulate,
                   fine.weight_decay, fine.clip));
-  say.table(finetuning());
+  say.table({"--recipe", "steps", "rates that are tried", "taken"},
+            rows_of("table4-", [](const Recipe& r, const TrainOptions& o) {
+              return row(r.name, r.steps, r.rates, number(o.lr));
+            }));
   say.sources_disagree(
       "B 24", "One source gives one pre-training recipe: linear, weight decay 0.1, label "
               "smoothing, early stopping. That is JFT's row of Table 3, mixed with section 4.3's. "

@@ -117,7 +117,7 @@ void lesson(Narrator& say) {
   say.code("measure");
   const char* const names[] = {"plain", "residual", "post-LN", "pre-LN"};
   const Form forms[] = {Form::plain, Form::residual, Form::post_ln, Form::pre_ln};
-  std::vector<Curves::Series> series(4);
+  std::vector<Series> series(4);
   Rows rows;
   for (const std::size_t L : {1, 2, 4, 8, 12, 16, 24, 32}) {
     rows.push_back({std::to_string(L)});
@@ -129,9 +129,9 @@ void lesson(Narrator& say) {
     }
   }
   say.table({"layers", "plain", "residual", "post-LN", "pre-LN"}, rows);
-  say.figure(Curves{"What arrives at z_0 for a cotangent of size 1 at z_L, against the number of "
-                    "layers (upwards logarithmic).",
-                    series, true});
+  say.curves("What arrives at z_0 for a cotangent of size 1 at z_L, against the number of "
+             "layers (upwards logarithmic).",
+             series, true);
   const double plain = series[0].y.back(), power = std::log10(series[3].y.back());
   say.check("32 plain layers return nothing: 1 + size", {"measured", 1 + plain}, {"expected", 1},
             1e-9);

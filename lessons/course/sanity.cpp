@@ -133,9 +133,8 @@ void lesson(Narrator& say) {
   std::fill(blank.pixels.begin(), blank.pixels.end(), std::uint8_t{0});
   const VisionTransformer blind(config, Rng(say.seed()).fork("weights"));
   const std::vector<double> control = fit(blind, blank, how);
-  say.figure(Curves{"The loss of 200 steps on the same twenty images, and on blank ones.",
-                    {curve_of("loss", losses), curve_of("blank images", control)},
-                    false});
+  say.curves("The loss of 200 steps on the same twenty images, and on blank ones.",
+             {curve_of("loss", losses), curve_of("blank images", control)});
   say.check("learned, of 20", {"counted", B * score(model, Loader(twenty)).accuracy}, {"all", B},
             0);
   say.check("1 + the loss at the end", {"measured", rounded(1 + losses.back(), 2)}, {"1", 1}, 0.05);

@@ -1,4 +1,4 @@
-#include "lessons/experiments/attention.hpp"
+#include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 
 using namespace vitruvian::lessons;
@@ -100,7 +100,13 @@ void lesson(Narrator& say) {
   const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
   check_equal(say, "rows of A add up", "sum", sum(A, {-1}), "1", full({B, T}, 1));
   say.text("A of the first image:");
-  say.table({"looks at", "0", "1", "2", "3", "4"}, rows_of("token", select(s.A, 0, 0).value()));
+  Rows looks;
+  for (std::size_t t = 0; t < T; ++t) {
+    looks.push_back({fmt::format("token {}", t)});
+    for (std::size_t u = 0; u < T; ++u)
+      looks[t].push_back(fmt::format("{:.2f}", s.A.value()(0, t, u)));
+  }
+  say.table({"looks at", "0", "1", "2", "3", "4"}, looks);
 
   say.heading("The derivative by hand");
   say.equation(R"(\bar v = A^\top g, \quad \bar A = g v^\top, \quad)"
@@ -129,7 +135,7 @@ void lesson(Narrator& say) {
   say.text("A score is a sum of D_h products. Where q and k are independent with variance 1, so is "
            "each product; the sum spreads like √D_h. Of large scores softmax makes a 1 and zeros, "
            "and there it is flat: no gradient comes back. Dividing by √D_h keeps the spread at 1.");
-  say.code("sharpness", "lessons/experiments/attention.cpp");
+  say.code("sharpness", "lessons/experiments/exhibits.cpp");
   Rows rows;
   Sharpness plain{}, scaled{};
   for (const std::size_t width : {4, 16, 64, 256, 512, 1024}) {

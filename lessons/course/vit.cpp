@@ -21,6 +21,25 @@ const Lesson about = {
                 "concat:drop_cotangent:0"}},
 };
 
+// [region figure 1]
+//   an image, cut into patches                x_p^1   x_p^2   ...   x_p^N
+//                                               |       |             |
+//   a linear projection                         E       E             E
+//                                               |       |             |
+//   a class token in front           x_class    |       |             |
+//                                       +       +       +             +
+//   the positions 0, 1, 2 to N        E_pos   E_pos   E_pos   ...   E_pos
+//                                       |       |       |             |
+//                                 +-----------------------------------------+
+//   the Transformer's encoder:    |  z' = attention of norm(z), plus z       |
+//   L blocks of two halves each   |  z  = MLP of norm(z'), plus z'           |
+//                                 +-----------------------------------------+
+//                                       |       |       |             |
+//   norm and "MLP head", of the       head      .       .             .
+//   class token alone                   |
+//                                       |
+//   K logits                    bird, ball, car, ...
+
 // [region equations]
 Tensor encoder(const VisionTransformer& vit, const Tensor& images) {
   const Tensor x_class = broadcast_to(vit.cls_token, {images.size(0), 1, vit.config.D});
@@ -37,12 +56,21 @@ Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
   return vit.head(y);
 }
 
+// [end]
+
+// 1077706 as "1,077,706".
+std::string with_commas(std::size_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("An overview counts five steps, as Figure 1 does: cut the image into patches and embed "
            "each; tell each where it is; put a class token in front; let all look at each other; "
            "read the class off that, with an \"MLP head\". Drawn as there, from top to bottom:");
-  say.code("figure 1", "lessons/experiments/paper.cpp");
+  say.code("figure 1");
   say.text("Is that the ViT?");
 
   say.heading("The equations");
@@ -114,7 +142,7 @@ void lesson(Narrator& say) {
             {"formula", double(demo.parameters())}, 0);
 
   say.heading("Its derivative, sampled");
-  say.text("Lesson #every_parameter checks all of a small ViT; here the largest entry of a few "
+  say.text("Lesson #every_parameter checks all of a small ViT; here one entry of a few "
            "parameters.");
   const std::vector<Leaf> sampled = {{"cls_token", vit.cls_token},
                                      {"pos_embed", vit.pos_embed.table},
@@ -124,7 +152,7 @@ void lesson(Narrator& say) {
                                      {"head.bias", vit.head.bias}};
   const std::vector<std::size_t> label = {3};
   const auto loss = [&] { return cross_entropy(vit(image), label); };
-  check_largest(say, loss, sampled);
+  check_gradients(say, loss, sampled, {.entries = 1});
 
   say.heading("The models of the paper");
   Rows rows;

@@ -2,11 +2,13 @@
 
 #include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,29 +30,24 @@ VisionTransformer digits_model() {
   return load_weights(project_path("models/digits.safetensors")).model;
 }
 
-Picture tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom) {
-  const std::size_t n = numbers.shape()[0];
-  const std::size_t h = numbers.shape()[1];
-  const std::size_t w = numbers.shape()[2];
-  const std::size_t columns = std::min(across, n);
-  const std::size_t rows = (n + columns - 1) / columns;
-  Picture picture{std::move(caption), rows * (h * zoom + 1) - 1, columns * (w * zoom + 1) - 1, {}};
+Figure tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom) {
+  const std::size_t n = numbers.shape(0), h = numbers.shape(1) * zoom, w = numbers.shape(2) * zoom;
+  const std::size_t columns = std::min(across, n), rows = (n + columns - 1) / columns;
+  Matrix picture{rows * (h + 1) - 1, columns * (w + 1) - 1, {}};
   // NaN is drawn as nothing.
   picture.values.assign(picture.rows * picture.columns, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t top = i / columns * (h * zoom + 1);
-    const std::size_t left = i % columns * (w * zoom + 1);
-    for (std::size_t y = 0; y < h * zoom; ++y) {
-      for (std::size_t x = 0; x < w * zoom; ++x) {
-        picture.values[(top + y) * picture.columns + left + x] =
-            static_cast<double>(numbers(i, y / zoom, x / zoom));
+    const std::size_t corner = i / columns * (h + 1) * picture.columns + i % columns * (w + 1);
+    for (std::size_t y = 0; y < h; ++y) {
+      for (std::size_t x = 0; x < w; ++x) {
+        picture.values[corner + y * picture.columns + x] = numbers(i, y / zoom, x / zoom);
       }
     }
   }
-  return picture;
+  return {std::move(caption), std::move(picture)};
 }
 
-Picture picture_of(std::string caption, const std::vector<Tensor>& digits) {
+Figure picture_of(std::string caption, const std::vector<Tensor>& digits) {
   return tiles(std::move(caption), reshape(concat(digits, 0), {-1, 28, 28}).value(), digits.size());
 }
 
@@ -58,7 +55,7 @@ Tensor patches_of(const Tensor& digit) {
   return unfold(digit, {.height = 7, .width = 7, .stride_y = 7, .stride_x = 7});
 }
 
-std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c) {
+std::vector<Symbol> symbols_of(std::size_t B, const ViTConfig& c) {
   return {{"B", B},
           {"C", c.C},
           {"H", c.H, "height and width of the image"},
@@ -72,21 +69,9 @@ std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c) {
           {"K", c.K}};
 }
 
-Picture likeness_grids(std::string caption, const Tensor& rows) {
-  const Tensor unit = rows / sqrt(sum(square(rows), {1}, true));
-  return tiles(std::move(caption), reshape(matmul(unit, transpose(unit)), {16, 4, 4}).value(), 4);
-}
-
-Likeness likeness(const Tensor& s) {
-  constexpr std::size_t N = 16, g = 4;
-  Likeness mean;
-  for (std::size_t k = 0; k < N * N; ++k) {
-    const std::size_t i = k / N, j = k % N;
-    const bool same = i / g == j / g || i % g == j % g;
-    const double value = double(s.value()(i, j));
-    if (i != j) (same ? mean.line : mean.rest) += value / double(N * (same ? 6 : 9));
-  }
-  return mean;
+Figure likeness_grids(std::string caption, const Tensor& rows) {
+  const Array alike = inspect::position_similarity(rows.value(), 4);
+  return tiles(std::move(caption), reshape(alike, {16, 4, 4}).value(), 4);
 }
 
 Dataset enlarged(const Dataset& data, const Tensor& R) {
@@ -164,8 +149,8 @@ std::string in_fives(double share) { return fmt::format("{:.0f} %", 5 * std::rou
 
 double rounded(double x, int digits) { return std::stod(fmt::format("{:.{}e}", x, digits - 1)); }
 
-Curves::Series curve_of(std::string name, const std::vector<double>& losses) {
-  Curves::Series curve{std::move(name), {}, {}};
+Series curve_of(std::string name, const std::vector<double>& losses) {
+  Series curve{std::move(name), {}, {}};
   for (const double loss : losses) {
     curve.y.push_back(rounded(loss, 2));
     curve.x.push_back(static_cast<double>(curve.y.size()));
@@ -173,62 +158,32 @@ Curves::Series curve_of(std::string name, const std::vector<double>& losses) {
   return curve;
 }
 
-std::vector<double> covariance(const Array& rows) {
-  const std::size_t D = rows.shape()[0], n = rows.size() / D;
-  std::vector<double> mean(n, 0), C(n * n, 0);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    mean[k % n] += double(rows.data()[k]) / double(D);
-  }
-  for (std::size_t d = 0; d < D; ++d) {
-    const real* const row = rows.data() + d * n;
-    for (std::size_t i = 0; i < n * n; ++i) {
-      C[i] += (double(row[i / n]) - mean[i / n]) * (double(row[i % n]) - mean[i % n]) / double(D);
-    }
-  }
-  return C;
+namespace {
+double median(const Tensor& x) {
+  std::vector<double> values(x.value().begin(), x.value().end());
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+}  // namespace
+
+std::string Sharpness::text() const {
+  return fmt::format("{:.2g}, {:.2g}, {:.2g}", spread, share, gradient);
 }
 
-// [region components]
-// The directions in which the D filters differ most: eigenvectors of their
-// covariance (P^2, P^2), the largest first. Multiply by it until only the
-// largest is left, take that away, begin again.
-std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count) {
-  std::vector<Component> all;
-  for (std::size_t k = 0; k < count; ++k) {
-    Component c{std::vector<double>(n, 1)};
-    c.v[k] += 1;
-    for (int step = 0; step < 3000; ++step) {
-      std::vector<double> next(n, 0);
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < n; ++j) next[i] += C[i * n + j] * c.v[j];
-      }
-      double length = 0;
-      for (const double x : next) length += x * x;
-      c.variance = std::sqrt(length);
-      for (std::size_t i = 0; i < n; ++i) c.v[i] = next[i] / c.variance;
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) C[i * n + j] -= c.variance * c.v[i] * c.v[j];
-    }
-    all.push_back(std::move(c));
-  }
-  return all;
+// [region sharpness]
+Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed) {
+  const Tensor q(random_normal({64, width}, seed)), k(random_normal({64, width}, seed + 1));
+  const Tensor S(mul(matmul(q, transpose(k)), real(1 / divisor)).value(), true);
+  const Tensor A = softmax(S);
+  const Tensor dS(grad(A, {S}, random_normal({64, 64}, seed + 2), true)[0]);
+  const Tensor size = sqrt(sum(square(dS), {1}));
+  return {std::sqrt(double(mean(square(S)).item())), median(amax(A, {1})), median(size)};
 }
 // [end]
 
-double total_variance(const Array& rows) {
-  const std::size_t n = rows.size() / rows.shape()[0];
-  const std::vector<double> C = covariance(rows);
-  double trace = 0;
-  for (std::size_t i = 0; i < n; ++i) trace += C[i * n + i];
-  return trace;
-}
-
-double share_of_variance(const Array& rows, std::size_t count) {
-  const std::size_t n = rows.size() / rows.shape()[0];
-  double first = 0;
-  for (const Component& one : components(covariance(rows), n, count)) first += one.variance;
-  return first / total_variance(rows);
+Array class_token_looks(const Array& probs) {
+  const Tensor row = slice(select(select(probs, 0, 0), 1, 0), 1, 1, 17);
+  return reshape(row / amax(row, {1}, true), {-1, 4, 4}).value();
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lessons/telling/events.hpp"
+#include "lessons/telling/narrate.hpp"
 #include "vitruvian/core/tensor.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/train/step.hpp"
@@ -26,25 +26,18 @@ VisionTransformer digits_model();
 
 /// Numbers (n, h, w) as n pictures: `across` of them side by side, an empty
 /// column or row between two, each number `zoom` columns wide and rows high.
-Picture tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom = 1);
+Figure tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom = 1);
 
 /// A digit of 28 x 28, or several of (1, 1, 28, 28) beside each other.
-Picture picture_of(std::string caption, const std::vector<Tensor>& digits);
+Figure picture_of(std::string caption, const std::vector<Tensor>& digits);
 /// Its 16 patches of 7 x 7 pixels: (1, 16, 49).
 Tensor patches_of(const Tensor& digit);
 
 /// The symbols of a model and their values here, for `Narrator::symbols`.
-std::vector<Symbols::Row> symbols_of(std::size_t B, const ViTConfig& c);
+std::vector<Symbol> symbols_of(std::size_t B, const ViTConfig& c);
 
 /// Each row of (16, n) as a grid of 4 x 4 places: how alike (cosine) it is to all 16 rows.
-Picture likeness_grids(std::string caption, const Tensor& rows);
-
-/// The mean of s (16, 16) over pairs of places in one row or column of the 4 x 4 grid, and over all
-/// other pairs.
-struct Likeness {
-  double line = 0, rest = 0;
-};
-Likeness likeness(const Tensor& s);
+Figure likeness_grids(std::string caption, const Tensor& rows);
 
 /// The same digits, their sides `factor` times as long: R (factor H, H) says
 /// how much a new place takes of each old one.
@@ -84,21 +77,22 @@ std::string in_fives(double share);
 /// matrix product or processor changes behind them.
 double rounded(double x, int digits);
 /// Losses against steps, the first of which is 1, rounded as above.
-Curves::Series curve_of(std::string name, const std::vector<double>& losses);
+Series curve_of(std::string name, const std::vector<double>& losses);
 
-/// A principal component: its direction, of length 1, and the variance along it.
-struct Component {
-  std::vector<double> v;
-  double variance = 0;
+/// Of scores between 64 queries and 64 keys: how far they spread; and, of the median query, the
+/// largest share of its attention and the gradient that softmax lets through.
+struct Sharpness {
+  double spread = 0, share = 0, gradient = 0;
+  /// "2, 0.27, 0.15"
+  [[nodiscard]] std::string text() const;
 };
-/// The covariance (n, n) of rows (D, n).
-std::vector<double> covariance(const Array& rows);
-/// The `count` eigenvectors of C (n, n) with the largest eigenvalues.
-std::vector<Component> components(std::vector<double> C, std::size_t n, std::size_t count);
-/// The variance of rows (D, n) in all directions together.
-double total_variance(const Array& rows);
-/// The share of it that the first `count` components hold.
-double share_of_variance(const Array& rows, std::size_t count);
+/// For q and k (64, width) from N(0, 1) and q k^T / divisor.
+Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed);
+
+/// How much of the class token's attention each of 16 patches gets: from the
+/// probabilities of one layer (1, h, 17, 17), (h, 4, 4), the most of each head
+/// as 1.
+Array class_token_looks(const Array& probs);
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian::lessons

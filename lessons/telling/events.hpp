@@ -3,15 +3,16 @@
 #include "vitruvian/charts/chart.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-// What a lesson says, as data: one stream of events. Renderers turn it into a
-// terminal's text, Markdown or JSON (lessons/render.hpp), so that a book can
-// be one more of them. Texts may hold `code` between backticks; a blank line
-// ends a paragraph, "- " at a line's start is a list item.
+// What a lesson says, as data: one stream of events, which writers turn into a terminal's text,
+// Markdown or JSON. Texts may hold `code` between backticks; a blank line ends a paragraph, "- " at
+// a line's start is a list item.
 
 namespace vitruvian::lessons {
 
@@ -30,29 +31,22 @@ struct Heading {
 
 struct Text {
   std::string text;
+  std::string lead = {};  ///< what it begins with, set apart: "In words", "In PyTorch"
 };
 
-/// What an equation says, in words.
-struct Words {
+/// A text under a title of its own: what the sources disagree about; a question and, when it is not
+/// one to take along, its answer.
+struct Remark {
+  std::string title;
   std::string text;
+  std::string answer = {};
 };
 
-/// An equation as TeX and in Unicode (of several lines), with its number in
-/// the paper, or "".
+/// An equation as TeX and in Unicode (of several lines), with its number in the paper, or "".
 struct Equation {
   std::string tex;
   std::string unicode;
   std::string number;
-};
-
-/// The symbols of the lesson and their values here.
-struct Symbols {
-  struct Row {
-    std::string symbol;
-    std::size_t value = 0;
-    std::string meaning = {};
-  };
-  std::vector<Row> rows;
 };
 
 /// Lines of a source file of the project, as they stand there.
@@ -82,9 +76,9 @@ struct Check {
   double left = 0;
   std::string right_name = {};  ///< "numeric"
   double right = 0;
-  double error = 0;      ///< relative, the largest of all that was compared
-  double tolerance = 0;  ///< the most that agreement allows; for a
-                         ///< difference, the least it takes
+  double error = 0;  ///< relative, the largest of all that was compared
+  /// The most that agreement allows; for a difference, the least it takes.
+  double tolerance = 0;
   std::size_t compared = 1;
   std::string unit = "numbers";  ///< of what was compared
   bool must_differ = false;
@@ -92,46 +86,10 @@ struct Check {
   std::string reason = {};  ///< in words, when it failed
 };
 
-/// Numbers (rows, columns) as shades from the smallest to the largest.
-struct Picture {
+/// Numbers as shades from the smallest to the largest, or a chart.
+struct Figure {
   std::string caption;
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::vector<double> values;
-};
-
-/// One bar a number; with `log`, its length is the number's order of
-/// magnitude.
-struct Bars {
-  std::string caption;
-  std::vector<std::pair<std::string, double>> rows;
-  bool log = false;
-};
-
-/// y against x, one mark a series.
-struct Curves {
-  using Series = vitruvian::Series;
-  std::string caption;
-  std::vector<Series> series;
-  bool log_y = false;
-};
-
-/// Where the sources contradict each other or mislead: a row of
-/// requirements.md, section B.
-struct Disagreement {
-  std::string row;  ///< "B 8", or "" for a mistake that is in none of them
-  std::string text;
-};
-
-/// What PyTorch calls it.
-struct Elsewhere {
-  std::string text;
-};
-
-/// Predict, then see. Without an answer it is a question to take along.
-struct Question {
-  std::string question;
-  std::string answer;
+  std::variant<Matrix, Chart> data;
 };
 
 /// The last event.
@@ -144,8 +102,60 @@ struct Closing {
   std::vector<std::string> rows;  ///< of docs/requirements.md, that the lesson holds: "2-3", "B4"
 };
 
-using Event =
-    std::variant<Opening, Heading, Text, Words, Equation, Symbols, Code, ShapeLine, Table, Check,
-                 Picture, Bars, Curves, Disagreement, Elsewhere, Question, Closing>;
+using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Check,
+                           Figure, Closing>;
+
+/// Turns events into text, in their order: it may remember the one before.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  virtual std::string write(const Event& event) = 0;
+};
+
+struct TerminalStyle {
+  std::size_t width = 80;
+  bool colour = false;
+  bool ascii = false;  ///< no glyph beyond ASCII
+};
+std::unique_ptr<Writer> terminal_writer(const TerminalStyle& style);
+/// For GitHub: equations between `$$`. Errors of checks that passed appear as their bound, so that
+/// pages are the same on every machine.
+std::unique_ptr<Writer> markdown_writer();
+/// One object a line.
+std::unique_ptr<Writer> json_writer();
+
+// --- what the writers share ------------------------------------------------------------------
+
+/// Whether an event goes on where the one before it ended: checks and shapes that follow each
+/// other.
+bool goes_on(const Event& event, std::size_t index_before);
+/// A figure as lines of text, at most `width` wide.
+std::vector<std::string> lines_of(const Figure& figure, std::size_t width);
+
+/// "agree", "DISAGREE", "differ, as they should", "SHOULD DIFFER".
+std::string verdict(const Check& check);
+/// What was compared, and how many of them: "gradient of x (12 derivatives)".
+std::string subject(const Check& check);
+/// "q (B, T) = (2, 17)", and "WRONG SHAPE" where it is.
+std::string shape_text(const ShapeLine& shape);
+/// With the digits that a check of this relative tolerance vouches for, at most six: the others
+/// differ from machine to machine.
+std::string number_text(double x, double tolerance = 1e-6);
+/// Two digits and the power of ten: "3.1e-11".
+std::string error_text(double x);
+/// "3 checks, all passed", or what went wrong and why.
+std::string summary(const Closing& closing);
+
+/// How many columns a UTF-8 text takes: its code points, combining marks not counted.
+std::size_t columns_of(std::string_view text);
+/// `text` with blanks behind it, up to `width` columns.
+std::string padded(std::string_view text, std::size_t width);
+/// The same in ASCII: Greek letters by name, and so on; '?' for what has no name here.
+std::string to_ascii(std::string_view text);
+
+/// A text's paragraphs and list items ("- " kept), each on one line.
+std::vector<std::string> paragraphs(std::string_view text);
+/// One paragraph in lines of at most `width` columns; a longer word stands alone.
+std::vector<std::string> wrapped(std::string_view paragraph, std::size_t width);
 
 }  // namespace vitruvian::lessons

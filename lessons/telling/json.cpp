@@ -1,20 +1,17 @@
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/events.hpp"
 
 #include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <string>
-#include <variant>
 
 namespace vitruvian::lessons {
 namespace {
 
 using nlohmann::json;
 
-json pairs(const std::vector<std::pair<std::string, std::string>>& list, const char* first,
-           const char* second) {
+// Each of a list, as `of` makes an object of it.
+template <class List, class F>
+json array(const List& list, const F& of) {
   json result = json::array();
-  for (const auto& [a, b] : list) result.push_back({{first, a}, {second, b}});
+  for (const auto& item : list) result.push_back(of(item));
   return result;
 }
 
@@ -23,17 +20,17 @@ json object(const Opening& e) {
           {"title", e.title},   {"equation", e.equation}, {"minutes", e.minutes}};
 }
 json object(const Heading& e) { return {{"event", "heading"}, {"text", e.text}}; }
-json object(const Text& e) { return {{"event", "text"}, {"paragraphs", paragraphs(e.text)}}; }
-json object(const Words& e) { return {{"event", "in_words"}, {"paragraphs", paragraphs(e.text)}}; }
+json object(const Text& e) {
+  return {{"event", "text"}, {"lead", e.lead}, {"paragraphs", paragraphs(e.text)}};
+}
+json object(const Remark& e) {
+  return {{"event", "remark"},
+          {"title", e.title},
+          {"paragraphs", paragraphs(e.text)},
+          {"answer", paragraphs(e.answer)}};
+}
 json object(const Equation& e) {
   return {{"event", "equation"}, {"tex", e.tex}, {"unicode", e.unicode}, {"number", e.number}};
-}
-json object(const Symbols& e) {
-  json rows = json::array();
-  for (const auto& r : e.rows) {
-    rows.push_back({{"symbol", r.symbol}, {"meaning", r.meaning}, {"value", r.value}});
-  }
-  return {{"event", "symbols"}, {"rows", rows}};
 }
 json object(const Code& e) {
   return {{"event", "code"}, {"file", e.file}, {"line", e.line}, {"lines", e.lines}};
@@ -64,45 +61,37 @@ json object(const Check& e) {
           {"verdict", verdict(e)},
           {"reason", e.reason}};
 }
-json object(const Picture& e) {
-  return {{"event", "picture"},
+json object(const Figure& e) {
+  if (const Matrix* const m = std::get_if<Matrix>(&e.data)) {
+    return {{"event", "picture"},
+            {"caption", e.caption},
+            {"rows", m->rows},
+            {"columns", m->columns},
+            {"values", m->values}};
+  }
+  const Chart& chart = std::get<Chart>(e.data);
+  const auto series = [](const Series& s) -> json {
+    return {{"name", s.name}, {"x", s.x}, {"y", s.y}};
+  };
+  return {{"event", "chart"},
           {"caption", e.caption},
-          {"rows", e.rows},
-          {"columns", e.columns},
-          {"values", e.values}};
-}
-json object(const Bars& e) {
-  json rows = json::array();
-  for (const auto& [label, value] : e.rows) rows.push_back({{"label", label}, {"value", value}});
-  return {{"event", "bars"}, {"caption", e.caption}, {"log", e.log}, {"rows", rows}};
-}
-json object(const Curves& e) {
-  json series = json::array();
-  for (const auto& s : e.series) series.push_back({{"name", s.name}, {"x", s.x}, {"y", s.y}});
-  return {{"event", "curves"}, {"caption", e.caption}, {"log_y", e.log_y}, {"series", series}};
-}
-json object(const Disagreement& e) {
-  return {{"event", "sources_disagree"}, {"row", e.row}, {"paragraphs", paragraphs(e.text)}};
-}
-json object(const Elsewhere& e) {
-  return {{"event", "pytorch"}, {"paragraphs", paragraphs(e.text)}};
-}
-json object(const Question& e) {
-  return {{"event", "question"},
-          {"question", paragraphs(e.question)},
-          {"answer", paragraphs(e.answer)}};
+          {"log_y", chart.log_y},
+          {"bars", chart.names},
+          {"series", array(chart.series, series)}};
 }
 json object(const Closing& e) {
-  return {{"event", "closing"},    {"checks", e.checks},
-          {"failed", e.failed},    {"broken", e.broken},
-          {"summary", summary(e)}, {"breaks", pairs(e.breaks, "name", "what")},
+  const auto mistake = [](const auto& b) -> json {
+    return {{"name", b.first}, {"what", b.second}};
+  };
+  return {{"event", "closing"}, {"checks", e.checks},    {"failed", e.failed},
+          {"broken", e.broken}, {"summary", summary(e)}, {"breaks", array(e.breaks, mistake)},
           {"rows", e.rows}};
 }
 
-// One event a line. Numbers that JSON does not know (NaN) become null.
-class Json final : public Renderer {
+// Numbers that JSON does not know (NaN) become null.
+class Json final : public Writer {
  public:
-  std::string render(const Event& event) override {
+  std::string write(const Event& event) override {
     const json o = std::visit([](const auto& e) { return object(e); }, event);
     return o.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
@@ -110,6 +99,6 @@ class Json final : public Renderer {
 
 }  // namespace
 
-std::unique_ptr<Renderer> json_renderer() { return std::make_unique<Json>(); }
+std::unique_ptr<Writer> json_writer() { return std::make_unique<Json>(); }
 
 }  // namespace vitruvian::lessons

@@ -1,10 +1,6 @@
-#include "lessons/telling/contents.hpp"
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/events.hpp"
 
 #include <fmt/format.h>
-
-#include <string>
-#include <variant>
 
 namespace vitruvian::lessons {
 namespace {
@@ -15,8 +11,7 @@ std::string escaped(std::string_view text) {
   bool code = false;
   for (const char c : text) {
     if (c == '`') code = !code;
-    if (!code && (c == '*' || c == '_' || c == '[' || c == ']' || c == '|' || c == '$'))
-      result += '\\';
+    if (!code && std::string_view("*_[]|$").find(c) != std::string_view::npos) result += '\\';
     if (!code && c == '<') {
       result += "&lt;";
     } else {
@@ -36,19 +31,17 @@ std::string cell(std::string_view text) {
   return result;
 }
 
-class Markdown final : public Renderer {
+class Markdown final : public Writer {
  public:
-  std::string render(const Event& event) override {
+  std::string write(const Event& event) override {
     out_.clear();
-    const bool runs_on = event.index() == previous_ && (std::holds_alternative<Check>(event) ||
-                                                        std::holds_alternative<ShapeLine>(event));
-    if (!runs_on) {
-      if (fenced_) out_ += "```\n";
+    if (!goes_on(event, before_)) {
+      if (fenced_) line("```");
       fenced_ = false;
       names_.clear();
-      if (previous_ != std::variant_npos) out_ += '\n';
+      if (before_ != std::variant_npos) line("");
     }
-    previous_ = event.index();
+    before_ = event.index();
     std::visit([this](const auto& e) { show(e); }, event);
     return out_;
   }
@@ -56,16 +49,12 @@ class Markdown final : public Renderer {
  private:
   void line(std::string_view text) { out_.append(text).append("\n"); }
 
-  void prose(std::string_view text, std::string_view first = "") {
-    bool opening = true;
-    bool list = false;
-    for (const std::string& paragraph : paragraphs(text)) {
-      const bool item = paragraph.starts_with("- ");
-      if (!opening && !(item && list)) out_ += '\n';
-      const std::string body = escaped(item ? paragraph.substr(2) : paragraph);
-      line(fmt::format("{}{}{}", opening ? first : "", item ? "- " : "", body));
-      opening = false;
-      list = item;
+  void prose(std::string_view text, const std::string& lead = "") {
+    const std::vector<std::string> all = paragraphs(text);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool item = all[i].starts_with("- ");
+      if (i != 0 && !(item && all[i - 1].starts_with("- "))) line("");
+      line((i == 0 ? lead : "") + (item ? "- " + escaped(all[i].substr(2)) : escaped(all[i])));
     }
   }
 
@@ -82,46 +71,40 @@ class Markdown final : public Renderer {
   }
 
   void show(const Opening& e) {
-    line(fmt::format("# Lesson {}. {}", e.number, escaped(e.title)));
-    line("");
-    line(fmt::format("About {0} minutes. Its program is "
-                     "[lessons/course/{1}.cpp](../../lessons/course/{1}.cpp); run it "
-                     "with `build/bin/lesson {2}`.",
-                     e.minutes, e.name, e.number));
+    line(fmt::format("# Lesson {0}. {1}\n\nAbout {2} minutes. Its program is "
+                     "[lessons/course/{3}.cpp](../../lessons/course/{3}.cpp); run it with "
+                     "`build/bin/lesson {0}`.",
+                     e.number, escaped(e.title), e.minutes, e.name));
   }
   void show(const Heading& e) { line("## " + escaped(e.text)); }
-  void show(const Text& e) { prose(e.text); }
-  void show(const Words& e) { prose(e.text, "*In words:* "); }
-  void show(const Equation& e) {
-    line("$$");
-    line(e.number.empty() ? e.tex : fmt::format("{} \\tag{{{}}}", e.tex, e.number));
-    line("$$");
+  void show(const Text& e) { prose(e.text, e.lead.empty() ? "" : fmt::format("*{}:* ", e.lead)); }
+  void show(const Remark& e) {
+    prose(e.text, fmt::format("**{}.** ", e.title));
+    if (e.answer.empty()) return;
+    line("\n<details><summary>Answer</summary>\n");
+    prose(e.answer);
+    line("\n</details>");
   }
-  void show(const Symbols& e) {
-    head({"symbol", "here", "meaning"});
-    for (const Symbols::Row& r : e.rows) row({r.symbol, std::to_string(r.value), r.meaning});
+  void show(const Equation& e) {
+    const std::string tag = e.number.empty() ? "" : fmt::format(" \\tag{{{}}}", e.number);
+    line(fmt::format("$$\n{}{}\n$$", e.tex, tag));
   }
   // Without the line: it moves with every edit above it, and pages should not.
   void show(const Code& e) {
-    line(fmt::format("From [{}](../../{}):", e.file, e.file));
-    line("");
-    line("```cpp");
-    for (const std::string& l : e.lines) line(l);
-    line("```");
+    line(fmt::format("From [{0}](../../{0}):\n\n```cpp\n{1}\n```", e.file,
+                     fmt::join(e.lines, "\n")));
   }
   void show(const ShapeLine& e) {
     if (!fenced_) line("```text");
     fenced_ = true;
-    line(fmt::format("{} {} = {}{}", e.name, e.symbols, lengths_text(e.lengths),
-                     e.holds ? "" : "  WRONG SHAPE"));
+    line(shape_text(e));
   }
   void show(const Table& e) {
     head(e.columns);
     for (const auto& r : e.rows) row(r);
   }
-  // Checks of the same kind that follow each other share a table. What passed
-  // shows its bound, not its last digits, which differ from machine to
-  // machine.
+  // Checks of the same kind that follow each other share a table. What passed shows its bound, not
+  // its last digits, which differ from machine to machine.
   void show(const Check& e) {
     const std::string names = e.left_name + "\n" + e.right_name;
     if (names != names_) {
@@ -129,71 +112,41 @@ class Markdown final : public Renderer {
       head({"check", e.left_name, e.right_name, "relative error", "verdict"});
       names_ = names;
     }
-    const std::string what =
-        e.compared > 1 ? fmt::format("{} ({} {})", e.what, e.compared, e.unit) : e.what;
     std::string error = error_text(e.error);
     if (e.passed && e.tolerance == 0) error = "0";
     if (e.passed && e.tolerance != 0) {
       error = fmt::format("{} {:.0e}", e.must_differ ? "at least" : "below", e.tolerance);
     }
-    row({what, number_text(e.left, e.tolerance), number_text(e.right, e.tolerance), error,
+    row({subject(e), number_text(e.left, e.tolerance), number_text(e.right, e.tolerance), error,
          verdict(e)});
     if (!e.reason.empty()) row({e.reason, "", "", "", ""});
   }
-  void show(const Picture& e) { figure(e.caption, draw(e, 76)); }
-  void show(const Bars& e) { figure(e.caption, draw(e, 76)); }
-  void show(const Curves& e) { figure(e.caption, draw(e, 76)); }
-  void figure(const std::string& caption, const std::vector<std::string>& lines) {
+  void show(const Figure& e) {
     line("```text");
-    for (std::string l : lines) {
-      while (l.ends_with(' ')) l.pop_back();
-      line(l);
-    }
-    line("```");
-    line("");
-    prose(caption);
-  }
-  void show(const Disagreement& e) {
-    prose(e.text, e.row.empty() ? "**A common mistake.** "
-                                : fmt::format("**Where the sources disagree ({}).** ", e.row));
-  }
-  void show(const Elsewhere& e) { prose(e.text, "*In PyTorch:* "); }
-  void show(const Question& e) {
-    if (e.answer.empty()) return prose(e.question, "**To take along.** ");
-    prose(e.question, "**A question.** ");
-    line("");
-    line("<details><summary>Answer</summary>");
-    line("");
-    prose(e.answer);
-    line("");
-    line("</details>");
+    for (const std::string& l : lines_of(e, 76)) line(l.substr(0, l.find_last_not_of(' ') + 1));
+    line("```\n");
+    prose(e.caption);
   }
   void show(const Closing& e) {
-    line("---");
-    line("");
+    line("---\n");
     prose(summary(e));
-    if (!e.breaks.empty()) {
-      line("");
-      line("Break it and see which check notices:");
-      line("");
-    }
+    if (!e.breaks.empty()) line("\nBreak it and see which check notices:\n");
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
     }
     if (e.rows.empty()) return;
-    line("");
-    line(fmt::format("Rows of the [requirements](../requirements.md) that stand here: {}.",
+    line(fmt::format("\nRows of the [requirements](../requirements.md) that stand here: {}.",
                      fmt::join(e.rows, ", ")));
   }
 
   std::string out_;
   std::string names_;    // of the table of checks that is open
   bool fenced_ = false;  // whether lines of shapes are open
-  std::size_t previous_ = std::variant_npos;
+  std::size_t before_ = std::variant_npos;
 };
 
 }  // namespace
 
-std::unique_ptr<Renderer> markdown_renderer() { return std::make_unique<Markdown>(); }
+std::unique_ptr<Writer> markdown_writer() { return std::make_unique<Markdown>(); }
 
 }  // namespace vitruvian::lessons

@@ -1,10 +1,7 @@
 #include "lessons/telling/narrate.hpp"
 
-#include "lessons/telling/contents.hpp"
-#include "lessons/telling/options.hpp"
 #include "lessons/telling/source.hpp"
 #include "lessons/telling/stage.hpp"
-#include "lessons/telling/symbols.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
@@ -14,7 +11,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -29,8 +25,8 @@ double relative_error(double a, double b) {
   return scale == 0 ? 0 : std::abs(a - b) / scale;
 }
 
-// What two numbers that should agree look like, in words: a wrong derivative
-// is often wrong by a sign, by a whole factor, or altogether missing.
+// What two numbers that should agree look like, in words: a wrong derivative is often wrong by a
+// sign, by a whole factor, or altogether missing.
 std::string diagnosis(const Check& c) {
   const double ratio = c.left / c.right;
   const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-3 * std::abs(y); };
@@ -42,16 +38,16 @@ std::string diagnosis(const Check& c) {
     return fmt::format("The {} value is zero, the {} one is not.", c.right_name, c.left_name);
   }
   if (near(ratio, -1)) return "The two have opposite signs: somewhere a minus is wrong.";
-  const double factor = std::abs(ratio) > 1 ? ratio : 1 / ratio;
-  if (std::abs(factor) > 1.5 && std::abs(factor) < 1000 && near(factor, std::round(factor))) {
-    return fmt::format("The {} value is {:g} times the {} one.",
-                       std::abs(ratio) > 1 ? c.left_name : c.right_name, std::round(factor),
-                       std::abs(ratio) > 1 ? c.right_name : c.left_name);
-  }
-  return {};
+  const bool left_is_larger = std::abs(ratio) > 1;
+  const double factor = left_is_larger ? ratio : 1 / ratio;
+  if (std::abs(factor) < 1.5 || std::abs(factor) > 1000 || !near(factor, std::round(factor)))
+    return {};
+  return fmt::format("The {} value is {:g} times the {} one.",
+                     left_is_larger ? c.left_name : c.right_name, std::round(factor),
+                     left_is_larger ? c.right_name : c.left_name);
 }
 
-const Break* break_of(const Lesson& lesson, const std::string& name) {
+const Break* break_of(const Lesson& lesson, std::string_view name) {
   const auto found = std::find_if(lesson.breaks.begin(), lesson.breaks.end(),
                                   [&](const Break& b) { return b.name == name; });
   return found == lesson.breaks.end() ? nullptr : &*found;
@@ -60,19 +56,17 @@ const Break* break_of(const Lesson& lesson, const std::string& name) {
 // "op:kind" or "op:kind:input"
 std::unique_ptr<Fault> fault_of(const std::string& text) {
   if (text.empty()) return nullptr;
-  const std::size_t first = text.find(':');
-  const std::size_t second = text.find(':', first + 1);
-  if (first == std::string::npos) fail(Exit::usage, "a fault is op:kind[:input], not '{}'", text);
-  const std::string kind = text.substr(first + 1, second - first - 1);
-  const std::size_t input = second == std::string::npos ? 0 : std::stoul(text.substr(second + 1));
+  std::string op, kind, input;
+  std::istringstream parts(text);
+  std::getline(std::getline(std::getline(parts, op, ':'), kind, ':'), input);
   const std::map<std::string, Fault::Kind> kinds = {
       {"flip_sign", Fault::Kind::flip_sign},
       {"drop_cotangent", Fault::Kind::drop_cotangent},
       {"skip_accumulation", Fault::Kind::skip_accumulation},
       {"forget_unbroadcast", Fault::Kind::forget_unbroadcast}};
   const auto found = kinds.find(kind);
-  if (found == kinds.end()) fail(Exit::usage, "there is no fault of kind '{}'", kind);
-  return std::make_unique<Fault>(text.substr(0, first), found->second, input);
+  if (found == kinds.end()) fail(Exit::usage, "a fault is op:kind[:input], not '{}'", text);
+  return std::make_unique<Fault>(op, found->second, input.empty() ? 0 : std::stoul(input));
 }
 
 }  // namespace
@@ -94,17 +88,19 @@ void Narrator::heading(std::string_view text, std::size_t line) {
   tell(Heading{numbered(text)});
 }
 void Narrator::text(std::string_view words) { tell(Text{numbered(words)}); }
-void Narrator::in_words(std::string_view words) { tell(Words{numbered(words)}); }
+void Narrator::in_words(std::string_view words) { tell(Text{numbered(words), "In words"}); }
+void Narrator::pytorch(std::string_view words) { tell(Text{numbered(words), "In PyTorch"}); }
 void Narrator::equation(std::string_view tex, std::string_view unicode, std::string_view number) {
   tell(Equation{std::string(tex), std::string(unicode), std::string(number)});
 }
 
-void Narrator::symbols(std::vector<Symbols::Row> rows) {
-  for (Symbols::Row& row : rows) {
-    values_[row.symbol] = row.value;
-    if (row.meaning.empty()) row.meaning = meaning_of(row.symbol);
+void Narrator::symbols(const std::vector<Symbol>& symbols) {
+  Rows rows;
+  for (const Symbol& s : symbols) {
+    values_[s.symbol] = s.value;
+    rows.push_back(row(s.symbol, s.value, s.meaning.empty() ? meaning_of(s.symbol) : s.meaning));
   }
-  tell(Symbols{std::move(rows)});
+  table({"symbol", "here", "meaning"}, std::move(rows));
 }
 
 void Narrator::code(std::string_view region, std::string_view file) {
@@ -123,22 +119,30 @@ void Narrator::shape(std::string_view name, std::string_view symbols,
 }
 
 void Narrator::table(std::vector<std::string> columns, Rows rows) {
-  table(Table{std::move(columns), std::move(rows)});
-}
-void Narrator::table(Table table) {
-  for (const auto& row : table.rows) {
-    if (row.size() != table.columns.size()) {
-      fail("a table of {} columns has a row of {}", table.columns.size(), row.size());
+  for (const auto& row : rows) {
+    if (row.size() != columns.size()) {
+      fail("a table of {} columns has a row of {}", columns.size(), row.size());
     }
   }
-  tell(std::move(table));
+  tell(Table{std::move(columns), std::move(rows)});
 }
-void Narrator::figure(Picture picture) {
-  picture.caption = numbered(picture.caption);
-  tell(std::move(picture));
+
+void Narrator::figure(Figure figure) {
+  figure.caption = numbered(figure.caption);
+  tell(std::move(figure));
 }
-void Narrator::figure(Bars bars) { tell(std::move(bars)); }
-void Narrator::figure(Curves curves) { tell(std::move(curves)); }
+void Narrator::curves(std::string caption, std::vector<Series> series, bool log_y) {
+  figure({std::move(caption), Chart{.title = "", .series = std::move(series), .log_y = log_y}});
+}
+void Narrator::bars(std::string caption, const std::vector<std::pair<std::string, double>>& rows,
+                    bool log) {
+  Chart chart{.title = "", .series = {Series{.name = "", .mark = Mark::bars}}, .log_y = log};
+  for (const auto& [name, value] : rows) {
+    chart.names.push_back(name);
+    chart.series[0].y.push_back(value);
+  }
+  figure({std::move(caption), std::move(chart)});
+}
 
 bool Narrator::check(std::string_view what, const Value& left, const Value& right,
                      double tolerance) {
@@ -176,23 +180,23 @@ bool Narrator::check(Check finished) {
 }
 
 void Narrator::sources_disagree(std::string_view row, std::string_view text) {
-  tell(Disagreement{std::string(row), numbered(text)});
+  tell(
+      Remark{row.empty() ? "A common mistake" : fmt::format("Where the sources disagree ({})", row),
+             numbered(text)});
   std::string id(row);  // "B 4", in the list "B4"
   std::erase(id, ' ');
   if (!id.empty() && std::find(rows_.begin(), rows_.end(), id) == rows_.end()) rows_.push_back(id);
 }
-void Narrator::pytorch(std::string_view text) { tell(Elsewhere{numbered(text)}); }
 
 void Narrator::question(std::string_view question, std::string_view answer) {
-  if (!stage_->can_ask()) return tell(Question{numbered(question), numbered(answer)});
-  tell(Question{numbered(question), ""});
-  stage_->wait("\n  (think first, then press Enter) ");
-  tell(Question{"", numbered(answer)});
+  stage_->ask({"A question", numbered(question), numbered(answer)});
 }
-void Narrator::take_along(std::string_view question) { tell(Question{numbered(question), ""}); }
+void Narrator::take_along(std::string_view question) {
+  tell(Remark{"To take along", numbered(question)});
+}
 
 bool Narrator::broken(std::string_view name) const {
-  if (break_of(lesson_, std::string(name)) == nullptr) {
+  if (break_of(lesson_, name) == nullptr) {
     fail("the lesson asks for a mistake '{}' that is not in its list", name);
   }
   return options_.broken == name;
@@ -211,11 +215,6 @@ std::size_t Narrator::close() {
 
 namespace {
 
-void describe(const Lesson& lesson) {
-  for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
-  for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
-}
-
 // The lesson from its title to its end; returns how many checks failed.
 std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options,
                 const std::function<void(Narrator&)>& body) {
@@ -228,9 +227,8 @@ std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options
   } catch (const Noticed&) {
     say.text("What follows would be built on the mistake: the lesson ends here.");
   } catch (const Error& error) {
-    if (broken != nullptr)
-      fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);
-    throw;
+    if (broken == nullptr) throw;
+    fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);
   }
   return say.close();
 }
@@ -253,21 +251,21 @@ int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int a
   const std::string name = std::filesystem::path(file).stem().string();
   return console::run("lesson_" + name, [&] {
     const Entry entry = entry_of(name);
-    const Options options = parse_options(argc, argv, lesson);
-    if (options.help) {
-      console::print("Lesson {}. {}\n\nusage: lesson_{} [FLAG]...\n\n{}", entry.number,
-                     lesson.title, name, console::raw(help_text(lesson)));
+    const auto options = parse_options(argc, argv, entry, lesson);
+    if (!options) return static_cast<int>(Exit::ok);
+    if (options->describe) {
+      for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
+      for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
       return static_cast<int>(Exit::ok);
     }
-    if (options.describe) return describe(lesson), static_cast<int>(Exit::ok);
     try {
-      const std::size_t failed = run(entry, lesson, options, body);
+      const std::size_t failed = run(entry, lesson, *options, body);
       console::flush();
       if (failed != 0) return static_cast<int>(Exit::failure);
     } catch (const Quit&) {
       return static_cast<int>(Exit::ok);
     }
-    if (options.broken.empty() && options.fault.empty()) mark_done(options);
+    if (options->broken.empty() && options->fault.empty()) mark_done(*options);
     return static_cast<int>(Exit::ok);
   });
 }

@@ -14,22 +14,18 @@
 #include <string_view>
 #include <vector>
 
-// What lessons are told with. It knows strings and numbers only:
-// lessons/tensors.hpp hands it tensors and gradients. How a lesson is
-// written: lessons/README.md.
+// What lessons are told with. It knows strings and numbers only: lessons/telling/lesson.hpp hands
+// it tensors and gradients. How a lesson is written: lessons/README.md.
 
 namespace vitruvian::lessons {
 
-/// A mistake that `--break NAME` makes on purpose, after which a check must
-/// fail.
+/// A mistake that `--break NAME` makes on purpose, after which a check must fail.
 struct Break {
   std::string name;
-  std::string what;  ///< what is wrong then, for the list: "the bias is not
-                     ///< summed over rows"
+  std::string what;  ///< what is wrong then, for the list: "the bias is not summed over rows"
   std::string why;   ///< why the check notices, for the end of the broken lesson
-  /// "op:kind" or "op:kind:input" of a `Fault` that is made for the whole
-  /// lesson; or empty: then the lesson asks `broken(name)` and takes its
-  /// wrong variant.
+  /// "op:kind" or "op:kind:input" of a `Fault` that is made for the whole lesson; or empty: then
+  /// the lesson asks `broken(name)` and takes its wrong variant.
   std::string fault = {};
 };
 
@@ -45,6 +41,21 @@ struct Lesson {
   std::vector<Break> breaks = {};
 };
 
+/// A letter of the lesson and its value here. One of the paper's needs no meaning: it has the same
+/// one everywhere.
+struct Symbol {
+  std::string symbol;
+  std::size_t value = 0;
+  std::string meaning = {};
+};
+/// What one of the paper's letters stands for in every lesson. Throws on another letter.
+std::string meaning_of(std::string_view symbol);
+
+using SymbolValues = std::map<std::string, std::size_t, std::less<>>;
+/// The lengths that a shape in symbols has: "(B, T, 3 D)" with the symbols' values. A length is a
+/// sum of products of symbols and numbers, `P^2` a power. Throws on a symbol without a value.
+std::vector<std::size_t> lengths_of(std::string_view shape, const SymbolValues& values);
+
 /// A table's rows, and one of them: texts as they are, numbers as `{}` prints them.
 using Rows = std::vector<std::vector<std::string>>;
 template <class... Cells>
@@ -55,7 +66,8 @@ std::vector<std::string> row(const Cells&... cells) {
 struct Options;
 class Stage;
 
-/// Where to: every call is one event of the lesson.
+/// Where to: every call is one event of the lesson. In all that is prose, "#softmax" becomes the
+/// number of that lesson.
 class Narrator {
  public:
   Narrator(const Entry& entry, const Lesson& lesson, const Options& options);
@@ -63,9 +75,9 @@ class Narrator {
   Narrator(const Narrator&) = delete;
   Narrator& operator=(const Narrator&) = delete;
 
-  /// Starts a piece; with --step, the one before it waits for Enter first.
-  /// With a mistake made on purpose and noticed, the lesson ends here instead.
-  /// (`line` is the caller's; clang 14 does not know std::source_location yet.)
+  /// Starts a piece; with --step, the one before it waits for Enter first. With a mistake made on
+  /// purpose and noticed, the lesson ends here instead. (`line` is the caller's; clang 14 does not
+  /// know std::source_location yet.)
   void heading(std::string_view text, std::size_t line = __builtin_LINE());
   void text(std::string_view words);
   template <class... Args>
@@ -74,47 +86,44 @@ class Narrator {
   }
   void equation(std::string_view tex, std::string_view unicode, std::string_view number = "");
   void in_words(std::string_view words);
-  /// The symbols and their values; `shape` reads them. One of the paper's needs
-  /// no meaning: it has the same one everywhere.
-  void symbols(std::vector<Symbols::Row> rows);
+  /// The symbols and their values; `shape` reads them.
+  void symbols(const std::vector<Symbol>& symbols);
   /// The lines of the lesson's own source from `// [region NAME]` to `// [end]`, the next region or
   /// `lesson` itself; or of another file, a path from the root.
   void code(std::string_view region, std::string_view file = {});
-  /// A function of the library: from the comment above the line that starts
-  /// with `first_line` to the brace that closes it. `file` is a path from the
-  /// root.
+  /// A function of the library: from the comment above the line that starts with `first_line` to
+  /// the brace that closes it. `file` is a path from the root.
   void code_of(std::string_view file, std::string_view first_line);
-  /// One intermediate; a failed check when the symbols' values do not give
-  /// these lengths. Symbols are like "(B, h, T, D_h)", "(B T, 3 D)", "(N + 1,
-  /// P^2 C)".
+  /// One intermediate; a failed check when the symbols' values do not give these lengths. Symbols
+  /// are like "(B, h, T, D_h)", "(B T, 3 D)", "(N + 1, P^2 C)".
   void shape(std::string_view name, std::string_view symbols, std::vector<std::size_t> lengths);
   void table(std::vector<std::string> columns, Rows rows);
-  void table(Table table);
-  void figure(Picture picture);
-  void figure(Bars bars);
-  void figure(Curves curves);
+
+  void figure(Figure figure);
+  /// y against x, one mark a series.
+  void curves(std::string caption, std::vector<Series> series, bool log_y = false);
+  /// One bar a number; with `log`, its length is the number's order of magnitude.
+  void bars(std::string caption, const std::vector<std::pair<std::string, double>>& rows,
+            bool log = false);
 
   /// A number of a name: {"analytic", 0.5}.
   struct Value {
     std::string name;
     double value;
   };
-  /// Passes when |left - right| / max(|left|, |right|) is at most
-  /// `tolerance`; both 0 pass.
+  /// Passes when |left - right| / max(|left|, |right|) is at most `tolerance`; both 0 pass.
   bool check(std::string_view what, const Value& left, const Value& right, double tolerance);
-  /// The wrong variant beside the right one: passes when they differ by at
-  /// least `at_least`.
+  /// The wrong variant beside the right one: passes when they differ by at least `at_least`.
   bool differs(std::string_view what, const Value& left, const Value& right, double at_least);
   /// A question of yes or no: passes when it is a yes.
   bool holds(std::string_view what, bool yes);
   /// A comparison that was made elsewhere.
   bool check(Check finished);
 
-  /// A row of requirements.md B ("B 8"), and what is right.
+  /// A row of requirements.md B ("B 8"), or "" for a mistake that is in none, and what is right.
   void sources_disagree(std::string_view row, std::string_view text);
   void pytorch(std::string_view text);
-  /// On a terminal, waits for Enter before it reveals the answer; nowhere
-  /// else.
+  /// On a terminal, waits for Enter before it reveals the answer; nowhere else.
   void question(std::string_view question, std::string_view answer);
   void take_along(std::string_view question);
 
@@ -133,7 +142,7 @@ class Narrator {
   const Lesson& lesson_;
   const Options& options_;
   std::unique_ptr<Stage> stage_;
-  std::map<std::string, std::size_t, std::less<>> values_;
+  SymbolValues values_;
   std::vector<std::string> rows_;
   std::size_t checks_ = 0;
   std::size_t failed_ = 0;

@@ -29,7 +29,9 @@ Code tidy(Code code) {
 
 }  // namespace
 
-std::string project_path(const std::string& file) { return VITRUVIAN_SOURCE_DIR "/" + file; }
+std::string project_path(std::string_view file) {
+  return std::string(VITRUVIAN_SOURCE_DIR "/").append(file);
+}
 
 std::vector<std::string> source_lines(const std::string& file) {
   std::ifstream in(project_path(file));

@@ -9,7 +9,7 @@
 namespace vitruvian::lessons {
 
 /// Where a file of the project lies, `file` being a path from the root.
-std::string project_path(const std::string& file);
+std::string project_path(std::string_view file);
 /// Its lines. Throws when the source tree is no longer where the program was
 /// built.
 std::vector<std::string> source_lines(const std::string& file);

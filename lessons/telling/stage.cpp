@@ -15,14 +15,14 @@
 namespace vitruvian::lessons {
 namespace {
 
-std::unique_ptr<Renderer> renderer_of(const Options& options) {
-  if (options.json) return json_renderer();
-  if (options.markdown) return markdown_renderer();
+std::unique_ptr<Writer> writer_of(const Options& options) {
+  if (options.json) return json_writer();
+  if (options.markdown) return markdown_writer();
   const console::Terminal terminal = console::terminal_of(stdout);
   const std::size_t width =
       terminal.columns >= 20 ? std::min<std::size_t>(terminal.columns, 80) : 80;
-  return terminal_renderer({options.width != 0 ? options.width : width,
-                            terminal.colour && !options.plain, options.ascii});
+  return terminal_writer({options.width != 0 ? options.width : width,
+                          terminal.colour && !options.plain, options.ascii});
 }
 
 void write(std::string_view text) {
@@ -44,21 +44,21 @@ std::string typed(const std::string& prompt) {
 }  // namespace
 
 Stage::Stage(const Options& options, std::string source)
-    : renderer_(renderer_of(options)), source_(std::move(source)) {
+    : writer_(writer_of(options)), source_(std::move(source)) {
   const bool terminal = console::terminal_of(stdin).there && console::terminal_of(stdout).there;
   can_ask_ = terminal && !options.no_input && !options.json && !options.markdown;
   if (!options.forms.empty()) {
     can_ask_ = false;  // a question is one event there, not two
-    const auto add = [&](const char* name, std::unique_ptr<Renderer> renderer) {
+    const auto add = [&](const char* name, std::unique_ptr<Writer> writer) {
       const std::string path = options.forms + "/" + name;
-      forms_.push_back({std::move(renderer), std::ofstream(path)});
+      forms_.push_back({std::move(writer), std::ofstream(path)});
       if (!forms_.back().out) fail(Exit::failure, "{} cannot be written", path);
     };
-    add("plain", terminal_renderer({80, false, false}));
-    add("ascii", terminal_renderer({80, false, true}));
-    add("narrow", terminal_renderer({40, false, true}));
-    add("page.md", markdown_renderer());
-    add("json", json_renderer());
+    add("plain", terminal_writer({80, false, false}));
+    add("ascii", terminal_writer({80, false, true}));
+    add("narrow", terminal_writer({40, false, true}));
+    add("page.md", markdown_writer());
+    add("json", json_writer());
   }
   step_ = options.step && can_ask_;
   if (options.step && !terminal) {
@@ -68,8 +68,8 @@ Stage::Stage(const Options& options, std::string source)
 }
 
 void Stage::show(const Event& event) {
-  piece_.text += renderer_->render(event);
-  for (Form& form : forms_) form.out << form.renderer->render(event);
+  piece_.text += writer_->write(event);
+  for (Form& form : forms_) form.out << form.writer->write(event);
   if (!step_) flush();
 }
 
@@ -94,9 +94,12 @@ void Stage::next_piece(std::size_t line) {
   piece_.first_line = line;
 }
 
-void Stage::wait(const std::string& prompt) {
+void Stage::ask(const Remark& question) {
+  if (!can_ask_) return show(question);
+  show(Remark{question.title, question.text});
   flush();
-  if (typed(prompt) == "q") throw Quit{};
+  if (typed("\n  (think first, then press Enter) ") == "q") throw Quit{};
+  show(Text{question.answer, "Answer"});
 }
 
 void Stage::look_around() {

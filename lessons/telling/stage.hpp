@@ -1,32 +1,55 @@
 #pragma once
 
-#include "lessons/telling/options.hpp"
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/narrate.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace vitruvian::lessons {
 
+/// The flags that every lesson takes.
+struct Options {
+  bool step = false;
+  bool ascii = false;
+  bool plain = false;
+  bool json = false;
+  bool markdown = false;
+  bool no_input = false;
+  bool describe = false;  ///< hidden: prints what tests need to know
+  std::size_t width = 0;  ///< 0: the terminal's, at most 80
+  std::uint64_t seed = 1;
+  std::string broken;     ///< the name after --break
+  std::string fault;      ///< hidden: "op:kind[:input]", as in Break
+  std::string done_file;  ///< hidden: written when the lesson was read to its end
+  /// Hidden: a folder that gets the lesson in every form, from this one run: plain, ascii, narrow,
+  /// page.md, json.
+  std::string forms;
+};
+
+/// Reads the flags; none where they asked for help, which is printed then. Throws (Exit::usage),
+/// with the nearest name for a flag that does not exist.
+std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
+                                     const Lesson& lesson);
+
 /// Thrown when the reader leaves at a prompt.
 struct Quit {};
 
-/// Where a lesson is shown: renders events to standard output and, with
-/// --step on a terminal, waits between pieces, with the ones before at hand.
+/// Where a lesson is shown: writes events to standard output and, with --step on a terminal, waits
+/// between pieces, with the ones before at hand.
 class Stage {
  public:
   Stage(const Options& options, std::string source);
 
   void show(const Event& event);
-  /// A new piece begins at this line of the lesson's source.
+  /// Shows a question; where somebody is there to answer, its answer only after Enter.
+  void ask(const Remark& question);
+  /// A new piece begins at this line of the lesson's source. Throws `Quit`.
   void next_piece(std::size_t line);
-  /// Whether somebody is there to answer.
-  [[nodiscard]] bool can_ask() const { return can_ask_; }
-  /// Shows what is pending, then waits for Enter. Throws `Quit`.
-  void wait(const std::string& prompt);
   /// Shows what is pending.
   void flush();
 
@@ -39,13 +62,13 @@ class Stage {
   void look_around();
   void show_source(const Piece& piece) const;
 
-  // A rendering that goes to a file, beside what is shown.
+  // What goes to a file, beside what is shown.
   struct Form {
-    std::unique_ptr<Renderer> renderer;
+    std::unique_ptr<Writer> writer;
     std::ofstream out;
   };
 
-  std::unique_ptr<Renderer> renderer_;
+  std::unique_ptr<Writer> writer_;
   std::vector<Form> forms_;
   std::string source_;
   bool can_ask_ = false;

@@ -1,71 +1,46 @@
-#include "lessons/telling/symbols.hpp"
+// The shapes of the lessons, as letters: "(B, T, 3 D)".
 
+#include "lessons/telling/narrate.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <cctype>
+#include <sstream>
 
 namespace vitruvian::lessons {
 namespace {
 
-// sum := product ('+' product)*      product := power (power)*      power :=
-// atom ('^' digits)?
-struct Reader {
-  std::string_view text;
-  const SymbolValues& values;
+std::size_t value_of(const std::string& word, const SymbolValues& values) {
+  if (std::isdigit(static_cast<unsigned char>(word[0])) != 0) return std::stoul(word);
+  const auto found = values.find(word);
+  if (found == values.end()) fail("the symbol '{}' of a shape was given no value", word);
+  return found->second;
+}
 
-  char peek() {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    return text.empty() ? '\0' : text.front();
+// "3 D P^2"
+std::size_t product_of(const std::string& text, const SymbolValues& values) {
+  std::size_t product = 1;
+  std::istringstream powers(text);
+  for (std::string power; powers >> power;) {
+    const std::size_t caret = power.find('^');
+    std::size_t n = caret == std::string::npos ? 1 : std::stoul(power.substr(caret + 1));
+    for (; n > 0; --n) product *= value_of(power.substr(0, caret), values);
   }
-  bool take(char c) {
-    if (peek() != c) return false;
-    text.remove_prefix(1);
-    return true;
-  }
-  static bool ends_an_atom(char c) {
-    return c == ' ' || c == '+' || c == '^' || c == ',' || c == '(' || c == ')';
-  }
-
-  std::size_t atom() {
-    peek();
-    std::size_t n = 0;
-    while (n < text.size() && !ends_an_atom(text[n])) ++n;
-    const std::string_view word = text.substr(0, n);
-    text.remove_prefix(n);
-    if (!word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) != 0) {
-      return std::stoul(std::string(word));
-    }
-    const auto found = values.find(word);
-    if (found == values.end()) fail("the symbol '{}' of a shape was given no value", word);
-    return found->second;
-  }
-  std::size_t power() {
-    const std::size_t base = atom();
-    std::size_t result = base;
-    for (std::size_t exponent = take('^') ? atom() : 1; exponent > 1; --exponent) result *= base;
-    return result;
-  }
-  std::size_t product() {
-    std::size_t result = power();
-    while (peek() != '\0' && peek() != '+' && peek() != ',' && peek() != ')') result *= power();
-    return result;
-  }
-  std::size_t sum() {
-    std::size_t result = product();
-    while (take('+')) result += product();
-    return result;
-  }
-};
+  return product;
+}
 
 }  // namespace
 
 std::vector<std::size_t> lengths_of(std::string_view shape, const SymbolValues& values) {
-  Reader reader{shape, values};
+  if (!shape.starts_with('(') || !shape.ends_with(')')) {
+    fail("a shape in symbols stands between brackets, not '{}'", shape);
+  }
   std::vector<std::size_t> lengths;
-  if (!reader.take('(')) fail("a shape in symbols starts with '(': '{}'", shape);
-  while (!reader.take(')')) {
-    lengths.push_back(reader.sum());
-    if (!reader.take(',') && reader.peek() != ')') fail("cannot read the shape '{}'", shape);
+  std::istringstream axes{std::string(shape.substr(1, shape.size() - 2))};
+  for (std::string axis; std::getline(axes, axis, ',');) {
+    lengths.push_back(0);
+    std::istringstream terms(axis);
+    for (std::string term; std::getline(terms, term, '+');)
+      lengths.back() += product_of(term, values);
   }
   return lengths;
 }

@@ -1,14 +1,14 @@
-// What the renderers share: widths, wrapping, ASCII, and the words for
-// numbers and verdicts.
+// What the writers share: widths, wrapping, ASCII, and the words for numbers and verdicts.
 
 #include "vitruvian/charts/text.hpp"
-#include "lessons/telling/render.hpp"
+#include "lessons/telling/events.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 namespace vitruvian::lessons {
@@ -69,8 +69,7 @@ std::size_t columns_of(std::string_view text) {
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string result(text);
-  const std::size_t columns = columns_of(text);
-  if (columns < width) result.append(width - columns, ' ');
+  result.append(width - std::min(width, columns_of(text)), ' ');
   return result;
 }
 
@@ -96,47 +95,30 @@ std::string to_ascii(std::string_view text) {
 std::vector<std::string> paragraphs(std::string_view text) {
   std::vector<std::string> result;
   bool open = false;  // whether the last paragraph goes on
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    while (line.ends_with(' ')) line.remove_suffix(1);
-    if (line.empty()) {
-      open = false;
-    } else if (open && !line.starts_with("- ")) {
-      result.back().append(" ").append(line);
-    } else {
-      result.emplace_back(line);
-      open = true;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, std::min(line.find_first_not_of(' '), line.size()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (open && !line.empty() && !line.starts_with("- ")) {
+      result.back() += " " + line;
+    } else if (!line.empty()) {
+      result.push_back(line);
     }
+    open = !line.empty();
   }
   return result;
 }
 
 std::vector<std::string> wrapped(std::string_view paragraph, std::size_t width) {
   std::vector<std::string> lines;
-  std::string line;
-  std::size_t used = 0;
-  while (!paragraph.empty()) {
-    const std::size_t end = std::min(paragraph.find(' '), paragraph.size());
-    const std::string_view word = paragraph.substr(0, end);
-    paragraph.remove_prefix(std::min(end + 1, paragraph.size()));
-    if (word.empty()) continue;
-    const std::size_t columns = columns_of(word);
-    if (used != 0 && used + 1 + columns > width) {
-      lines.push_back(std::move(line));
-      line.clear();
-      used = 0;
+  std::istringstream words{std::string(paragraph)};
+  for (std::string word; words >> word;) {
+    if (lines.empty() || columns_of(lines.back()) + 1 + columns_of(word) > width) {
+      lines.push_back(word);
+    } else {
+      lines.back() += " " + word;
     }
-    if (used != 0) {
-      line += ' ';
-      ++used;
-    }
-    line += word;
-    used += columns;
   }
-  if (used != 0) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -145,9 +127,14 @@ std::string verdict(const Check& check) {
   return check.passed ? "agree" : "DISAGREE";
 }
 
-std::string lengths_text(const std::vector<std::size_t>& lengths) {
-  return lengths.size() == 1 ? fmt::format("({},)", lengths[0])
-                             : fmt::format("({})", fmt::join(lengths, ", "));
+std::string subject(const Check& check) {
+  if (check.compared <= 1) return check.what;
+  return fmt::format("{} ({} {})", check.what, check.compared, check.unit);
+}
+
+std::string shape_text(const ShapeLine& e) {
+  return fmt::format("{} {} = ({}{}){}", e.name, e.symbols, fmt::join(e.lengths, ", "),
+                     e.lengths.size() == 1 ? "," : "", e.holds ? "" : "  WRONG SHAPE");
 }
 
 // Rounding noise around zero is zero: its digits differ from machine to
@@ -177,27 +164,13 @@ std::string summary(const Closing& closing) {
   return text;
 }
 
-std::vector<std::string> draw(const Picture& picture, std::size_t width) {
-  return text_of(Matrix{picture.rows, picture.columns, picture.values}, width);
+bool goes_on(const Event& event, std::size_t index_before) {
+  return event.index() == index_before &&
+         (std::holds_alternative<Check>(event) || std::holds_alternative<ShapeLine>(event));
 }
 
-std::vector<std::string> draw(const Bars& bars, std::size_t width) {
-  Chart chart;
-  chart.log_y = bars.log;
-  Series series{"", {}, {}, Mark::bars};
-  for (const auto& [name, value] : bars.rows) {
-    chart.names.push_back(name);
-    series.y.push_back(value);
-  }
-  chart.series = {std::move(series)};
-  return text_of(chart, width);
-}
-
-std::vector<std::string> draw(const Curves& curves, std::size_t width) {
-  Chart chart;
-  chart.series = curves.series;
-  chart.log_y = curves.log_y;
-  return text_of(chart, width);
+std::vector<std::string> lines_of(const Figure& figure, std::size_t width) {
+  return std::visit([width](const auto& data) { return text_of(data, width); }, figure.data);
 }
 
 }  // namespace vitruvian::lessons

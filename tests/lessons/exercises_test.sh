@@ -69,7 +69,7 @@ which exercise|check
 did you mean --again|exercise 1 --agian
 from 1 to 3, not '4'|hint 1 --level 4
 from 1 to 3600, not '-1'|check 1 --seconds -1
-needs a value|exercise 1 --dir
+dir: .*required|exercise 1 --dir
 exercise 6 is not started.*lesson exercise 6|check 6
 TABLE
 

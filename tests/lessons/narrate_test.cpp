@@ -1,10 +1,8 @@
 // What the lessons are told with: shapes in symbols, wrapping, ASCII, source regions, renderers.
 
 #include "lessons/telling/contents.hpp"
-#include "lessons/telling/options.hpp"
-#include "lessons/telling/render.hpp"
 #include "lessons/telling/source.hpp"
-#include "lessons/telling/symbols.hpp"
+#include "lessons/telling/stage.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
@@ -22,9 +20,9 @@ using namespace vitruvian::lessons;
 
 namespace {
 
-std::string told(Renderer& renderer, const std::vector<Event>& events) {
+std::string told(Writer& writer, const std::vector<Event>& events) {
   std::string text;
-  for (const Event& event : events) text += renderer.render(event);
+  for (const Event& event : events) text += writer.write(event);
   return text;
 }
 
@@ -47,6 +45,18 @@ Check failed_check() {
   return check;
 }
 
+Figure curve(std::vector<Series> series, bool log_y) {
+  return {"curves", Chart{.title = "", .series = std::move(series), .log_y = log_y}};
+}
+Figure bars(const std::vector<std::pair<std::string, double>>& rows, bool log) {
+  Figure figure = curve({{"", {}, {}, Mark::bars}}, log);
+  Chart& chart = std::get<Chart>(figure.data);
+  for (const auto& [name, value] : rows) {
+    chart.names.push_back(name), chart.series[0].y.push_back(value);
+  }
+  return figure;
+}
+
 // One of each kind, with everything that needs care in it.
 std::vector<Event> all_events() {
   Check passed{"a | b", "fused", 0.123456789, "composed", 0.123456789};
@@ -57,22 +67,22 @@ std::vector<Event> all_events() {
   return {Opening{9, "softmax", "Softmax", "p = exp(x)", 5},
           Heading{"What we want to know"},
           Text{"A text with `code` in it, an under_score and a < b.\n\n- one\n- two"},
-          Words{"the largest gets the largest share."},
+          Text{"the largest gets the largest share.", "In words"},
           Equation{R"(y = x_i)", "y = xᵢ", "5"},
-          Symbols{{{"D_h", 64, "width of a head"}}},
+          Table{{"symbol", "here", "meaning"}, {{"D_h", "64", "width of a head"}}},
           Code{"lessons/course/softmax.cpp", 7, {"int x;", "", "int y = 1;"}},
           ShapeLine{"q", "(B, T)", {2, 3}, true},
           ShapeLine{"k", "(B, T)", {2, 4}, false},
           Table{{"a", "b"}, {{"1", "x | y"}}},
           passed,
           failed_check(),
-          Picture{"a picture", 2, 3, {0, 1, 2, 3, 4, 5}},
-          Bars{"bars", {{"one", 1}, {"ten", 10}}, true},
-          Curves{"curves", {{"s", {0, 1, 2}, {1, 10, 100}}}, true},
-          Disagreement{"B 8", "phi is not Phi."},
-          Elsewhere{"`torch.softmax`"},
-          Question{"why?", "because."},
-          Question{"and now?", ""},
+          Figure{"a picture", Matrix{2, 3, {0, 1, 2, 3, 4, 5}}},
+          bars({{"one", 1}, {"ten", 10}}, true),
+          curve({{"s", {0, 1, 2}, {1, 10, 100}}}, true),
+          Remark{"Where the sources disagree (B 8)", "phi is not Phi."},
+          Text{"`torch.softmax`", "In PyTorch"},
+          Remark{"A question", "why?", "because."},
+          Remark{"To take along", "and now?"},
           Closing{2, 1, "name", "of this.", {{"name", "does that"}}, {"2-3", "B4"}}};
 }
 
@@ -138,13 +148,13 @@ TEST_CASE("regions and functions are read from the source") {
 TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   for (const std::size_t width : {30, 60, 80}) {
     CAPTURE(width);
-    const auto renderer = terminal_renderer({width, false, true});
-    const std::string text = told(*renderer, all_events());
+    const auto writer = terminal_writer({width, false, true});
+    const std::string text = told(*writer, all_events());
     CHECK(widest(text) <= width);
     CHECK(std::all_of(text.begin(), text.end(),
                       [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   }
-  const auto plain = terminal_renderer({80, false, false});
+  const auto plain = terminal_writer({80, false, false});
   const std::string text = told(*plain, all_events());
   CHECK(!contains(text, "\x1b"));
   CHECK(contains(text, "In words: the largest"));
@@ -154,15 +164,15 @@ TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   CHECK(contains(text, "2 times the analytic one"));
   CHECK(contains(text, "Where the sources disagree (B 8)"));
   CHECK(contains(text, "1 of 2 checks failed. You asked for it with --break name: of this."));
-  const auto coloured = terminal_renderer({80, true, false});
+  const auto coloured = terminal_writer({80, true, false});
   const std::string colours = told(*coloured, all_events());
   CHECK(contains(colours, "\x1b[1;31mDISAGREE"));
   CHECK(!contains(colours, "`code`"));
 }
 
 TEST_CASE("Markdown renders on GitHub") {
-  const auto renderer = markdown_renderer();
-  const std::string text = told(*renderer, all_events());
+  const auto writer = markdown_writer();
+  const std::string text = told(*writer, all_events());
   CHECK(contains(text, "# Lesson 9. Softmax\n"));
   CHECK(contains(text, "$$\ny = x_i \\tag{5}\n$$\n"));
   CHECK(contains(text, "an under\\_score and a &lt; b"));
@@ -175,27 +185,27 @@ TEST_CASE("Markdown renders on GitHub") {
 }
 
 TEST_CASE("JSON is one object a line, with the numbers in full") {
-  const auto renderer = json_renderer();
+  const auto writer = json_writer();
   for (const Event& event : all_events()) {
-    const auto object = nlohmann::json::parse(renderer->render(event));
+    const auto object = nlohmann::json::parse(writer->write(event));
     CHECK(object.at("event").is_string());
   }
   Check nan = failed_check();
   nan.left = std::numeric_limits<double>::quiet_NaN();
-  CHECK(nlohmann::json::parse(renderer->render(nan)).at("left").is_null());
-  CHECK(nlohmann::json::parse(renderer->render(all_events()[10])).at("left") == 0.123456789);
+  CHECK(nlohmann::json::parse(writer->write(nan)).at("left").is_null());
+  CHECK(nlohmann::json::parse(writer->write(all_events()[10])).at("left") == 0.123456789);
 }
 
 TEST_CASE("figures hold their data") {
-  const auto picture = draw(Picture{"", 2, 2, {0, 1, 2, 4}}, 80);
+  const auto picture = lines_of({"", Matrix{2, 2, {0, 1, 2, 4}}}, 80);
   CHECK(picture == std::vector<std::string>{"  ░░", "▒▒██"});
-  CHECK(draw(Picture{"", 1, 3, {5, 5, 5}}, 80).size() == 1);  // no range: no division by zero
-  const auto bars = draw(Bars{"", {{"a", 1}, {"b", 2}}, false}, 40);
-  const auto length = [&](std::size_t row) { return static_cast<int>(columns_of(bars[row])) - 5; };
+  CHECK(lines_of({"", Matrix{1, 3, {5, 5, 5}}}, 80).size() == 1);  // no range: no division by zero
+  const auto drawn = lines_of(bars({{"a", 1}, {"b", 2}}, false), 40);
+  const auto length = [&](std::size_t row) { return static_cast<int>(columns_of(drawn[row])) - 5; };
   CHECK(std::abs(length(1) - 2 * length(0)) <= 1);
-  const auto curve = draw(Curves{"", {{"s", {0, 1}, {0, 1}}}, false}, 40);
-  CHECK(curve.front().ends_with("*"));
-  CHECK(contains(curve[11], "│*"));
+  const auto line = lines_of(curve({{"s", {0, 1}, {0, 1}}}, false), 40);
+  CHECK(line.front().ends_with("*"));
+  CHECK(contains(line[11], "│*"));
 }
 
 TEST_CASE("flags") {
@@ -204,7 +214,7 @@ TEST_CASE("flags") {
     words.insert(words.begin(), "lesson");
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
-    return parse_options(static_cast<int>(argv.size()), argv.data(), lesson);
+    return *parse_options(static_cast<int>(argv.size()), argv.data(), {}, lesson);
   };
   CHECK(parse({"--width", "60", "--seed=7", "--ascii"}).width == 60);
   CHECK(parse({"--seed=7"}).seed == 7);

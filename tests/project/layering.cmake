@@ -20,7 +20,7 @@ set(allowed_vit "vit/.*|nn/.*|${numbers}")
 set(allowed_train "(train|vit|nn|datasets|media)/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
 set(allowed_report "(report|charts|train|vit|nn|datasets|media)/.*|${numbers}")
 set(allowed_apps "(apps|report|charts|train|vit|nn|datasets|media|core)/.*")
-set(allowed_lessons "(lessons|report|charts|train|vit|nn|datasets|media|core)/.*")
+set(allowed_lessons "((lessons|report|charts|train|vit|nn|datasets|media|core)/.*|apps/command_line\\.hpp)")
 
 set(rooms core/kernels core datasets media charts nn vit train report apps lessons)
 

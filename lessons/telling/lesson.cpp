@@ -1,13 +1,9 @@
-#include "lessons/telling/tensors.hpp"
+#include "lessons/telling/lesson.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/rng.hpp"
-#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <set>
 #include <type_traits>
 
 namespace vitruvian::lessons {
@@ -138,21 +134,6 @@ bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
   return passed;
 }
 
-bool check_largest(Narrator& say, const std::function<Tensor()>& loss,
-                   const std::vector<Leaf>& leaves, double tolerance) {
-  const Array one = full({}, 1);
-  const std::vector<Array> g = grad(loss(), tensors_of(leaves), one);
-  bool passed = true;
-  for (std::size_t k = 0; k < leaves.size(); ++k) {
-    const std::size_t i = largest_of(g[k]);
-    const double numeric = difference(loss, one, leaves[k].tensor, i, 1e-5);
-    passed = say.check("gradient of " + leaves[k].name, {"analytic", at(g[k], i)},
-                       {"numeric", numeric}, tolerance) &&
-             passed;
-  }
-  return passed;
-}
-
 bool check_equal(Narrator& say, std::string_view what, std::string_view left_name, const Tensor& a,
                  std::string_view right_name, const Tensor& b, double tolerance) {
   Check c = compared(what, left_name, a.value(), right_name, b.value());
@@ -227,25 +208,6 @@ Array identity(std::size_t n) {
 
 double distance(const Array& a, const Array& b) { return compared("", "", a, "", b).error; }
 
-// [region walk]
-// What any backward pass from y must go through.
-std::vector<std::string> ops_of(const Tensor& y) {
-  std::set<std::string> ops;
-  std::set<const Node*> seen;
-  std::vector<const Node*> todo = {&y.node()};
-  while (!todo.empty()) {
-    const Node* node = todo.back();
-    todo.pop_back();
-    if (!seen.insert(node).second) continue;
-    if (!node->inputs.empty()) ops.insert(node->op);
-    for (const Node::Input& input : node->inputs) {
-      if (input.node) todo.push_back(input.node.get());
-    }
-  }
-  return {ops.begin(), ops.end()};
-}
-// [end]
-
 std::string refusal(const std::function<void()>& attempt) {
   try {
     attempt();
@@ -270,23 +232,6 @@ std::string entries_text(const Array& a, int digits) {
     text += std::isnan(x) ? "nan" : fmt::format("{:.{}f}", std::abs(x) < 1e-12 ? 0.0 : x, digits);
   }
   return text;
-}
-
-Rows rows_of(std::string_view name, const Array& matrix, int digits) {
-  Rows rows;
-  for (std::size_t i = 0; i < matrix.shape()[0]; ++i) {
-    rows.push_back({fmt::format("{} {}", name, i)});
-    for (std::size_t j = 0; j < matrix.shape()[1]; ++j) {
-      rows[i].push_back(fmt::format("{:.{}f}", matrix(i, j), digits));
-    }
-  }
-  return rows;
-}
-
-std::string with_commas(std::size_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
 }
 
 }  // namespace VITRUVIAN_PRECISION
