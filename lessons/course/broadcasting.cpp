@@ -27,9 +27,7 @@ Array broadcast_matrix() {
 
 // [region dot test]
 double dot(const Array& a, const Array& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a.data()[i] * b.data()[i];
-  return sum;
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 // For a linear map f: <g, f(x)> must equal <what comes back for g, x>.
 void dot_product_test(Narrator& say, const char* what, const Function& f, const Tensor& x) {

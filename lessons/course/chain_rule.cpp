@@ -101,9 +101,9 @@ void lesson(Narrator& say) {
   const Tensor X(scalar(x), true), W(scalar(w), true), Bias(scalar(b), true);
   const auto loss = [&] { return square(tanh(W * X + Bias) + X - t); };
   const std::vector<Array> g = grad(loss(), {X, W, Bias});
-  say.check("∂L/∂x", {"by hand", d.x}, {"library", *g[0].data()}, 1e-12);
-  say.check("∂L/∂w", {"by hand", d.w}, {"library", *g[1].data()}, 1e-12);
-  say.check("∂L/∂b", {"by hand", d.b}, {"library", *g[2].data()}, 1e-12);
+  say.check("∂L/∂x", {"by hand", d.x}, {"library", g[0]()}, 1e-12);
+  say.check("∂L/∂w", {"by hand", d.w}, {"library", g[1]()}, 1e-12);
+  say.check("∂L/∂b", {"by hand", d.b}, {"library", g[2]()}, 1e-12);
 
   say.heading("Why backwards, and why node by node");
   say.text("One could also follow every path from x to L, multiply the derivatives on it, and add "

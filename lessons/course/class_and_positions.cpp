@@ -70,10 +70,13 @@ void lesson(Narrator& say) {
   shapes(say, "x_class (1, 1, D)", x_class, "x_p E (B, N, D)", patches, "E_pos (1, T, D)", E_pos,
          "z_0 (B, N + 1, D)", z_0);
   Array loops = empty({B, T, D});
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    const std::size_t b = i / D / T, t = i / D % T, d = i % D;
-    const double token = t == 0 ? x_class.value()(0, 0, d) : patches.value()(b, t - 1, d);
-    loops.data()[i] = token + E_pos.value()(0, t, d);
+  for (std::size_t b = 0; b < B; ++b) {
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t d = 0; d < D; ++d) {
+        const double token = t == 0 ? x_class.value()(0, 0, d) : patches.value()(b, t - 1, d);
+        loops(b, t, d) = token + E_pos.value()(0, t, d);
+      }
+    }
   }
   check_equal(say, "z_0", "equation 1", z_0, "loops", loops, 0);
 

@@ -18,13 +18,7 @@ const Lesson about = {
 
 // [region loops]
 // y = m x / (1 - p). The mask m is a function of the stream and the place.
-Array by_mask(const Array& x, const Array& mask, double p) {
-  Array y = empty(x.shape());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    y.data()[i] = mask.data()[i] * x.data()[i] / (1 - p);
-  }
-  return y;
-}
+Array by_mask(const Array& x, const Array& mask, double p) { return mask * x / (1 - p); }
 // What dropout leaves of ones tells the mask.
 Array mask_of(const Shape& shape, double p, const Rng& rng) {
   Array kept = dropout(full(shape, 1), p, rng).value();

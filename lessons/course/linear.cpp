@@ -22,15 +22,15 @@ const Lesson about = {
 constexpr std::size_t B = 2, T = 3, D = 4, M = 5;
 
 // [region loops]
-// y[r, m] = sum over d of x[r, d] W[m, d], plus b[m]; r runs over all B T
-// tokens.
-Array linear_by_loops(const Array& x, const Array& W, const Array& b) {
+// y[b, t, m] = sum over d of x[b, t, d] W[m, d], plus the bias at m.
+Array linear_by_loops(const Array& x, const Array& W, const Array& bias) {
   Array y = empty({B, T, M});
-  for (std::size_t r = 0; r < B * T; ++r) {
-    for (std::size_t m = 0; m < M; ++m) {
-      double sum = b(m);
-      for (std::size_t d = 0; d < D; ++d) sum += x.data()[r * D + d] * W(m, d);
-      y.data()[r * M + m] = sum;
+  for (std::size_t b = 0; b < B; ++b) {
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t m = 0; m < M; ++m) {
+        y(b, t, m) = bias(m);
+        for (std::size_t d = 0; d < D; ++d) y(b, t, m) += x(b, t, d) * W(m, d);
+      }
     }
   }
   return y;

@@ -29,16 +29,22 @@ Tensor equation(const Mlp& mlp, const Tensor& z) {
 }
 
 // [region loops]
-// One token: unit m reads it with row m of W_1, bends, and adds column m of W_2 to the answer.
-std::vector<double> one_token(const Mlp& mlp, const real* z) {
+// Each token (b, t) by itself: unit m reads it with row m of W_1, bends, and adds column m of W_2
+// to the answer.
+Array by_loops(const Mlp& mlp, const Array& z) {
   const Array &W_1 = mlp.fc1.weight.value(), &W_2 = mlp.fc2.weight.value();
   const Array &b_1 = mlp.fc1.bias.value(), &b_2 = mlp.fc2.bias.value();
-  std::vector<double> y(b_2.begin(), b_2.end());
-  for (std::size_t m = 0; m < M; ++m) {
-    double u = b_1(m);
-    for (std::size_t d = 0; d < D; ++d) u += W_1(m, d) * z[d];
-    const double opened = u * (1 + std::erf(u / std::sqrt(2.0))) / 2;
-    for (std::size_t d = 0; d < D; ++d) y[d] += opened * W_2(d, m);
+  Array y = empty({B, T, D});
+  for (std::size_t b = 0; b < B; ++b) {
+    for (std::size_t t = 0; t < T; ++t) {
+      for (std::size_t d = 0; d < D; ++d) y(b, t, d) = b_2(d);
+      for (std::size_t m = 0; m < M; ++m) {
+        double u = b_1(m);
+        for (std::size_t d = 0; d < D; ++d) u += W_1(m, d) * z(b, t, d);
+        const double opened = u * (1 + std::erf(u / std::sqrt(2.0))) / 2;
+        for (std::size_t d = 0; d < D; ++d) y(b, t, d) += opened * W_2(d, m);
+      }
+    }
   }
   return y;
 }
@@ -87,9 +93,7 @@ void lesson(Narrator& say) {
   shapes(say, "W_2, as stored (D, M)", mlp.fc2.weight, "MLP(z) (B, T, D)", right);
   say.text("And for one token, without a matrix:");
   say.code("loops");
-  const real* const tokens = z.value().data();
-  const auto token_by_token = [&](std::size_t t) { return one_token(mlp, tokens + t * D); };
-  check_equal(say, "MLP(z)", "equation", right, "loops", row_by_row({B, T, D}, token_by_token));
+  check_equal(say, "MLP(z)", "equation", right, "loops", by_loops(mlp, z.value()));
   say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
            "M questions, M vectors: a memory looked up by content.");
 

@@ -37,17 +37,23 @@ Steps self_attention_of(const Tensor& z, const Tensor& U_qkv) {
 }
 
 // [region loops]
-// One query q (D_h) and all keys and values of an image, (T, D_h).
-std::vector<double> answer(const real* q, const real* k, const real* v) {
-  std::vector<double> weight(T), z(D_h, 0);
-  double sum = 0;
-  for (std::size_t j = 0; j < T; ++j) {
-    double likeness = 0;
-    for (std::size_t d = 0; d < D_h; ++d) likeness += q[d] * k[j * D_h + d];
-    sum += weight[j] = std::exp(likeness / std::sqrt(D_h));
+// Each query (b, i) by itself, with all keys and values of its image.
+Array by_loops(const Array& q, const Array& k, const Array& v) {
+  Array Z = zeros({B, T, D_h});
+  for (std::size_t b = 0; b < B; ++b) {
+    for (std::size_t i = 0; i < T; ++i) {
+      double weight[T], sum = 0;
+      for (std::size_t j = 0; j < T; ++j) {
+        double likeness = 0;
+        for (std::size_t d = 0; d < D_h; ++d) likeness += q(b, i, d) * k(b, j, d);
+        sum += weight[j] = std::exp(likeness / std::sqrt(D_h));
+      }
+      for (std::size_t j = 0; j < T; ++j) {
+        for (std::size_t d = 0; d < D_h; ++d) Z(b, i, d) += weight[j] / sum * v(b, j, d);
+      }
+    }
   }
-  for (std::size_t i = 0; i < T * D_h; ++i) z[i % D_h] += weight[i / D_h] / sum * v[i];
-  return z;
+  return Z;
 }
 
 // [region by hand]
@@ -91,12 +97,8 @@ void lesson(Narrator& say) {
          "S = q k^T (B, T, T)", s.S, "A (B, T, T)", s.A, "SA(z) (B, T, D_h)", s.Z);
   say.text("The same without a matrix in it, for one query at a time:");
   say.code("loops");
-  const Array loops = row_by_row({B, T, D_h}, [&](std::size_t t) {
-    const std::size_t image = t / T * T * D_h;
-    return answer(s.q.value().data() + t * D_h, s.k.value().data() + image,
-                  s.v.value().data() + image);
-  });
-  check_equal(say, "SA(z)", "four steps", s.Z, "loops", loops);
+  check_equal(say, "SA(z)", "four steps", s.Z, "loops",
+              by_loops(s.q.value(), s.k.value(), s.v.value()));
   const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
   check_equal(say, "rows of A add up", "sum", sum(A, {-1}), "1", full({B, T}, 1));
   say.text("A of the first image:");

@@ -63,9 +63,6 @@ class Judge {
   std::vector<Case> cases_;
 };
 
-/// What a crash or a time limit is reported with: the case that is running.
-const char* running_case();
-
 using Check = void (*)(Judge&);
 struct NamedCheck {
   std::string name;  ///< of the exercise's file, without its number

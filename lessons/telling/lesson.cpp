@@ -189,17 +189,6 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
   return passed;
 }
 
-Array row_by_row(const Shape& shape, const std::function<std::vector<double>(std::size_t)>& row) {
-  Array a = empty(shape);
-  const std::size_t length = shape.back();
-  for (std::size_t i = 0; i < a.size() / length; ++i) {
-    const std::vector<double> entries = row(i);
-    std::transform(entries.begin(), entries.end(), a.data() + i * length,
-                   [](double x) { return static_cast<real>(x); });
-  }
-  return a;
-}
-
 Array identity(std::size_t n) {
   Array a = zeros({n, n});
   for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;

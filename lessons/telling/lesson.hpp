@@ -86,8 +86,6 @@ bool check_twins(Narrator& say, const std::function<Tensor()>& fused,
                  const std::function<Tensor()>& composed, const std::vector<Leaf>& leaves,
                  double tolerance = 1e-12);
 
-/// An array that is made row by row of its last axis: `row(i)` is the i-th of them.
-Array row_by_row(const Shape& shape, const std::function<std::vector<double>(std::size_t)>& row);
 /// The matrix (n, n) with ones on its diagonal.
 Array identity(std::size_t n);
 /// |a - b| relative to the largest |entry| of both, as `check_equal` measures it.
