@@ -102,7 +102,7 @@ void lesson(Narrator& say) {
   say.code_of("core/ops/elementwise.cpp", "Tensor mul(const Tensor& a, const Tensor& b)");
   say.text("And this is the walk. A node is ready when everything that used it has spoken; that "
            "replaces \"from the last to the first\", since nodes lie anywhere in memory.");
-  say.code_of("core/engine.cpp", "void walk(");
+  say.code_of("core/engine.cpp", "void walk_back(");
 
   say.heading("Equal");
   say.code("twice");
