@@ -17,10 +17,10 @@ std::string html_escaped(std::string_view text);
 /// "data:image/png;base64,..." of a file's bytes.
 std::string data_uri(std::string_view media_type, std::string_view bytes);
 
-/// The styles of every <svg class="chart">: a page has them once.
+/// The styles of every svg of the class "chart": a page has them once.
 std::string chart_style();
 
-/// The drawing as an <svg> element for such a page: axes, legends, and under the pointer the values
+/// The drawing as an svg element for such a page: axes, legends, and under the pointer the values
 /// at that place. It is never shrunk until its letters are illegible. Charts without any number are
 /// left out; a drawing of nothing else is empty.
 std::string svg_of(const Drawing& drawing);

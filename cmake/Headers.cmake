@@ -19,3 +19,5 @@ while(unread)
     list(APPEND unread ${included})
   endif()
 endwhile()
+list(JOIN VITRUVIAN_HEADERS "\n" lines)
+file(WRITE ${PROJECT_BINARY_DIR}/public_headers.txt "${lines}\n") # for scripts/docs.sh

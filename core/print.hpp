@@ -19,6 +19,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x);
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian
 
+/// \cond
 /// `fmt::print("{}", x)`: the same.
 template <>
 struct fmt::formatter<vitruvian::Tensor> : fmt::formatter<fmt::string_view> {
@@ -27,3 +28,4 @@ struct fmt::formatter<vitruvian::Tensor> : fmt::formatter<fmt::string_view> {
     return fmt::formatter<fmt::string_view>::format(vitruvian::printed(x), context);
   }
 };
+/// \endcond
