@@ -1,7 +1,7 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/sanitized.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

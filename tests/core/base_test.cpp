@@ -1,7 +1,6 @@
 // What the rooms stand on and what knows no numbers: errors, scopes, faults, loops, storage.
 
 #include "tests/expect.hpp"
-#include "tests/sanitized.hpp"
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/memory.hpp"

@@ -1,6 +1,6 @@
 // Long graphs: a million nodes on a small stack, and ten thousand training steps in flat memory.
 
-#include "tests/sanitized.hpp"
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/ops.hpp"
 

@@ -2,7 +2,6 @@
 // walk; and errors that say where, what, and what to do.
 
 #include "tests/expect.hpp"
-#include "tests/sanitized.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"

@@ -42,10 +42,8 @@ def t(*values):
 def elementwise():
     shapes = [((3, 4), (3, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((), (2, 3)), ((0, 3), (3,))]
     for a, b in shapes:
-        case("add", torch.add, [a, b])
-        case("sub", torch.sub, [a, b])
-        case("mul", torch.mul, [a, b])
-        case("div", torch.div, [a, b])
+        for op in ("add", "sub", "mul", "div"):
+            case(op, getattr(torch, op), [a, b])
     ties = t(1, 2, 2, -1, 0, 0), t(1, 1, 3, -1, 0, -0.5)
     for op, function in [("maximum", torch.maximum), ("minimum", torch.minimum)]:
         case(op, function, [(3, 4), (4,)])
