@@ -22,8 +22,8 @@
 namespace vitruvian {
 namespace {
 
-const double nan = std::nan("");
-const double inf = std::numeric_limits<double>::infinity();
+const double no_number = std::nan("");
+const double infinite = std::numeric_limits<double>::infinity();
 
 Image noise(std::size_t height, std::size_t width, std::size_t channels) {
   Image image{height, width, channels, {}};
@@ -86,7 +86,7 @@ TEST_CASE("colours are matplotlib's") {
   CHECK(hex(colour_at(ColourMap::grey, 0.5)) == "808080");
   CHECK(hex(colour_at(ColourMap::viridis, -3)) == "440154");
   CHECK(hex(colour_at(ColourMap::viridis, 1e300)) == "fde725");
-  CHECK(hex(colour_at(ColourMap::viridis, nan)) == "808080");
+  CHECK(hex(colour_at(ColourMap::viridis, no_number)) == "808080");
 }
 
 TEST_CASE("viridis grows brighter at every step") {
@@ -101,11 +101,11 @@ TEST_CASE("viridis grows brighter at every step") {
 }
 
 TEST_CASE("ranges leave out NaN and infinity") {
-  CHECK(range_of({nan, 2, -1, inf}).low == -1);
-  CHECK(range_of({nan, 2, -1, inf}).high == 2);
+  CHECK(range_of({no_number, 2, -1, infinite}).low == -1);
+  CHECK(range_of({no_number, 2, -1, infinite}).high == 2);
   CHECK(range_of({}).high == 1);
-  CHECK(symmetric_range_of({nan, 2, -3}).low == -3);
-  CHECK(symmetric_range_of({nan, 2, -3}).high == 3);
+  CHECK(symmetric_range_of({no_number, 2, -3}).low == -3);
+  CHECK(symmetric_range_of({no_number, 2, -3}).high == 3);
   CHECK(Range{2, 2}.place(2) == 0.5);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("numbers are written as numpy.save writes them") {
   const std::string header = std::string("\x93NUMPY\x01\x00v\x00", 10) +
                              "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }" +
                              std::string(58, ' ') + "\n";
-  const std::vector<double> values{1, -2.5, 0, inf, 1e300, -0.0};
+  const std::vector<double> values{1, -2.5, 0, infinite, 1e300, -0.0};
   const std::string bytes = npy_of({{2, 3}, values});
   REQUIRE(bytes.size() == 128 + 48);
   CHECK(bytes.substr(0, 128) == header);
@@ -137,7 +137,7 @@ TEST_CASE("numbers are written as numpy.save writes them") {
 }
 
 TEST_CASE("JSON has lists in lists, and null for NaN") {
-  CHECK(json_of({{2, 2}, {1, -0.5, nan, 1e-9}}) == "[[1, -0.5], [null, 1e-09]]");
+  CHECK(json_of({{2, 2}, {1, -0.5, no_number, 1e-9}}) == "[[1, -0.5], [null, 1e-09]]");
   CHECK(json_of({{}, {3}}) == "3");
   CHECK(json_of({{0}, {}}) == "[]");
 }
