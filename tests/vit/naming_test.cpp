@@ -122,6 +122,12 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
   CHECK(failure("jax", [&](Tensors& t) { t.push_back(stored("opt/step", {}, {1})); }) ==
         "f: its names look like JAX's, but it has 'opt/step', which no such ViT has");
   CHECK(failure("torchvision",
+                [&](Tensors& t) {
+                  t.push_back(stored("encoder.ln.weights", {8}, std::vector<double>(8)));
+                }) ==
+        "f: its names look like torchvision's, but it has 'encoder.ln.weights', which no such ViT "
+        "has");
+  CHECK(failure("torchvision",
                 [&](Tensors& t) { find(t, "heads.head.weight")->name = "head.weight"; }) ==
         "f: its names look like torchvision's, but it lacks 'heads.head.weight', and it has "
         "'head.weight', which no such ViT has");
