@@ -150,7 +150,7 @@ Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const
   for (std::size_t l = 0; l < blocks.size(); ++l) {
     const Scope scope("blocks", l);
     // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
-    // quarter of its products. Who traces sees them all.
+    // sixth of its products. Who traces sees them all.
     const bool one_row = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
     z = blocks[l](z, pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
   }

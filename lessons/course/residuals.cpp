@@ -82,6 +82,8 @@ void lesson(Narrator& say) {
                "3");
   say.in_words(
       "a layer adds to its input. What it looks at is normalised; what it adds to is not.");
+  say.text("The library's block, whose two lines are these equations:");
+  say.code_of("vit/model.cpp", "Tensor Block::operator()(");
   say.text("We compare four such layers. The original Transformer put the norm after the sum; one "
            "of our sources draws the ViT and points at exactly this difference.");
   say.code("forms");

@@ -103,7 +103,9 @@ void lesson(Narrator& say) {
   check_equal(say, "watched by a trace", "library", watched, "equations", ours);
   say.text(
       "Equation 4 reads one row of z_L. So where no trace is watching, the last block is asked for "
-      "that row alone, from one query: 9/12 of its products saved. Other rows hear nothing back:");
+      "that row alone, from one query: 10/12 of its products saved. The library's lines:");
+  say.code_of("vit/model.cpp", "Tensor VisionTransformer::features(");
+  say.text("The other rows hear nothing back:");
   const Tensor z_L(encoder(tiny, small).value(), true), y = tiny.norm(select(z_L, 1, 0));
   const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);
   const Tensor others = slice(back, 1, 1, 5) + 1, ones(full({2, 4, 8}, 1));
