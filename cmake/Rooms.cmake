@@ -5,7 +5,7 @@ set(VITRUVIAN_PRECISIONS f32 f64)
 # Our code's own flags: many warnings, and every result is the same on every compiler.
 add_library(vitruvian_flags INTERFACE)
 target_compile_features(vitruvian_flags INTERFACE cxx_std_20)
-target_include_directories(vitruvian_flags INTERFACE ${PROJECT_SOURCE_DIR}) # "lessons/narrate.hpp"
+target_include_directories(vitruvian_flags INTERFACE ${PROJECT_SOURCE_DIR}) # "lessons/telling/lesson.hpp"
 target_compile_options(vitruvian_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
   $<$<BOOL:${VITRUVIAN_WERROR}>:-Werror>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// The figures of a trained ViT: from the numbers that vit/inspect*.hpp computes to pictures. Shapes
+// The figures of a trained ViT: from the numbers that vit/inspect/ computes to pictures. Shapes
 // are those of the functions there; L, h, N, gh and gw as everywhere. Layers and heads count from
 // 0, as in the tensors' names.
 

@@ -58,11 +58,11 @@ inline std::string named(const char* name, const Axes& axes) {
   return fmt::format("{} ({})", name, fmt::join(axes, ", "));
 }
 
-/// The rows of the reductions and of the matrix product: gradcheck_reduce.cpp.
+/// The rows of the reductions and of the matrix product: reduce.cpp.
 void reduction_rows(Cases& cases);
 void matmul_rows(Cases& cases);
 
-/// The rows of attention and of the losses: gradcheck_losses.cpp.
+/// The rows of attention and of the losses: losses.cpp.
 void attention_rows(Cases& cases);
 void loss_rows(Cases& cases);
 

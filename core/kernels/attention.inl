@@ -1,7 +1,7 @@
 // Dropout's random words and the attention of one image and head. Included by isa.cpp only.
 
 // Philox4x32-10 at the counters (first, matrix), (first + 1, matrix), ... (as `philox` of
-// core/rng.cpp), side by side: words[4 i + j] is word j of counter first + i.
+// core/base/rng.cpp), side by side: words[4 i + j] is word j of counter first + i.
 constexpr std::size_t philox_lanes = 16;
 VITRUVIAN_INLINE void philox_words(std::uint64_t first, std::uint64_t matrix, std::uint64_t key,
                                    std::uint32_t* words) {
