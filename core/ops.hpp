@@ -17,9 +17,10 @@
 // are PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from
 // the end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so,
 // forward and backward; an op that chooses among elements (relu, maximum, where, a pooling, ...)
-// gives those not chosen a gradient of 0, whatever arrives. An `Array` is taken where a tensor is,
-// as a constant. Wrong shapes and absent tensors throw an `Error` that names the op, the argument
-// or the shapes, and the module path. docs/ops.md lists the ops.
+// gives those not chosen a gradient of 0, whatever arrives. Where PyTorch composes an op and its
+// gradient at an infinity is NaN, a closed form may give its limit. An `Array` is taken where a
+// tensor is, as a constant. Wrong shapes and absent tensors throw an `Error` that names the op, the
+// argument or the shapes, and the module path. docs/ops.md lists the ops.
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

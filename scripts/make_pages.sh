@@ -25,12 +25,15 @@ case ${1:-} in
     ;;
 esac
 
-rm -f "$out"/*.md
-"$programs/lesson" list --markdown >"$out/README.md"
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+"$programs/lesson" list --markdown >"$made/README.md"
 pages=0
 for source in "$ROOT"/lessons/course/*.cpp; do
   name=$(basename "$source" .cpp)
-  "$programs/lesson_$name" --markdown --no-input --seed 1 >"$out/$name.md"
+  "$programs/lesson_$name" --markdown --no-input --seed 1 >"$made/$name.md"
   pages=$((pages + 1))
 done
+rm -f "$out"/*.md # all or none: pages of lessons that are gone go, too
+cp "$made"/*.md "$out/"
 say "$pages lessons, and their index"

@@ -37,7 +37,7 @@ void lesson(Narrator& say) {
   say.text("One of our sources asks its readers to know attention and the Transformer, then goes "
            "through the model, its training, its results and what they mean, and code. Here "
            "nothing is asked but C++ and derivatives: parts I and II make the tools, III the model "
-           "(attention is lesson #self_attention, the Transformer's block 19), IV trains it, V "
+           "(attention is lesson #self_attention, the Transformer's block #block), IV trains it, V "
            "looks inside. "
            "The code is everywhere.");
 

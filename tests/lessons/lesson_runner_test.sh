@@ -45,7 +45,7 @@ says "lesson next"
 
 lesson 2 0
 lesson 2 99
-says "there is no lesson 99: they go from 1 to 32"
+says "there is no lesson 99: they go from 1 to $(grep -c "^  " "$root/lessons/course/contents.txt")"
 lesson 2 99999999999999999999
 lesson 2 sofmax
 says "did you mean softmax?"
