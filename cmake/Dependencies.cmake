@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
 find_package(xtensor REQUIRED) # before xtensor-blas, whose package forgets to look for it
 find_path(VITRUVIAN_CXXBLAS_INCLUDE xflens/cxxblas/cxxblas.cxx
           DOC "Where xtensor-blas keeps its cxxblas layer")
@@ -24,16 +25,11 @@ if(VITRUVIAN_CBLAS)
   endif()
 endif()
 
-# What reads other people's files: .npz weights and pictures. Without one of them the program says
+# What reads other people's files: .npz weights and JPEG. Without one of them the program says
 # so when it meets such a file.
 set(VITRUVIAN_HAS_LIBZIP OFF)
 if(VITRUVIAN_LIBZIP)
   vitruvian_import(libzip zip.h zip)
-endif()
-set(VITRUVIAN_HAS_PNG OFF)
-if(VITRUVIAN_PNG)
-  find_package(PNG)
-  set(VITRUVIAN_HAS_PNG ${PNG_FOUND})
 endif()
 set(VITRUVIAN_HAS_JPEG OFF)
 if(VITRUVIAN_JPEG)

@@ -74,9 +74,8 @@ Image read_image(const std::string& path, const Fit& fit,
 /// A picture that is in memory, fitted.
 Image fitted(const Image& image, const Fit& fit);
 
-/// The bytes of a PNG file that holds the picture, 8 bits a channel, grey or RGB. Needs zlib alone,
-/// so every build has it. Throws where the picture is empty, has other than 1 or 3 channels, or not
-/// height * width * channels bytes.
+/// The bytes of a PNG file that holds the picture, 8 bits a channel, grey or RGB. Throws where the
+/// picture is empty, has other than 1 or 3 channels, or not height * width * channels bytes.
 std::string encode_png(const Image& image);
 
 /// Writes them to a file, safely: see write_file_safely, whose errors it throws.

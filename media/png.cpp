@@ -3,12 +3,8 @@
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 
-#if VITRUVIAN_HAS_PNG
 #include <png.h>
-#endif
-#include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstdint>
@@ -19,7 +15,6 @@
 
 namespace vitruvian {
 
-#if VITRUVIAN_HAS_PNG
 namespace {
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
@@ -182,61 +177,6 @@ void decode_png(const Packed& packed, RowSink& sink) {
   reader.run([](png_structp png, png_infop) { png_read_end(png, nullptr); });
 }
 
-#else
-
-void decode_png(const Packed& packed, RowSink&) {
-  packed.refuse("this build cannot read PNG: it was made without libpng");
-}
-
-#endif
-
-// --- writing, by zlib alone: every build has it
-
-namespace {
-
-// The names of the PNG specification (ISO/IEC 15948), sections 5 and 11.2.
-
-void append_u32(std::string& bytes, std::size_t n) {
-  for (const unsigned shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>((n >> shift) & 0xFFU);
-}
-
-void append_chunk(std::string& png, std::string_view type, std::string_view data) {
-  append_u32(png, data.size());
-  const std::size_t begin = png.size();
-  png.append(type).append(data);
-  const auto* checked = reinterpret_cast<const Bytef*>(png.data() + begin);
-  append_u32(png, crc32(0, checked, static_cast<uInt>(png.size() - begin)));
-}
-
-// Every row as its difference from the row above (filter 2, "Up"): zeros wherever a picture was
-// enlarged by repeating pixels, as ours are.
-std::string filtered_rows(const Image& image) {
-  const std::size_t length = image.width * image.channels;
-  std::string rows;
-  rows.reserve(image.height * (length + 1));
-  for (std::size_t y = 0; y < image.height; ++y) {
-    rows += '\2';
-    for (std::size_t i = y * length; i < (y + 1) * length; ++i) {
-      const unsigned above = y == 0 ? 0U : image.pixels[i - length];
-      rows += static_cast<char>(static_cast<std::uint8_t>(image.pixels[i] - above));
-    }
-  }
-  return rows;
-}
-
-std::string deflated(const std::string& bytes) {
-  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
-  std::string result(size, '\0');
-  const int status = compress2(reinterpret_cast<Bytef*>(result.data()), &size,
-                               reinterpret_cast<const Bytef*>(bytes.data()),
-                               static_cast<uLong>(bytes.size()), Z_BEST_COMPRESSION);
-  if (status != Z_OK) fail("encode_png: zlib says {}", zError(status));
-  result.resize(size);
-  return result;
-}
-
-}  // namespace
-
 std::string encode_png(const Image& image) {
   if (image.channels != 1 && image.channels != 3) {
     fail("encode_png: a picture of {} channels; PNG is written with 1 or 3", image.channels);
@@ -250,18 +190,19 @@ std::string encode_png(const Image& image) {
     fail("encode_png: {} bytes, but {} x {} x {} are expected", image.pixels.size(), image.height,
          image.width, image.channels);
   }
-  std::string header;
-  append_u32(header, image.width);
-  append_u32(header, image.height);
-  header += '\x08';                             // bits a channel
-  header += image.channels == 1 ? '\0' : '\2';  // grey, or RGB
-  header.append(3, '\0');                       // deflate, filters of type 0 to 4, not interlaced
-
-  std::string png = "\x89PNG\r\n\x1a\n";
-  append_chunk(png, "IHDR", header);
-  append_chunk(png, "IDAT", deflated(filtered_rows(image)));
-  append_chunk(png, "IEND", {});
-  return png;
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.height = static_cast<png_uint_32>(image.height);
+  png.width = static_cast<png_uint_32>(image.width);
+  png.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(png);
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&png, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr) ==
+      0) {
+    fail("encode_png: libpng says {}", png.message);
+  }
+  bytes.resize(size);
+  return bytes;
 }
 
 void write_png(const std::string& path, const Image& image) {

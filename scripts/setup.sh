@@ -9,9 +9,9 @@ SCRIPT=scripts/$(basename "$0")
 OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be other systems
 
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
-  nlohmann-json3-dev zlib1g-dev doctest-dev"
+  nlohmann-json3-dev zlib1g-dev libpng-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
-FASTER="libdnnl-dev libzip-dev libpng-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
+FASTER="libdnnl-dev libzip-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
   libarchive-dev strace"
 HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo
   curl openssl libarchive"
@@ -28,16 +28,16 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   CLI11         libcli11-dev          cli11           cli11           cli11
   JSON          nlohmann-json3-dev    nlohmann-json   nlohmann-json   nlohmann_json
   zlib          zlib1g-dev            zlib            zlib            zlib
+  libpng        libpng-dev            libpng          libpng          libpng
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and pictures, fetch, check and unpack data sets; strace lets system calls fail in tests.
+read .npz weights and JPEG, fetch, check and unpack data sets; strace lets system calls fail in tests.
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
   xtensor-blas  libxtensor-blas-dev   (none)          xtensor-blas    xtensor-blas
   libzip        libzip-dev            libzip          libzip          libzip
-  libpng        libpng-dev            libpng          libpng          libpng
   libjpeg       libjpeg-dev           jpeg-turbo      libjpeg-turbo   libjpeg-turbo
   libcurl       libcurl4-openssl-dev  curl            curl            libcurl
   OpenSSL       libssl-dev            openssl         openssl         openssl

@@ -198,7 +198,6 @@ TEST_CASE("pictures") {
       {"not a picture", "not a picture", [] { return std::string("GIF89a"); }},
       {"an empty file", "an empty file", [] { return std::string(); }},
   };
-#if VITRUVIAN_HAS_PNG
   const std::string good = golden_picture("rgb.png");
   std::string damaged = good;
   damaged[good.find("IDAT") + 40] ^= 1;
@@ -234,7 +233,6 @@ TEST_CASE("pictures") {
        {"a PNG of no pixels", "damaged PNG: ", [=] { return png(0, 1, 0, 0); }},
        {"a chunk of 2 GB",
         "damaged PNG: ", [=] { return good.substr(0, 33) + big_endian(0x7fffffff) + "zTXtx"; }}});
-#endif
 #if VITRUVIAN_HAS_JPEG
   const std::string jpeg = golden_picture("rgb.jpg");
   std::string torn = jpeg;
@@ -258,7 +256,6 @@ TEST_CASE("pictures") {
 
 TEST_CASE("a good picture and good weights, for comparison") {
   const Folder folder;
-#if VITRUVIAN_HAS_PNG
   // The last of a palette's colours, and data in pieces of which the last hold only the checksum.
   const std::string whole = png(28, 28, 28, 3, chunk("PLTE", "abcdef"), 0, '\1');
   const std::size_t data = whole.find("IDAT") + 4;
@@ -272,7 +269,6 @@ TEST_CASE("a good picture and good weights, for comparison") {
     CAPTURE(seen.error);
     CHECK(seen.exit == 0);
   }
-#endif
   write(folder.path / "p", golden_picture("grey.pgm"));
   const Ending ending = run(folder, {"predict", "--weights", digit_model, folder.file("p")});
   CHECK(ending.exit == 0);

@@ -22,10 +22,7 @@ const Json& golden() {
   return document;
 }
 
-bool readable(const std::string& name) {
-  return !(name.ends_with(".png") && !VITRUVIAN_HAS_PNG) &&
-         !(name.ends_with(".jpg") && !VITRUVIAN_HAS_JPEG);
-}
+bool readable(const std::string& name) { return !name.ends_with(".jpg") || VITRUVIAN_HAS_JPEG; }
 
 Image picture(const Json& file) {
   const std::string pixels = from_base64(file["pixels"]);
@@ -137,17 +134,13 @@ TEST_CASE("too large a picture is refused by its header") {
   CHECK(reading(folder, file_named("rgb.ppm"), 19 * 23).message == "");
   CHECK(reading(folder, file_named("rgb.ppm"), 19 * 23 - 1).message ==
         "23 x 19 pixels are more than 436; --max-pixels raises the limit");
-  if (VITRUVIAN_HAS_PNG) {
-    CHECK(reading(folder, file_named("rgb.png"), 436).message ==
+  const std::vector<std::pair<const char*, const char*>> kinds{{"rgb.png", "rgb_interlaced.png"},
+                                                               {"rgb.jpg", "rgb_progressive.jpg"}};
+  for (const auto& [by_rows, whole] : kinds) {
+    if (!readable(by_rows)) continue;
+    CHECK(reading(folder, file_named(by_rows), 436).message ==
           "23 x 19 pixels are more than 436; --max-pixels raises the limit");
-    CHECK(reading(folder, file_named("rgb_interlaced.png"), 1000).message ==
-          "23 x 19 pixels are more than 250, the limit for interlaced and progressive pictures; "
-          "--max-pixels raises the limit");
-  }
-  if (VITRUVIAN_HAS_JPEG) {
-    CHECK(reading(folder, file_named("rgb.jpg"), 436).message ==
-          "23 x 19 pixels are more than 436; --max-pixels raises the limit");
-    CHECK(reading(folder, file_named("rgb_progressive.jpg"), 1000).message ==
+    CHECK(reading(folder, file_named(whole), 1000).message ==
           "23 x 19 pixels are more than 250, the limit for interlaced and progressive pictures; "
           "--max-pixels raises the limit");
   }
