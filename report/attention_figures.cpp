@@ -1,6 +1,7 @@
 #include "vitruvian/report/figures.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,8 @@
 
 namespace vitruvian::figures {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Entry i of the first axis as a matrix: of the last two axes of all the rest.
 Matrix matrix_at(const Numbers& numbers, std::size_t i) {
@@ -92,9 +95,8 @@ Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
                           : " The class token, which is nowhere, is left out as query and as key, "
                             "and what is left is brought back to a sum of 1."),
           {{{chart}}},
-          {{"attention_distance.json",
-            fmt::format("{{\"unit\": \"pixels\", \"images\": {}, \"layers\": {}}}\n", images,
-                        json_of(heads.distance))}},
+          {json_file("attention_distance",
+                     Json{{"unit", "pixels"}, {"images", images}, {"layers", heads.distance}})},
           {},
           words};
 }
@@ -114,12 +116,13 @@ Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
   std::vector<Drawing::Panel> maps{
       map(heads.entropy, "Entropy", "nats", {0, most}),
       map(heads.saturated, "Saturated queries", "share", from_zero(heads.saturated))};
-  std::string json = "\"entropy\": " + json_of(heads.entropy);
+  Json json{{"entropy", heads.entropy}};
   if (class_token) {
     maps.insert(maps.begin() + 1, map(heads.on_class_token, "On the class token", "share",
                                       from_zero(heads.on_class_token)));
-    json += ", \"on_class_token\": " + json_of(heads.on_class_token);
+    json["on_class_token"] = heads.on_class_token;
   }
+  json["saturated"] = heads.saturated;
   return {"attention_entropy",
           "What heads do",
           fmt::format("Of every head: the entropy of its attention in nats (0 looks at one token, "
@@ -128,8 +131,7 @@ Figure attention_entropy(const HeadNumbers& heads, std::size_t tokens) {
                       tokens, most,
                       class_token ? "the share that patches give to the class token, " : ""),
           {{std::move(maps)}},
-          {{"attention_entropy.json",
-            fmt::format("{{{}, \"saturated\": {}}}\n", json, json_of(heads.saturated))}}};
+          {json_file("attention_entropy", json)}};
 }
 
 Figure attention_maps(const Numbers& maps, const Asker& asker) {
@@ -210,9 +212,7 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
   grid.bar = {ColourMap::viridis, {0, 1}, "share of each map's largest"};
   std::vector<Figure::File> files;
   for (const Explained& column : columns) files.push_back(npy_file(column.name, column.maps));
-  std::string rows;
-  for (const std::string& label : labels) rows += (rows.empty() ? "" : ", ") + json_string(label);
-  files.push_back({"explanations.json", "{\"images\": [" + rows + "]}\n"});
+  files.push_back(json_file("explanations", Json{{"images", labels}}));
   return {
       "explanations", "What the output comes from", text, {{{std::move(grid)}}}, std::move(files),
       small};

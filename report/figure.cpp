@@ -6,9 +6,7 @@
 #include "vitruvian/report/page.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <cstring>
 #include <system_error>
 
@@ -26,20 +24,6 @@ std::string page(const std::string& title, const std::string& subtitle,
   }
   return html_page(
       title, body + "</nav>\n</header>\n<section class=\"charts\">\n" + shown + "</section>\n");
-}
-
-void append_json(std::string& json, const Numbers& numbers, std::size_t axis, std::size_t& next) {
-  if (axis == numbers.shape.size()) {
-    const double value = numbers.values.at(next++);
-    json += std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
-    return;
-  }
-  json += '[';
-  for (std::size_t i = 0; i < numbers.shape[axis]; ++i) {
-    if (i > 0) json += ", ";
-    append_json(json, numbers, axis + 1, next);
-  }
-  json += ']';
 }
 
 }  // namespace
@@ -62,23 +46,6 @@ std::string npy_of(const Numbers& numbers) {
     std::memcpy(bytes.data() + begin, numbers.values.data(), bytes.size() - begin);
   }
   return bytes;
-}
-
-std::string json_of(const Numbers& numbers) {
-  std::string json;
-  std::size_t next = 0;
-  append_json(json, numbers, 0, next);
-  return json;
-}
-
-std::string json_list(const std::vector<double>& values) {
-  return json_of({{values.size()}, values});
-}
-
-std::string json_number(double value) { return json_of({{}, {value}}); }
-
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string html_figure(const Figure& figure, bool links) {

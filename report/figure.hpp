@@ -16,12 +16,25 @@ struct Numbers {
 };
 /// The bytes of a .npy file, version 1.0, '<f8': what numpy.load reads.
 std::string npy_of(const Numbers& numbers);
-/// Nested lists; NaN and infinity become null.
-std::string json_of(const Numbers& numbers);
-std::string json_list(const std::vector<double>& values);
-std::string json_number(double value);
-/// A path or a name, in quotes.
-std::string json_string(const std::string& text);
+/// The product of a shape's lengths, from axis `from` on.
+inline std::size_t size_of(const std::vector<std::size_t>& shape, std::size_t from = 0) {
+  std::size_t n = 1;
+  for (std::size_t axis = from; axis < shape.size(); ++axis) n *= shape[axis];
+  return n;
+}
+/// nlohmann's way to a value: nested lists. NaN and infinity are written as null.
+template <class Json>
+void to_json(Json& json, const Numbers& numbers) {
+  if (numbers.shape.empty()) {
+    json = numbers.values.at(0);
+    return;
+  }
+  json = Json::array();
+  const auto part = static_cast<std::ptrdiff_t>(size_of(numbers.shape, 1));
+  for (auto at = numbers.values.begin(); at != numbers.values.end(); at += part) {
+    json.push_back(Numbers{{numbers.shape.begin() + 1, numbers.shape.end()}, {at, at + part}});
+  }
+}
 
 /// A drawing, and the numbers it shows.
 struct Figure {
@@ -36,6 +49,15 @@ struct Figure {
   std::optional<Image> small = {};  ///< for a terminal
   std::string words = {};           ///< for a terminal, and for the page where there is no drawing
 };
+
+/// What nlohmann wrote, as a file; what is no UTF-8 in it is replaced.
+template <class Json>
+Figure::File json_file(const std::string& name, const Json& json) {
+  return {name + ".json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+}
+inline Figure::File npy_file(const std::string& name, const Numbers& numbers) {
+  return {name + ".npy", npy_of(numbers)};
+}
 
 /// The figure as a part of a page, with links to its files where these lie beside the page; empty
 /// where there is nothing to see.

@@ -30,16 +30,6 @@ Figure position_similarity(const Numbers& similarity, double line, double rest);
 /// The small grids alone, a pixel a cosine, blue below 0 and red above; grey lines between them.
 Image similarity_picture(const Numbers& similarity);
 
-/// The product of a shape's lengths, from axis `from` on.
-inline std::size_t size_of(const std::vector<std::size_t>& shape, std::size_t from = 0) {
-  std::size_t n = 1;
-  for (std::size_t axis = from; axis < shape.size(); ++axis) n *= shape[axis];
-  return n;
-}
-inline Figure::File npy_file(const std::string& name, const Numbers& numbers) {
-  return {name + ".npy", npy_of(numbers)};
-}
-
 /// What heads do, each (L, h); `on_class_token` is empty where there is none.
 struct HeadNumbers {
   Numbers distance, on_class_token, entropy, saturated;

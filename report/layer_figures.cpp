@@ -1,6 +1,7 @@
 #include "vitruvian/report/figures.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -10,6 +11,8 @@
 namespace vitruvian::figures {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::vector<double> counted(std::size_t n) {
   std::vector<double> numbers(n);
@@ -37,10 +40,8 @@ Figure norms(const Flow& flow, double loss) {
   values.whole_x = values.log_y = true;
   Chart gradients = values;
   gradients.title = "Gradients, root mean square";
-  std::string names;
   for (std::size_t i = 0; i < flow.names.size(); ++i) {
     const std::string& name = flow.names[i];
-    names += (i == 0 ? "" : ", ") + json_string(name);
     const std::string block = "blocks.";
     const std::size_t dot = name.find('.', block.size());
     if (!name.starts_with(block) || dot == std::string::npos) continue;
@@ -48,18 +49,17 @@ Figure norms(const Flow& flow, double loss) {
     add_to(values, name.substr(dot + 1), layer, flow.activations[i]);
     add_to(gradients, name.substr(dot + 1), layer, flow.gradients[i]);
   }
-  return {
-      "norms",
-      "Norms through the model",
-      fmt::format("What flows through each block, and the loss's derivative by it; the loss is "
-                  "{:.4f}. Curves that fall or rise without end are vanishing or exploding. "
-                  "The norms.json that `vitruvian inspect` writes has every intermediate.",
-                  loss),
-      {{{values}, {gradients}}},
-      {{"norms.json",
-        fmt::format("{{\"loss\": {}, \"names\": [{}], \"activations\": {}, \"gradients\": {}}}\n",
-                    json_number(loss), names, json_list(flow.activations),
-                    json_list(flow.gradients))}}};
+  return {"norms",
+          "Norms through the model",
+          fmt::format("What flows through each block, and the loss's derivative by it; the loss is "
+                      "{:.4f}. Curves that fall or rise without end are vanishing or exploding. "
+                      "The norms.json that `vitruvian inspect` writes has every intermediate.",
+                      loss),
+          {{{values}, {gradients}}},
+          {json_file("norms", Json{{"loss", loss},
+                                   {"names", flow.names},
+                                   {"activations", flow.activations},
+                                   {"gradients", flow.gradients}})}};
 }
 
 Figure hidden_units(const Units& units) {
@@ -78,10 +78,10 @@ Figure hidden_units(const Units& units) {
           "Of each MLP's hidden units: how many give nothing for any token (dead), are never above "
           "0, or are always on (linear); and how often a unit is above 0.",
           {{{std::move(chart)}}},
-          {{"hidden_units.json",
-            fmt::format("{{\"on\": {}, \"never_on\": {}, \"dead\": {}, \"always_on\": {}}}\n",
-                        json_list(units.on), json_list(units.never_on), json_list(units.dead),
-                        json_list(units.always_on))}}};
+          {json_file("hidden_units", Json{{"on", units.on},
+                                          {"never_on", units.never_on},
+                                          {"dead", units.dead},
+                                          {"always_on", units.always_on}})}};
 }
 
 Figure block_graph(std::size_t layer, const std::string& dot, const std::string& text) {
@@ -99,7 +99,7 @@ Figure strip(const std::vector<Moment>& moments) {
   Drawing drawing;
   Series line{"same row or column"};
   Series rest{"the rest"};
-  std::string json = "[";
+  Json json = Json::array();
   std::string words;
   for (std::size_t i = 0; i < moments.size(); ++i) {
     const Moment& moment = moments[i];
@@ -112,9 +112,7 @@ Figure strip(const std::vector<Moment>& moments) {
     line.y.push_back(moment.line);
     rest.x.push_back(static_cast<double>(i));
     rest.y.push_back(moment.rest);
-    json +=
-        fmt::format("{}\n  {{\"checkpoint\": {}, \"line\": {}, \"rest\": {}}}", i == 0 ? "" : ",",
-                    json_string(moment.name), json_number(moment.line), json_number(moment.rest));
+    json.push_back({{"checkpoint", moment.name}, {"line", moment.line}, {"rest", moment.rest}});
     words += fmt::format("{}: mean cosine {:.3f} in line, {:.3f} to the rest\n", moment.name,
                          moment.line, moment.rest);
   }
@@ -127,7 +125,7 @@ Figure strip(const std::vector<Moment>& moments) {
       "Position similarity, checkpoint by checkpoint. Each picture has its own scale of colours: "
       "white is 0.",
       std::move(drawing),
-      {{"strip.json", json + "\n]\n"}},
+      {json_file("strip", json)},
       {},
       words};
 }

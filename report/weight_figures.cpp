@@ -1,6 +1,7 @@
 #include "vitruvian/report/figures.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,8 @@
 
 namespace vitruvian::figures {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // A filter (C, P, P) with middle grey for 0, by its own largest entry. RGB for three channels, the
 // channels' mean otherwise.
@@ -142,8 +145,7 @@ Figure filter_components(const Numbers& components, const std::vector<double>& v
       {{{filter_grid(fmt::format("Principal components 1 to {}", count), components, count, 7, 60)},
         {std::move(bars)}}},
       {npy_file("filter_components", components),
-       {"filter_components.json",
-        fmt::format("{{\"variances\": {}, \"total\": {:.9g}}}\n", json_list(variances), total)}}};
+       json_file("filter_components", Json{{"variances", variances}, {"total", total}})}};
 }
 
 Image similarity_picture(const Numbers& similarity) {
@@ -171,8 +173,7 @@ Figure position_similarity(const Numbers& similarity, double line, double rest) 
           means + ".",
       {{{std::move(grid)}}},
       {npy_file("position_similarity", similarity),
-       {"position_similarity.json",
-        fmt::format("{{\"line\": {}, \"rest\": {}}}\n", json_number(line), json_number(rest))}},
+       json_file("position_similarity", Json{{"line", line}, {"rest", rest}})},
       tiled(grids_of(similarity, ColourMap::viridis, range_of(of_others(similarity))), shape[1]),
       means};
 }

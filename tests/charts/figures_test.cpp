@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -137,9 +138,11 @@ TEST_CASE("numbers are written as numpy.save writes them") {
 }
 
 TEST_CASE("JSON has lists in lists, and null for NaN") {
-  CHECK(json_of({{2, 2}, {1, -0.5, no_number, 1e-9}}) == "[[1, -0.5], [null, 1e-09]]");
-  CHECK(json_of({{}, {3}}) == "3");
-  CHECK(json_of({{0}, {}}) == "[]");
+  using Written = nlohmann::ordered_json;
+  CHECK(Written(Numbers{{2, 2}, {1, -0.5, no_number, 1e-9}}).dump() == "[[1.0,-0.5],[null,1e-09]]");
+  CHECK(Written(Numbers{{}, {3}}).dump() == "3.0");
+  CHECK(Written(Numbers{{0}, {}}).dump() == "[]");
+  CHECK(json_file("a", Written{{"\xFF", infinite}}).content == "{\"\xEF\xBF\xBD\":null}\n");
 }
 
 Figure figure(const std::string& name) {

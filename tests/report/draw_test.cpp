@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -85,9 +86,9 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
     for (Numbers& mean : means) {
       for (double& value : mean.values) value /= 3;
     }
-    CHECK(says(file(list, "attention_distance.json"), json_of(means[0])));
-    CHECK(says(file(list, "attention_entropy.json"), json_of(means[1])));
-    CHECK(says(file(list, "attention_entropy.json"), json_of(means[2])) != pooled);
+    CHECK(says(file(list, "attention_distance.json"), nlohmann::json(means[0]).dump()));
+    CHECK(says(file(list, "attention_entropy.json"), nlohmann::json(means[1]).dump()));
+    CHECK(says(file(list, "attention_entropy.json"), nlohmann::json(means[2]).dump()) != pooled);
 
     // The class token asks, or where there is none the patch in the middle.
     const inspect::Query middle{pooled ? std::optional<std::size_t>(10) : std::nullopt};
@@ -140,7 +141,7 @@ TEST_CASE("inspect: explanations begin at black and say how probable the class i
       sum += std::exp(double{logits(0, k)});
       if (logits(0, k) > logits(0, best)) best = k;
     }
-    verdicts += fmt::format("{}\"true {}, found {}: {:.0f} %\"", b == 0 ? "" : ", ",
+    verdicts += fmt::format("{}\"true {}, found {}: {:.0f} %\"", b == 0 ? "" : ",",
                             samples.class_names[samples.labels[b]], samples.class_names[best],
                             100 * std::exp(double{logits(0, best)}) / sum);
     const Array black = full({1, 16, 16}, static_cast<real>(-0.3 / 0.2));
@@ -148,7 +149,7 @@ TEST_CASE("inspect: explanations begin at black and say how probable the class i
         inspect::integrated_gradients(model, samples.inputs[b], black, 4, {best}).attributions);
     expected.values.insert(expected.values.end(), map.data(), map.data() + map.size());
   }
-  CHECK(file(list, "explanations.json") == "{\"images\": [" + verdicts + "]}\n");
+  CHECK(file(list, "explanations.json") == "{\"images\":[" + verdicts + "]}\n");
   CHECK(file(list, "integrated_gradients.npy") == npy_of(expected));
 }
 
