@@ -5,7 +5,6 @@
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/datasets/fetch/download.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
-#include "vitruvian/datasets/fetch/unpack.hpp"
 
 #include <algorithm>
 #include <array>

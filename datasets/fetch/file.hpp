@@ -5,13 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-// SHA-256 and MD5, computed by OpenSSL's libcrypto.
+// What is done with data sets' files: reading them, unpacking archives by libarchive, SHA-256 and
+// MD5 by OpenSSL's libcrypto.
 
 namespace vitruvian {
 
@@ -56,6 +58,22 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
 /// directory / file, or with ".gz" where only that exists.
 std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
                                     const std::string& file);
+
+/// The next bytes of a file in an archive; none at its end.
+using NextBytes = std::function<std::span<const char>()>;
+/// Who takes such a file; its path is relative and without "..".
+using TakeFile = std::function<void(const std::filesystem::path& path, const NextBytes& next)>;
+/// Reads the files of a tar archive, plain or packed by gzip, in its order. Throws (Exit::data),
+/// naming archive and entry, where it is damaged, and for what `unpack_tar` refuses.
+void read_tar(const ByteSource& archive, std::uint64_t max_bytes, const TakeFile& take);
+
+/// Unpacks a tar archive into `directory`, which must exist. Only files are taken, and the folders
+/// they are in, and only below it: an absolute path, "..", a link or a device is refused, as are a
+/// file that is already there, more than `max_bytes` in all and more than 10,000 entries. Throws
+/// (Exit::data), naming archive and entry; what was unpacked before stays for the caller to remove.
+/// Throws (Exit::failure) in a build without libarchive, and where a file cannot be written.
+void unpack_tar(const std::filesystem::path& archive, const std::filesystem::path& directory,
+                std::uint64_t max_bytes);
 
 enum class ChecksumKind { sha256, md5 };
 

@@ -1,27 +1,26 @@
-#include "vitruvian/datasets/fetch/unpack.hpp"
-
-#include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
+#include "vitruvian/datasets/fetch/file.hpp"
 
 #if VITRUVIAN_HAS_LIBARCHIVE
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <cerrno>
 #include <memory>
 #include <set>
 #endif
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 namespace vitruvian {
+
+namespace fs = std::filesystem;
+
+#if VITRUVIAN_HAS_LIBARCHIVE
 namespace {
+
+constexpr std::size_t most_entries = 10'000;
 
 // One line, whatever the archive calls its entries.
 std::string printable(std::string text) {
@@ -30,13 +29,6 @@ std::string printable(std::string text) {
   }
   return text.size() > 200 ? text.substr(0, 200) + "..." : text;
 }
-
-}  // namespace
-
-#if VITRUVIAN_HAS_LIBARCHIVE
-namespace {
-
-constexpr std::size_t most_entries = 10'000;
 
 class Tar {
  public:
@@ -96,10 +88,10 @@ class Tar {
 };
 
 // The entry's path below the directory, if it stays there.
-std::filesystem::path safe_path(const Tar& tar, archive_entry* entry) {
+fs::path safe_path(const Tar& tar, archive_entry* entry) {
   const char* const text = archive_entry_pathname(entry);
   if (text == nullptr || *text == '\0') tar.refuse("an entry without a name");
-  const std::filesystem::path path(text);
+  const fs::path path(text);
   const std::string name = printable(text);
   if (path.is_absolute()) tar.refuse("'{}' would leave the folder: its path is absolute", name);
   for (const auto& part : path) {
@@ -115,125 +107,53 @@ std::filesystem::path safe_path(const Tar& tar, archive_entry* entry) {
 
 }  // namespace
 
-void read_tar(const ByteSource& archive, std::uint64_t max_bytes, TarSink& sink) {
+void read_tar(const ByteSource& archive, std::uint64_t max_bytes, const TakeFile& take) {
   Tar tar(archive);
-  std::set<std::filesystem::path> files;
+  std::set<fs::path> files;
   std::vector<char> buffer(std::size_t{1} << 16U);
   std::uint64_t total = 0;
   std::size_t entries = 0;
+  const NextBytes next = [&] {
+    const std::size_t n = tar.read(buffer.data(), buffer.size());
+    total += n;
+    if (total > max_bytes) tar.refuse("it unpacks to more than {} bytes", max_bytes);
+    return std::span<const char>(buffer).first(n);
+  };
   while (archive_entry* const entry = tar.next()) {
     if (++entries > most_entries) tar.refuse("it has more than {} entries", most_entries);
-    const std::filesystem::path path = safe_path(tar, entry);
-    if (archive_entry_filetype(entry) == AE_IFDIR) {
-      sink.folder(path);
-      continue;
-    }
+    const fs::path path = safe_path(tar, entry);
+    if (archive_entry_filetype(entry) == AE_IFDIR) continue;
     if (!files.insert(path).second) tar.refuse("'{}' comes twice", printable(path.string()));
-    sink.file(path);
-    while (const std::size_t n = tar.read(buffer.data(), buffer.size())) {
-      total += n;
-      if (total > max_bytes) tar.refuse("it unpacks to more than {} bytes", max_bytes);
-      sink.bytes(std::span(buffer).first(n));
-    }
+    take(path, next);
   }
   if (files.empty()) tar.refuse("there is no file in it");
 }
 
 #else
 
-void read_tar(const ByteSource& archive, std::uint64_t, TarSink&) {
+void read_tar(const ByteSource& archive, std::uint64_t, const TakeFile&) {
   fail(Exit::failure, "{}: this build cannot unpack it: it was made without libarchive",
        archive.name());
 }
 
 #endif
 
-namespace {
-
-// A new file, closed in any case.
-class NewFile {
- public:
-  explicit NewFile(const std::filesystem::path& path) : path_(path.string()) {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) failed();
-  }
-  ~NewFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(const char* bytes, std::size_t n) {
-    while (n > 0) {
-      const ::ssize_t done = ::write(descriptor_, bytes, n);
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) failed();
-      bytes += done;
-      n -= static_cast<std::size_t>(done);
-    }
-  }
-  void close() {
-    if (::fsync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0) failed();
-  }
-
- private:
-  [[noreturn]] void failed() const {
-    fail(Exit::failure, "{}: cannot be written: {}", path_, std::strerror(errno));
-  }
-  std::string path_;
-  int descriptor_ = -1;
-};
-
-// Writes what it is handed below a directory.
-class TarWriter final : public TarSink {
- public:
-  TarWriter(std::string archive, std::filesystem::path directory)
-      : archive_(std::move(archive)), directory_(std::move(directory)) {}
-
-  void folder(const std::filesystem::path& path) override {
+void unpack_tar(const fs::path& archive, const fs::path& directory, std::uint64_t max_bytes) {
+  const auto write = [&](const fs::path& path, const NextBytes& next) {
+    const fs::path target = directory / path;
     std::error_code error;
-    std::filesystem::create_directories(directory_ / path, error);
-    if (error) {
-      fail(Exit::failure, "{}: cannot be made: {}", (directory_ / path).string(), error.message());
+    fs::create_directories(target.parent_path(), error);
+    if (error) fail(Exit::failure, "{}: cannot be made: {}", target.string(), error.message());
+    if (fs::exists(target, error)) {
+      fail(Exit::data, "{}: '{}' is there already", archive.string(), path.string());
     }
-  }
-  void file(const std::filesystem::path& path) override {
-    close();
-    folder(path.parent_path());
-    std::error_code error;
-    if (std::filesystem::exists(directory_ / path, error)) {
-      fail(Exit::data, "{}: '{}' comes twice", archive_, printable(path.string()));
-    }
-    out_.emplace(directory_ / path);
-    files_.push_back(path.string());
-  }
-  void bytes(std::span<const char> some) override { out_->write(some.data(), some.size()); }
-
-  std::vector<std::string> take() {
-    close();
-    return std::move(files_);
-  }
-
- private:
-  void close() {
-    if (out_) out_->close();
-    out_.reset();
-  }
-
-  std::string archive_;
-  std::filesystem::path directory_;
-  std::vector<std::string> files_;
-  std::optional<NewFile> out_;
-};
-
-}  // namespace
-
-std::vector<std::string> unpack_tar(const std::filesystem::path& archive,
-                                    const std::filesystem::path& directory,
-                                    std::uint64_t max_bytes) {
-  TarWriter writer(archive.string(), directory);
-  read_tar(RegularFile(archive.string(), Exit::data), max_bytes, writer);
-  return writer.take();
+    write_file_safely(target.string(), [&next](const WriteBytes& write_piece) {
+      for (auto some = next(); !some.empty(); some = next()) {
+        write_piece({some.data(), some.size()});
+      }
+    });
+  };
+  read_tar(RegularFile(archive.string(), Exit::data), max_bytes, write);
 }
 
 }  // namespace vitruvian

@@ -19,25 +19,13 @@ Dataset empty_cifar10();
 
 /// The same of CIFAR-100 in its 20 coarse classes, or its 100 fine ones.
 Dataset empty_cifar100(bool coarse);
-const std::vector<std::string>& cifar100_fine_names();
-const std::vector<std::string>& cifar100_coarse_names();
 
-/// Appends the `records` records of one file to `data`. Throws an `Error` (Exit::data) when the
-/// file is not exactly that long or a label is not below 10.
-void append_cifar10(Dataset& data, const ByteSource& source, std::size_t records = 10'000);
-void append_cifar10(Dataset& data, const std::filesystem::path& path, std::size_t records = 10'000);
+/// Appends the `records` records of one file to `data`, one of the two. Throws an `Error`
+/// (Exit::data) when the file is not exactly that long, or a label (both of CIFAR-100's, of which
+/// `data` says which is kept) is no class.
+void append_cifar(Dataset& data, const ByteSource& source, std::size_t records);
 
-/// The same of a file of CIFAR-100; `data` says which of the two labels is kept, both are checked.
-void append_cifar100(Dataset& data, const ByteSource& source, std::size_t records);
-void append_cifar100(Dataset& data, const std::filesystem::path& path, std::size_t records);
-
-/// data_batch_1.bin to data_batch_5.bin and test_batch.bin in `directory`, or in its folder
-/// cifar-10-batches-bin/.
-Split read_cifar10(const std::string& directory);
-Dataset read_cifar10_test(const std::string& directory);
-
-/// train.bin and test.bin in `directory`, or in its folder cifar-100-binary/.
-Split read_cifar100(const std::string& directory, bool coarse);
-Dataset read_cifar100_test(const std::string& directory, bool coarse);
+/// The same of the data set's own files: 50,000 records in CIFAR-100's train.bin, else 10,000.
+void read_cifar(Dataset& data, const std::vector<std::filesystem::path>& files);
 
 }  // namespace vitruvian

@@ -39,50 +39,7 @@ std::uint32_t take_dimension(DataFile& file, const std::string& what, std::uint3
 constexpr std::uint32_t largest_count = 100'000'000;
 constexpr std::uint32_t largest_side = 4096;
 
-std::string files_of(const std::string& part, const std::string& kind) {
-  return part + "-" + kind + (kind == "images" ? "-idx3-ubyte" : "-idx1-ubyte");
-}
-
-const Dataset& named(const std::string& name) {
-  for (const Dataset& about : idx_datasets()) {
-    if (about.name == name) return about;
-  }
-  fail(Exit::usage, "there is no data set '{}' in IDX files", name);
-}
-
-Dataset read_part(const std::string& name, const std::filesystem::path& directory,
-                  const std::string& part) {
-  const std::filesystem::path image_file = plain_or_gzip(directory, files_of(part, "images"));
-  const std::filesystem::path label_file = plain_or_gzip(directory, files_of(part, "labels"));
-  Dataset data = named(name);
-  std::vector<std::uint8_t> labels = read_idx_labels(label_file, data.classes);
-  IdxImages images = read_idx_images(image_file);
-  if (images.count != labels.size()) {
-    fail(Exit::data, "{} holds {} images but {} holds {} labels; expected as many of each",
-         image_file.string(), images.count, label_file.string(), labels.size());
-  }
-  data.height = images.height;
-  data.width = images.width;
-  data.labels.assign(labels.begin(), labels.end());
-  data.pixels = std::move(images.pixels);
-  return data;
-}
-
-std::filesystem::path mnist_directory(const std::string& name, const std::string& directory,
-                                      const std::vector<std::string>& parts) {
-  std::vector<std::string> files;
-  for (const std::string& part : parts) {
-    files.push_back(files_of(part, "images"));
-    files.push_back(files_of(part, "labels"));
-  }
-  return data_directory(name, directory, name, files);
-}
-
 }  // namespace
-
-IdxImages read_idx_images(const std::filesystem::path& path) {
-  return read_idx_images(RegularFile(path.string(), Exit::data));
-}
 
 IdxImages read_idx_images(const ByteSource& source) {
   DataFile file(source);
@@ -96,10 +53,6 @@ IdxImages read_idx_images(const ByteSource& source) {
   images.pixels = file.take(bytes, "pixels");
   file.expect_end();
   return images;
-}
-
-std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes) {
-  return read_idx_labels(RegularFile(path.string(), Exit::data), classes);
 }
 
 std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes) {
@@ -137,19 +90,20 @@ const std::vector<Dataset>& idx_datasets() {
   return all;
 }
 
-Split read_mnist(const std::string& directory, const std::string& name) {
-  const std::filesystem::path place = mnist_directory(name, directory, {"train", "t10k"});
-  Split split{read_part(name, place, "train"), read_part(name, place, "t10k")};
-  if (split.train.height != split.test.height || split.train.width != split.test.width) {
-    fail(Exit::data, "{}: the training images are {} x {} but the test images {} x {}",
-         place.string(), split.train.height, split.train.width, split.test.height,
-         split.test.width);
+void read_idx(Dataset& data, const std::vector<std::filesystem::path>& files) {
+  const std::string image_file = files.at(0).string();
+  const std::string label_file = files.at(1).string();
+  const std::vector<std::uint8_t> labels =
+      read_idx_labels(RegularFile(label_file, Exit::data), data.classes);
+  IdxImages images = read_idx_images(RegularFile(image_file, Exit::data));
+  if (images.count != labels.size()) {
+    fail(Exit::data, "{} holds {} images but {} holds {} labels; expected as many of each",
+         image_file, images.count, label_file, labels.size());
   }
-  return split;
-}
-
-Dataset read_mnist_test(const std::string& directory, const std::string& name) {
-  return read_part(name, mnist_directory(name, directory, {"t10k"}), "t10k");
+  data.height = images.height;
+  data.width = images.width;
+  data.labels.assign(labels.begin(), labels.end());
+  data.pixels = std::move(images.pixels);
 }
 
 }  // namespace vitruvian

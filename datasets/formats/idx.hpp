@@ -22,17 +22,14 @@ struct IdxImages {
 /// Magic 0x00000803, then count, rows, columns. Throws an `Error` (Exit::data) that names file,
 /// offset, what was expected and what was found.
 IdxImages read_idx_images(const ByteSource& source);
-IdxImages read_idx_images(const std::filesystem::path& path);
 
 /// Magic 0x00000801, then count. Throws likewise, and for a label that is not below `classes`.
 std::vector<std::uint8_t> read_idx_labels(const ByteSource& source, std::size_t classes);
-std::vector<std::uint8_t> read_idx_labels(const std::filesystem::path& path, std::size_t classes);
 
 /// The data sets that lie in such files, a row each, no images yet: mnist, fashion-mnist, kmnist.
 const std::vector<Dataset>& idx_datasets();
 
-/// Its four files in `directory` (or in its folder of that name), each with or without .gz.
-Split read_mnist(const std::string& directory, const std::string& name = "mnist");
-Dataset read_mnist_test(const std::string& directory, const std::string& name = "mnist");
+/// Reads one part of such a data set, its file of images and its file of labels.
+void read_idx(Dataset& data, const std::vector<std::filesystem::path>& files);
 
 }  // namespace vitruvian

@@ -47,6 +47,13 @@ ByteVector zeros(std::size_t n) { return ByteVector(n, 0); }
 const ByteVector two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
 const ByteVector two_labels = idx({0x801, 2}, {7, 3});
 
+IdxImages images_of(const std::string& path) {
+  return read_idx_images(RegularFile(path, Exit::data));
+}
+ByteVector labels_of(const std::string& path) {
+  return read_idx_labels(RegularFile(path, Exit::data), 10);
+}
+
 // A file that is refused: what it holds, and the words of the refusal beside its name.
 struct Bad {
   ByteVector bytes;
@@ -58,12 +65,12 @@ void check_refused(const std::vector<Bad>& images, const std::vector<Bad>& label
   for (auto [bytes, parts] : images) {
     const std::string path = write(folder, "images", bytes);
     parts.push_back(path);
-    check_error(Exit::data, parts, [&path = path] { read_idx_images(path); });
+    check_error(Exit::data, parts, [&path = path] { images_of(path); });
   }
   for (auto [bytes, parts] : labels) {
     const std::string path = write(folder, "labels", bytes);
     parts.push_back(path);
-    check_error(Exit::data, parts, [&path = path] { read_idx_labels(path, 10); });
+    check_error(Exit::data, parts, [&path = path] { labels_of(path); });
   }
 }
 
@@ -81,14 +88,14 @@ void check_load(const Folder& folder, const std::vector<std::string>& parts,
 TEST_CASE("an IDX file reads the same plain and packed, whatever its name") {
   const Folder folder;
   for (const ByteVector& bytes : {two_images, gzip(two_images)}) {
-    const IdxImages images = read_idx_images(write(folder, "images.gz", bytes));
+    const IdxImages images = images_of(write(folder, "images.gz", bytes));
     CHECK(images.count == 2);
     CHECK(images.height == 2);
     CHECK(images.width == 3);
     CHECK(images.pixels == ByteVector{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   }
   for (const ByteVector& bytes : {two_labels, gzip(two_labels)}) {
-    CHECK(read_idx_labels(write(folder, "labels", bytes), 10) == ByteVector{7, 3});
+    CHECK(labels_of(write(folder, "labels", bytes)) == ByteVector{7, 3});
   }
 }
 
@@ -97,7 +104,7 @@ TEST_CASE("a gzip file of several members is one stream") {
   ByteVector packed = gzip(ByteVector(two_images.begin(), two_images.begin() + 9));
   const ByteVector rest = gzip(ByteVector(two_images.begin() + 9, two_images.end()));
   packed.insert(packed.end(), rest.begin(), rest.end());
-  CHECK(read_idx_images(write(folder, "images", packed)).pixels.back() == 12);
+  CHECK(images_of(write(folder, "images", packed)).pixels.back() == 12);
 }
 
 TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
@@ -161,10 +168,10 @@ TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
 TEST_CASE("what is no readable file is refused") {
   const Folder folder;
   const std::string missing = folder.file("nothing");
-  check_error(Exit::data, {missing, "no such file"}, [&] { read_idx_images(missing); });
+  check_error(Exit::data, {missing, "no such file"}, [&] { images_of(missing); });
   check_error(Exit::data, {folder.path.string(), "expected a file, found a directory"},
-              [&] { read_idx_images(folder.path.string()); });
-  check_error(Exit::data, {"/dev/zero", "regular file"}, [] { read_idx_images("/dev/zero"); });
+              [&] { images_of(folder.path.string()); });
+  check_error(Exit::data, {"/dev/zero", "regular file"}, [] { images_of("/dev/zero"); });
 }
 
 TEST_CASE("a file that this user may not read is refused") {
@@ -172,7 +179,7 @@ TEST_CASE("a file that this user may not read is refused") {
   const std::string secret = write(folder, "secret", two_images);
   fs::permissions(secret, fs::perms::none);
   if (std::ifstream(secret).is_open()) return skip("this user may read every file");
-  check_error(Exit::data, {secret, "cannot be read"}, [&] { read_idx_images(secret); });
+  check_error(Exit::data, {secret, "cannot be read"}, [&] { images_of(secret); });
 }
 
 // --- MNIST as four files -------------------------------------------------------------------------
@@ -244,19 +251,23 @@ TEST_CASE("CIFAR-10 records: a label, then the planes; exactly as many as expect
   records[1] = 100;
   records[3073] = 9;
   records[2 * 3073 - 1] = 200;
-  Dataset data;
-  append_cifar10(data, write(folder, "batch.bin", records), 2);
+  Dataset data = empty_cifar10();
+  const auto append = [&](std::size_t n) {
+    const std::string path = write(folder, "batch.bin", records);
+    append_cifar(data, RegularFile(path, Exit::data), n);
+  };
+  append(2);
   CHECK(data.labels == Classes{3, 9});
   CHECK(data.pixels.size() == 2 * 3072);
   CHECK(data.pixels.front() == 100);
   CHECK(data.pixels.back() == 200);
 
   records[3073] = 10;
-  const std::string path = write(folder, "batch.bin", records);
+  const std::string path = folder.file("batch.bin");
   check_error(Exit::data, {path, "offset 3073", "record 1", "0 to 9", "found 10"},
-              [&] { append_cifar10(data, path, 2); });
+              [&] { append(2); });
   check_error(Exit::data, {path, "truncated", "9219 bytes of 3 records", "found 6146"},
-              [&] { append_cifar10(data, path, 3); });
+              [&] { append(3); });
   check_error(Exit::data, {path, "end at offset 3073", "found 3073 more bytes"},
-              [&] { append_cifar10(data, path, 1); });
+              [&] { append(1); });
 }

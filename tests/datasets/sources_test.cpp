@@ -27,22 +27,23 @@ std::string grey(std::size_t width, std::size_t height, char value) {
 }
 
 TEST_CASE("CIFAR-100 has two labels a picture") {
-  const Folder folder;
   std::string bytes;
   for (int i = 0; i < 3; ++i) {
     bytes += static_cast<char>(i + 1);
     bytes += static_cast<char>(90 + i);
     for (int p = 0; p < 3072; ++p) bytes += static_cast<char>(i + p);
   }
-  write(folder.file("records"), bytes);
+  const auto append = [](Dataset& data, const std::string& records) {
+    append_cifar(data, MemorySource(records, "records", Exit::data), 3);
+  };
   Dataset fine = empty_cifar100(false);
-  append_cifar100(fine, folder.file("records"), 3);
+  append(fine, bytes);
   CHECK(fine.labels == Classes{90, 91, 92});
   CHECK(fine.class_names.at(fine.labels[1]) == "trout");
   CHECK(fine.image(2)[0] == 2);
   CHECK(fine.image(2)[3071] == static_cast<std::uint8_t>(3073));
   Dataset coarse = empty_cifar100(true);
-  append_cifar100(coarse, folder.file("records"), 3);
+  append(coarse, bytes);
   CHECK(coarse.labels == Classes{1, 2, 3});
   CHECK(coarse.pixels == fine.pixels);
   CHECK(coarse.class_names.size() == 20);
@@ -53,14 +54,14 @@ TEST_CASE("CIFAR-100 has two labels a picture") {
   for (const auto& [at, most] : {std::pair<std::size_t, int>{3074, 19}, {3075, 99}}) {
     std::string bad = bytes;
     bad[at] = static_cast<char>(most + 1);
-    write(folder.file("records"), bad);
     check_error(Exit::data,
                 {fmt::format("at offset {} (record 1)", at),
                  fmt::format("from 0 to {}, found {}", most, most + 1)},
-                [&] { append_cifar100(coarse, folder.file("records"), 3); });
+                [&] { append(coarse, bad); });
   }
+  const Folder folder;
   check_error(Exit::data, {"train.bin", "cifar100"},
-              [&] { read_cifar100(folder.path.string(), false); });
+              [&] { load({.name = "cifar100", .directory = folder.path.string()}); });
 }
 
 TEST_CASE("Fashion-MNIST and KMNIST are MNIST's files in folders of their names") {

@@ -1,6 +1,5 @@
 // Archives made to break out of their folder, to be too large, or to lack what was promised.
 
-#include "vitruvian/datasets/fetch/unpack.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 #include "tests/nn/archives.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
@@ -106,7 +105,7 @@ TEST_CASE("archives stay in their folder, or are refused") {
   // 50 MB of zeros in 50 KB stop at the limit.
   const Folder bomb;
   CHECK(unpack(bomb, gzip(tar({{"z", std::string(50'000'000, '\0')}}))).exit == Exit::data);
-  CHECK(fs::file_size(bomb.path / "in" / "z") <= 100'000);
+  CHECK(fs::is_empty(bomb.path / "in"));
 }
 
 TEST_CASE("with checksums: an archive's data set is unpacked whole or not at all") {

@@ -4,7 +4,6 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
-#include "vitruvian/datasets/fetch/unpack.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
 #include "vitruvian/media/decode.hpp"
@@ -81,10 +80,10 @@ void idx(const Source& source) {
 void cifar(const Source& source) {
   Dataset data = empty_cifar10();
   try {
-    append_cifar10(data, *source, 1);
+    append_cifar(data, *source, 1);
   } catch (const Error&) {
     data = empty_cifar100(false);
-    append_cifar100(data, *source, 1);
+    append_cifar(data, *source, 1);
   }
   check(data.pixels.size() == 3072 && data.labels.at(0) < data.classes);
 }
@@ -95,22 +94,15 @@ void gzip(const Source& source) {
   file.expect_end();
 }
 
-class Counting final : public TarSink {
- public:
-  void folder(const std::filesystem::path& path) override { file(path); }
-  void file(const std::filesystem::path& path) override {
-    check(!path.is_absolute());
-    for (const auto& part : path) check(part != "..");
-  }
-  void bytes(std::span<const char> some) override { total += some.size(); }
-  std::size_t total = 0;
-};
-
 void tar(const Source& source) {
   constexpr std::size_t most = 100'000;
-  Counting sink;
-  read_tar(*source, most, sink);
-  check(sink.total <= most);
+  std::size_t total = 0;
+  read_tar(*source, most, [&total](const std::filesystem::path& path, const NextBytes& next) {
+    check(!path.is_absolute());
+    for (const auto& part : path) check(part != "..");
+    for (auto some = next(); !some.empty(); some = next()) total += some.size();
+    check(total <= most);
+  });
 }
 
 // Settings of a run, or a model's config: what is taken can be said again.
