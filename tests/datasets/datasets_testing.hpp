@@ -22,10 +22,9 @@ namespace vitruvian {
 using ByteVector = std::vector<std::uint8_t>;
 using Classes = std::vector<std::uint32_t>;
 
-// The call must throw an Error with this exit code whose one line holds every one of the parts.
-inline void check_error(Exit exit, const std::vector<std::string>& parts,
-                        const std::function<void()>& call) {
-  const Failure failure = failure_of(call);
+// An Error with this exit code, whose one line holds every one of the parts.
+inline void check_failure(const Failure& failure, Exit exit,
+                          const std::vector<std::string>& parts) {
   CAPTURE(failure.message);
   CHECK(failure.exit == exit);
   CHECK(failure.message.find('\n') == std::string::npos);
@@ -33,6 +32,12 @@ inline void check_error(Exit exit, const std::vector<std::string>& parts,
     CAPTURE(part);
     CHECK(failure.message.find(part) != std::string::npos);
   }
+}
+
+// The call must throw one.
+inline void check_error(Exit exit, const std::vector<std::string>& parts,
+                        const std::function<void()>& call) {
+  check_failure(failure_of(call), exit, parts);
 }
 
 // n pictures, each of one grey value of its own in every channel, each of a class of its own.
