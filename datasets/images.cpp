@@ -126,62 +126,51 @@ void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t 
   subset = std::move(chosen);
 }
 
-std::string note_of(const FolderImages& images) {
-  if (images.skipped() == 0) return "";
-  return fmt::format("{} left out: {}", images.skipped(), images.first_skipped());
+std::shared_ptr<const FolderImages> open_part(const Source& source,
+                                              const std::filesystem::path& directory,
+                                              const std::vector<std::string>& classes) {
+  const FolderOptions options{.height = source.height,
+                              .width = source.width,
+                              .channels = source.channels,
+                              .skip_bad = source.skip_bad};
+  return std::make_shared<FolderImages>(directory, options, classes);
 }
 
-FolderOptions options_of(const Source& source) {
+FolderParts parts_of(const Source& source) {
   if (source.directory.empty()) {
     fail(Exit::usage, "folder needs the directory that holds a folder for each class");
   }
-  return {.height = source.height,
-          .width = source.width,
-          .channels = source.channels,
-          .skip_bad = source.skip_bad};
+  return folder_parts(source.directory);
 }
 
-// Where a folder's test pictures lie apart; empty where they do not.
-std::filesystem::path test_root(const Source& source) {
-  return has_train_folder(source.directory) ? test_folder(source.directory)
-                                            : std::filesystem::path();
-}
-
-Parts parts_of(const Images& images, std::uint64_t seed) {
+// Where the test pictures do not lie apart, of `train`.
+Parts drawn_parts(const Images& train, std::uint64_t seed) {
   std::vector<std::size_t> labels;
-  for (std::size_t i = 0; i < images.size(); ++i) labels.push_back(images.label(i));
+  for (std::size_t i = 0; i < train.size(); ++i) labels.push_back(train.label(i));
   return split_validation(labels, test_share, seed);
-}
-
-std::shared_ptr<const FolderImages> open_train_folder(const Source& source,
-                                                      const std::vector<std::string>& classes) {
-  const std::filesystem::path root(source.directory);
-  return std::make_shared<FolderImages>(has_train_folder(root) ? root / "train" : root,
-                                        options_of(source), classes);
 }
 
 TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
                             std::shared_ptr<const FolderImages> train) {
+  const FolderParts parts = parts_of(source);
   TestImages test;
-  const std::filesystem::path root = test_root(source);
-  if (!root.empty()) {
-    const auto images = std::make_shared<FolderImages>(root, options_of(source), classes);
-    test = {images, {}, note_of(*images)};
+  if (!parts.test.empty()) {
+    const auto images = open_part(source, parts.test, classes);
+    test = {images, {}, images->note()};
   } else {
-    if (!train) train = open_train_folder(source, classes);
-    test = {train, parts_of(*train, source.seed).validation, note_of(*train)};
+    if (!train) train = open_part(source, parts.train, classes);
+    test = {train, drawn_parts(*train, source.seed).validation, train->note()};
   }
   draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
   return test;
 }
 
 ImageSplit open_folder(const Source& source) {
-  options_of(source);  // says what is missing before anything is looked for
-  const std::shared_ptr<const FolderImages> train = open_train_folder(source, {});
+  const auto train = open_part(source, parts_of(source).train, {});
   TestImages test = open_test_folder(source, train->about().class_names, train);
-  ImageSplit split{train, test.images, {}, std::move(test.subset), note_of(*train)};
+  ImageSplit split{train, test.images, {}, std::move(test.subset), train->note()};
   if (split.test == split.train) {
-    split.train_subset = parts_of(*train, source.seed).train;
+    split.train_subset = drawn_parts(*train, source.seed).train;
   } else if (!test.note.empty()) {
     split.note += (split.note.empty() ? "" : "; ") + test.note;
   }
@@ -199,10 +188,7 @@ ImageSplit open_images(const Source& source) {
 }
 
 TestImages open_test_images(const Source& source, const std::vector<std::string>& classes) {
-  if (source.name == "folder") {
-    options_of(source);  // says what is missing
-    return open_test_folder(source, classes, nullptr);
-  }
+  if (source.name == "folder") return open_test_folder(source, classes, nullptr);
   return {std::make_shared<MemoryImages>(load_test(source))};
 }
 

@@ -39,12 +39,6 @@ class Images {
 
  protected:
   explicit Images(Dataset about) : about_(std::move(about)) {}
-  void set_statistics(std::vector<double> mean, std::vector<double> std) {
-    about_.mean = std::move(mean);
-    about_.std = std::move(std);
-  }
-
- private:
   Dataset about_;
 };
 

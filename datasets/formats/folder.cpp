@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <string_view>
 #include <system_error>
@@ -97,43 +96,7 @@ std::vector<std::string> classes_in(const fs::path& directory) {
   return found;
 }
 
-}  // namespace
-
-struct FolderImages::Listing {
-  std::vector<std::string> classes;
-  std::vector<File> files;
-  std::vector<std::string> empty;  // classes without a file
-};
-
-struct FolderImages::Check {
-  std::vector<std::string> problems;  // a file's, or ""
-  std::vector<std::string> checksums;
-  std::vector<std::array<std::uint64_t, 2>>
-      sums;  // of a channel's bytes and their squares, per file
-};
-
-FolderImages::Listing FolderImages::list(const fs::path& directory,
-                                         const std::vector<std::string>& classes) {
-  const std::vector<std::string> found = classes_in(directory);
-  Listing listing;
-  listing.classes = classes.empty() ? found : classes;
-  for (const std::string& name : found) {
-    const auto at = std::find(listing.classes.begin(), listing.classes.end(), name);
-    if (at == listing.classes.end()) {
-      fail(Exit::data, "{}: there is no class '{}' among the training pictures", directory.string(),
-           name);
-    }
-    const auto label = static_cast<std::size_t>(at - listing.classes.begin());
-    const std::vector<std::string> files = files_below(directory / name);
-    if (files.empty()) listing.empty.push_back(name);
-    for (const std::string& file : files) {
-      listing.files.push_back({(fs::path(name) / file).string(), label});
-    }
-  }
-  return listing;
-}
-
-Dataset FolderImages::about_of(const FolderOptions& options, const Listing& listing) {
+Dataset about_of(const FolderOptions& options) {
   if (options.height == 0 || options.width == 0 || options.height > 4096 || options.width > 4096 ||
       (options.channels != 1 && options.channels != 3)) {
     fail(Exit::usage, "pictures of {} x {} x {} cannot be made of a folder's", options.height,
@@ -144,99 +107,106 @@ Dataset FolderImages::about_of(const FolderOptions& options, const Listing& list
   about.channels = options.channels;
   about.height = options.height;
   about.width = options.width;
-  about.classes = listing.classes.size();
-  about.class_names = listing.classes;
   return about;
 }
 
+}  // namespace
+
 FolderImages::FolderImages(const fs::path& directory, const FolderOptions& options,
                            const std::vector<std::string>& classes)
-    : FolderImages(directory, options, list(directory, classes)) {}
-
-FolderImages::FolderImages(const fs::path& directory, const FolderOptions& options, Listing listing)
-    : Images(about_of(options, listing)),
-      directory_(directory),
-      options_(options),
-      files_(std::move(listing.files)) {
-  const Check result = check();
-  std::vector<std::string> problems;
-  std::vector<bool> used(about().classes);
-  std::vector<File> good;
-  const std::size_t channels = about().channels;
-  std::vector<std::array<std::uint64_t, 2>> sums(channels);
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    if (!result.problems[i].empty()) {
-      problems.push_back(result.problems[i]);
-      continue;
+    : Images(about_of(options)), directory_(directory), options_(options) {
+  const std::vector<std::string> found = classes_in(directory);
+  about_.class_names = classes.empty() ? found : classes;
+  about_.classes = about_.class_names.size();
+  std::vector<std::string> empty;
+  for (const std::string& name : found) {
+    const auto at = std::find(about_.class_names.begin(), about_.class_names.end(), name);
+    if (at == about_.class_names.end()) {
+      fail(Exit::data, "{}: there is no class '{}' among the training pictures", directory.string(),
+           name);
     }
-    used[files_[i].label] = true;
-    good.push_back(files_[i]);
-    for (std::size_t c = 0; c < channels; ++c) {
-      for (std::size_t k = 0; k < 2; ++k) sums[c][k] += result.sums[i * channels + c][k];
+    const std::vector<std::string> files = files_below(directory / name);
+    if (files.empty()) empty.push_back((directory / name).string() + ": a class without a picture");
+    for (const std::string& file : files) {
+      files_.push_back({(fs::path(name) / file).string(),
+                        static_cast<std::size_t>(at - about_.class_names.begin())});
     }
   }
-  for (const std::string& name : listing.empty) {
-    problems.push_back((directory / name).string() + ": a class without a picture");
-  }
+  const std::size_t listed = files_.size() + empty.size();
+  std::vector<std::string> problems = look_at_all();
+  problems.insert(problems.end(), empty.begin(), empty.end());
   if (!problems.empty() && !options.skip_bad) {
     fail(Exit::data, "{}: {} of {} cannot be used (--skip-bad leaves them out): {}",
-         directory.string(), problems.size(), files_.size() + listing.empty.size(),
-         first_few(problems));
+         directory.string(), problems.size(), listed, first_few(problems));
   }
-  if (good.empty()) {
+  if (files_.empty()) {
     fail(Exit::data, "{}: there is no picture that can be used: {}", directory.string(),
          first_few(problems));
   }
-  skipped_ = problems.size();
-  if (skipped_ > 0) first_skipped_ = first_few(problems);
-
-  if (Checksum::available()) {
-    Checksum all;
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (result.problems[i].empty())
-        all.update(files_[i].path + '\0' + result.checksums[i] + '\n');
-    }
-    sha256_ = all.hex();
-  }
-  files_ = std::move(good);
-
-  std::vector<double> mean, deviation;
-  const double n = static_cast<double>(files_.size() * about().height * about().width);
-  for (const auto& [sum, squares] : sums) {  // whole numbers: the order of summing is of no account
-    mean.push_back(static_cast<double>(sum) / n / 255);
-    const double variance =
-        static_cast<double>(squares) / n / (255.0 * 255) - mean.back() * mean.back();
-    deviation.push_back(std::max(std::sqrt(std::max(variance, 0.0)), 1.0 / 255));
-  }
-  set_statistics(std::move(mean), std::move(deviation));
+  if (!problems.empty())
+    note_ = fmt::format("{} left out: {}", problems.size(), first_few(problems));
 }
 
-FolderImages::Check FolderImages::check() const {
+std::vector<std::string> FolderImages::look_at_all() {
   const std::size_t channels = about().channels;
   const std::size_t plane = about().height * about().width;
-  Check result;
-  result.problems.resize(files_.size());
-  result.checksums.resize(files_.size());
-  result.sums.resize(files_.size() * channels);
+  // Of each channel's bytes and their squares: whole numbers, whose order of summing is of no
+  // account.
+  using Sums = std::vector<std::array<std::uint64_t, 2>>;
+  struct Seen {
+    std::string problem, checksum;
+    Sums sums;
+  };
+  std::vector<Seen> all(files_.size());
   parallel_for(files_.size(), 1, [&](std::size_t begin, std::size_t end) {
     std::vector<std::uint8_t> pixels(channels * plane);
     for (std::size_t i = begin; i < end; ++i) {
+      all[i].sums.resize(channels);
       try {
         read(i, {}, pixels.data());
-        if (Checksum::available()) result.checksums[i] = checksum_of_file(file(i));
+        if (Checksum::available()) all[i].checksum = checksum_of_file(file(i));
       } catch (const Error& error) {
         if (error.exit() != Exit::data) throw;
-        result.problems[i] = error.what();
+        all[i].problem = error.what();
         continue;
       }
       for (std::size_t k = 0; k < pixels.size(); ++k) {
-        auto& [sum, squares] = result.sums[i * channels + k / plane];
+        auto& [sum, squares] = all[i].sums[k / plane];
         sum += pixels[k];
         squares += std::uint64_t{pixels[k]} * pixels[k];
       }
     }
   });
-  return result;
+
+  std::vector<std::string> problems;
+  std::vector<File> good;
+  std::string lines;  // of what is good, for the checksum
+  Sums sums(channels);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (!all[i].problem.empty()) {
+      problems.push_back(all[i].problem);
+      continue;
+    }
+    good.push_back(files_[i]);
+    lines += files_[i].path + '\0' + all[i].checksum + '\n';
+    for (std::size_t c = 0; c < channels; ++c) {
+      for (std::size_t k = 0; k < 2; ++k) sums[c][k] += all[i].sums[c][k];
+    }
+  }
+  files_ = std::move(good);
+  if (Checksum::available()) {
+    Checksum checksum;
+    checksum.update(lines);
+    sha256_ = checksum.hex();
+  }
+  const double n = static_cast<double>(files_.size() * plane);
+  for (const auto& [sum, squares] : sums) {
+    const double mean = static_cast<double>(sum) / n / 255;
+    const double variance = static_cast<double>(squares) / n / (255.0 * 255) - mean * mean;
+    about_.mean.push_back(mean);
+    about_.std.push_back(std::max(std::sqrt(std::max(variance, 0.0)), 1.0 / 255));
+  }
+  return problems;
 }
 
 std::size_t FolderImages::label(std::size_t i) const {
@@ -257,21 +227,17 @@ void FolderImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
   to_planes(read_image(file(i).string(), fit, options_.max_pixels), out);
 }
 
-std::vector<std::string> folder_class_names(const fs::path& directory) {
-  return classes_in(has_train_folder(directory) ? directory / "train" : directory);
-}
-
-bool has_train_folder(const fs::path& directory) {
+FolderParts folder_parts(const fs::path& directory) {
   std::error_code ignored;
-  return fs::is_directory(directory / "train", ignored);
-}
-
-fs::path test_folder(const fs::path& directory) {
-  std::error_code ignored;
+  if (!fs::is_directory(directory / "train", ignored)) return {directory, {}};
   for (const char* const name : {"test", "val"}) {
-    if (fs::is_directory(directory / name, ignored)) return directory / name;
+    if (fs::is_directory(directory / name, ignored)) return {directory / "train", directory / name};
   }
-  return {};
+  return {directory / "train", {}};
+}
+
+std::vector<std::string> folder_class_names(const fs::path& directory) {
+  return classes_in(folder_parts(directory).train);
 }
 
 }  // namespace vitruvian

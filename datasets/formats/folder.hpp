@@ -39,38 +39,33 @@ class FolderImages : public Images {
 
   /// The path of picture i.
   [[nodiscard]] std::filesystem::path file(std::size_t i) const;
-  /// How many files and classes were left out, and the first few by name.
-  [[nodiscard]] std::size_t skipped() const { return skipped_; }
-  [[nodiscard]] const std::string& first_skipped() const { return first_skipped_; }
+  /// How many files and classes were left out, and the first few by name; empty where none were.
+  [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
   struct File {
     std::string path;  // below the directory
     std::size_t label;
   };
-  struct Listing;
-  struct Check;
-  FolderImages(const std::filesystem::path& directory, const FolderOptions& options,
-               Listing listing);
-  static Listing list(const std::filesystem::path& directory,
-                      const std::vector<std::string>& classes);
-  static Dataset about_of(const FolderOptions& options, const Listing& listing);
-  Check check() const;
+  // Keeps the files that can be used, takes their statistics and checksum, and says what is wrong
+  // with the others.
+  std::vector<std::string> look_at_all();
 
   std::filesystem::path directory_;
   FolderOptions options_;
   std::vector<File> files_;
-  std::size_t skipped_ = 0;
-  std::string first_skipped_, sha256_;
+  std::string note_, sha256_;
 };
 
 /// The names of a folder's classes, without a look at its pictures. Throws (Exit::data) where there
 /// are none.
 std::vector<std::string> folder_class_names(const std::filesystem::path& directory);
 
-/// Whether `directory` has a folder train/, whose classes are then the data set's.
-bool has_train_folder(const std::filesystem::path& directory);
-/// Its folder test/, or val/; empty when it has neither.
-std::filesystem::path test_folder(const std::filesystem::path& directory);
+/// Where a folder's pictures lie: in its folders train/ and test/ (or val/); where there is no
+/// train/, all in itself. `test` is empty where they do not lie apart.
+struct FolderParts {
+  std::filesystem::path train, test;
+};
+FolderParts folder_parts(const std::filesystem::path& directory);
 
 }  // namespace vitruvian

@@ -131,7 +131,7 @@ TEST_CASE("what an operating system leaves in a folder of pictures is not a pict
   const FolderImages images(folder.path / "pictures", {.height = 2, .width = 2, .channels = 1});
   CHECK(images.about().class_names == std::vector<std::string>{"ants", "bees"});
   CHECK(images.size() == 2);
-  CHECK(images.skipped() == 0);
+  CHECK(images.note().empty());
   CHECK(folder_class_names(folder.path / "pictures") == images.about().class_names);
 
   // Nothing else is left out in silence.
