@@ -4,7 +4,7 @@
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/images.hpp"
-#include "vitruvian/datasets/preview.hpp"
+#include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/media/image.hpp"
 
 #include <fmt/format.h>

@@ -57,28 +57,6 @@ std::vector<std::string> bars(const Chart& chart, const Series& series, std::siz
   return lines;
 }
 
-// The mean of every factor x factor square; what is left over at the edges is a smaller one.
-Image shrunk(const Image& image, std::size_t factor) {
-  const auto less = [factor](std::size_t n) { return (n + factor - 1) / factor; };
-  Image small{less(image.height), less(image.width), image.channels, {}};
-  for (std::size_t y = 0; y < small.height; ++y) {
-    for (std::size_t x = 0; x < small.width; ++x) {
-      for (std::size_t c = 0; c < image.channels; ++c) {
-        std::size_t sum = 0;
-        std::size_t count = 0;
-        for (std::size_t i = y * factor; i < std::min((y + 1) * factor, image.height); ++i) {
-          for (std::size_t j = x * factor; j < std::min((x + 1) * factor, image.width); ++j) {
-            sum += image.pixels[(i * image.width + j) * image.channels + c];
-            ++count;
-          }
-        }
-        small.pixels.push_back(static_cast<std::uint8_t>((sum + count / 2) / count));
-      }
-    }
-  }
-  return small;
-}
-
 Colour pixel_at(const Image& rgb, std::size_t y, std::size_t x) {
   const std::uint8_t* const p = rgb.pixels.data() + 3 * (y * rgb.width + x);
   return {p[0], p[1], p[2]};
@@ -185,8 +163,7 @@ std::string text_of(const Image& image, const console::Terminal& terminal) {
   const bool blocks = terminal.colour && terminal.utf8;
   const std::size_t across = blocks ? 1 : 2;  // columns of a pixel
   const std::size_t room = std::max<std::size_t>(terminal.columns / across, 1);
-  const std::size_t factor = (image.width + room - 1) / room;
-  const Image rgb = in_rgb(factor > 1 ? shrunk(image, factor) : image);
+  const Image rgb = in_rgb(shrunk(image, room, image.height));
   std::string text;
   if (!blocks) {
     constexpr std::string_view ramp = " .:-=+*#%@";

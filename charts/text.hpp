@@ -19,7 +19,7 @@ std::vector<std::string> text_of(const Matrix& matrix, std::size_t width);
 
 /// A picture, each line with its newline: two pixels in a half block where the terminal has
 /// colours, ASCII from ' ' to '@' by brightness, two a pixel, elsewhere. One that is too wide is
-/// shrunk by a whole factor, each new pixel the mean of those it covers.
+/// shrunk.
 std::string text_of(const Image& image, const console::Terminal& terminal);
 
 /// A series of any length as a few characters of text, one eighth to eight eighths high, from the

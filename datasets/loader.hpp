@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace vitruvian {
@@ -84,5 +85,16 @@ class Loader {
   std::uint64_t announced_epoch_ = 0;
   std::unique_ptr<Prefetcher> prefetcher_;
 };
+
+/// What every augmentation makes of a few pictures: a row for each, a column for each picture.
+struct ContactSheet {
+  Image picture;
+  std::vector<std::string> rows;  ///< what each row shows, from the top
+};
+/// Of `columns` pictures that the seed chooses: the pictures themselves, then each way on its own
+/// at the references' strength, RandAugment's operations one by one. A function of the pictures and
+/// the seed alone. Small pictures are enlarged by a whole number.
+ContactSheet contact_sheet(const std::shared_ptr<const Images>& images, std::size_t columns,
+                           std::uint64_t seed);
 
 }  // namespace vitruvian

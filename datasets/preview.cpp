@@ -1,12 +1,10 @@
-#include "vitruvian/datasets/preview.hpp"
-
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/loader.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <memory>
 
 namespace vitruvian {
 namespace {
@@ -46,42 +44,6 @@ std::vector<Row> sheet_rows() {
   return rows;
 }
 
-constexpr std::size_t gap = 4;
-
-// A white sheet of cells; pictures are enlarged by a whole number to about 64 pixels.
-class Sheet {
- public:
-  Sheet(const Dataset& about, std::size_t rows, std::size_t columns)
-      : about_(about), zoom_(std::max<std::size_t>(1, 64 / std::max(about.height, about.width))) {
-    picture_.height = gap + rows * (about.height * zoom_ + gap);
-    picture_.width = gap + columns * (about.width * zoom_ + gap);
-    picture_.channels = about.channels;
-    picture_.pixels.assign(picture_.height * picture_.width * picture_.channels, 255);
-  }
-
-  // Bytes (C, H, W).
-  void put(std::size_t row, std::size_t column, const std::uint8_t* pixels) {
-    const std::size_t h = about_.height * zoom_;
-    const std::size_t w = about_.width * zoom_;
-    for (std::size_t y = 0; y < h; ++y) {
-      for (std::size_t x = 0; x < w; ++x) {
-        const std::size_t to =
-            (gap + row * (h + gap) + y) * picture_.width + gap + column * (w + gap) + x;
-        for (std::size_t c = 0; c < about_.channels; ++c) {
-          picture_.pixels[to * about_.channels + c] =
-              pixels[(c * about_.height + y / zoom_) * about_.width + x / zoom_];
-        }
-      }
-    }
-  }
-  Image take() { return std::move(picture_); }
-
- private:
-  const Dataset& about_;
-  std::size_t zoom_;
-  Image picture_;
-};
-
 }  // namespace
 
 ContactSheet contact_sheet(const std::shared_ptr<const Images>& images, std::size_t columns,
@@ -94,7 +56,8 @@ ContactSheet contact_sheet(const std::shared_ptr<const Images>& images, std::siz
   std::vector<std::size_t> chosen = Rng(seed).fork("preview").permutation(images->size());
   chosen.resize(columns);
   const std::vector<Row> rows = sheet_rows();
-  Sheet sheet(about, rows.size(), columns);
+  const std::size_t zoom = std::max<std::size_t>(1, 64 / std::max(about.height, about.width));
+  std::vector<Image> cells;
   ContactSheet result;
   std::vector<float> normalised(about.image_size());
   std::vector<std::uint8_t> bytes(about.image_size());
@@ -112,11 +75,12 @@ ContactSheet contact_sheet(const std::shared_ptr<const Images>& images, std::siz
       const bool negative = Rng(seed).fork("preview sign", {r, k}).below(2, 0) == 1;
       apply(rows[r].op, magnitude_of(rows[r].op, 9, about.height, about.width, negative), planes,
             scratch);
-      sheet.put(r, k, bytes.data());
+      const Image cell = from_planes(bytes.data(), about.channels, about.height, about.width);
+      cells.push_back(enlarged(cell, zoom));
     }
     result.rows.push_back(rows[r].name);
   }
-  result.picture = sheet.take();
+  result.picture = tiled(cells, columns);
   return result;
 }
 

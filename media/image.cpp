@@ -173,6 +173,20 @@ Image fitted(const Image& image, const Fit& fit) {
   return fitter.take();
 }
 
+Image shrunk(const Image& image, std::size_t width, std::size_t height) {
+  const auto part = [](std::size_t n, std::size_t most) {
+    return static_cast<double>(most) / static_cast<double>(n);
+  };
+  const double scale = std::min(part(image.width, width), part(image.height, height));
+  if (scale >= 1) return image;
+  const auto scaled = [scale](std::size_t n) {
+    return static_cast<std::size_t>(
+        std::max(1.0, std::floor(static_cast<double>(n) * scale + 1e-9)));
+  };
+  return fitted(
+      image, {scaled(image.height), scaled(image.width), image.channels, Filter::bilinear, false});
+}
+
 Image from_planes(const std::uint8_t* planes, std::size_t channels, std::size_t height,
                   std::size_t width) {
   const std::size_t plane = height * width;

@@ -73,6 +73,8 @@ Image read_image(const std::string& path, const Fit& fit,
                  std::uint64_t max_pixels = usual_max_pixels);
 /// A picture that is in memory, fitted.
 Image fitted(const Image& image, const Fit& fit);
+/// The picture, in proportion, at most so wide and so high; one that is small enough as it is.
+Image shrunk(const Image& image, std::size_t width, std::size_t height);
 
 /// The bytes of a PNG file that holds the picture, 8 bits a channel, grey or RGB. Throws where the
 /// picture is empty, has other than 1 or 3 channels, or not height * width * channels bytes.

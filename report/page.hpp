@@ -2,13 +2,16 @@
 
 #include "vitruvian/charts/chart.hpp"
 #include "vitruvian/charts/svg.hpp"  // html_escaped, data_uri
+#include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/figure.hpp"
 #include "vitruvian/report/run_record.hpp"
+#include "vitruvian/train/report.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-// The parts of a page that stands alone: one file, no scripts, nothing from a network. Pages are
+// Pages that stand alone, and their parts: one file, no scripts, nothing from a network. They are
 // well-formed XML too, so that any parser reads them.
 
 namespace vitruvian {
@@ -33,5 +36,21 @@ std::vector<Chart> charts_of(const std::vector<RunRecord>& runs);
 
 /// The charts side by side, as HTML; empty ones are left out.
 std::string html_charts(const std::vector<Chart>& charts);
+
+/// What a report tells of a model besides the curves.
+struct ReportExamples {
+  const Predictions& predictions;  ///< of all of these
+  const Loader& images;
+};
+
+/// The report of a run as one HTML page: curves, confusion matrix, the worst mistakes with their
+/// pictures and probabilities, samples, figures, epochs and settings. `examples` may be null, and
+/// the run unfinished. Some 3 MB at most, whatever the run.
+std::string html_report(const RunRecord& run, const ReportExamples* examples,
+                        const std::vector<Figure>& figures = {});
+
+/// Reads a run directory and writes its report.html. Throws as read_run and write_file_safely do.
+void write_report(const std::string& directory, const ReportExamples* examples,
+                  const std::vector<Figure>& figures = {});
 
 }  // namespace vitruvian

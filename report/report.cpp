@@ -2,7 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/report/run_page.hpp"
+#include "vitruvian/report/page.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/training_data.hpp"

@@ -1,10 +1,9 @@
-#include "vitruvian/report/run_page.hpp"
+#include "vitruvian/report/page.hpp"
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/confusion.hpp"
-#include "vitruvian/report/page.hpp"
 
 #include <fmt/format.h>
 
@@ -166,17 +165,6 @@ std::string accuracies(const Confusion& confusion, const std::vector<std::string
   return html + "</table>\n";
 }
 
-// A picture small enough for a page.
-Image shrunk(Image image) {
-  const std::size_t side = std::max(image.height, image.width);
-  if (side <= longest_side) return image;
-  const auto scaled = [side](std::size_t n) {
-    return std::max<std::size_t>(1, n * longest_side / side);
-  };
-  return fitted(
-      image, {scaled(image.height), scaled(image.width), image.channels, Filter::bilinear, false});
-}
-
 std::string article(const Predictions& predictions, const Loader& images, std::size_t i) {
   const std::size_t truth = predictions.labels[i];
   const std::size_t guess = predictions.guess(i);
@@ -185,7 +173,8 @@ std::string article(const Predictions& predictions, const Loader& images, std::s
   std::string html = fmt::format(
       "<article><img alt=\"test image {}\" title=\"test image {}\" "
       "src=\"{}\"/>\n<div><h3>{}</h3>\n",
-      i, i, data_uri("image/png", encode_png(shrunk(images.picture(i)))),
+      i, i,
+      data_uri("image/png", encode_png(shrunk(images.picture(i), longest_side, longest_side))),
       guess == truth
           ? name
           : fmt::format("{}, taken for {}", name, html_escaped(class_name(names, guess))));

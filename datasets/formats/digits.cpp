@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/rng.hpp"
-#include "vitruvian/datasets/formats/glyphs.hpp"
 
 #include <algorithm>
 #include <array>

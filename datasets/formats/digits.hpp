@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace vitruvian {
 
@@ -16,5 +17,21 @@ namespace vitruvian {
 /// mean and std are MNIST's, not the digits' own: a model trained on the digits reads MNIST only if
 /// the same ink gives the same number in both.
 Dataset digits(std::size_t n, std::uint64_t seed, std::string_view part);
+
+/// A point that a stroke passes through, in a box of height 1: x to the right, y down. The curve
+/// is smooth in it, or turns a corner.
+struct Knot {
+  double x = 0, y = 0;
+  bool corner = false;
+};
+/// One movement of the pen.
+using Stroke = std::vector<Knot>;
+/// One way of writing a digit, and how often people write it so, against the digit's other ways.
+struct Glyph {
+  double weight = 1;
+  std::vector<Stroke> strokes;
+};
+/// The ways of writing `digit`, 0 to 9.
+const std::vector<Glyph>& glyphs(std::size_t digit);
 
 }  // namespace vitruvian

@@ -1,10 +1,11 @@
 // Ten digits as hands write them.
 
-#include "vitruvian/datasets/formats/glyphs.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <span>
+#include <sstream>
+#include <string>
 
 namespace vitruvian {
 namespace {
@@ -167,38 +168,31 @@ constexpr std::array<std::span<const Way>, 10> ways = {zero, one, two,   three, 
 
 Glyph parse(const Way& way) {
   Glyph glyph{way.weight, {Stroke{}}};
-  const char* at = way.strokes;
-  while (*at != '\0') {
-    if (*at == ' ') {
-      ++at;
-    } else if (*at == '|') {
+  std::istringstream words(way.strokes);
+  for (std::string word; words >> word;) {
+    if (word == "|") {
       glyph.strokes.emplace_back();
-      ++at;
-    } else {
-      char* after = nullptr;
-      const long x = std::strtol(at, &after, 10);
-      const long y = std::strtol(after + 1, &after, 10);
-      const bool corner = *after == '!';
-      at = after + (corner ? 1 : 0);
-      glyph.strokes.back().push_back(
-          {static_cast<double>(x) / 100, static_cast<double>(y) / 100, corner});
+      continue;
     }
+    int x = 0, y = 0;
+    char comma = ' ';
+    std::istringstream(word) >> x >> comma >> y;
+    glyph.strokes.back().push_back({x / 100.0, y / 100.0, word.back() == '!'});
   }
   return glyph;
-}
-
-std::vector<std::vector<Glyph>> parse_all() {
-  std::vector<std::vector<Glyph>> all(ways.size());
-  for (std::size_t digit = 0; digit < ways.size(); ++digit) {
-    for (const Way& way : ways[digit]) all[digit].push_back(parse(way));
-  }
-  return all;
 }
 
 }  // namespace
 
 const std::vector<Glyph>& glyphs(std::size_t digit) {
-  static const std::vector<std::vector<Glyph>> all = parse_all();
+  static const std::vector<std::vector<Glyph>> all = [] {
+    std::vector<std::vector<Glyph>> parsed;
+    for (const auto& of_digit : ways) {
+      parsed.emplace_back();
+      for (const Way& way : of_digit) parsed.back().push_back(parse(way));
+    }
+    return parsed;
+  }();
   return all.at(digit);
 }
 

@@ -8,7 +8,6 @@
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"
-#include "vitruvian/report/run_page.hpp"
 
 #include <cmath>
 #include <cstdint>
