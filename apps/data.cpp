@@ -56,7 +56,7 @@ class FetchBar {
 struct DataOptions {
   std::string name, data = "data", from_file, out;
   std::vector<std::string> mirrors;
-  double timeout = 30;
+  long timeout = 30;
   std::uint64_t seed = 1;
   std::size_t columns = 8, image_size = 64;
   bool skip_bad = false;
@@ -193,7 +193,7 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   fetching
       .add_option("--timeout", options->timeout, "Give up on a mirror that is silent for so long")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 3600.0))
+      ->check(CLI::Range(1, 3600))
       ->capture_default_str();
   CLI::App& verifying =
       *add("verify", "Compare a data set's files with their checksums", run_verify);

@@ -85,38 +85,9 @@ class Part {
 struct Download {
   const DownloadOptions& options;
   Part part;
-  std::string given_up{};      // why, where it was we who ended it
-  bool too_large = false;      // then it is no use to go on
+  bool too_large = false;
   std::exception_ptr error{};  // what was thrown meanwhile
-  Clock::time_point grew = Clock::now();
-  Clock::time_point window = grew;  // the speed is taken since then
   Clock::time_point told{};
-  std::uint64_t seen = part.bytes(), at_window = seen;
-
-  // What watches for a standstill, and for a speed that never ends.
-  void look() {
-    const Clock::time_point now = Clock::now();
-    const auto since = [now](Clock::time_point t) {
-      return std::chrono::duration<double>(now - t).count();
-    };
-    if (part.bytes() != seen) grew = now;
-    seen = part.bytes();
-    if (since(grew) > options.stall_seconds) {
-      given_up = fmt::format("nothing came for {} seconds", options.stall_seconds);
-    } else if (const double seconds = since(window); seconds > options.stall_seconds) {
-      const double speed = static_cast<double>(seen - at_window) / seconds;
-      if (speed < options.lowest_bytes_a_second) {
-        given_up = fmt::format("only {:.0f} bytes a second came, fewer than {:.0f}", speed,
-                               options.lowest_bytes_a_second);
-      }
-      window = now;
-      at_window = seen;
-    }
-    if (options.progress && since(told) > 0.1) {
-      told = now;
-      options.progress(seen);
-    }
-  }
 };
 
 std::size_t on_data(char* data, std::size_t one, std::size_t size, void* user) {
@@ -125,7 +96,6 @@ std::size_t on_data(char* data, std::size_t one, std::size_t size, void* user) {
   try {
     if (most > 0 && size * one > most - download.part.bytes()) {
       download.too_large = true;
-      download.given_up = fmt::format("more than the {} bytes it should have came", most);
       return 0;
     }
     download.part.append(data, size * one);
@@ -138,12 +108,15 @@ std::size_t on_data(char* data, std::size_t one, std::size_t size, void* user) {
 
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   auto& download = *static_cast<Download*>(user);
+  const Clock::time_point now = Clock::now();
+  if (!download.options.progress || now - download.told < std::chrono::milliseconds(100)) return 0;
+  download.told = now;
   try {
-    download.look();
+    download.options.progress(download.part.bytes());
   } catch (...) {
     download.error = std::current_exception();
   }
-  return download.error || !download.given_up.empty() ? 1 : 0;
+  return download.error ? 1 : 0;
 }
 
 DownloadEnd end_of(CURLcode code) {
@@ -206,7 +179,9 @@ DownloadResult download(const std::string& url, const std::filesystem::path& pat
   set(CURLOPT_FAILONERROR, 1L);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, "vitruvian");
-  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(1000 * options.stall_seconds));
+  set(CURLOPT_CONNECTTIMEOUT, options.stall_seconds);
+  set(CURLOPT_LOW_SPEED_TIME, options.stall_seconds);
+  set(CURLOPT_LOW_SPEED_LIMIT, options.lowest_bytes_a_second);
   set(CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(download.part.bytes()));
   // Of what the server says it will send; what comes, `on_data` counts.
   set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(options.max_bytes));
@@ -218,9 +193,9 @@ DownloadResult download(const std::string& url, const std::filesystem::path& pat
   const CURLcode code = refused == CURLE_OK ? curl_easy_perform(curl.get()) : refused;
 
   if (download.error) std::rethrow_exception(download.error);
-  if (!download.given_up.empty()) {
-    return {download.too_large ? DownloadEnd::refused : DownloadEnd::interrupted,
-            download.given_up};
+  if (download.too_large) {
+    return {DownloadEnd::refused,
+            fmt::format("more than the {} bytes it should have came", options.max_bytes)};
   }
   if (code == CURLE_OK) return {DownloadEnd::complete};
   return {end_of(code), message[0] != '\0' ? message : curl_easy_strerror(code)};

@@ -11,9 +11,9 @@ namespace vitruvian {
 using DownloadProgress = std::function<void(std::uint64_t bytes)>;
 
 struct DownloadOptions {
-  double stall_seconds = 30;           ///< give up when nothing arrives for so long,
-  double lowest_bytes_a_second = 500;  ///< or less than this in the mean over as long
-  std::uint64_t max_bytes = 0;         ///< a file that grows beyond it is cut off; 0: it may
+  long stall_seconds = 30;           ///< give up when no more arrives for so long
+  long lowest_bytes_a_second = 500;  ///< than this
+  std::uint64_t max_bytes = 0;       ///< a file that grows beyond it is cut off; 0: it may
   DownloadProgress progress{};
 };
 

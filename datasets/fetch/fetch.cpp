@@ -7,7 +7,6 @@
 #include "vitruvian/datasets/fetch/file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <map>
 #include <system_error>
@@ -32,22 +31,6 @@ std::uint64_t bytes_of(const fs::path& path) {
   return error ? 0 : size;
 }
 
-void must(const std::error_code& error, const fs::path& path, const char* what) {
-  if (error) fail(Exit::failure, "{}: cannot be {}: {}", path.string(), what, error.message());
-}
-
-void make_directories(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  must(error, path, "made");
-}
-
-void move(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  must(error, to, "written");
-}
-
 // What is wrong with a file, or "".
 std::string difference(const KnownFile& known, const fs::path& path) {
   if (known.bytes != 0 && bytes_of(path) != known.bytes) {
@@ -68,11 +51,9 @@ fs::path place_of(const PublicDataset& dataset, const fs::path& directory) {
 void copy_bytes(const fs::path& from, const fs::path& to) {
   const RegularFile source(from.string(), Exit::data);
   write_file_safely(to.string(), [&source](const WriteBytes& write) {
-    std::array<char, 1U << 16U> block{};
-    for (std::uint64_t at = 0; at < source.size(); at += block.size()) {
-      const std::size_t n = std::min<std::uint64_t>(block.size(), source.size() - at);
-      source.read_at(at, std::span(block).first(n));
-      write({block.data(), n});
+    ByteStream bytes(source);
+    for (auto some = bytes.next(); !some.empty(); some = bytes.next()) {
+      write({some.data(), some.size()});
     }
   });
 }
@@ -87,7 +68,7 @@ class Fetch {
       fail(Exit::failure, "this build cannot check what it fetches: it was made without OpenSSL");
     }
     options_.validate();
-    make_directories(place_);
+    fs::create_directories(place_);
     FolderLock lock(place_.string());
     if (lock.taken()) {
       say("another fetch is at work in {}: waiting for it to end", place_.string());
@@ -185,7 +166,7 @@ class Fetch {
       if (result.end == DownloadEnd::complete && is_there(part)) {
         reason = difference(file, part);
         if (reason.empty()) {
-          move(part, target);
+          fs::rename(part, target);
           return "";
         }
       }
@@ -195,11 +176,7 @@ class Fetch {
         continue;
       }
       // A part that is wrong, or cannot be continued, is of no use.
-      std::error_code error;
-      if (result.end != DownloadEnd::refused || bytes_of(part) > how.max_bytes) {
-        fs::remove(part, error);
-        must(error, part, "removed");
-      }
+      if (result.end != DownloadEnd::refused || bytes_of(part) > how.max_bytes) fs::remove(part);
       if (result.end == DownloadEnd::refused || before == 0 || fresh_starts++ == 1) return reason;
     }
   }
@@ -213,17 +190,16 @@ class Fetch {
   void unpack() const {
     const fs::path archive = place_ / dataset_.files.front().name;
     const fs::path scratch = options_.directory / (dataset_.folder + ".part");
-    std::error_code error;
-    fs::remove_all(scratch, error);
-    must(error, scratch, "removed");
-    make_directories(scratch);
+    fs::remove_all(scratch);
+    fs::create_directories(scratch);
     try {
       unpack_into(archive, scratch);
     } catch (...) {
-      fs::remove_all(scratch, error);
+      std::error_code ignored;
+      fs::remove_all(scratch, ignored);
       throw;
     }
-    fs::remove_all(scratch, error);
+    fs::remove_all(scratch);
     say("{} is unpacked", (options_.directory / dataset_.folder).string());
   }
 
@@ -245,9 +221,9 @@ class Fetch {
       sums += checksum_of_file(path) + "  " + file.name + "\n";
     }
     const fs::path place = options_.directory / dataset_.folder;
-    make_directories(place);
+    fs::create_directories(place);
     for (const KnownFile& file : dataset_.unpacked) {
-      move(scratch / dataset_.folder / file.name, place / file.name);
+      fs::rename(scratch / dataset_.folder / file.name, place / file.name);
     }
     write_file_safely((place / sums_file).string(), sums);
   }
@@ -272,7 +248,12 @@ void FetchOptions::validate() const {
 }
 
 void fetch(const PublicDataset& dataset, const FetchOptions& options) {
-  Fetch(dataset, options).run();
+  try {
+    Fetch(dataset, options).run();
+  } catch (const fs::filesystem_error& error) {  // a folder that cannot be made, and the like
+    fail(Exit::failure, "{}: cannot be made, moved or removed: {}", error.path1().string(),
+         error.code().message());
+  }
 }
 
 std::vector<FileReport> verify(const PublicDataset& dataset, const fs::path& directory) {

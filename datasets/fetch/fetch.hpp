@@ -39,8 +39,8 @@ struct FetchOptions {
   std::filesystem::path directory = "data";
   std::vector<std::string> mirrors{};  ///< instead of the data set's own
   std::filesystem::path from_file{};   ///< a file, or a folder of them, that is there already
-  double stall_seconds = 30;           ///< a mirror that sends nothing for so long is left,
-  double lowest_bytes_a_second = 500;  ///< or no more than this
+  long stall_seconds = 30;             ///< a mirror that sends no more for so long is left
+  long lowest_bytes_a_second = 500;    ///< than this
   /// Told what happens: a line for people.
   std::function<void(const std::string& line)> say{};
   /// Told how far a file is; `total` is 0 where it is not known.

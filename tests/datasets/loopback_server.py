@@ -62,10 +62,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         time.sleep(20)
 
     def trickle(self, name):
-        """The last 500 bytes take 0.7 seconds, too few for a buffer of the client's to fill."""
+        """The last 1,500 bytes take 2.1 seconds, too few for a buffer of the client's to fill."""
         rest = self.head()
-        self.wfile.write(rest[:-500])
-        for begin in range(len(rest) - 500, len(rest), 50):
+        self.wfile.write(rest[:-1500])
+        for begin in range(len(rest) - 1500, len(rest), 50):
             time.sleep(0.07)
             self.wfile.write(rest[begin:begin + 50])
 
