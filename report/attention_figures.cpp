@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 // The figures of attention, and of what explains an output.
@@ -28,6 +29,11 @@ Matrix matrix_of(const Numbers& numbers) {
   return {numbers.shape.at(0), numbers.shape.at(1), numbers.values};
 }
 
+// A map by its own largest number.
+Image by_itself(const Matrix& map) {
+  return coloured(map, ColourMap::viridis, {0, range_of(map.values).high});
+}
+
 // `image` where the map is 1, a quarter as bright where it is 0. The map's cells divide the image.
 Image lit(const Image& image, const Matrix& map, Range range) {
   Image result = in_rgb(image);
@@ -46,18 +52,13 @@ Image lit(const Image& image, const Matrix& map, Range range) {
   return result;
 }
 
-// A grid of one picture under its title, in which the patch that asks has a frame.
-ImageGrid one(std::string title, Image image, const Matrix& map, const Asker& asker, double width) {
-  ImageGrid grid{std::move(title)};
-  if (asker.patch) {
-    const std::size_t height = image.height / map.rows;
-    const std::size_t across = image.width / map.columns;
-    grid.marked = Box{*asker.patch / map.columns * height, *asker.patch % map.columns * across,
-                      height, across};
-  }
-  grid.images = {std::move(image)};
-  grid.width = width;
-  return grid;
+// The frame of the patch that asks, in a picture that shows the map's patches.
+std::optional<Box> frame_of(const Asker& asker, const Image& image, const Matrix& map) {
+  if (!asker.patch) return {};
+  const std::size_t height = image.height / map.rows;
+  const std::size_t width = image.width / map.columns;
+  return Box{*asker.patch / map.columns * height, *asker.patch % map.columns * width, height,
+             width};
 }
 
 }  // namespace
@@ -69,17 +70,12 @@ Figure attention_distance(const HeadNumbers& heads, std::size_t images) {
   Series mean{"mean of heads"};
   std::string words;
   for (std::size_t l = 0; l < L; ++l) {
-    double sum = 0;
-    Range range{1e300, 0};
-    for (std::size_t i = 0; i < h; ++i) {
-      const double value = heads.distance.values[l * h + i];
-      dots.x.push_back(static_cast<double>(l));
-      dots.y.push_back(value);
-      sum += value;
-      range = {std::min(range.low, value), std::max(range.high, value)};
-    }
+    const auto row = matrix_at(heads.distance, l).values;
+    const Range range = range_of(row);
+    dots.x.insert(dots.x.end(), h, static_cast<double>(l));
+    dots.y.insert(dots.y.end(), row.begin(), row.end());
     mean.x.push_back(static_cast<double>(l));
-    mean.y.push_back(sum / static_cast<double>(h));
+    mean.y.push_back(std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(h));
     words += fmt::format("layer {:>2}: {:.1f} to {:.1f} pixels\n", l, range.low, range.high);
   }
   Chart chart{"Mean attention distance", "layer", "pixels", {mean, dots}};
@@ -140,10 +136,9 @@ Figure attention_maps(const Numbers& maps, const Asker& asker) {
   ImageGrid grid{"Attention of " + query, "head", "layer"};
   const Numbers flat{{shape[0] * shape[1], shape[2], shape[3]}, maps.values};
   for (std::size_t i = 0; i < flat.shape[0]; ++i) {
-    const Matrix map = matrix_at(flat, i);
-    grid.images.push_back(coloured(map, ColourMap::viridis, {0, range_of(map.values).high}));
+    grid.images.push_back(by_itself(matrix_at(flat, i)));
   }
-  grid.marked = one("", grid.images.at(0), matrix_at(flat, 0), asker, 0).marked;
+  grid.marked = frame_of(asker, grid.images.at(0), matrix_at(flat, 0));
   grid.columns = grid.x_count = shape[1];
   grid.y_count = shape[0];
   grid.width = std::clamp(880 / static_cast<double>(shape[1]), 24.0, 84.0);
@@ -164,16 +159,20 @@ Figure attention_map(const Image& image, const Numbers& map, const Asker& asker,
   const Matrix matrix = matrix_of(map);
   const Range range{0, std::max(range_of(matrix.values).high, 1e-12)};
   const Image small = coloured(matrix, ColourMap::viridis, range);
-  ImageGrid shares = one("Share of attention", small, matrix, asker, 240);
-  shares.bar = {ColourMap::viridis, range, "share"};
+  const auto grid = [&](const char* title, const Image& shown, std::optional<ColourBar> bar = {}) {
+    return ImageGrid{.title = title,
+                     .images = {shown},
+                     .width = 240,
+                     .bar = std::move(bar),
+                     .marked = frame_of(asker, shown, matrix)};
+  };
   return {"attention_map",
           "Attention over the image",
           "Attention of " + asker.name + ", " + which + ", beside the image and as its light." +
               (asker.patch ? " The patch that asks has a frame." : "") +
               (asker.class_token ? " What goes to the class token is missing." : ""),
-          {{{one("Image", image, matrix, asker, 240),
-             one("Lit by attention", lit(image, matrix, range), matrix, asker, 240),
-             std::move(shares)}}},
+          {{{grid("Image", image), grid("Lit by attention", lit(image, matrix, range)),
+             grid("Share of attention", small, ColourBar{ColourMap::viridis, range, "share"})}}},
           {npy_file("attention_map", map)},
           small};
 }
@@ -202,8 +201,7 @@ Figure explanations(const std::vector<Image>& images, const std::vector<std::str
   for (std::size_t b = 0; b < images.size(); ++b) {
     grid.images.push_back(images[b]);
     for (const Explained& column : columns) {
-      const Matrix map = matrix_at(column.maps, b);
-      grid.images.push_back(coloured(map, ColourMap::viridis, {0, range_of(map.values).high}));
+      grid.images.push_back(by_itself(matrix_at(column.maps, b)));
       if (small.pixels.empty()) small = grid.images.back();
     }
   }
