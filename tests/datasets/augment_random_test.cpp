@@ -13,20 +13,17 @@
 namespace vitruvian {
 namespace {
 
-TEST_CASE("without augmentation a loader writes the bits of normalised_images") {
+TEST_CASE_TEMPLATE("without augmentation a loader writes the bits of normalised_images", T, float,
+                   double) {
   const Dataset data = digits(50, 3, "train");
   const std::vector<std::size_t> order = {7, 0, 49, 7, 12};
-  std::vector<float> expected(order.size() * 784);
-  std::vector<float> found(expected.size());
+  std::vector<T> expected(order.size() * 784);
+  std::vector<T> found(expected.size());
   normalised_images(data, order, expected.data());
-  const Loader loader(data);
-  CHECK(loader.load(order, 1, found.data()).classes == batch_labels(data, order));
+  const Labels labels = Loader(data).load(order, 1, found.data());
+  CHECK(labels.classes == batch_labels(data, order));
+  CHECK(labels.targets.empty());
   CHECK(found == expected);
-  std::vector<double> expected_double(expected.size());
-  std::vector<double> found_double(expected.size());
-  normalised_images(data, order, expected_double.data());
-  CHECK(loader.load(order, 1, found_double.data()).targets.empty());
-  CHECK(found_double == expected_double);
   const Loader part(data, {.augment = {.flip = 1}, .subset = {49, 12, 7}});
   CHECK(part.size() == 3);
   CHECK(part.label(1) == data.labels[12]);
@@ -36,8 +33,8 @@ TEST_CASE("without augmentation a loader writes the bits of normalised_images") 
   check_error(Exit::failure, {"no image 3 among 3"}, [&] { static_cast<void>(part.label(3)); });
   check_error(Exit::usage, {"no image 50"}, [&] { Loader(data, {.subset = {50}}); });
   const Loader other(data, {.mean = {0}, .std = {1}});
-  other.load_plain(of_part, found_double.data());
-  CHECK(found_double[300] == data.image(2)[300] / 255.0);
+  other.load_plain(of_part, found.data());
+  CHECK(found[300] == static_cast<T>(data.image(2)[300] / 255.0));
 }
 
 TEST_CASE("a picture depends on seed, epoch and its number, not on its batch or the thread") {
