@@ -3,6 +3,7 @@
 
 #include "vitruvian/report/figures.hpp"
 #include "tests/folder.hpp"
+#include "tests/json.hpp"
 #include "vitruvian/charts/colours.hpp"
 #include "vitruvian/charts/svg.hpp"
 #include "vitruvian/media/image.hpp"
@@ -98,6 +99,25 @@ TEST_CASE("viridis grows brighter at every step") {
                           0.7152 * std::pow(c.g / 255.0, 2.2) + 0.0722 * std::pow(c.b / 255.0, 2.2);
     CHECK(bright > before - 1e-3);
     before = std::max(before, bright);
+  }
+}
+
+TEST_CASE("text is escaped, and what is no text is replaced") {
+  CHECK(html_escaped("<b a=\"1\" b='2'>&") == "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
+  CHECK(html_escaped("caf\xC3\xA9\n") == "caf\xC3\xA9\n");
+  const std::string bad = "\xEF\xBF\xBD";
+  CHECK(html_escaped(std::string("a\0b", 3)) == "a" + bad + "b");
+  CHECK(html_escaped("\x1b[1m") == bad + "[1m");
+  CHECK(html_escaped("\xC0\xBC") == bad + bad);                   // an overlong '<'
+  CHECK(html_escaped("\xED\xA0\x80") == bad + bad + bad);         // a surrogate
+  CHECK(html_escaped("\xF5\x80") == bad + bad);                   // beyond U+10FFFF
+  CHECK(html_escaped("\xE2\x96") == bad + bad);                   // cut short
+  CHECK(html_escaped("\xF0\x9F\x90\x88") == "\xF0\x9F\x90\x88");  // a cat
+  for (const std::string bytes : {"", "a", "ab", "abc", "abcd", "\xFF\xFE\x00"}) {
+    const std::string uri = data_uri("image/png", bytes);
+    CHECK(uri.starts_with("data:image/png;base64,"));
+    CHECK(uri.size() % 4 == std::string("data:image/png;base64,").size() % 4);
+    CHECK(from_base64(uri.substr(22)) == bytes);
   }
 }
 

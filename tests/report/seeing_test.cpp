@@ -1,7 +1,9 @@
-// What a run shows on a terminal: confusion, the bar's sparkline, the line of an epoch.
+// What a run shows on a terminal: confusion, the bar's sparkline, the line of an epoch, runs beside
+// each other.
 
 #include "tests/report/seeing.hpp"
 #include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/report/inspect.hpp"
 #include "vitruvian/report/page.hpp"
@@ -168,4 +170,42 @@ TEST_CASE("the line of an epoch fits, and says what there is room for") {
   for (std::size_t columns = 2; columns < 120; ++columns) {
     CHECK(Progress::line(e, columns).size() < columns);
   }
+}
+
+TEST_CASE("runs beside each other: what differs, what came of them") {
+  const Folder folder;
+  const std::vector<RunRecord> runs{
+      read_run(run_in(folder, "one", metrics_of_two_epochs)),
+      read_run(run_in(folder, "two", "",
+                      R"({"dataset":"digits","epochs":5,"lr":0.1,"out":"<x>","model":{"D":64}})"))};
+  const std::string text = to_text(comparison_of(runs));
+  CHECK(text ==
+        "                             one   two\n"
+        "epochs                         3     5\n"
+        "model.note         </dd><script>     -\n"
+        "lr                             -   0.1\n"
+        "out                            -   <x>\n"
+        "epochs done                    2     0\n"
+        "training loss             1.3000     -\n"
+        "test loss                 1.1000     -\n"
+        "test accuracy            61.23 %     -\n"
+        "best test (epoch)    61.23 % (2)     -\n"
+        "time                        2:03  2:03\n"
+        "images a second              200   200\n");
+  // What would steer a terminal is spelled out, letters stay, and columns stand below each other.
+  RunRecord odd = runs[0];
+  odd.name = "\033[31m";
+  odd.settings = {{"data", "Größen und noch zwanzig Zeichen"}, {"größe", "1"}};
+  const std::string shown = to_text(comparison_of({odd, runs[1]}));
+  CHECK(shown.find("                                 \\u001b[31m     two\n") == 0);
+  CHECK(says(shown, "data               Größen und noch zwanzi..       -\n"));
+  CHECK(says(shown, "größe" + std::string(37, ' ') + "1       -\n"));
+  // Too many for the width: several tables. Equal names: whole paths.
+  CHECK(count_of(to_text(comparison_of(std::vector(8, runs[0]))), "test accuracy") > 1);
+  CHECK(comparison_of({runs[0], runs[0]}).runs[0] == runs[0].directory);
+  CHECK(to_text(comparison_of({runs[0], runs[0]})).starts_with("the settings are the same\n"));
+  // Long paths are broken, so that a third run stays on the page.
+  const std::string page = html_comparison({runs[0], runs[0], runs[1]});
+  CHECK(says(page, "<table class=\"runs\">"));
+  CHECK(says(page, ".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;"));
 }
