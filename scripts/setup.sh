@@ -9,12 +9,12 @@ SCRIPT=scripts/$(basename "$0")
 OS_RELEASE=${VITRUVIAN_OS_RELEASE:-/etc/os-release} # the tests pretend to be other systems
 
 LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli11-dev
-  nlohmann-json3-dev zlib1g-dev libpng-dev doctest-dev"
+  nlohmann-json3-dev zlib1g-dev libpng-dev libeigen3-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
 FASTER="libdnnl-dev libzip-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
   libarchive-dev strace"
-HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json doctest onednn libzip libpng jpeg-turbo
-  curl openssl libarchive"
+HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json eigen doctest onednn libzip libpng
+  jpeg-turbo curl openssl libarchive"
 
 say() { printf '%s\n' "$*"; }
 
@@ -29,6 +29,7 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   JSON          nlohmann-json3-dev    nlohmann-json   nlohmann-json   nlohmann_json
   zlib          zlib1g-dev            zlib            zlib            zlib
   libpng        libpng-dev            libpng          libpng          libpng
+  Eigen         libeigen3-dev         eigen           eigen3          eigen
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others

@@ -6,7 +6,6 @@
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/vit/inspect/symmetric_eigen.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -145,52 +144,8 @@ TEST_CASE("principal components of filters that are known") {
   CHECK(std::abs(pca.variances[2]) < 1e-6);
   CHECK(std::abs(dot(pca.components.data(), pca.components.data() + 4, 4)) < 1e-6);
   for (std::size_t i = 0; i < 4; ++i) CHECK(pca.components.data()[i] == doctest::Approx(0.5));
-}
-
-TEST_CASE("eigenvectors of a symmetric matrix") {
-  const auto check = [](const std::vector<double>& a, std::size_t n) {
-    const SymmetricEigen e = symmetric_eigen(a, n);
-    double scale = 1e-300, worst = 0;
-    for (const double x : a) scale = std::max(scale, std::abs(x));
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i > 0) CHECK(e.values[i - 1] >= e.values[i]);
-      for (std::size_t j = 0; j < n; ++j) {
-        double rebuilt = 0, product = 0;
-        for (std::size_t k = 0; k < n; ++k) {
-          rebuilt += e.vectors[k * n + i] * e.values[k] * e.vectors[k * n + j];
-          product += e.vectors[i * n + k] * e.vectors[j * n + k];
-        }
-        worst = std::max(worst, std::abs(rebuilt - a[std::min(i, j) * n + std::max(i, j)]) / scale);
-        worst = std::max(worst, std::abs(product - (i == j)));
-      }
-    }
-    CHECK(worst < 1e-13 * static_cast<double>(n));
-  };
-  for (const std::size_t n : {1, 2, 3, 7, 48}) {
-    std::vector<double> a(n * n);
-    for (std::size_t i = 0; i < n * n; ++i) a[i] = Rng(n).normal(i);
-    check(a, n);
-    for (std::size_t i = 0; i < n * n; ++i) a[i] = 1;  // one eigenvalue n, all others 0
-    check(a, n);
-    CHECK(symmetric_eigen(a, n).values[0] == doctest::Approx(double(n)));
-    for (std::size_t i = 0; i < n * n; ++i) a[i] = i / n == i % n ? double(i % 3) : 0;
-    check(a, n);
-    for (std::size_t i = 0; i < n * n; ++i) a[i] = 1.0 / double(i / n + i % n + 1);  // Hilbert's
-    check(a, n);
-    check(std::vector<double>(n * n, 0), n);
-  }
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {  // of rank 16: the rest is rounding
-    const std::size_t n = 96, rank = 16;
-    std::vector<double> a(n * n, 0);
-    for (std::size_t i = 0; i < n * n; ++i) {
-      for (std::size_t r = 0; r < rank; ++r) {
-        a[i] += Rng(seed).normal(i / n * rank + r) * Rng(seed).normal(i % n * rank + r);
-      }
-    }
-    check(a, n);
-  }
-  CHECK_FAILS_WITH(symmetric_eigen({1, 2, NAN, 1, 1, 1, 1, 1, 1}, 3), "not finite");
-  CHECK_FAILS_WITH(symmetric_eigen({1, 2}, 2), "2 numbers");
+  filters.data()[5] = NAN;
+  CHECK_FAILS_WITH(inspect::principal_components(filters), "not finite");
 }
 
 TEST_CASE("positions whose similarity is known") {

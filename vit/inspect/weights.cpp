@@ -52,7 +52,7 @@ PrincipalComponents principal_components(const Array& filters, std::size_t count
   }
   PrincipalComponents result;
   for (std::size_t i = 0; i < n; ++i) result.total += covariance[i * n + i];
-  const SymmetricEigen eigen = symmetric_eigen(std::move(covariance), n);
+  const SymmetricEigen eigen = symmetric_eigen(covariance, n);
   const std::size_t k = std::min(count, n);
   // Rounding may leave a variance of nothing below 0.
   for (std::size_t i = 0; i < k; ++i) result.variances.push_back(std::max(eigen.values[i], 0.0));
