@@ -36,6 +36,11 @@ works() { # works PATTERN ARGUMENT...: vitruvian succeeds, and prints what the p
   expect 0 "" "${@:2}"
   check "vitruvian ${*:2} prints /$1/" grep -qE -- "$1" out
 }
+has() { # has FILE PATTERN...: each finds something in it
+  local pattern
+  for pattern in "${@:2}"; do check "$1 has /$pattern/" grep -qE -- "$pattern" "$1"; done
+}
+same() { check "$1 has the bytes of $2" cmp "$1" "$2"; }
 not() { ! "$@"; }
 finish() {
   printf '%d of %d checks passed\n' $((checks - failures)) $checks
