@@ -1,18 +1,11 @@
 #!/usr/bin/env python3
-"""torchvision.json: {"builders": {"vit_b_16": ..., ...}, "training"}: torchvision's VisionTransformer with every
+"""torchvision.json: {"builders": {"vit_b_16": ..., ...}}: torchvision's VisionTransformer with every
 tensor redrawn. torchvision starts its head at zero, which would leave every gradient but the head's zero, and a
 comparison with it vacuous. Tensors go by torchvision's names and are base64 of little-endian float32
 (parameters) or float64; images are those of `images` below.
 
 A builder is {"config", "labels", "parameters", "logits", "loss", "gradients"}: a model with the patch size of
 one of torchvision's five builders, but few blocks and narrow ones. `loss` is the mean cross entropy.
-
-"training" is {"config", "batch", "steps", "warmup", "base_lr", "clip", "label_smoothing", "weight_decay",
-"parameters", "labels", "losses", "norms", "lr"}: twenty steps of a small ViT by AdamW, warm-up then cosine,
-clipping, label smoothing, weight decay on weight matrices only. Two batches take turns: step s takes the images
-that begin at s mod 2 times a batch's pixels. `parameters` are those before the first step. At this rate PyTorch's
-own float32 stays within 6e-7 of its float64; at three times the rate it departs by 6e-5, and nothing could be told
-from it.
 
 Run by itself it writes the whole vit_b_16, which is too large to keep, and what PyTorch computes of it in float64:
 
@@ -24,7 +17,6 @@ cross entropy (rounded to float32, a hundredth of what is allowed), DIR/vit_b_16
 """
 
 import json
-import math
 import pathlib
 import sys
 from functools import partial
@@ -47,19 +39,10 @@ def redraw(model, stream):
             p.copy_(value.float())
 
 
-def small_model(stream, P, L, h, D, K, image_size, M=None):
-    model = VisionTransformer(image_size, P, L, h, D, M or 4 * D, num_classes=K,
-                              norm_layer=partial(nn.LayerNorm, eps=1e-6))
-    redraw(model, stream)
-    config = {"C": 3, "H": image_size, "W": image_size, "P": P, "D": D, "L": L, "h": h,
-              "M": M or 4 * D, "K": K, "eps": 1e-6, "dropout": 0.0, "attention_dropout": 0.0}
-    return model, config
-
-
-def images(B, side, first=0):
+def images(B, side):
     """(B, 3, side, side): pixel i of the sequence is ((7919 i + 31 (i^2 mod 613)) mod 1009) / 504.5
-    - 1; `first` is where this batch begins in it. Whoever reads the numbers makes these himself."""
-    i = torch.arange(first, first + B * 3 * side * side, dtype=torch.int64)
+    - 1. Whoever reads the numbers makes these himself."""
+    i = torch.arange(B * 3 * side * side, dtype=torch.int64)
     pixels = (7919 * i + 31 * (i * i % 613)) % 1009
     return (pixels.double() / 504.5 - 1).reshape(B, 3, side, side)
 
@@ -88,14 +71,17 @@ LABELS = [4, 1]
 
 def builder(name):
     P, L, h, D, side = BUILDERS[name]
-    model, config = small_model(generator(name), P, L, h, D, 5, side)
+    model = VisionTransformer(side, P, L, h, D, 4 * D, num_classes=5,
+                              norm_layer=partial(nn.LayerNorm, eps=1e-6))
+    redraw(model, generator(name))
     logits = model(images(len(LABELS), side))
     loss = F.cross_entropy(logits, torch.tensor(LABELS))
     loss.backward()
     check_gradients(model)
     named = dict(model.named_parameters())
     return {
-        "config": config,
+        "config": {"C": 3, "H": side, "W": side, "P": P, "D": D, "L": L, "h": h, "M": 4 * D,
+                   "K": 5, "eps": 1e-6, "dropout": 0.0, "attention_dropout": 0.0},
         "labels": LABELS,
         "logits": packed(logits, "f64"),
         "loss": loss.item(),
@@ -104,43 +90,8 @@ def builder(name):
     }
 
 
-STEPS, WARMUP, LR, CLIP, SMOOTHING, DECAY, B, SIDE, K = 20, 4, 1e-2, 0.4, 0.1, 0.1, 8, 8, 5
-
-
-def training():
-    model, config = small_model(generator("training"), 4, 2, 2, 8, K, SIDE, M=16)
-    named = dict(model.named_parameters())
-    start = {n: packed(p, "f32") for n, p in named.items()}
-    decayed = [p for n, p in named.items()
-               if n.endswith("weight") and ".ln" not in n]
-    others = [p for p in named.values() if all(p is not q for q in decayed)]
-    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": DECAY},
-                                   {"params": others, "weight_decay": 0.0}], lr=LR)
-    rates = [(s + 1) / WARMUP if s < WARMUP else
-             (1 + math.cos(math.pi * (s - WARMUP) / (STEPS - WARMUP))) / 2 for s in range(STEPS)]
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: rates[min(s, STEPS - 1)])
-    labels, losses, norms, lrs = [], [], [], []
-    for step in range(STEPS):
-        labels.append([(3 * b + step % 2) % K for b in range(B)])
-        optimizer.zero_grad()
-        logits = model(images(B, SIDE, step % 2 * B * 3 * SIDE * SIDE))
-        loss = F.cross_entropy(logits, torch.tensor(labels[-1]), label_smoothing=SMOOTHING)
-        loss.backward()
-        losses.append(loss.item())
-        norms.append(nn.utils.clip_grad_norm_(model.parameters(), CLIP).item())
-        lrs.append(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        schedule.step()
-    assert max(norms) > CLIP > min(norms), norms  # clipping bites, and not always
-    return {
-        "config": config, "batch": B, "steps": STEPS, "warmup": WARMUP, "base_lr": LR, "clip": CLIP,
-        "label_smoothing": SMOOTHING, "weight_decay": DECAY, "parameters": start, "labels": labels,
-        "losses": losses, "norms": norms, "lr": lrs,
-    }
-
-
 def make():
-    return {"builders": {name: builder(name) for name in BUILDERS}, "training": training()}
+    return {"builders": {name: builder(name) for name in BUILDERS}}
 
 
 # --- the whole vit_b_16 --------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 SCRIPTS = {"cli", "inspect_cli", "resume", "faults", "terminal"}
 
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
-_WEIGHTS = ["naming_f64", "train_f64", "torchvision_f64", "cli", "inspect_cli", "runs_f64"]
+_WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
 _RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "seeing", "cli", "resume", "inspect_cli"]
 _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
 _PAGES = ["seeing", "charts", "runs_f64", "inspect_cli", "cli"]

@@ -9,13 +9,13 @@ are gone, which tests/project/requirements_test.py sees, or when the lesson's ch
 # The program that a test file is built into, or the name of a script's test.
 PROGRAMS = {
     "cli_test.sh": "cli",
-    "vit_test.cpp": "test_vit_f64", "vit_equal_test.cpp": "test_vit_f64", "vit_switches_test.cpp": "test_vit_f64",
+    "vit_test.cpp": "test_vit_f64", "vit_equal_test.cpp": "test_vit_f64",
     "switches_test.cpp": "test_vit_f64",
     "products_test.cpp": "test_ops_f64", "attention_test.cpp": "test_ops_f64", "elementwise_test.cpp": "test_ops_f64",
     "norm_test.cpp": "test_ops_f64",
     "golden_test.cpp": "test_golden_f64",
     "variants_test.cpp": "test_variants", "naming_test.cpp": "test_naming_f64", "dropout_test.cpp": "test_nn_f64",
-    "torchvision_test.cpp": "test_torchvision_f64", "inspect_test.cpp": "test_inspect_f64",
+    "inspect_test.cpp": "test_inspect_f64",
     "recipes_test.cpp": "test_seeing",
     "augment_test.cpp": "test_augment", "augment_random_test.cpp": "test_augment", "sources_test.cpp": "test_sources",
 }

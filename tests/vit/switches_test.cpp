@@ -1,9 +1,11 @@
-// Every switch of the config by its value: each alone against PyTorch's numbers
-// (golden_switches.py), and all pairs of them by what must not change a number.
+// PyTorch's numbers: of every switch of the config alone (golden_switches.py), and of torchvision's
+// models. All pairs of switches by what must not change a number.
 
+#include "tests/skip.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"
+#include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/fields.hpp"
 
 #include <doctest/doctest.h>
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <type_traits>
 
@@ -101,6 +104,47 @@ Tensor whole_blocks(const VisionTransformer& model, const Tensor& images) {
   return c.head == Head::none ? y : model.head(y);
 }
 
+// torchvision's name for one of our parameters. Shapes are the same.
+std::string torchvisions_name(std::string name) {
+  const auto replace = [&name](const std::string& from, const std::string& to) {
+    if (const auto at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
+  };
+  if (name == "cls_token") return "class_token";
+  if (name == "pos_embed") return "encoder.pos_embedding";
+  if (name.starts_with("norm.")) return "encoder.ln" + name.substr(4);
+  if (name.starts_with("head.")) return "heads." + name;
+  replace("patch_embed.proj", "conv_proj");
+  replace("blocks.", "encoder.layers.encoder_layer_");
+  replace(".norm1.", ".ln_1.");
+  replace(".norm2.", ".ln_2.");
+  replace(".attn.qkv.", ".self_attention.in_proj_");
+  replace(".attn.proj.", ".self_attention.out_proj.");
+  replace(".mlp.fc1.", ".mlp.0.");
+  replace(".mlp.fc2.", ".mlp.3.");
+  return name;
+}
+
+// The images that golden_torchvision.images makes.
+Array torchvisions_images(std::size_t B, std::size_t side) {
+  Array x = empty({B, 3, side, side});
+  for (std::uint64_t i = 0; i < x.size(); ++i) {
+    const std::uint64_t pixel = (7919 * i + 31 * (i * i % 613)) % 1009;
+    x.data()[i] = static_cast<real>(static_cast<double>(pixel) / 504.5 - 1);
+  }
+  return x;
+}
+
+VisionTransformer stored_model(const golden::Json& json) {
+  return golden_model(ViTConfig::from_json(json["config"].dump()), json["parameters"],
+                      torchvisions_name);
+}
+
+double norm(const Array& a) {
+  double squares = 0;
+  for (const real x : a) squares += static_cast<double>(x) * static_cast<double>(x);
+  return std::sqrt(squares);
+}
+
 }  // namespace
 
 TEST_CASE("each switch alone, and each rate by given masks: PyTorch's logits, loss, gradients") {
@@ -173,4 +217,61 @@ TEST_CASE("all pairs of switches: traced, composed, whole blocks, nothing random
     }
   }
   CHECK(pairs == 363);
+}
+
+TEST_CASE("a reduced model of each of torchvision's builders: logits, loss and every gradient") {
+  for (const char* builder : {"vit_b_16", "vit_b_32", "vit_l_16", "vit_l_32", "vit_h_14"}) {
+    CAPTURE(builder);
+    const golden::Json json = golden::read("torchvision.json")["builders"][builder];
+    const VisionTransformer model = stored_model(json);
+    const auto labels = json.at("labels").get<std::vector<std::size_t>>();
+    check_golden(model, torchvisions_images(labels.size(), model.config.H), labels, json,
+                 in_double ? 1e-13 : 1e-6, in_double ? 1e-11 : 1e-5, nullptr, torchvisions_name);
+  }
+}
+
+// Opt-in: golden_torchvision.py writes the files.
+TEST_CASE("vit_b_16 as a whole: logits, loss and all 152 gradients in float32") {
+  if (in_double) return skip("one precision will do");
+  const char* const folder = std::getenv("VITRUVIAN_B16");
+  if (folder == nullptr) return skip("VITRUVIAN_B16 is not set");
+  const std::string path = folder + std::string("/vit_b_16");
+  const ViTConfig& config = variant("vit_b_16").config;
+  const VisionTransformer model = undrawn(config);
+  std::vector<NamedParameter> parameters = named_parameters(model);
+  for (NamedParameter& p : parameters) p.name = torchvisions_name(p.name);
+  CHECK(parameters.size() == 152);
+  load(parameters, read_safetensors(path + ".safetensors"));
+  const Json truth = Json::read(path + ".json");
+  const auto labels = truth.at("labels").get<std::vector<std::size_t>>();
+
+  const Tensor logits = model(torchvisions_images(labels.size(), config.H));
+  const std::size_t K = config.K;
+  Array golden_logits = empty({labels.size(), K});
+  for (std::size_t i = 0; i < golden_logits.size(); ++i) {
+    golden_logits.data()[i] = truth["logits"][i / K][i % K].get<real>();
+  }
+  const double logits_error = difference(logits.value(), golden_logits);
+  CHECK(logits_error <= 3e-6);
+  const Tensor loss = cross_entropy(logits, labels);
+  const double loss_error =
+      std::abs(static_cast<double>(loss.item()) - truth.at("loss").get<double>());
+  CHECK(loss_error <= 1e-6);
+  loss.backward();
+
+  std::vector<NamedParameter> gradients = parameters;
+  for (NamedParameter& g : gradients) g.tensor = Tensor(zeros(g.tensor.shape()));
+  load(gradients, read_safetensors(path + "_gradients.safetensors"));
+  double worst_gradient = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    CAPTURE(parameters[i].name);
+    // The key's bias is a third of U_qkv's and has no gradient: what stands there is rounding,
+    // which the norm of the whole judges.
+    const Array& golden = gradients[i].tensor.value();
+    const double error = norm(*parameters[i].tensor.grad() - golden) / norm(golden);
+    CHECK(error <= 1e-5);
+    worst_gradient = std::max(worst_gradient, error);
+  }
+  MESSAGE("logits " << logits_error << " of the largest, loss " << loss_error << ", worst gradient "
+                    << worst_gradient << " of its norm");
 }

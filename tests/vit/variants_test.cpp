@@ -1,5 +1,5 @@
 // The config by itself, and the models of the paper: everything is known before anything is
-// allocated. What the switches do to a model is in vit_switches_test.cpp.
+// allocated. What the switches do to a model is in vit_test.cpp.
 
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/core/base/error.hpp"

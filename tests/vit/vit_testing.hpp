@@ -106,14 +106,17 @@ inline std::vector<Array> logits_and_gradients(const VisionTransformer& model, c
 
 // --- golden numbers ------------------------------------------------------------------------------
 
+using NameOf = std::string(std::string);
+inline std::string our_name(std::string name) { return name; }
+
 /// The model of this config with golden parameters, which have names of their own perhaps.
 inline VisionTransformer golden_model(const ViTConfig& config, const golden::Json& parameters,
-                                      std::string (*name_of)(std::string) = nullptr) {
+                                      NameOf* name_of = our_name) {
   VisionTransformer model(config, Rng(1));
   REQUIRE(named_parameters(model).size() == parameters.size());
   for (const NamedParameter& p : named_parameters(model)) {
     CAPTURE(p.name);
-    p.tensor.mutable_value() = golden::tensor(parameters[name_of ? name_of(p.name) : p.name]);
+    p.tensor.mutable_value() = golden::tensor(parameters[name_of(p.name)]);
   }
   return model;
 }
@@ -121,7 +124,8 @@ inline VisionTransformer golden_model(const ViTConfig& config, const golden::Jso
 /// Holds the logits, the mean cross entropy and every gradient of it against PyTorch's.
 inline void check_golden(const VisionTransformer& model, const Tensor& images,
                          const std::vector<std::size_t>& labels, const golden::Json& c,
-                         double tolerance, double gradient_tolerance, const Rng* rng = nullptr) {
+                         double tolerance, double gradient_tolerance, const Rng* rng = nullptr,
+                         NameOf* name_of = our_name) {
   const Tensor logits = model(images, {.rng = rng});
   CHECK(golden::difference(logits.value(), golden::tensor(c["logits"])) < tolerance);
   const Tensor loss = cross_entropy(logits, labels);
@@ -131,7 +135,7 @@ inline void check_golden(const VisionTransformer& model, const Tensor& images,
   CHECK(parameters.size() == c["gradients"].size());
   for (const NamedParameter& p : parameters) {
     CAPTURE(p.name);
-    const Array expected = golden::tensor(c["gradients"][p.name]);
+    const Array expected = golden::tensor(c["gradients"][name_of(p.name)]);
     CHECK(golden::difference(*p.tensor.grad(), expected) < gradient_tolerance);
   }
 }
@@ -154,37 +158,6 @@ struct GoldenVit {
     return golden::difference(ours, theirs);
   }
 };
-
-/// torchvision's name for one of our parameters. Shapes are the same.
-inline std::string torchvisions_name(std::string name) {
-  const auto replace = [&name](const std::string& from, const std::string& to) {
-    if (const auto at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
-  };
-  if (name == "cls_token") return "class_token";
-  if (name == "pos_embed") return "encoder.pos_embedding";
-  if (name.starts_with("norm.")) return "encoder.ln" + name.substr(4);
-  if (name.starts_with("head.")) return "heads." + name;
-  replace("patch_embed.proj", "conv_proj");
-  replace("blocks.", "encoder.layers.encoder_layer_");
-  replace(".norm1.", ".ln_1.");
-  replace(".norm2.", ".ln_2.");
-  replace(".attn.qkv.", ".self_attention.in_proj_");
-  replace(".attn.proj.", ".self_attention.out_proj.");
-  replace(".mlp.fc1.", ".mlp.0.");
-  replace(".mlp.fc2.", ".mlp.3.");
-  return name;
-}
-
-/// The images that golden_torchvision.images makes: (B, 3, side, side), from pixel `first` on.
-inline Array torchvisions_images(std::size_t B, std::size_t side, std::uint64_t first = 0) {
-  Array x = empty({B, 3, side, side});
-  for (std::uint64_t n = 0; n < x.size(); ++n) {
-    const std::uint64_t i = first + n;
-    const std::uint64_t pixel = (7919 * i + 31 * (i * i % 613)) % 1009;
-    x.data()[n] = static_cast<real>(static_cast<double>(pixel) / 504.5 - 1);
-  }
-  return x;
-}
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian
