@@ -1,8 +1,9 @@
-// Weights and pictures that somebody made on purpose: see tests/apps/attacks.hpp.
+// Weights, pictures and metrics that somebody made on purpose: see tests/apps/attacks.hpp.
 
 #include "tests/apps/attacks.hpp"
 #include "tests/json.hpp"
 #include "tests/nn/archives.hpp"
+#include "vitruvian/report/run_record.hpp"
 
 #include <fmt/format.h>
 
@@ -123,9 +124,6 @@ TEST_CASE("weights in .npz") {
   }
 }
 #endif
-
-// --- pictures
-// -------------------------------------------------------------------------------------
 
 std::string big_endian(std::uint64_t n) {
   std::string text = little(n, 4);
@@ -274,6 +272,21 @@ TEST_CASE("a good picture and good weights, for comparison") {
   CHECK(ending.exit == 0);
   CHECK(ending.error.empty());
   MESSAGE("a good prediction takes " << ending.megabytes << " MB");
+}
+
+TEST_CASE("metrics of a million keys and of a config of a hundred thousand are read in time") {
+  std::string line = "{\"kind\":\"step\",\"step\":1";
+  for (int i = 0; i < 200'000; ++i) line += fmt::format(",\"{}\":0", i);
+  RunRecord record;
+  const std::string text = line + "}\n";
+  read_metrics(MemorySource(text, "m", Exit::data), record);
+  CHECK(record.steps.size() == 1);
+
+  const Folder folder;
+  std::string config = "{\"epochs\":1";
+  for (int i = 0; i < 80'000; ++i) config += fmt::format(",\"{}\":0", i);
+  write(folder.path / "run/config.json", config + "}");
+  CHECK_FAILS_WITH(read_run(folder.file("run")), "config.json: more than 1000 settings");
 }
 
 }  // namespace

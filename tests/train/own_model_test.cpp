@@ -3,6 +3,7 @@
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
@@ -10,16 +11,13 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/report/report.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/run/stop.hpp"
 #include "vitruvian/train/train.hpp"
-#include "vitruvian/train/weights.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <csignal>
 
 using namespace vitruvian;
 
@@ -64,26 +62,13 @@ std::vector<std::string> bytes_of(const std::string& run) {
   return all;
 }
 
-struct Stop : Observer {
-  const StopSignals signals;
-  void stepped(const StepReport& step) override {
-    if (step.step == 7) std::raise(SIGINT);
-  }
-};
-
-std::vector<Array> values(const Net& net) {
-  std::vector<Array> result;
-  for (const NamedParameter& p : named_parameters(net)) result.push_back(p.tensor.value());
-  return result;
-}
-
 RunResult train_here(const TrainOptions& o, const Learner& learner, const ImageSplit& images) {
   Observer nobody;
   return train(o, learner, images, nobody, write_report);
 }
 
 RunResult stopped(const TrainOptions& o, const Net& net) {
-  Stop in_the_second_epoch;
+  StopAt in_the_second_epoch(7);
   return train(o, net, both(), in_the_second_epoch);
 }
 
@@ -108,10 +93,10 @@ TEST_CASE(
     const Net other(4);
     o.resume = true;
     CHECK(train_here(o, other, both()).was_finished);
-    CHECK(values(net) == values(other));
+    CHECK(values_of(named_parameters(net)) == values_of(named_parameters(other)));
     const Net loaded(5);
     const Metadata metadata = load(loaded, o.out + "/model.safetensors");
-    CHECK(values(net) == values(loaded));
+    CHECK(values_of(named_parameters(net)) == values_of(named_parameters(loaded)));
     CHECK(metadata.at("dataset") == "points");
     CHECK(metadata.count("config") == 0);
     CHECK(metadata.at("classes").starts_with(R"(["c","c",)"));
@@ -173,7 +158,7 @@ TEST_CASE("the library's ViT trains on one's own pictures, and its file is one f
   built_in.model = c, built_in.epochs = 1, built_in.train_size = built_in.test_size = 60;
   built_in.augment.flip = 0.5, built_in.out = folder.file("built-in");
   Observer nobody;
-  vitruvian::VITRUVIAN_PRECISION::train(built_in, nobody);
+  train_here(built_in, nobody);
   const VisionTransformer again = initial_model(built_in, nobody);
   o.out = folder.file("again");
   train_here(o, again,
@@ -260,14 +245,14 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
 
 TEST_CASE("sanity looks at any learner, and leaves it as it was") {
   const Net net(3, 300);
-  const std::vector<Array> before = values(net);
+  const std::vector<Array> before = values_of(named_parameters(net));
   const TrainOptions o = quick("");
   const std::vector<SanityCheck> checks = sanity(o, net, training_data(o, both()));
   REQUIRE(checks.size() == 3);
   CHECK_MESSAGE(checks[0].passed, checks[0].text);
   CHECK_MESSAGE(checks[1].passed, checks[1].text);
   CHECK_MESSAGE(checks[2].text.starts_with("20 of 20 images learned"), checks[2].text);
-  CHECK(values(net) == before);
+  CHECK(values_of(named_parameters(net)) == before);
   // Dropout is for steps, which hand it a generator.
   const Tensor x(full({20, 1, 1, 2}, 1));
   const Rng rng(1);

@@ -3,14 +3,12 @@
 #include "vitruvian/train/run/run_directory.hpp"
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/train/run/stop.hpp"
-#include "vitruvian/train/trainer.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <numbers>
@@ -35,24 +33,14 @@ std::map<std::string, std::string> contents(const std::string& folder) {
   return result;
 }
 
-TrainOptions small(const std::string& out) {
-  TrainOptions o = default_options("digits");
-  o.train_size = 60;
-  o.test_size = 10;
-  o.model.D = 16;
-  o.model.L = 1;
-  o.model.h = 2;
-  o.model.M = 32;
-  o.batch_size = 20;  // 3 steps an epoch
-  o.epochs = 2;
+TrainOptions short_run(const std::string& out) {
+  TrainOptions o = small_options(out);
   o.warmup = 0.5;
   o.log_every = 1;
-  o.out = out;
   return o;
 }
 
-class Rates : public Observer {
- public:
+struct Rates : Observer {
   void stepped(const StepReport& step) override { of_step[step.step] = step.lr; }
   void noted(const std::string& sentence) override { notes += sentence + "\n"; }
   void started(const RunStart& start) override { begun = start; }
@@ -61,22 +49,6 @@ class Rates : public Observer {
   std::string notes;
 };
 
-// Somebody presses Ctrl-C in a step.
-class Stopping : public Observer {
- public:
-  explicit Stopping(std::size_t step) : step_(step) {}
-  void stepped(const StepReport& step) override {
-    if (step.step == step_) std::raise(SIGINT);
-  }
-
- private:
-  std::size_t step_;
-};
-
-RunResult train_here(const TrainOptions& options, Observer& observer) {
-  return vitruvian::VITRUVIAN_PRECISION::train(options, observer);  // both are declared
-}
-
 TrainOptions resumed(const std::string& run, const std::map<std::string, std::string>& flags = {}) {
   return resumed_settings(run, {"", "", flags});
 }
@@ -84,19 +56,16 @@ TrainOptions resumed(const std::string& run, const std::map<std::string, std::st
 }  // namespace
 
 TEST_CASE("a run directory writes, replaces and removes its own files only") {
+  const std::vector<const char*> leftovers{"model.safetensors.4711-0.tmp",
+                                           "checkpoints/last.safetensors.12-99.tmp",
+                                           "checkpoints/last.previous.safetensors.tmp"};
   const Folder folder;
   const std::string run = folder.file("run");
-  const std::set<std::string> foreign{"notes.tmp",
-                                      "config.json.tmp",
-                                      "metrics.csv",
-                                      "model.safetensors.bak",
-                                      "last.safetensors",
-                                      "a-b.tmp",
-                                      "metrics.jsonl.old-copy.tmp",
-                                      "notes.1-2.tmp",
-                                      "data/report.html",
-                                      "data/last.safetensors.1-2.tmp"};
-  for (const std::string& name : foreign) write(run + "/" + name, name);
+  for (const char* name : {"notes.tmp", "config.json.tmp", "metrics.csv", "model.safetensors.bak",
+                           "last.safetensors", "a-b.tmp", "metrics.jsonl.old-copy.tmp",
+                           "notes.1-2.tmp", "data/report.html", "data/last.safetensors.1-2.tmp"}) {
+    write(run + "/" + name, name);
+  }
   std::map<std::string, std::string> theirs = contents(run);
   {
     RunDirectory directory(run, config);
@@ -109,11 +78,10 @@ TEST_CASE("a run directory writes, replaces and removes its own files only") {
     write(run + "/checkpoints/" + name, name);
     theirs[std::string("checkpoints/") + name] = name;
   }
-  const std::map<std::string, std::string> leftovers{
-      {"model.safetensors.4711-0.tmp", ""},
-      {"checkpoints/last.safetensors.12-99.tmp", ""},
-      {"checkpoints/last.previous.safetensors.tmp", ""}};
-  for (const auto& [name, text] : leftovers) write(run + "/" + name, text);
+  const auto leave = [&] {
+    for (const char* name : leftovers) write(run + "/" + name, "");
+  };
+  leave();
   for (const char* name :
        {"model.safetensors", "report.html", "checkpoints/best.safetensors",
         "checkpoints/epoch-0005.safetensors", "checkpoints/last.previous.safetensors"}) {
@@ -123,16 +91,16 @@ TEST_CASE("a run directory writes, replaces and removes its own files only") {
   const auto before = contents(run);
   const Failure failure = failure_of([&] { RunDirectory(run, config); });
   CHECK(failure.exit == Exit::usage);
-  CHECK(failure.message.find("holds a run already: --resume " + run) != std::string::npos);
-  CHECK(failure.message.find("--overwrite") != std::string::npos);
+  CHECK(failure.message.starts_with(run + " holds a run already: --resume " + run +
+                                    " goes on with it, --overwrite"));
   CHECK(contents(run) == before);
 
   { const RunDirectory opened{run}; }
   auto kept = before;
-  for (const auto& [name, text] : leftovers) kept.erase(name);
+  for (const char* name : leftovers) kept.erase(name);
   CHECK(contents(run) == kept);
 
-  for (const auto& [name, text] : leftovers) write(run + "/" + name, text);
+  leave();
   { const RunDirectory directory(run, config + " ", {.overwrite = true}); }
   auto fresh = theirs;
   fresh["config.json"] = config + " ";
@@ -224,7 +192,7 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
   for (const ScheduleKind schedule : {ScheduleKind::cosine, ScheduleKind::linear}) {
     const Folder folder;
     Rates rates;
-    TrainOptions o = small(folder.file("run"));
+    TrainOptions o = short_run(folder.file("run"));
     o.schedule = schedule;
     train_here(o, rates);
     CHECK(rates.of_step.size() == 6);
@@ -249,7 +217,7 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
 TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit") {
   const Folder folder;
   Observer nobody;
-  TrainOptions o = small(folder.file("run"));
+  TrainOptions o = short_run(folder.file("run"));
   o.schedule = ScheduleKind::constant;
   o.ema = 0.9;
   train_here(o, nobody);
@@ -272,16 +240,13 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
   CHECK(train_here(resumed(killed), nobody).last.epoch == 5);
 
   const std::string stopped = folder.file("stopped");
-  {
-    const StopSignals stop;
-    Stopping stopping(10);
-    const Failure failure = failure_of([&] {
-      train_here(resumed(stopped, {{"epochs", "5"}}), stopping);
-    });
-    CHECK(failure.exit == Exit::interrupted);
-    CHECK(failure.message.find(
-              "stopped after step 10 of 15; to go on: vitruvian train --resume ") == 0);
-  }
+  const Failure failure = failure_of([&] {
+    StopAt in_the_fourth_epoch(10);
+    train_here(resumed(stopped, {{"epochs", "5"}}), in_the_fourth_epoch);
+  });
+  CHECK(failure.exit == Exit::interrupted);
+  CHECK(failure.message.starts_with(
+      "stopped after step 10 of 15; to go on: vitruvian train --resume "));
   CHECK(train_here(resumed(stopped), nobody).last.epoch == 5);
 
   for (const std::string& run : {o.out, killed, stopped}) {
@@ -300,7 +265,7 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
 TEST_CASE("a run that stopped early is not prolonged") {
   const Folder folder;
   Observer nobody;
-  TrainOptions o = small(folder.file("run"));
+  TrainOptions o = short_run(folder.file("run"));
   o.epochs = 30;
   o.val_fraction = 0.2;
   o.patience = 1;
@@ -315,16 +280,16 @@ TEST_CASE("a run that stopped early is not prolonged") {
 }
 
 TEST_CASE("the memory that a run announces counts its images") {
-  Rates few, many, more;
-  TrainOptions o = small("");
+  TrainOptions o = short_run("");
   o.epochs = 1;
-  train_here(o, few);
-  o.test_size += 1000;
-  train_here(o, many);
-  CHECK(many.begun.training_bytes - few.begun.training_bytes == 1000 * 28 * 28);
-  o.train_size += 60;
-  train_here(o, more);
-  CHECK(more.begun.training_bytes - many.begun.training_bytes == 60 * 28 * 28);
-  CHECK(few.begun.training_bytes >= o.model.training_bytes(1, sizeof(real)) + 70 * 28 * 28);
-  CHECK(few.begun.directory.empty());
+  const auto bytes = [&](std::size_t train_size, std::size_t test_size) {
+    o.train_size = train_size, o.test_size = test_size;
+    Rates seen;
+    train_here(o, seen);
+    return seen.begun.training_bytes;
+  };
+  const std::uint64_t few = bytes(60, 30);
+  CHECK(bytes(60, 1030) - few == 1000 * 28 * 28);
+  CHECK(bytes(120, 30) - few == 60 * 28 * 28);
+  CHECK(few >= o.model.training_bytes(1, sizeof(real)) + 90 * 28 * 28);
 }

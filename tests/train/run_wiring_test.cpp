@@ -3,15 +3,10 @@
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/golden.hpp"
-#include "vitruvian/core/ops.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/train/report.hpp"
-#include "vitruvian/train/run/run.hpp"
-#include "vitruvian/train/trainer.hpp"
-#include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/weights/pos_resize.hpp"
 
 #include <doctest/doctest.h>
@@ -20,45 +15,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <memory>
 
 using namespace vitruvian;
 
 namespace {
 
-// 4 x 4 patches of the digits.
-TrainOptions small() {
-  TrainOptions o = default_options("digits");
-  o.train_size = 60;
-  o.test_size = 30;
-  o.model.D = 8;
-  o.model.L = 2;
-  o.model.h = 2;
-  o.model.M = 12;
-  o.batch_size = 20;
-  o.epochs = 4;
-  return o;
-}
-
 Array value(const VisionTransformer& model, const std::string& name) {
-  for (const NamedParameter& p : named_parameters(model)) {
-    if (p.name == name) return p.tensor.value();
-  }
-  FAIL(name);
-  return {};
-}
-
-bool all_zero(const Array& a) {
-  return std::all_of(a.data(), a.data() + a.size(), [](real x) { return x == 0; });
-}
-
-// One grey image, of a data set of any shape.
-TrainingData one_image(std::size_t height, std::size_t width) {
-  Dataset data{"one", 1, height, width, 10, {}, {3}, {}, {0.5}, {0.5}};
-  data.pixels.assign(height * width, 100);
-  const auto images = std::make_shared<MemoryImages>(data);
-  return {{images, images}, {{0}, {}}, ""};
+  return value_of(named_parameters(model), name);
 }
 
 struct Notes : Observer {
@@ -68,11 +31,9 @@ struct Notes : Observer {
 
 struct Kept : Observer {
   RunStart start;
-  std::vector<EpochReport> epochs;
   std::optional<TestReport> test;
   std::optional<Predictions> predictions;
   void started(const RunStart& s) override { start = s; }
-  void finished_epoch(const EpochReport& e) override { epochs.push_back(e); }
   void tested(const TestReport& t) override { test = t; }
   void predicted(const Predictions& p, const std::vector<std::string>&) override {
     predictions = p;
@@ -115,64 +76,41 @@ Judged judged(const VisionTransformer& model, const Dataset& data,
 
 }  // namespace
 
-TEST_CASE("--init: positions are resized as each project does it, and the rest is the file's") {
+TEST_CASE("--init: positions are resized as --pos-resize says, and the rest is the file's") {
   const Folder folder;
-  const Json positions = golden::read("naming.json");
-  for (const Json& c : positions.at("positions")) {
-    const auto grid = [&](const char* key, std::size_t i) {
-      return c.at(key).at(i).get<std::size_t>();
-    };
-    constexpr std::size_t P = 2;
-    ViTConfig config = small().model;
-    config.H = P * grid("from", 0);
-    config.W = P * grid("from", 1);
-    config.P = P;
-    config.D = 2;
-    config.h = 1;
-    const VisionTransformer old(config, Rng(3));
-    Array table = old.pos_embed.table.value();
-    const auto values = c.at("values").get<std::vector<double>>();
-    std::copy(values.begin(), values.end(), table.data() + config.D);
-    old.pos_embed.table.tensor().mutable_value() = table;
-    const std::string file = folder.file("w.safetensors");
-    save_weights(old, {"digits", {0.5}, {0.5}}, file);
-
-    std::vector<std::string> ways = pos_resize_names();
-    CHECK(ways == std::vector<std::string>{"jax", "torchvision", "timm", "hf"});
-    ways.emplace_back("");  // the file has timm's names
-    for (const std::string& how : ways) {
-      CAPTURE(how);
-      TrainOptions o = small();
-      o.model = config;
-      o.model.H = P * grid("to", 0);
-      o.model.W = P * grid("to", 1);
-      o.init = file;
-      o.pos_resize = how;
-      o.validate();
-      const TrainingData data = one_image(o.model.H, o.model.W);
-      Notes notes;
-      const VisionTransformer vit = initial_model(o, notes);
-      const Run run(o, vit, data, notes, nullptr);
-      const auto expected = c.at(how.empty() ? "timm" : how).get<std::vector<double>>();
-      const Array found = value(vit, "pos_embed");
-      REQUIRE(found.shape() == Shape{1, 1 + expected.size() / 2, 2});
-      for (std::size_t d = 0; d < 2; ++d) CHECK(found.data()[d] == table.data()[d]);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        REQUIRE(std::abs(static_cast<double>(found.data()[2 + i]) - expected[i]) < 1e-12);
-      }
-      REQUIRE(notes.said.size() == 1);
-      CHECK(notes.said[0].ends_with("patches, as " + (how.empty() ? "timm" : how) + " does it"));
-      for (const NamedParameter& p : named_parameters(old)) {
-        if (p.name == "pos_embed") continue;
-        const bool head = p.name.starts_with("head.");
-        CHECK(value(vit, p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
-      }
+  TrainOptions o = small_options();
+  const VisionTransformer old(o.model, Rng(3));  // 4 x 4 patches
+  const Array table = old.pos_embed.table.value();
+  const std::size_t D = o.model.D;
+  o.init = folder.file("w.safetensors");
+  save_weights(old, {"digits", {0.5}, {0.5}}, o.init);
+  o.model.H = 42, o.model.W = 35;
+  std::vector<std::string> ways = pos_resize_names();
+  CHECK(ways == std::vector<std::string>{"jax", "torchvision", "timm", "hf"});
+  ways.emplace_back("");  // the file has timm's names
+  for (const std::string& how : ways) {
+    CAPTURE(how);
+    o.pos_resize = how;
+    o.validate();
+    Notes notes;
+    const VisionTransformer vit = initial_model(o, notes);
+    const std::string as = how.empty() ? "timm" : how;
+    CHECK(notes.said ==
+          std::vector<std::string>{"the position embeddings are resized from 4 x 4 to "
+                                   "6 x 5 patches, as " +
+                                   as + " does it"});
+    std::vector<double> expected(table.data(), table.data() + D);  // of the class token
+    for (const double x : resize_grid({table.data() + D, table.data() + table.size()}, {4, 4},
+                                      {6, 5}, D, pos_resize_of(as))) {
+      expected.push_back(x);
+    }
+    CHECK(value(vit, "pos_embed") == array({1, 31, D}, expected));
+    for (const NamedParameter& p : named_parameters(old)) {
+      if (p.name == "pos_embed") continue;
+      const bool head = p.name.starts_with("head.");
+      CHECK(value(vit, p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
     }
   }
-  TrainOptions o = small();
-  o.pos_resize = "jax";
-  CHECK_FAILS_WITH(o.validate(), "--pos-resize needs --init FILE");
-  o.init = "w";
   o.pos_resize = "jacks";
   CHECK_FAILS_WITH(o.validate(), "jax");
 }
@@ -180,62 +118,43 @@ TEST_CASE("--init: positions are resized as each project does it, and the rest i
 TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
   const Folder folder;
   const std::string file = folder.file("w.safetensors");
-  ViTConfig config = small().model;
+  ViTConfig config = small_options().model;
   config.head = Head::tanh;
   config.dropout = config.attention_dropout = config.stochastic_depth = 0.5;
   config.embedding_dropout = config.projection_dropout = config.mlp_dropout = 0.5;
-  config.K = 10;
   const VisionTransformer old(config, Rng(3));
-  for (const NamedParameter& p : named_parameters(old)) {
-    if (p.name.starts_with("head.")) p.tensor.mutable_value() = full(p.tensor.shape(), real(0.1));
-  }
+  old.head.weight.tensor().mutable_value() = full({10, 8}, real(0.1));
   save_weights(old, {"digits", {0.5}, {0.5}}, file);
-
-  TrainOptions o = resolve_settings({"finetune", "", {{"init", file}, {"mlp_dropout", "0.2"}}});
-  CHECK(o.model.D == 8);
-  CHECK(o.model.M == 12);
-  CHECK(o.model.head == Head::linear);  // one linear layer (section 3.2 of the paper)
-  CHECK(o.model.dropout == 0);          // the recipe's, not the file's
-  CHECK(o.model.mlp_dropout == 0.2);
-  // Every rate is what was said, or else the recipe's or the usual one.
+  const auto settled = [&](const std::string& setting, const std::string& value) {
+    return resolve_settings({"finetune", "", {{"init", file}, {setting, value}}});
+  };
+  // Every rate is what was said, or else the recipe's or the usual one; never the file's.
   const std::vector<std::string> names{"dropout",           "attention_dropout",
                                        "embedding_dropout", "projection_dropout",
                                        "mlp_dropout",       "stochastic_depth"};
-  const auto rates = [](const ViTConfig& c) {
-    return std::vector<double>{c.dropout,
-                               c.attention_dropout,
-                               c.embedding_dropout.value_or(-1),
-                               c.projection_dropout.value_or(-1),
-                               c.mlp_dropout.value_or(-1),
-                               c.stochastic_depth};
-  };
   for (std::size_t i = 0; i < names.size(); ++i) {
+    CAPTURE(names[i]);
+    const ViTConfig c = settled(names[i], "0.2").model;
+    CHECK(c.D == 8);
+    CHECK(c.M == 12);
+    CHECK(c.head == Head::linear);  // one linear layer (section 3.2 of the paper)
     std::vector<double> expected{0, 0, -1, -1, -1, 0};
     expected[i] = 0.2;
-    CAPTURE(names[i]);
-    CHECK(rates(resolve_settings({"finetune", "", {{"init", file}, {names[i], "0.2"}}}).model) ==
-          expected);
+    CHECK(std::vector<double>{c.dropout, c.attention_dropout, c.embedding_dropout.value_or(-1),
+                              c.projection_dropout.value_or(-1), c.mlp_dropout.value_or(-1),
+                              c.stochastic_depth} == expected);
   }
-  CHECK_FAILS_WITH(resolve_settings({"finetune", "", {{"init", file}, {"depth", "3"}}}),
-                   "--depth 3, but the model in " + file + " has 2");
-  const TrainingData data = one_image(28, 28);
+  CHECK_FAILS_WITH(settled("depth", "3"), "--depth 3, but the model in " + file + " has 2");
   Observer nobody;
-  {
-    const VisionTransformer vit = initial_model(o, nobody);
-    const Run run(o, vit, data, nobody, nullptr);
-    CHECK(all_zero(value(vit, "head.weight")));
-    CHECK(all_zero(value(vit, "head.bias")));
-    for (const NamedParameter& p : run.model()) {
-      if (!p.name.starts_with("head.")) CHECK(p.tensor.value() == value(old, p.name));
-    }
+  const VisionTransformer fresh = initial_model(settled("seed", "1"), nobody);
+  for (const NamedParameter& p : named_parameters(fresh)) {
+    const bool head = p.name.starts_with("head.");
+    CHECK(p.tensor.value() == (head ? zeros(p.tensor.shape()) : value(old, p.name)));
   }
-  o = resolve_settings({"finetune", "", {{"init", file}, {"keep_head", "true"}}});
-  CHECK(o.model.head == Head::tanh);
-  const VisionTransformer vit = initial_model(o, nobody);
-  const Run run(o, vit, data, nobody, nullptr);
-  for (const NamedParameter& p : named_parameters(old)) {
-    CHECK(value(vit, p.name) == p.tensor.value());
-  }
+  const TrainOptions keeping = settled("keep_head", "true");
+  CHECK(keeping.model.head == Head::tanh);
+  CHECK(values_of(named_parameters(initial_model(keeping, nobody))) ==
+        values_of(named_parameters(old)));
 }
 
 TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not written") {
@@ -252,11 +171,9 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
       }
     } poisoner;
     const Folder folder;
-    const TrainOptions o = small();
-    const TrainingData data = training_data(o);
-    RunDirectory directory(folder.file("run"), o.to_json());
-    const VisionTransformer vit = initial_model(o, poisoner);
-    Run run(o, vit, data, poisoner, &directory);
+    RunDirectory directory(folder.file("run"), small_options().to_json());
+    SmallRun small(small_options(), poisoner, &directory);
+    Run& run = small.run;
     poisoner.run = &run;
     poisoner.poison = poison;
     run.epoch();
@@ -268,21 +185,18 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
   }
   // A file that holds one: found at the first step.
   const Folder folder;
-  TrainOptions o = small();
+  TrainOptions o = small_options();
   const VisionTransformer model(o.model, Rng(1));
   model.norm.bias.tensor().mutable_value().fill(static_cast<real>(std::nan("")));
   o.init = folder.file("w.safetensors");
   save_weights(model, {"digits", {0.5}, {0.5}}, o.init);
-  const TrainingData data = training_data(o);
   Observer nobody;
-  const VisionTransformer vit = initial_model(o, nobody);
-  Run run(o, vit, data, nobody, nullptr);
-  CHECK_FAILS_WITH(run.epoch(), "broke down at step 1 of 12");
+  CHECK_FAILS_WITH(SmallRun(o, nobody).run.epoch(), "broke down at step 1 of 6");
 }
 
 TEST_CASE("what `train` writes is what its weights say of the images") {
   const Folder folder;
-  TrainOptions o = small();
+  TrainOptions o = small_options(folder.file("run"));
   o.train_size = 50;
   o.val_fraction = 0.22;
   o.ema = 0.8;
@@ -291,7 +205,6 @@ TEST_CASE("what `train` writes is what its weights say of the images") {
   o.save_every = 1;
   o.lr = 5e-3;
   o.seed = 5;
-  o.out = folder.file("run");
   Kept kept;
   const RunResult result = f64::train(o, kept);
 
@@ -306,34 +219,25 @@ TEST_CASE("what `train` writes is what its weights say of the images") {
   CHECK(kept.start.steps == 12);  // six epochs of two
   CHECK(kept.start.parameters == o.model.parameters());
 
+  // Each epoch's weights, as they were validated; the best of them are kept.
   const RunRecord record = read_run(o.out);
-  REQUIRE(record.epochs.size() == kept.epochs.size());
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < record.epochs.size(); ++i) {
-    const RunRecord::Epoch& e = record.epochs[i];
+  const VisionTransformer model = load_weights(weights_file(o.out)).model;
+  REQUIRE(kept.test);
+  for (const RunRecord::Epoch& e : record.epochs) {
+    CAPTURE(e.epoch);
     const TrainedModel saved =
-        load_weights(fmt::format("{}/checkpoints/epoch-{:04}.safetensors", o.out, i + 1));
+        load_weights(fmt::format("{}/checkpoints/epoch-{:04}.safetensors", o.out, e.epoch));
     const Judged found = judged(saved.model, split.train, parts.validation, split.train);
-    CAPTURE(i);
     CHECK(e.val_loss == doctest::Approx(found.loss).epsilon(1e-12));
     CHECK(e.val_accuracy == doctest::Approx(found.accuracy).epsilon(1e-12));
-    CHECK(std::isnan(e.test_loss));
     CHECK(saved.data.mean == split.train.mean);
     CHECK(saved.data.std == split.train.std);
-    if (e.val_accuracy > record.epochs[best].val_accuracy) best = i;
+    if (e.epoch != kept.test->epoch) continue;
+    CHECK(values_of(named_parameters(saved.model)) == values_of(named_parameters(model)));
   }
-  CHECK((record.epochs.size() == 6 || record.epochs.size() == best + 1 + 3));
 
-  // The best is kept, and judged once by the test images.
-  const VisionTransformer model = load_weights(weights_file(o.out)).model;
-  const VisionTransformer at_best =
-      load_weights(fmt::format("{}/checkpoints/epoch-{:04}.safetensors", o.out, best + 1)).model;
-  for (const NamedParameter& p : named_parameters(model)) {
-    CHECK(p.tensor.value() == value(at_best, p.name));
-  }
+  // They are judged once by the test images.
   const Judged found = judged(model, split.test, natural_order(30), split.train);
-  REQUIRE(kept.test);
-  CHECK(kept.test->epoch == best + 1);
   CHECK(kept.test->loss == doctest::Approx(found.loss).epsilon(1e-12));
   CHECK(kept.test->accuracy == doctest::Approx(found.accuracy).epsilon(1e-12));
   CHECK(record.test_loss == kept.test->loss);

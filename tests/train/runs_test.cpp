@@ -1,47 +1,22 @@
-// Runs that stop and go on: checkpoints, the split, and what a step is made of.
+// What a run goes on from, a checkpoint; how its images are split; and what a step is made of.
 
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/golden.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
-#include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/train/run/checkpoint.hpp"
-#include "vitruvian/train/run/run.hpp"
-#include "vitruvian/train/settings/options.hpp"
-#include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/model.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <limits>
 
 using namespace vitruvian;
 
 namespace {
-
-TrainOptions small() {
-  TrainOptions o = default_options("digits");
-  o.train_size = 60;
-  o.test_size = 10;
-  o.model.D = 16;
-  o.model.L = 2;
-  o.model.h = 2;
-  o.model.M = 32;
-  o.batch_size = 20;
-  o.epochs = 2;
-  return o;
-}
-
-std::vector<Array> values_of(const std::vector<NamedParameter>& parameters) {
-  std::vector<Array> result;
-  for (const NamedParameter& p : parameters) result.push_back(p.tensor.value());
-  return result;
-}
 
 std::vector<Array> weights(const VisionTransformer& model) {
   return values_of(named_parameters(model));
@@ -49,12 +24,26 @@ std::vector<Array> weights(const VisionTransformer& model) {
 
 // The weights after some steps.
 std::vector<Array> trained(const TrainOptions& o) {
-  const TrainingData data = training_data(o);
   Observer nobody;
-  const VisionTransformer vit = initial_model(o, nobody);
-  Run run(o, vit, data, nobody, nullptr);
-  while (run.goes_on()) run.epoch();
-  return values_of(run.kept());
+  SmallRun small(o, nobody);
+  while (small.run.goes_on()) small.run.epoch();
+  return values_of(small.run.kept());
+}
+
+std::string state_with(const std::string& key, const std::string& value) {
+  std::vector<std::pair<std::string, std::string>> fields{
+      {"version", "1"},       {"settings", R"("{}")"}, {"data", R"("0f")"},
+      {"key", "1"},           {"epochs", "2"},         {"step", "7"},
+      {"loss_sum", "0.5"},    {"grad_norm_sum", "1"},  {"lr", "0.1"},
+      {"correct", "3"},       {"seen", "4"},           {"best_epoch", "1"},
+      {"best_accuracy", "1"}, {"best_loss", "0.25"},   {"metrics_size", "10"},
+      {"finished", "false"},  {"moments_t", "{}"},     {"crc32", "{}"}};
+  std::string json;
+  for (const auto& [name, usual] : fields) {
+    const std::string text = name == key ? value : usual;
+    if (!text.empty()) json += fmt::format("{}\"{}\":{}", json.empty() ? "" : ",", name, text);
+  }
+  return "{" + json + "}";
 }
 
 }  // namespace
@@ -68,7 +57,7 @@ TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
   adamw.step(0.1);
   const VisionTransformer average = tiny_vit_of_order_one(Rng(4));
   RunState state;
-  state.settings = small().to_json();
+  state.settings = small_options().to_json();
   state.step = 7;
   state.epochs = 2;
   state.loss_sum = 0.1 + 0.2;  // a number whose last bit counts
@@ -111,21 +100,62 @@ TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
   }
 }
 
-TEST_CASE("accumulated batches give the bits of one batch cut alike") {
-  TrainOptions o = small();
-  o.micro_batch = 5;
-  o.model.dropout = 0.1;
-  const std::vector<Array> whole = trained(o);
-  o.batch_size = 5;
-  o.accumulate = 4;
-  CHECK(trained(o) == whole);
-  o.accumulate = 2;
-  CHECK(trained(o) != whole);
+TEST_CASE("a checkpoint's state has a range for every field, whatever its checksum") {
+  const auto refused = [](const std::string& key, const std::string& value) {
+    const Failure failure =
+        failure_of([&] { parse_checkpoint_state(state_with(key, value), "f"); });
+    if (failure.message.empty()) return std::string();
+    CHECK(failure.exit == Exit::checkpoint);
+    const std::string start = "f: its state makes no sense: ";
+    CHECK(failure.message.starts_with(start));
+    return failure.message.substr(start.size());
+  };
+  CHECK(refused("", "").empty());
+  CHECK(parse_checkpoint_state(state_with("", ""), "f").state.step == 7);
+  CHECK(parse_checkpoint_state(state_with("key", "18446744073709551615"), "f").state.key ==
+        std::numeric_limits<std::uint64_t>::max());
+  CHECK(refused("step", "-1") == "'step' is not a whole number from 0 to 1e+15");
+  CHECK(refused("metrics_size", "1e308") == "'metrics_size' is not a whole number from 0 to 1e+12");
+  for (const char* const whole :
+       {"epochs", "step", "correct", "seen", "best_epoch", "metrics_size"}) {
+    for (const char* const value : {"-1", "1e308", "1.5", "null", "\"1\"", "10000000000000000"}) {
+      CAPTURE(whole);
+      CAPTURE(value);
+      CHECK(refused(whole, value).starts_with(fmt::format("'{}' is not a whole number", whole)));
+    }
+  }
+  for (const char* const number :
+       {"loss_sum", "grad_norm_sum", "lr", "best_accuracy", "best_loss"}) {
+    for (const char* const value : {"-1", "1e308", "null", "\"1\"", "[]"}) {
+      CAPTURE(number);
+      CAPTURE(value);
+      CHECK(refused(number, value).starts_with(fmt::format("'{}' is not a number", number)));
+    }
+  }
+  CHECK(refused("best_accuracy", "1.01") == "'best_accuracy' is not a number from 0 to 1");
+  CHECK(refused("lr", "100.5") == "'lr' is not a number from 0 to 100");
+  CHECK(refused("moments_t", R"({"head.weight":-1})") ==
+        "'moments_t' is not an object of whole numbers from 0 to 1e+15");
+  CHECK(refused("moments_t", "[1]").starts_with("'moments_t' is not an object"));
+  CHECK(refused("finished", "1") == "'finished' is not true or false");
+  CHECK(refused("settings", "{}") == "'settings' is not a text");
+  CHECK(refused("crc32", R"({"a":1})") == "'crc32' holds more than texts");
+  CHECK(refused("correct", "5") == "'correct' is above 'seen'");
+  CHECK(refused("best_epoch", "3") == "'best_epoch' is above 'epochs'");
+  CHECK(refused("lr", "1e999") == "it is not a JSON object");
+  for (const char* const name :
+       {"version", "key", "step", "lr", "finished", "moments_t", "crc32"}) {
+    CHECK(refused(name, "") == fmt::format("it has no '{}'", name));
+  }
+  CHECK(failure_of([] {
+          static_cast<void>(parse_checkpoint_state(state_with("version", "2"), "f"));
+        }).message == "f: a checkpoint of version 2, not 1");
 }
 
 TEST_CASE("augmented and mixed images: the same bits however a batch is cut into batches") {
-  TrainOptions o = small();
+  TrainOptions o = small_options();
   o.micro_batch = 5;
+  o.model.dropout = 0.1;
   const std::vector<Array> plain = trained(o);
   o.augment.crop_padding = 2;
   o.augment.mixup = 0.4;
@@ -136,57 +166,16 @@ TEST_CASE("augmented and mixed images: the same bits however a batch is cut into
   o.batch_size = 5;
   o.accumulate = 4;
   CHECK(trained(o) == whole);
+  o.accumulate = 2;
+  CHECK(trained(o) != whole);
 }
 
-TEST_CASE("the moving average is that of the weights after each step") {
-  TrainOptions o = small();
-  o.epochs = 1;
-  o.train_size = 20;  // one step
-  const std::vector<Array> after = trained(o);
-  o.ema = 0.5;
-  const std::vector<Array> average = trained(o);
-  const std::vector<Array> before =
-      weights(VisionTransformer(o.model, Rng(o.seed).fork("weights")));
-  const double d = 2.0 / 11;  // (1 + t) / (10 + t) after step 1
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    for (std::size_t k = 0; k < after[i].size(); ++k) {
-      const double expected = d * static_cast<double>(before[i].data()[k]) +
-                              (1 - d) * static_cast<double>(after[i].data()[k]);
-      REQUIRE(std::abs(static_cast<double>(average[i].data()[k]) - expected) < 1e-7);
-    }
-  }
-}
-
-TEST_CASE("stochastic depth keeps or skips an image's branch whole, and keeps the mean") {
-  const Array x = full({1000, 3}, 1);
-  const Array y = stochastic_depth(x, 0.25, Rng(1)).value();
-  std::size_t kept = 0;
-  for (std::size_t b = 0; b < 1000; ++b) {
-    const real first = y.data()[3 * b];
-    CHECK((first == 0 || std::abs(static_cast<double>(first) - 4.0 / 3) < 1e-6));
-    CHECK(y.data()[3 * b + 1] == first);
-    CHECK(y.data()[3 * b + 2] == first);
-    kept += first != 0 ? 1 : 0;
-  }
-  CHECK(kept > 700);
-  CHECK(kept < 800);
-
-  // In training the last block's branches are skipped, the first one's never; an evaluation skips
-  // nothing.
-  ViTConfig config = small().model;
+TEST_CASE("a model used twice in one pass skips other branches the second time") {
+  ViTConfig config = small_options().model;
   config.stochastic_depth = 0.5;
   const VisionTransformer model(config, Rng(1));
-  CHECK(model.blocks.front().skipped == 0);
-  CHECK(model.blocks.back().skipped == 0.5);
-  ViTConfig plain = config;
-  plain.stochastic_depth = 0;
-  const VisionTransformer same(plain, Rng(1));
   const Tensor images(full({4, 1, 28, 28}, 1));
-  CHECK(model.features(images).value() == same.features(images).value());
   const Rng rng(2);
-  CHECK(model.features(images, {.rng = &rng}).value() !=
-        same.features(images, {.rng = &rng}).value());
-  // A model used twice in one pass skips others the second time.
   const Pass pass{.rng = &rng};
   const Array once = model.features(images, pass).value();
   CHECK(once == model.features(images, {.rng = &rng}).value());
@@ -194,11 +183,9 @@ TEST_CASE("stochastic depth keeps or skips an image's branch whole, and keeps th
 }
 
 TEST_CASE("a number that is none is traced to its op, module, step and images") {
-  TrainOptions o = small();
-  const TrainingData data = training_data(o);
   Observer nobody;
-  const VisionTransformer vit = initial_model(o, nobody);
-  Run run(o, vit, data, nobody, nullptr);
+  SmallRun small(small_options(), nobody);
+  Run& run = small.run;
   const auto poison = [&](const std::string& name, double value) {
     for (const NamedParameter& p : run.kept()) {
       if (p.name != name) continue;
@@ -209,12 +196,12 @@ TEST_CASE("a number that is none is traced to its op, module, step and images") 
   poison("blocks.1.mlp.fc2.weight", std::numeric_limits<double>::quiet_NaN());
   CHECK_FAILS_WITH(run.epoch(),
                    "broke down at step 1 of 6 (epoch 1, lr 2.00e-03), loss nan, gradient norm nan: "
-                   "the first is NaN in 1 of 512 numbers of input 1 of 'linear' in "
+                   "the first is NaN in 1 of 96 numbers of input 1 of 'linear' in "
                    "blocks.1.mlp.fc2, training images ");
   poison("blocks.1.mlp.fc2.weight", 0);
   poison("blocks.0.norm1.weight", std::numeric_limits<double>::infinity());
   CHECK_FAILS_WITH(run.epoch(),
-                   "infinity in 1 of 16 numbers of input 1 of 'layer_norm' in blocks.0.norm1");
+                   "infinity in 1 of 8 numbers of input 1 of 'layer_norm' in blocks.0.norm1");
 }
 
 TEST_CASE("a folder's pictures train, validate or test, each once") {
@@ -242,4 +229,50 @@ TEST_CASE("a folder's pictures train, validate or test, each once") {
   o.seed = 2;  // the test pictures are the same for every run
   CHECK(training_data(o).images.test_subset == data.images.test_subset);
   CHECK(training_data(o).indices.validation != data.indices.validation);
+}
+
+TEST_CASE("what an operating system leaves in a folder of pictures is not a picture or a class") {
+  const Folder folder;
+  const std::string picture = "P5 2 2 255\nabcd";
+  for (const char* const name : {"ants/a.pgm", "bees/deep/b.pgm"}) {
+    write(folder.path / "pictures" / name, picture);
+  }
+  for (const char* const name :
+       {"ants/Thumbs.db", "ants/.DS_Store", "bees/deep/desktop.ini", "bees/DESKTOP.INI",
+        "bees/._b.pgm", "bees/@eaDir/b.pgm", "__MACOSX/ants/._a.pgm", "ants/ehthumbs.db",
+        "ants/Icon\r", "Thumbs.db", "$RECYCLE.BIN/x/desktop.ini", "@eaDir/ants/a.pgm"}) {
+    write(folder.path / "pictures" / name, "not a picture");
+  }
+  const FolderImages images(folder.path / "pictures", {.height = 2, .width = 2, .channels = 1});
+  CHECK(images.about().class_names == std::vector<std::string>{"ants", "bees"});
+  CHECK(images.size() == 2);
+  CHECK(images.note().empty());
+  CHECK(folder_class_names(folder.path / "pictures") == images.about().class_names);
+
+  // Nothing else is left out in silence.
+  write(folder.path / "pictures/ants/Thumbs.dbx", "not a picture");
+  CHECK_FAILS_WITH(FolderImages(folder.path / "pictures", {.height = 2, .width = 2}),
+                   "1 of 3 cannot be used");
+}
+
+TEST_CASE("a class whose name a model cannot keep is refused") {
+  const std::string picture = "P5 2 2 255\nabcd";
+  const auto classes = [](const Folder& folder) {
+    return FolderImages(folder.path, {.height = 2, .width = 2}).about().class_names;
+  };
+  // Latin 1; a lone continuation; cut short; too long a form of '/'; a surrogate; above U+10FFFF.
+  for (const std::string bad : {"caf\xE9", "\x80", "caf\xC3", "\xC0\xAF", "\xED\xA0\x80",
+                                "\xF4\x90\x80\x80", "\xF0\x8F\xBF\xBF", "\xE2\x82", "\xFF"}) {
+    CAPTURE(bad);
+    const Folder folder;
+    write(folder.path / "good/a.pgm", picture);
+    write(folder.path / bad / "b.pgm", picture);
+    CHECK_FAILS_WITH(classes(folder), "its folder's name is not UTF-8");
+    CHECK(failure_of([&] { classes(folder); }).exit == Exit::data);
+  }
+  const Folder folder;
+  for (const char* const good : {"caf\u00e9", "\u8702", "\U0001F41D", "\uFFFD", "\u07FF"}) {
+    write(folder.path / good / "a.pgm", picture);
+  }
+  CHECK(classes(folder).size() == 5);
 }

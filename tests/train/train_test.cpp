@@ -6,7 +6,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
-#include "vitruvian/core/composed.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
@@ -82,23 +81,6 @@ TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' 
   }
 }
 
-TEST_CASE("any number of threads gives the same bits") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  std::vector<MicroBatch> parts;
-  for (std::size_t i = 0; i < 8; ++i) parts.push_back(part(i, 1));
-  const std::size_t before = threads();
-  set_threads(1);
-  const StepResult one = compute_gradients(model, parts, 0);
-  const std::vector<Array> expected = gradients(model);
-  for (const std::size_t n : {2, 3, 4, 8}) {
-    set_threads(n);
-    CHECK(compute_gradients(model, parts, 0).loss == one.loss);
-    const std::vector<Array> found = gradients(model);
-    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == expected[i]);
-  }
-  set_threads(before);
-}
-
 TEST_CASE("gradients are added in their order, not in that of their arrival") {
   const std::size_t before = threads();
   set_threads(2);
@@ -138,34 +120,6 @@ TEST_CASE("a micro-batch that fails is the error that is seen, whoever was waiti
   for (int i = 0; i < 20; ++i) {
     CHECK_FAILS_WITH(compute_gradients(model, parts, 0), "vit: images of shape (1, 2, 8, 7)");
   }
-}
-
-TEST_CASE("a step by the readable twins is the same step to rounding") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  const std::vector<MicroBatch> parts{part(0, 4), part(4, 4)};
-  const StepResult fused = compute_gradients(model, parts, 0.1);
-  const std::vector<Array> expected = gradients(model);
-  const Composed composed;
-  const StepResult twins = compute_gradients(model, parts, 0.1);
-  const std::vector<Array> found = gradients(model);
-  CHECK(std::abs(twins.loss - fused.loss) < (in_double ? 1e-13 : 1e-5));
-  bool any_differs = false;  // or the twins were not asked
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    any_differs = any_differs || found[i] != expected[i];
-    if (largest(expected[i]) > 1e-9)
-      CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
-  }
-  CHECK(any_differs);
-}
-
-TEST_CASE("a step forgets the gradients of the one before") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  compute_gradients(model, std::vector{part(0, 4)}, 0);
-  const std::vector<Array> first = gradients(model);
-  compute_gradients(model, std::vector{part(0, 4)}, 0);
-  const std::vector<Array> second = gradients(model);
-  for (std::size_t i = 0; i < first.size(); ++i)
-    CHECK(golden::difference(first[i], second[i]) == 0);
 }
 
 TEST_CASE("the largest logit counts, a tie or a NaN does not") {

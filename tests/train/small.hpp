@@ -1,0 +1,71 @@
+#pragma once
+
+#include "vitruvian/train/run/run.hpp"
+#include "vitruvian/train/run/stop.hpp"
+#include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/train/trainer.hpp"
+#include "vitruvian/train/weights.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+// A tiny run on tiny data, which tests of runs change to their ends.
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+
+inline TrainOptions small_options(const std::string& out = "") {
+  TrainOptions o = default_options("digits");
+  o.train_size = 60, o.test_size = 30, o.batch_size = 20, o.epochs = 2;  // 3 steps an epoch
+  o.model.D = 8, o.model.L = 2, o.model.h = 2, o.model.M = 12;
+  o.out = out;
+  return o;
+}
+
+/// A run of such options, before its first step.
+struct SmallRun {
+  TrainOptions options;
+  TrainingData data;
+  VisionTransformer vit;
+  Run run;
+  SmallRun(TrainOptions o, Observer& observer, RunDirectory* directory = nullptr)
+      : options(std::move(o)),
+        data(training_data(options)),
+        vit(initial_model(options, observer)),
+        run(options, vit, data, observer, directory) {}
+};
+
+/// Somebody presses Ctrl-C in a step.
+struct StopAt : Observer {
+  const StopSignals signals;
+  std::size_t at;
+  explicit StopAt(std::size_t step) : at(step) {}
+  void stepped(const StepReport& step) override {
+    if (step.step == at) std::raise(SIGINT);
+  }
+};
+
+inline RunResult train_here(const TrainOptions& options, Observer& observer) {
+  return VITRUVIAN_PRECISION::train(options, observer);  // both are declared
+}
+
+inline std::vector<Array> values_of(const std::vector<NamedParameter>& parameters) {
+  std::vector<Array> result;
+  for (const NamedParameter& p : parameters) result.push_back(p.tensor.value());
+  return result;
+}
+
+inline Array value_of(const std::vector<NamedParameter>& parameters, const std::string& name) {
+  for (const NamedParameter& p : parameters) {
+    if (p.name == name) return p.tensor.value();
+  }
+  FAIL(name);
+  return {};
+}
+
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
