@@ -56,11 +56,15 @@ CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
           ""));
 }
 
+/// Goes on in the program of that precision, with the same arguments, where this is the other one
+/// and does not return then. Throws (Exit::failure) where it is not built.
+void in_precision(Precision wanted);
+
 /// Adds --threads and --precision: what every command that computes has.
 template <class Options>
 void add_machine_flags(CLI::App& command, Options& options) {
   add_count(command, "--threads", options.threads, "Threads; 0 means one for each processor");
-  command.add_option("--precision", options.precision, "float or double")
+  command.add_option_function<Precision>("--precision", in_precision, "float or double")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, Precision>{{"float", Precision::float32},
                                                                    {"double", Precision::float64}})
@@ -70,7 +74,7 @@ void add_machine_flags(CLI::App& command, Options& options) {
 
 /// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
 /// A slow matrix product is said aloud, with its remedy.
-void print_machine(Precision precision);
+void print_machine();
 
 /// The flags of commands that read weights of any origin.
 struct WeightsFlags {

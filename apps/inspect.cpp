@@ -44,7 +44,7 @@ void run_inspect(InspectFlags& flags) {
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
-  const std::vector<std::string> files = either::inspect_model(options, {note, drawn});
+  const std::vector<std::string> files = inspect_model(options, {note, drawn});
   console::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
 }
 

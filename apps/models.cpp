@@ -103,7 +103,7 @@ void trace(const Options& options) {
   const std::uint64_t kept =
       c.training_bytes(options.batch_size, sizeof(float)) - 3 * sizeof(float) * c.parameters();
   check_fits_in_memory(c, kept, "to trace");
-  const std::vector<Stage> stages = f32::stages_of_a_forward_pass(c, options.batch_size);
+  const std::vector<Stage> stages = stages_of_a_forward_pass(c, options.batch_size);
   console::print(
       "{}: B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}\n",
       options.name, options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(), c.M,

@@ -52,7 +52,7 @@ void run_predict(PredictFlags& flags) {
     error = prediction.error;
     if (several) console::print(stderr, "vitruvian: {}\n", prediction.error);
   };
-  either::predict(options, {note, predicted});
+  predict(options, {note, predicted});
   if (failed == 0) return;
   if (!several) fail(Exit::data, "{}", error);
   fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());
@@ -65,7 +65,7 @@ struct EvalFlags {
 
 void run_eval(const EvalFlags& flags) {
   if (flags.options.threads != 0) set_threads(flags.options.threads);
-  const Evaluation result = either::evaluate(flags.options);
+  const Evaluation result = evaluate(flags.options);
   if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
   if (flags.json) return console::print("{}\n", to_json(result));
   console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,

@@ -33,10 +33,9 @@ struct ReportFlags {
 void run_report(ReportFlags& flags) {
   ReportOptions& options = flags.options;
   if (flags.threads != 0) set_threads(flags.threads);
-  if (read_run(options.directory).setting("precision") == "double") {
-    options.precision = Precision::float64;
-  }
-  const bool whole = either::rewrite_report(options);
+  if (read_run(options.directory).setting("precision") == "double")
+    in_precision(Precision::float64);
+  const bool whole = rewrite_report(options);
   console::print("report   {}/report.html{}\n", options.directory,
                  whole ? "" : " (no model.safetensors yet: without images)");
 }

@@ -60,10 +60,9 @@ TrainOptions resolve_settings(const Flags& flags) {
   return options;
 }
 
-// In double, so that derivatives are known to many digits.
 void check_sanity(const TrainOptions& options) {
   std::size_t failed = 0;
-  for (const SanityCheck& check : f64::sanity(options)) {
+  for (const SanityCheck& check : sanity(options)) {
     console::print("{}  {}\n", check.passed ? "ok   " : "FAIL ", check.text);
     failed += check.passed ? 0 : 1;
   }
@@ -80,8 +79,10 @@ void run_train(const Flags& flags) {
     return;
   }
   options.validate();
+  // Checks are in double, so that derivatives are known to many digits.
+  in_precision(flags.sanity ? Precision::float64 : options.precision);
   if (options.threads != 0) set_threads(options.threads);
-  if (!flags.quiet) print_machine(flags.sanity ? Precision::float64 : options.precision);
+  if (!flags.quiet) print_machine();
   if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty() && !flags.quiet) {
     console::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
@@ -90,7 +91,7 @@ void run_train(const Flags& flags) {
   Progress progress;
   Quiet quiet;
   const RunResult result =
-      either::train_and_report(options, flags.quiet ? static_cast<Observer&>(quiet) : progress);
+      train(options, flags.quiet ? static_cast<Observer&>(quiet) : progress, write_report);
   if (result.was_finished) {
     console::print("the run in {} is finished: {} epochs, {} steps; --epochs N prolongs it\n",
                    result.directory, result.last.epoch, result.last.step);

@@ -1,13 +1,20 @@
-// The command line: it parses, calls a room, and prints.
+// The command line: it parses, calls a room, and prints. It is compiled once for each precision.
 
 #include "apps/command_line.hpp"
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/real.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
 
 // Its version alone; 0.26 moved its headers.
 #if __has_include(<xtensor/core/xtensor_config.hpp>)
@@ -17,11 +24,33 @@
 #endif
 
 namespace vitruvian {
+namespace {
 
-void print_machine(Precision precision) {
+constexpr bool is_double = sizeof(real) == sizeof(double);
+char** arguments = nullptr;
+
+}  // namespace
+
+void in_precision(Precision wanted) {
+  const bool wants_double = wanted == Precision::float64;
+  if (wants_double == is_double) return;
+  std::error_code unknown;  // where this system does not tell it, arguments[0] does
+  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  if (unknown) program = arguments[0];
+  program.replace_filename(wants_double ? "vitruvian_double" : "vitruvian");
+  console::flush();
+  execvp(program.c_str(), arguments);
+  fail(
+      "{} precision is a program of its own, which does not start ({}: {}); in a "
+      "checkout, cmake --build build --target {} makes it",
+      wants_double ? "double" : "float", program.string(), std::strerror(errno),
+      program.filename().string());
+}
+
+void print_machine() {
   console::print("machine  {} threads, {}, {}, matrix product {}\n", threads(),
-                 precision == Precision::float32 ? "float32" : "float64",
-                 kernels::simd_description(), kernels::gemm_description());
+                 is_double ? "float64" : "float32", kernels::simd_description(),
+                 kernels::gemm_description());
   if (kernels::gemm_backend() == kernels::GemmBackend::cblas) {
     console::print(
         "note     the CBLAS product is the tests' reference, and slow; unset VITRUVIAN_GEMM\n");
@@ -40,10 +69,11 @@ void print_version() {
   console::print(", xtensor {}.{}.{}, fmt {}.{}.{}\n", XTENSOR_VERSION_MAJOR, XTENSOR_VERSION_MINOR,
                  XTENSOR_VERSION_PATCH, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                  FMT_VERSION % 100);
-  print_machine(Precision::float32);
+  print_machine();
 }
 
 int run(int argc, char** argv) {
+  arguments = argv;
   CLI::App app("Vitruvian: a Vision Transformer drawn from first principles", "vitruvian");
   app.require_subcommand(0, 1);
   app.footer("'vitruvian COMMAND --help' tells the flags of a command.");

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 get_property(libraries GLOBAL PROPERTY VITRUVIAN_LIBRARIES)
 install(TARGETS ${libraries} EXPORT vitruvian DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET vitruvian)
-  install(TARGETS vitruvian RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS vitruvian vitruvian_double RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 foreach(header IN LISTS VITRUVIAN_HEADERS)

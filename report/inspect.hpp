@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-// Looking inside a trained model: all its figures, in a folder. As in train/trainer.hpp, nothing
-// here knows of `real`.
+// Looking inside a trained model: all its figures, in a folder.
 
 namespace vitruvian {
 
@@ -44,7 +43,6 @@ struct InspectOptions {
   std::vector<double> mean, std;  ///< as PredictOptions has them
   std::uint64_t max_pixels = 100'000'000;
   std::size_t threads = 0;
-  Precision precision = Precision::float32;
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;
@@ -65,27 +63,13 @@ std::vector<std::string> checkpoints_of(const std::string& folder, std::size_t e
 /// where there are so many.
 std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count);
 
-namespace f32 {
+inline namespace VITRUVIAN_PRECISION {
 /// Reads the weights, looks at the images, and writes every figure, its numbers and index.html to
 /// the folder. Returns the names of the files. Nothing is written before everything is computed.
 /// Throws as load_weights, read_image and FigureFolder do, and (Exit::usage) where a layer, head or
 /// patch is not there.
 std::vector<std::string> inspect_model(const InspectOptions& options,
                                        const InspectObserver& observer);
-}  // namespace f32
-
-namespace f64 {
-std::vector<std::string> inspect_model(const InspectOptions& options,
-                                       const InspectObserver& observer);
-}  // namespace f64
-
-/// The precision that the options ask for; for programs that link both.
-namespace either {
-inline std::vector<std::string> inspect_model(const InspectOptions& options,
-                                              const InspectObserver& observer) {
-  return options.precision == Precision::float32 ? f32::inspect_model(options, observer)
-                                                 : f64::inspect_model(options, observer);
-}
-}  // namespace either
+}  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

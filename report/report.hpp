@@ -5,18 +5,16 @@
 
 #include <string>
 
-// report.html of a run: at its end, and again later. As in train/trainer.hpp, nothing here knows of
-// `real`.
+// report.html of a run: at its end, and again later.
 
 namespace vitruvian {
 
 struct ReportOptions {
   std::string directory;  ///< of the run
   std::string data;       ///< where its data set is now; empty means where it was
-  Precision precision = Precision::float32;
 };
 
-namespace f32 {
+inline namespace VITRUVIAN_PRECISION {
 /// Writes report.html into the run's directory; nothing where there is none. It shows the curves,
 /// what the model says of the test images, and its inside: filters, positions, attention, rollout,
 /// norms, seen on the first few of them; where the directory keeps the weights of epochs
@@ -26,23 +24,6 @@ void write_report(const Outcome& outcome);
 /// report.html anew. Returns whether there were weights: without them it has curves and settings
 /// only. Throws as read_run, load_weights and load_test do.
 bool rewrite_report(const ReportOptions& options);
-}  // namespace f32
-
-namespace f64 {
-void write_report(const Outcome& outcome);
-bool rewrite_report(const ReportOptions& options);
-}  // namespace f64
-
-/// The precision that the options ask for; for programs that link both.
-namespace either {
-inline RunResult train_and_report(const TrainOptions& options, Observer& observer) {
-  return options.precision == Precision::float32 ? f32::train(options, observer, f32::write_report)
-                                                 : f64::train(options, observer, f64::write_report);
-}
-inline bool rewrite_report(const ReportOptions& options) {
-  return options.precision == Precision::float32 ? f32::rewrite_report(options)
-                                                 : f64::rewrite_report(options);
-}
-}  // namespace either
+}  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-// What a model says of pictures. As in train/trainer.hpp, nothing here knows of `real`.
+// What a model says of pictures.
 
 namespace vitruvian {
 
@@ -26,7 +26,6 @@ struct PredictOptions {
                                   ///< Empty: as the file says, or as the scheme's project has it
   std::uint64_t max_pixels = 100'000'000;
   std::size_t threads = 0;
-  Precision precision = Precision::float32;
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;
@@ -53,25 +52,13 @@ struct PredictObserver {
   std::function<void(const Prediction& prediction)> predicted;
 };
 
-namespace f32 {
+inline namespace VITRUVIAN_PRECISION {
 /// Reads the weights, then picture after picture, in their order. Models trained here get a picture
 /// stretched to their size; others torchvision's reference transforms: see Fit. A picture that
 /// cannot be read is a prediction with an error; the others go on. Throws as load_weights and
 /// read_labels do.
 void predict(const PredictOptions& options, const PredictObserver& observer);
-}  // namespace f32
-
-namespace f64 {
-void predict(const PredictOptions& options, const PredictObserver& observer);
-}  // namespace f64
-
-/// The precision that the options ask for; for programs that link both.
-namespace either {
-inline void predict(const PredictOptions& options, const PredictObserver& observer) {
-  return options.precision == Precision::float32 ? f32::predict(options, observer)
-                                                 : f64::predict(options, observer);
-}
-}  // namespace either
+}  // namespace VITRUVIAN_PRECISION
 
 /// The names of K classes from a text file, one a line. Throws (Exit::data), naming the file, when
 /// it cannot be read, is larger than any such file (16 MB), or has not K lines (empty ones at the

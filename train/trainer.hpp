@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-// The whole of a run, in either precision. These functions know nothing of `real`, so that one
-// program may hold both.
+// The whole of a run.
 
 namespace vitruvian {
 
@@ -29,7 +28,7 @@ struct SanityCheck {
   bool passed = false;
 };
 
-namespace f32 {
+inline namespace VITRUVIAN_PRECISION {
 struct Outcome;  // train/step.hpp
 using AtEnd = std::function<void(const Outcome& outcome)>;
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
@@ -44,21 +43,6 @@ Evaluation evaluate(const EvalOptions& options);
 /// The loss at the start against ln K; derivatives of this very model by every parameter against
 /// differences; and 20 images learned by heart.
 std::vector<SanityCheck> sanity(const TrainOptions& options);
-}  // namespace f32
-
-namespace f64 {
-struct Outcome;
-using AtEnd = std::function<void(const Outcome& outcome)>;
-RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {});
-Evaluation evaluate(const EvalOptions& options);
-std::vector<SanityCheck> sanity(const TrainOptions& options);
-}  // namespace f64
-
-/// The precision that the options ask for; for programs that link both.
-namespace either {
-inline Evaluation evaluate(const EvalOptions& options) {
-  return options.precision == Precision::float32 ? f32::evaluate(options) : f64::evaluate(options);
-}
-}  // namespace either
+}  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

@@ -16,14 +16,10 @@ struct Stage {
   std::vector<std::size_t> shape;
 };
 
-namespace f32 {
+inline namespace VITRUVIAN_PRECISION {
 /// Makes a model and carries `B` random images through it: every intermediate, in order. Throws
 /// when the config is not valid.
 std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
-}  // namespace f32
-
-namespace f64 {
-std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
-}  // namespace f64
+}  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

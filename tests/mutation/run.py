@@ -169,7 +169,8 @@ def plant(source, every):
 
 def programs_of(tests):
     """What must be built for these tests: a script runs the command line's program."""
-    return sorted({"vitruvian" if test in SCRIPTS else f"test_{test}" for test in tests})
+    scripts = {"vitruvian", "vitruvian_double"} if any(test in SCRIPTS for test in tests) else set()
+    return sorted(scripts | {f"test_{test}" for test in tests if test not in SCRIPTS})
 
 
 def build(source, where, every, programs, jobs):

@@ -154,7 +154,6 @@ struct TestImageOptions {
 struct EvalOptions : TestImageOptions {
   std::string weights;  ///< a safetensors file, or a run directory that holds one
   std::size_t threads = 0;
-  Precision precision = Precision::float32;
 };
 
 /// What is known to go wrong with such settings, a sentence each.
