@@ -65,37 +65,27 @@ function(vitruvian_room name)
       target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
     endif()
     if(ARG_UNHURRIED)
-      vitruvian_unhurried(vitruvian_${name}_${precision})
+      vitruvian_unhurried(vitruvian_${name}_${precision} ${precision})
     endif()
-    vitruvian_precompile(vitruvian_${name}_${precision} ${precision})
   endforeach()
-endfunction()
-
-# Every translation unit of the rooms reads xtensor's container and fmt: parse them once a precision
-# and level of optimisation, as g++ 14 takes no header that was parsed at another. Two targets a
-# precision parse it, core's library and vitruvian_unhurried_<p>; to be called after vitruvian_unhurried.
-function(vitruvian_precompile target precision)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
-    return()
-  endif()
-  set(owner vitruvian_core_${precision})
-  get_target_property(unhurried ${target} VITRUVIAN_UNHURRIED)
-  if(unhurried)
-    set(owner vitruvian_unhurried_${precision})
-  endif()
-  if(target STREQUAL owner)
-    target_precompile_headers(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/core/precompiled.hpp>")
-  else()
-    target_precompile_headers(${target} REUSE_FROM ${owner})
-  endif()
 endfunction()
 
 # Code that asks the library for the work: half the compiler's time goes into optimising templates
-# whose speed nobody would feel.
-function(vitruvian_unhurried)
-  foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 16 VITRUVIAN_UNHURRIED ON)
-  endforeach()
+# whose speed nobody would feel. What nearly all of it reads is parsed once, with tensors for a precision,
+# f32 or f64, and without them: base. A header parsed at one level of optimisation serves no other.
+function(vitruvian_unhurried target precision)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} REUSE_FROM vitruvian_precompiled_${precision})
+  endif()
+endfunction()
+
+# vitruvian_precompiled(precision header library): the target that such headers belong to.
+function(vitruvian_precompiled precision header library)
+  set(target vitruvian_precompiled_${precision})
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/core/precompiled.cpp)
+  target_link_libraries(${target} PRIVATE ${library} vitruvian_flags)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
+  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
 endfunction()

@@ -1,2 +1,1 @@
-// No code: of this file unhurried targets have core/precompiled.hpp, parsed at their level of
-// optimisation.
+// No code: what the precompiled headers belong to.
