@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
@@ -64,11 +65,15 @@ void in_precision(Precision wanted);
 template <class Options>
 void add_machine_flags(CLI::App& command, Options& options) {
   add_count(command, "--threads", options.threads, "Threads; 0 means one for each processor");
-  command.add_option_function<Precision>("--precision", in_precision, "float or double")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Precision>{{"float", Precision::float32},
-                                                                   {"double", Precision::float64}})
-              .description(""))
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [](const std::string& name) {
+            if (name != "float" && name != "double")
+              fail(Exit::usage, "--precision: '{}' is neither float nor double", name);
+            in_precision(name == "float" ? Precision::float32 : Precision::float64);
+          },
+          "float or double")
       ->default_str("float");
 }
 
