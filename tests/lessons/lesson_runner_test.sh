@@ -1,162 +1,253 @@
 #!/usr/bin/env bash
-# The runner of the course, with a stand-in for cmake, in a folder of its own.
-# Usage: lesson_runner_test.sh PROGRAM_FOLDER ROOT
+# The program `lesson` as a learner meets it. Usage: lesson_runner_test.sh PATH/TO/lesson PART, where
+# PART is one of
+#   course        the runner of the lessons, in a folder of its own, with a stand-in for cmake
+#   every REST    every stub of an exercise fails its check, with words that help, and every solution
+#                 passes; those with N % 2 = REST
+#   mistakes      what goes wrong in an exercise ends in a line that helps, and in the right exit code
 # shellcheck source=tests/program.sh
-source "$(dirname "$0")/../program.sh" "$1/lesson"
-real=$(dirname "$vitruvian")
-root=$2
-scratch=$folder
-mkdir -p "$scratch/build/bin" "$scratch/tools" "$scratch/state"
-cp "$real/lesson" "$scratch/build/bin"
-export XDG_STATE_HOME="$scratch/state"
+source "$(dirname "$0")/../program.sh" "$1"
+lesson=$vitruvian
+root=$(cd "$here/../.." && pwd)
+sources=$root/lessons/exercises
+export XDG_STATE_HOME=$folder/state
 
-fail() { wrong "$what: $1"$'\n'"$output"; }
-lesson() { # lesson STATUS [ARGUMENT...]
-  what="lesson ${*:2}"
+# expect CODE PATTERN ARGUMENT...: runs lesson, compares the exit code, and looks for the pattern in
+# all that it says, line ends read as blanks.
+expect() {
+  "$lesson" "${@:3}" >err 2>&1 </dev/null
+  local code=$?
   checks=$((checks + 1))
-  output=$(PATH="$scratch/tools:/usr/bin:/bin" "$scratch/build/bin/lesson" "${@:2}" 2>&1 </dev/null)
-  local status=$?
-  [ $status = "$1" ] || fail "ends with $status, expected $1"
+  if [ $code -ne "$1" ] || ! tr '\n' ' ' <err | grep -qE -- "$2"; then
+    wrong "lesson ${*:3}: exit $code, expected $1 and /$2/"
+  fi
 }
-says() { [[ $output = *"$1"* ]] || fail "does not say: $1"; }
-silent() { [[ $output != *"$1"* ]] || fail "${2:-says: $1}"; } # silent TEXT [WHAT IS WRONG THEN]
-cmake_does() {
-  printf '#!/bin/bash\necho "called: cmake $*"\n%s\n' "$1" >"$scratch/tools/cmake"
-  chmod +x "$scratch/tools/cmake"
+
+yours() { ls exercises/"$(printf %02d "$1")"_*.cpp; }
+
+# slip N CODE PATTERN: the learner's file of exercise N with the solution's gap filled with the
+# mistake CODE; its check must fail and say PATTERN.
+slip() {
+  "$lesson" exercise "$1" --again >out 2>&1
+  sed -i "s#return .*;\$#$2#" "$(yours "$1")"
+  expect 1 "$3" check "$1"
 }
-real_program() { printf 'cp "%s/$4" "%s/build/bin/$4"' "$real" "$scratch"; }
 
-lesson 0 list
-says "Notation, shapes, broadcasting"
-says "(B, T, D) + (D)"
-says "8 min"
-says "Next: lesson 1"
-lesson 0 list --markdown
-[ "$output" = "$(cat "$root/docs/lessons/README.md")" ] || fail "another index: scripts/make_pages.sh"
-pages=$(cd "$root/docs/lessons" && printf '%s\n' ./*.md | sed 's/\.md$//')
-sources=$(cd "$root/lessons/course" && printf '%s\n' ./README.cpp ./*.cpp | sed 's/\.cpp$//' | sort)
-[ "$(sort <<<"$pages")" = "$sources" ] || fail "a page for every lesson, and no other: $pages"
-lesson 2 list --asci
-says "did you mean --ascii?"
-lesson 2 list 3
-says "see lesson list --help"
-lesson 0 --help
-says "lesson next"
+telling='//\||\[(gap|solution|end|hint)'
+every() {
+  export NO_COLOR=1
+  local count=0 source number
+  for source in "$sources"/[0-9]*.cpp; do
+    number=$((10#$(basename "$source" | cut -c1-2)))
+    count=$((count + 1))
+    check "exercise $number has its number" test $count -eq $number
+    [ $((number % 2)) -eq "$1" ] || continue
+    expect 0 "exercises/$(basename "$source")" exercise $number
+    check "exercise $number has a gap" grep -q Yours "$(yours $number)"
+    check "exercise $number shows no solution, marker or hint" not grep -qE "$telling" "$(yours $number)"
+    expect 1 "gap (is still|may still be) open" check $number
+    expect 0 "hint 1 of 3.*hint $number --level 2" hint $number
+    expect 0 "hint 2 of 3" hint $number
+    expect 0 "hint 3 of 3.*give-up" hint $number
+    expect 1 "lesson solution $number --give-up" solution $number
+    "$lesson" solution $number --give-up >"$(yours $number)"
+    check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours $number)"
+    expect 0 "agree .*All of it agrees" check $number
+    expect 0 "EXERCISE" solution $number
+  done
+  check "there are sixteen or more" test $count -ge 16
+}
 
-lesson 2 0
-lesson 2 99
-says "there is no lesson 99: they go from 1 to $(grep -c "^  " "$root/lessons/course/contents.txt")"
-lesson 2 99999999999999999999
-lesson 2 sofmax
-says "did you mean softmax?"
-lesson 2 ""
-lesson 2 --step
-says "Its number comes first"
+mistakes() {
+  export NO_COLOR=1
+  # Usage: exit 2.
+  while IFS='|' read -r pattern arguments; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$pattern" $arguments
+  done <<'TABLE'
+no exercise 99: they go from 1 to|exercise 99
+no exercise 0|check 0
+did you mean softmax|exercise sofmax
+see lesson exercises|hint nothing-like-it
+which exercise|check
+did you mean --again|exercise 1 --agian
+from 1 to 3, not '4'|hint 1 --level 4
+from 1 to 3600, not '-1'|check 1 --seconds -1
+dir: .*required|exercise 1 --dir
+exercise 6 is not started.*lesson exercise 6|check 6
+TABLE
 
-if [ -e /proc/self/exe ]; then # elsewhere the runner uses the folder it was built in
+  # The learner's folder.
+  expect 0 "0 of [0-9]* done. Next: lesson exercise 1" exercises
+  expect 0 "exercises/06_softmax.cpp" exercise softmax
+  cp "$(yours 6)" stub
+  printf '// mine\n' >>"$(yours 6)"
+  expect 0 "stays as you left it; --again" exercise 6
+  check "the learner's file is not overwritten" grep -q mine "$(yours 6)"
+  expect 0 "exercises/06" exercise 6 --again
+  check "--again starts over" cmp stub "$(yours 6)"
+  mkdir elsewhere
+  cd elsewhere || exit 1
+  expect 1 "still open" check 6
+  cd "$folder" || exit 1
+  expect 0 "other/01_difference.cpp" exercise 1 --dir other
+  expect 1 "still open" check 1
+  expect 0 "exercises/06" exercise 6 --dir exercises
+  printf '' >file
+  expect 1 "file/06_softmax.cpp: cannot be written" exercise 6 --dir file
+
+  # The file does not compile, or hands nothing in.
+  sed -i 's/return {};/return y * gg;/' "$(yours 6)"
+  expect 1 "06_softmax.cpp, line 1[0-9]: error: .*gg.*return y \* gg;.*\^" check 6
+  printf '#include "lessons/exercises/exercise.hpp"\n' >"$(yours 6)"
+  expect 1 "EXERCISE.*is missing" check 6
+  cp stub "$(yours 6)"
+  sed -i 's/const Tensor& g)/Tensor g)/' "$(yours 6)"
+  expect 1 "other types than in the exercise" check 6
+  cp stub "$(yours 6)"
+  sed -i 's/return {};//' "$(yours 6)"
+  expect 1 "no return statement|does not return" check 6
+
+  # It crashes, does not end, throws.
+  slip 6 'return y.value().data()[1ull << 40] > 0 ? y : g;' "crashed.*working on: y, g \(3,\)"
+  slip 6 'return softmax_vjp(y, g);' "crashed.*calls itself too often"
+  "$lesson" exercise 6 --again >out
+  sed -i 's/return {};/for (volatile int i = 0;;) i = 1 - i;/' "$(yours 6)"
+  expect 1 "did not end within 2 seconds.*working on: y, g" check 6 --seconds 2
+  slip 14 'return matmul(q, k);' "Your code stopped with: matmul.*inner"
+
+  # Answers that are wrong: what differs, where, by how much, and why.
+  slip 6 'return y * g;' "dx \([0-9, ]*\) at \[[0-9, ]*\]: yours -?[0-9.e-]*, differences say -?[0-9.e-]*\..* entries differ.*the term that every output.* shares is missing"
+  slip 6 'return -(y * (g - sum(g * y, {-1}, true)));' "opposite sign"
+  slip 10 'return mask * g;' "factor 1 / \(1 − p\) is missing"
+  slip 12 'return slice(g, 1, 0, 1);' "should have the shape \(1, 1, 2\); yours has|token is shared"
+  slip 12 'return mean(slice(g, 1, 0, 1), {0}, true);' "mean over the batch"
+  slip 14 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"
+  slip 2 'return {output};' "Node 1 is missing"
+
+  # The compiler is gone.
+  mkdir -p bare/bin bare/lessons/exercises
+  cp "$lesson" "$(dirname "$lesson")/exercise_checks" bare/bin/
+  printf '/nowhere/c++\n-std=c++20\n' >bare/lessons/exercises/compiler.txt
+  lesson=$folder/bare/bin/lesson
+  expect 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check 6
+  unset XDG_STATE_HOME
+  HOME=$folder/elsewhere expect 0 "hint 1 of 3" hint 6
+}
+
+course() {
+  local bin=$folder/build/bin real read=$folder/state/vitruvian/lessons/softmax
+  real=$(dirname "$lesson")
+  mkdir -p "$bin" tools state
+  cp "$lesson" "$bin"
+  lesson=$bin/lesson
+  PATH=$folder/tools:/usr/bin:/bin
+  cmake_does() {
+    printf '#!/bin/bash\necho "called: cmake $*"\n%s\n' "$1" >tools/cmake
+    chmod +x tools/cmake
+  }
+
+  expect 0 "Next: lesson 1" list
+  has err "Notation, shapes, broadcasting" "\(B, T, D\) \+ \(D\)" "8 min"
+  expect 0 "" list --markdown
+  check "another index: scripts/make_pages.sh" cmp err "$root/docs/lessons/README.md"
+  ls "$root"/docs/lessons/*.md | sed 's|.*/||; s/\.md$//' >pages
+  { echo README && ls "$root"/lessons/course/*.cpp | sed 's|.*/||; s/\.cpp$//'; } | sort >courses
+  check "a page for every lesson, and no other" sh -c 'sort pages | cmp - courses'
+  while IFS='|' read -r pattern arguments; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$pattern" $arguments
+  done <<TABLE
+did you mean --ascii\?|list --asci
+see lesson list --help|list 3
+|0
+there is no lesson 99: they go from 1 to $(grep -c "^  " "$root/lessons/course/contents.txt")|99
+|99999999999999999999
+did you mean softmax\?|sofmax
+Its number comes first|--step
+TABLE
+  expect 2 "" ""
+  expect 0 "lesson next" --help
+  [ -e /proc/self/exe ] || return # elsewhere the runner uses the folder it was built in
+
   cmake_does 'exit 7'
-  lesson 1 1
-  says "lesson_notation is not built yet: building it"
-  says "called: cmake --build $scratch/build --target lesson_notation"
-  says "could not be built"
-
-  cmake_does "$(real_program)"
-  lesson 0 1
-  says "all passed"
-  lesson 0 list
-  says "done"
-  says "Next: lesson 2"
-  lesson 0 next --plain
-  says "Lesson 2."
-  lesson 0 list
-  says "Next: lesson 3"
-
-  lesson 1 softmax --break double-softmax
-  says "softmax twice"
-  lesson 1 9 --break elementwise
-  says "the lesson ends here"
-  silent "Together they are simpler" "goes on from a mistake"
-  lesson 2 9 --brek x
-  says "did you mean --break?"
-  lesson 0 9 --ascii --width 40 --plain
-  if LC_ALL=C grep -q '[^ -~]' <<<"$output"; then fail "is not ASCII"; fi
-  [ "$(wc -L <<<"$output")" -le 60 ] || fail "is wider than it was told to be"
-  lesson 0 9 --markdown --no-input
-  says "# Lesson 9. Softmax"
-  lesson 0 9 --json
-  case $output in *$'\n''lesson_softmax'*) fail "mixes its own words into the JSON" ;; esac
-
-  touch -d '2001-01-01' "$scratch/build/bin/lesson_notation"
-  lesson 0 1
-  says "lesson_notation is older than its source"
-
-  touch "$scratch/no-folder"
-  XDG_STATE_HOME="$scratch/no-folder" lesson 0 1
-  says "progress is not kept"
+  expect 1 "lesson_notation is not built yet: building it" 1
+  has err "called: cmake --build $folder/build --target lesson_notation" "could not be built"
+  cmake_does "$(printf 'cp "%s/$4" "%s/$4"' "$real" "$bin")"
+  expect 0 "all passed" 1
+  expect 0 "done.*Next: lesson 2" list
+  expect 0 "Lesson 2\." next --plain
+  expect 0 "Next: lesson 3" list
+  expect 1 "softmax twice" softmax --break double-softmax
+  expect 1 "the lesson ends here" 9 --break elementwise
+  check "it does not go on from a mistake" not grep -q "Together they are simpler" err
+  expect 2 "did you mean --break\?" 9 --brek x
+  expect 0 "" 9 --ascii --width 40 --plain
+  check "it is ASCII" not env LC_ALL=C grep -q '[^ -~]' err
+  check "it is as narrow as it was told to be" test "$(wc -L <err)" -le 60
+  expect 0 "# Lesson 9\. Softmax" 9 --markdown --no-input
+  expect 0 "" 9 --json
+  check "no words of the runner in the JSON" not grep -q '^lesson_softmax' err
+  touch -d '2001-01-01' "$bin/lesson_notation"
+  expect 0 "lesson_notation is older than its source" 1
+  touch no-folder
+  XDG_STATE_HOME=$folder/no-folder expect 0 "progress is not kept" 1
 
   # With somebody at the terminal: questions wait, pieces wait, q leaves without a mark.
+  at_terminal() { script -qec "$lesson $1" /dev/null >err; }
   if script --version 2>/dev/null | grep -q util-linux; then
-    what="lesson 9 --step"
-    rm -f "$scratch/state/vitruvian/lessons/softmax"
-    output=$(printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR= script -qec \
-      "$scratch/build/bin/lesson 9 --step" /dev/null)
-    says "[Enter] next  [b]ack  [s]ource  [q]uit"
-    says "lessons/course/softmax.cpp, lines"
-    says $'\x1b['
-    silent "all passed" "does not stop at q"
-    [ ! -e "$scratch/state/vitruvian/lessons/softmax" ] || fail "counts as read after q"
-    output=$(printf '\n' | NO_COLOR=1 TERM=xterm script -qec "$scratch/build/bin/lesson 9" /dev/null)
-    says "think first"
-    says "ln 10 = 2.30"
-    silent $'\x1b[' "colour in spite of NO_COLOR"
-    output=$(TERM=dumb script -qec "$scratch/build/bin/lesson 9 --no-input" /dev/null </dev/null)
-    says "all passed"
-    case $output in *$'\x1b['* | *"think first"*) fail "colour, or a wait, on a dumb terminal" ;; esac
+    rm -f "$read"
+    printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR='' at_terminal "9 --step"
+    has err '\[Enter\] next  \[b\]ack  \[s\]ource  \[q\]uit' "lessons/course/softmax.cpp, lines" $'\e\['
+    check "it stops at q" not grep -q "all passed" err
+    check "which does not count as read" test ! -e "$read"
+    printf '\n' | TERM=xterm NO_COLOR=1 at_terminal 9
+    has err "think first" "ln 10 = 2.30"
+    check "no colour with NO_COLOR" not grep -q $'\e\[' err
+    TERM=dumb at_terminal "9 --no-input" </dev/null
+    has err "all passed"
+    check "neither colour nor a wait on a dumb terminal" not grep -q $'\e\[\\|think first' err
   fi
 
   # Who ends the runner ends what it has started, and what that has started.
-  mkdir "$scratch/tmp" "$scratch/build/lessons" "$scratch/build/lessons/exercises"
-  cp "$real/exercise_checks" "$scratch/build/bin"
-  cmake_does "echo \$\$ >>'$scratch/pids'; sleep 1000 & echo \$! >>'$scratch/pids'; wait"
-  echo "$scratch/tools/cmake" >"$scratch/build/lessons/exercises/compiler.txt"
-  touch -d '2001-01-01' "$scratch/build/bin/lesson_notation"
-  "$scratch/build/bin/lesson" exercise 1 --dir "$scratch/mine" >/dev/null
+  mkdir -p tmp build/lessons/exercises
+  cp "$real/exercise_checks" "$bin"
+  cmake_does "echo \$\$ >>'$folder/pids'; sleep 1000 & echo \$! >>'$folder/pids'; wait"
+  echo "$folder/tools/cmake" >build/lessons/exercises/compiler.txt
+  touch -d '2001-01-01' "$bin/lesson_notation"
+  expect 0 "" exercise 1 --dir "$folder/mine"
   for signal in TERM INT HUP KILL; do
-    for words in 1 "check 1 --dir $scratch/mine"; do
-      what="lesson $words, ended by $signal"
-      output=""
-      rm -f "$scratch/pids"
+    for words in 1 "check 1 --dir $folder/mine"; do
+      rm -f pids
       set -m # or INT would be ignored
       # shellcheck disable=SC2086
-      PATH="$scratch/tools:/usr/bin:/bin" TMPDIR="$scratch/tmp" "$scratch/build/bin/lesson" $words \
-        >"$scratch/said" 2>&1 </dev/null &
+      TMPDIR=$folder/tmp "$lesson" $words >err 2>&1 </dev/null &
       set +m
       for _ in $(seq 600); do
-        [ "$(wc -l 2>/dev/null <"$scratch/pids")" = 2 ] && break
+        [ "$(wc -l 2>/dev/null <pids)" = 2 ] && break
         sleep 0.1
       done
-      [ "$(wc -l <"$scratch/pids")" = 2 ] || fail "did not start: $(cat "$scratch/said")"
+      check "lesson $words starts two" test "$(wc -l <pids)" = 2
       kill -$signal $!
       wait $! 2>/dev/null
-      status=$?
-      [ $status = $((128 + $(kill -l $signal))) ] || fail "ends with $status"
-      for pid in $(cat "$scratch/pids"); do
+      check "lesson $words ends by $signal" test $? = $((128 + $(kill -l $signal)))
+      while read -r pid; do
         for _ in $(seq 200); do
           kill -0 "$pid" 2>/dev/null || break
           sleep 0.1
         done
-        if kill -0 "$pid" 2>/dev/null; then fail "leaves $(ps -o args= -p "$pid")" && kill -9 "$pid"; fi
-      done
-      [ $signal = KILL ] || [ -z "$(ls "$scratch/tmp")" ] || fail "leaves files: $(ls "$scratch/tmp")"
-      rm -rf "$scratch/tmp/"*
+        check "$signal ends $(ps -o args= -p "$pid")" not kill -9 "$pid"
+      done <pids
+      [ $signal = KILL ] || check "$signal leaves no files: $(ls tmp)" test -z "$(ls tmp)"
+      rm -rf tmp/*
     done
   done
 
-  rm "$scratch/tools/cmake" "$scratch/build/bin/lesson_notation"
-  what="no cmake"
-  output=$(PATH="$scratch/tools" "$scratch/build/bin/lesson" 1 2>&1 </dev/null)
-  [ $? = 1 ] || fail "wrong status"
-  says "cmake is not on this machine: scripts/start.sh installs it"
-fi
+  rm tools/cmake "$bin/lesson_notation"
+  PATH=$folder/tools "$lesson" 1 >err 2>&1 </dev/null
+  check "without cmake: exit 1" test $? = 1
+  has err "cmake is not on this machine: scripts/start.sh installs it"
+}
 
+"$2" "${3:-}"
 finish
