@@ -150,18 +150,14 @@ Image read_image(const ByteSource& source, std::uint64_t max_pixels) {
   return collector.take();
 }
 
-Image read_image(const ByteSource& source, const Fit& fit, std::uint64_t max_pixels) {
-  Fitter fitter(fit);
-  decode(source, max_pixels, fitter);
-  return fitter.take();
-}
-
 Image read_image(const std::string& path, std::uint64_t max_pixels) {
   return read_image(RegularFile(path, Exit::data), max_pixels);
 }
 
 Image read_image(const std::string& path, const Fit& fit, std::uint64_t max_pixels) {
-  return read_image(RegularFile(path, Exit::data), fit, max_pixels);
+  Fitter fitter(fit);
+  decode(RegularFile(path, Exit::data), max_pixels, fitter);
+  return fitter.take();
 }
 
 Image fitted(const Image& image, const Fit& fit) {

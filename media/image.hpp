@@ -67,8 +67,6 @@ struct Fit {
 Image read_image(const ByteSource& source, std::uint64_t max_pixels = usual_max_pixels);
 Image read_image(const std::string& path, std::uint64_t max_pixels = usual_max_pixels);
 /// The same and fitted, row by row: a large picture is never in memory.
-Image read_image(const ByteSource& source, const Fit& fit,
-                 std::uint64_t max_pixels = usual_max_pixels);
 Image read_image(const std::string& path, const Fit& fit,
                  std::uint64_t max_pixels = usual_max_pixels);
 /// A picture that is in memory, fitted.

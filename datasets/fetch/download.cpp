@@ -1,6 +1,5 @@
-#include "vitruvian/datasets/fetch/download.hpp"
-
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/datasets/fetch/fetch.hpp"
 
 #if VITRUVIAN_HAS_CURL
 #include <curl/curl.h>

@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
-#include "vitruvian/datasets/fetch/download.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "tests/datasets/datasets_testing.hpp"
-#include "vitruvian/datasets/fetch/download.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
