@@ -52,15 +52,16 @@ function(vitruvian_library name)
   set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES vitruvian_${name})
 endfunction()
 
-# vitruvian_room(name SOURCES ... ROOMS ... [DEPENDS ...]): <name>_f32 and <name>_f64 from the same
+# vitruvian_room(name SOURCES ... ROOMS ... [DEPENDS ...] [PRIVATE ...]): <name>_f32 and <name>_f64 from the same
 # files. ROOMS are rooms of both precisions below this one, DEPENDS libraries without numbers. Those
 # of an UNHURRIED room leave the work to the rooms below (see vitruvian_unhurried).
 function(vitruvian_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNHURRIED" "" "SOURCES;ROOMS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNHURRIED" "" "SOURCES;ROOMS;DEPENDS;PRIVATE")
   foreach(precision IN LISTS VITRUVIAN_PRECISIONS)
     set(rooms ${ARG_ROOMS})
     list(TRANSFORM rooms REPLACE "(.+)" "vitruvian_\\1_${precision}")
-    vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} DEPENDS ${rooms} ${ARG_DEPENDS})
+    vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} DEPENDS ${rooms} ${ARG_DEPENDS}
+      PRIVATE ${ARG_PRIVATE})
     if(precision STREQUAL "f64")
       target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
     endif()

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/datasets/loader.hpp"
-#include "vitruvian/report/figures.hpp"
+#include "vitruvian/report/figure.hpp"
 #include "vitruvian/report/inspect.hpp"
 #include "vitruvian/train/weights.hpp"
 

@@ -1,18 +1,22 @@
-#include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/report/figures.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 void add_to(Numbers& sum, const Array& array) {
   if (sum.values.empty()) {
@@ -26,44 +30,128 @@ void divide(Numbers& sum, std::size_t n) {
   for (double& value : sum.values) value /= static_cast<double>(n);
 }
 
-// More rows than these make no figure.
-constexpr std::size_t explained_images = 8;
+// Whose attention it is, and the frame of the patch that asks in a picture of the image's patches.
+struct Asker {
+  std::string name;
+  std::optional<std::size_t> patch;
+  std::size_t rows, columns;  // of patches
 
-// One row more of (B, ...).
-void append(Numbers& all, const Array& one) {
-  const Numbers more = numbers(one);
-  if (all.shape.empty()) {
-    all.shape = more.shape;
-    all.shape[0] = 0;
+  [[nodiscard]] std::optional<Box> frame_in(const Image& image) const {
+    if (!patch) return {};
+    const std::size_t height = image.height / rows;
+    const std::size_t width = image.width / columns;
+    return Box{*patch / columns * height, *patch % columns * width, height, width};
   }
-  ++all.shape[0];
-  all.values.insert(all.values.end(), more.values.begin(), more.values.end());
+  [[nodiscard]] const char* says_frame() const {
+    return patch ? " The patch that asks has a frame." : "";
+  }
+};
+
+Matrix matrix_of(const Numbers& numbers) {
+  return {numbers.shape.at(0), numbers.shape.at(1), numbers.values};
 }
 
-// "6: 71 %"; "true 5, found 6: 71 %" where the label is known.
-std::string verdict_of(const Samples& samples, std::size_t image, const Array& logits,
-                       std::size_t target) {
-  const real* const z = logits.data();
-  double largest = z[0];
-  for (std::size_t k = 0; k < logits.size(); ++k) largest = std::max(largest, double{z[k]});
-  double sum = 0;
-  for (std::size_t k = 0; k < logits.size(); ++k) sum += std::exp(z[k] - largest);
-  std::string text;
-  if (image < samples.labels.size()) {
-    text = "true " + class_name(samples.class_names, samples.labels[image]) + ", found ";
+// `image` where the map is 1, a quarter as bright where it is 0. The map's cells divide the image.
+Image lit(const Image& image, const Matrix& map, Range range) {
+  Image result = in_rgb(image);
+  for (std::size_t y = 0; y < image.height; ++y) {
+    for (std::size_t x = 0; x < image.width; ++x) {
+      const std::size_t row = y * map.rows / image.height;
+      const std::size_t column = x * map.columns / image.width;
+      const double place =
+          std::clamp(range.place(map.values[row * map.columns + column]), 0.0, 1.0);
+      for (std::size_t c = 0; c < 3; ++c) {
+        std::uint8_t& pixel = result.pixels[(y * image.width + x) * 3 + c];
+        pixel = static_cast<std::uint8_t>(std::lround(pixel * (0.25 + 0.75 * place)));
+      }
+    }
   }
-  return text + fmt::format("{}: {:.0f} %", class_name(samples.class_names, target),
-                            100 * std::exp(z[target] - largest) / sum);
+  return result;
 }
 
-// Black, in the model's units: (C, H, W).
-Array black_of(const ViTConfig& config, const DataConfig& data) {
-  Array x = empty({config.C, config.H, config.W});
-  const std::size_t plane = config.H * config.W;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x.data()[i] = static_cast<real>(-data.mean[i / plane] / data.std[i / plane]);
+// What one image's attention shows: the maps of every head, one map over the image, all queries.
+void draw_maps(const inspect::Attention& seen, const ViTConfig& config, const Samples& samples,
+               const InspectOptions& options, FigureList& list) {
+  const bool class_token = !config.mean_pooling;
+  const std::size_t layer = options.layer.value_or(config.L - 1);
+  inspect::Query query{options.query};
+  if (!query.patch && config.mean_pooling) {
+    query.patch = config.grid_height() / 2 * config.grid_width() + config.grid_width() / 2;
   }
-  return x;
+  const Asker asker{query.patch ? fmt::format("patch {}", *query.patch) : "the class token",
+                    query.patch, config.grid_height(), config.grid_width()};
+  const std::string whose =
+      fmt::format("layer {}, {}", layer,
+                  options.head ? fmt::format("head {}", *options.head) : "mean of its heads");
+
+  const std::size_t L = config.L, h = config.h;
+  Numbers maps{{L * h, asker.rows, asker.columns}, {}};
+  ImageGrid grid{"Attention of " + asker.name, "head", "layer"};
+  for (std::size_t i = 0; i < L * h; ++i) {
+    const Array map = inspect::attention_map(seen, i / h, i % h, query);
+    maps.values.insert(maps.values.end(), map.data(), map.data() + map.size());
+    grid.images.push_back(figures::picture_at(maps, i));
+  }
+  maps.shape = {L, h, asker.rows, asker.columns};
+  grid.marked = asker.frame_in(grid.images[0]);
+  grid.columns = grid.x_count = h;
+  grid.y_count = L;
+  grid.width = std::clamp(880 / static_cast<double>(h), 24.0, 84.0);
+  grid.bar = {ColourMap::viridis, {0, 1}, "share of the largest"};
+  list.add(
+      {"attention_maps",
+       "Attention of every head",
+       "The attention of " + asker.name +
+           " to the patches of the first image, in every layer and head, each map scaled by its "
+           "own largest share." +
+           asker.says_frame() + " The numbers are the shares, (L, h, H / P, W / P).",
+       {{{std::move(grid)}}},
+       {npy_file("attention_maps", maps)}});
+
+  const Numbers map = numbers(inspect::attention_map(seen, layer, options.head, query));
+  const Matrix of_map = matrix_of(map);
+  const Range range{0, std::max(range_of(of_map.values).high, 1e-12)};
+  const Image& image = samples.pictures[0];
+  const Image small = coloured(of_map, ColourMap::viridis, range);
+  const auto shown_as = [&](const char* title, const Image& picture,
+                            std::optional<ColourBar> bar = {}) {
+    return ImageGrid{.title = title,
+                     .images = {picture},
+                     .width = 240,
+                     .bar = std::move(bar),
+                     .marked = asker.frame_in(picture)};
+  };
+  list.add(
+      {"attention_map",
+       "Attention over the image",
+       "Attention of " + asker.name + ", " + whose + ", beside the image and as its light." +
+           asker.says_frame() + (class_token ? " What goes to the class token is missing." : ""),
+       {{{shown_as("Image", image), shown_as("Lit by attention", lit(image, of_map, range)),
+          shown_as("Share of attention", small, ColourBar{ColourMap::viridis, range, "share"})}}},
+       {npy_file("attention_map", map)},
+       small});
+
+  const Array& probs = seen.probs[layer];  // (1, h, T, T)
+  const std::size_t T = config.T();
+  Numbers matrix{{T, T}, std::vector<double>(T * T, 0.0)};
+  const std::size_t first = options.head.value_or(0);
+  const std::size_t last = options.head ? first + 1 : config.h;
+  for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t j = 0; j < T * T; ++j) {
+      matrix.values[j] += probs.data()[i * T * T + j] / static_cast<double>(last - first);
+    }
+  }
+  const std::string place = class_token ? " (0 is the class token)" : "";
+  ImageGrid square = heat_map(matrix_of(matrix), "Attention of " + whose,
+                              {ColourMap::viridis, range_of(matrix.values), "share"});
+  square.x_label = "key" + place;
+  square.y_label = "query" + place;
+  list.add(
+      {"attention_matrix",
+       "All queries of one head",
+       "The attention of " + whose + ": a row for each query, which sums to 1, in the first image.",
+       {{{std::move(square)}}},
+       {npy_file("attention_matrix", matrix)}});
 }
 
 }  // namespace
@@ -71,146 +159,82 @@ Array black_of(const ViTConfig& config, const DataConfig& data) {
 void draw_attention(const VisionTransformer& model, const Samples& samples,
                     const InspectOptions& options, FigureList& list) {
   const ViTConfig& config = model.config;
-  const std::size_t layer = options.layer.value_or(config.L - 1);
-  inspect::Query query{options.query};
-  if (!query.patch && config.mean_pooling) {
-    query.patch = config.grid_height() / 2 * config.grid_width() + config.grid_width() / 2;
-  }
-  const std::string asker =
-      query.patch ? fmt::format("patch {}", *query.patch) : std::string("the class token");
-  const std::string whose =
-      fmt::format("layer {}, {}", layer,
-                  options.head ? fmt::format("head {}", *options.head) : "mean of its heads");
-
-  figures::HeadNumbers heads;
-  for (std::size_t b = 0; b < samples.inputs.size(); ++b) {
+  const std::size_t images = samples.inputs.size();
+  const std::size_t L = config.L, h = config.h, T = config.T();
+  const bool class_token = !config.mean_pooling;
+  Numbers distance, on_class_token, entropy, saturated;  // (L, h), each
+  for (std::size_t b = 0; b < images; ++b) {
     const inspect::Attention seen = inspect::attention(model, samples.inputs[b]);
     const inspect::Heads of_image = inspect::heads(seen);
-    add_to(heads.distance, of_image.distance);
-    if (!config.mean_pooling) add_to(heads.on_class_token, of_image.on_class_token);
-    add_to(heads.entropy, of_image.entropy);
-    add_to(heads.saturated, of_image.saturated);
-    if (b > 0) continue;
+    add_to(distance, of_image.distance);
+    if (class_token) add_to(on_class_token, of_image.on_class_token);
+    add_to(entropy, of_image.entropy);
+    add_to(saturated, of_image.saturated);
+    if (b == 0) draw_maps(seen, config, samples, options, list);
+  }
+  for (Numbers* sum : {&distance, &on_class_token, &entropy, &saturated}) divide(*sum, images);
 
-    Numbers maps{{config.L, config.h, config.grid_height(), config.grid_width()}, {}};
-    for (std::size_t l = 0; l < config.L; ++l) {
-      for (std::size_t i = 0; i < config.h; ++i) {
-        const Array map = inspect::attention_map(seen, l, i, query);
-        maps.values.insert(maps.values.end(), map.data(), map.data() + map.size());
-      }
-    }
-    const figures::Asker who{asker, query.patch, !config.mean_pooling};
-    list.add(figures::attention_maps(maps, who));
-    list.add(figures::attention_map(
-        samples.pictures[0], numbers(inspect::attention_map(seen, layer, options.head, query)), who,
-        whose));
-    const Array& probs = seen.probs[layer];  // (1, h, T, T)
-    const std::size_t T = config.T();
-    Numbers matrix{{T, T}, std::vector<double>(T * T, 0.0)};
-    const std::size_t first = options.head.value_or(0);
-    const std::size_t last = options.head ? first + 1 : config.h;
-    for (std::size_t i = first; i < last; ++i) {
-      for (std::size_t j = 0; j < T * T; ++j) {
-        matrix.values[j] += probs.data()[i * T * T + j] / static_cast<double>(last - first);
-      }
-    }
-    list.add(figures::attention_matrix(matrix, whose, !config.mean_pooling));
-  }
-  for (Numbers* sum : {&heads.distance, &heads.on_class_token, &heads.entropy, &heads.saturated}) {
-    divide(*sum, samples.inputs.size());
-  }
-  list.add(figures::attention_distance(heads, samples.inputs.size()));
-  list.add(figures::attention_entropy(heads, config.T()));
-}
-
-void draw_explanations(const VisionTransformer& model, const Samples& samples,
-                       const InspectOptions& options, FigureList& list) {
-  const ViTConfig& config = model.config;
-  const std::size_t count = std::min(samples.inputs.size(), explained_images);
-  const std::size_t gradients = options.smooth_grad + options.integrated_gradients;
-  if (gradients > 0) {
-    double seconds = inspect::seconds_a_gradient(model, samples.inputs[0]);
-    for (int again = 0; again < 2; ++again) {  // the first makes buffers, any may be interrupted
-      seconds = std::min(seconds, inspect::seconds_a_gradient(model, samples.inputs[0]));
-    }
-    list.observer.note(fmt::format("{} gradients of each of {} images: about {:.0f} s", gradients,
-                                   count,
-                                   std::ceil(seconds * static_cast<double>(gradients * count))));
-  }
-  figures::Explained rollout{"rollout", "rollout", {}};
-  figures::Explained weighted{"gradient_rollout", "gradient rollout", {}};
-  figures::Explained saliency{"saliency", "saliency", {}};
-  figures::Explained smooth{"smooth_grad", "SmoothGrad", {}};
-  figures::Explained integrated{"integrated_gradients", "integrated", {}};
-  std::vector<std::string> verdicts;
-  double gain = 0;
-  std::size_t with_ink = 0;
-  double incompleteness = 0;
-  for (std::size_t b = 0; b < samples.inputs.size(); ++b) {
-    const Array& x = samples.inputs[b];
-    const inspect::Attention seen = inspect::attention(model, x);
-    const Array shares = inspect::shares_of_patches(inspect::rollout(seen), config);
-    if (config.C == 1) {
-      const std::vector<std::uint8_t>& bytes = samples.pictures[b].pixels;
-      const Array ink =
-          array({1, 1, config.H, config.W}, std::vector<double>(bytes.begin(), bytes.end()));
-      const double here = inspect::gain_on_ink(shares, ink, 127).at(0);
-      if (std::isfinite(here)) {
-        gain += here;
-        ++with_ink;
-      }
-    }
-    if (b >= count) continue;
-    const inspect::Targets target = inspect::most_probable(seen.logits);
-    verdicts.push_back(verdict_of(samples, b, seen.logits, target[0]));
-    append(rollout.maps, shares);
-    append(weighted.maps,
-           inspect::shares_of_patches(inspect::gradient_rollout(model, x, target), config));
-    append(saliency.maps, inspect::saliency(inspect::input_gradient(model, x, target)));
-    if (options.smooth_grad > 0) {
-      const inspect::SmoothGrad how{.samples = options.smooth_grad};
-      append(smooth.maps, inspect::saliency(inspect::smooth_grad(model, x, how, target)));
-    }
-    if (options.integrated_gradients > 0) {
-      const auto found = inspect::integrated_gradients(model, x, black_of(config, samples.data),
-                                                       options.integrated_gradients, target);
-      append(integrated.maps, inspect::saliency(found.attributions));
-      incompleteness = std::max(incompleteness, found.incompleteness());
-    }
-  }
-  std::vector<figures::Explained> columns{rollout, weighted, saliency};
-  std::string text =
-      "Attention rollout (Appendix D.8): how much of each patch is in what the output reads, with "
-      "half of every token its own by the residual connection. Gradient rollout counts attention "
-      "for "
-      "how much it moves the probable class's logit. Saliency is the largest magnitude over the "
-      "channels of that logit's derivative. Each map has its own scale.";
-  if (options.smooth_grad > 0) {
-    columns.push_back(smooth);
-    text += fmt::format(" SmoothGrad: the mean over {} noisy copies.", options.smooth_grad);
-  }
-  if (options.integrated_gradients > 0) {
-    columns.push_back(integrated);
-    text += fmt::format(
-        " Integrated gradients in {} steps from black: their sum misses the difference of the "
-        "logits "
-        "by {:.2g} of it at most.",
-        options.integrated_gradients, incompleteness);
-  }
+  Series dots{"a head", {}, {}, Mark::dots};
+  Series mean{"mean of heads"};
   std::string words;
-  if (with_ink > 0) {
-    words = fmt::format(
-        "patches with ink (a pixel above 127) have {:.2f} times their share of the rollout, "
-        "averaged "
-        "over {} images",
-        gain / static_cast<double>(with_ink), with_ink);
-    text += " Here " + words + ".";
+  for (std::size_t l = 0; l < L; ++l) {
+    const auto begin = distance.values.begin() + static_cast<std::ptrdiff_t>(l * h);
+    const std::vector<double> row(begin, begin + static_cast<std::ptrdiff_t>(h));
+    const Range range = range_of(row);
+    dots.x.insert(dots.x.end(), h, static_cast<double>(l));
+    dots.y.insert(dots.y.end(), row.begin(), row.end());
+    mean.x.push_back(static_cast<double>(l));
+    mean.y.push_back(std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(h));
+    words += fmt::format("layer {:>2}: {:.1f} to {:.1f} pixels\n", l, range.low, range.high);
   }
-  const std::vector<Image> pictures(samples.pictures.begin(),
-                                    samples.pictures.begin() + static_cast<std::ptrdiff_t>(count));
-  Figure figure = figures::explanations(pictures, verdicts, columns, text);
-  figure.words = words;
-  list.add(std::move(figure));
+  Chart chart{"Mean attention distance", "layer", "pixels", {mean, dots}};
+  chart.from_zero = chart.whole_x = true;
+  list.add(
+      {"attention_distance",
+       "Attention distance",
+       fmt::format("How far each head looks: the attention-weighted distance between patch "
+                   "centres, in pixels, averaged over queries and {} image{} (Figure 7, right; "
+                   "Figure 11).{}",
+                   images, images == 1 ? "" : "s",
+                   !class_token
+                       ? ""
+                       : " The class token, which is nowhere, is left out as query and as key, "
+                         "and what is left is brought back to a sum of 1."),
+       {{{chart}}},
+       {json_file("attention_distance",
+                  Json{{"unit", "pixels"}, {"images", images}, {"layers", distance}})},
+       {},
+       words});
+
+  const auto from_zero = [](const Numbers& shares) {
+    return Range{0, std::max(range_of(shares.values).high, 0.01)};
+  };
+  const double most = std::log(static_cast<double>(T));
+  const auto map = [&](const Numbers& shares, const char* title, const char* bar, Range range) {
+    ImageGrid grid = heat_map(matrix_of(shares), title, {ColourMap::viridis, range, bar}, 220);
+    grid.x_label = "head";
+    grid.y_label = "layer";
+    return grid;
+  };
+  std::vector<Drawing::Panel> maps{
+      map(entropy, "Entropy", "nats", {0, most}),
+      map(saturated, "Saturated queries", "share", from_zero(saturated))};
+  Json json{{"entropy", entropy}};
+  if (class_token) {
+    maps.insert(maps.begin() + 1,
+                map(on_class_token, "On the class token", "share", from_zero(on_class_token)));
+    json["on_class_token"] = on_class_token;
+  }
+  json["saturated"] = saturated;
+  list.add(
+      {"attention_entropy",
+       "What heads do",
+       fmt::format("Of every head: the entropy of its attention in nats (0 looks at one token, "
+                   "log {} = {:.2f} at all alike), {}and the share of queries that give one "
+                   "token more than 0.99.",
+                   T, most, class_token ? "the share that patches give to the class token, " : ""),
+       {{std::move(maps)}},
+       {json_file("attention_entropy", json)}});
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/draw.hpp"
-#include "vitruvian/report/figures.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/training_data.hpp"
 #include "vitruvian/train/weights.hpp"
@@ -74,7 +73,14 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
     }
     const std::size_t layer = options.layer.value_or(model.config.L - 1);
     const BlockGraph graph = inspect::block_graph(model, layer);
-    list.add(figures::block_graph(layer, graph.to_dot(), graph.to_text()));
+    list.add({"block_graph",
+              fmt::format("The tape of block {}", layer),
+              "Every node that one block leaves on the tape for one image, and what backward keeps "
+              "alive. block_graph.dot is for graphviz: dot -Tsvg block_graph.dot.",
+              {},
+              {{"block_graph.dot", graph.to_dot()}, {"block_graph.txt", graph.to_text()}},
+              {},
+              graph.to_text()});
   }
   if (!options.strip.empty()) {
     const std::vector<std::string> paths = checkpoints_of(options.strip, options.every);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace vitruvian {
@@ -53,6 +54,22 @@ std::string file(const FigureList& list, const std::string& name) {
   }
   FAIL("no " << name);
   return "";
+}
+
+const Figure& figure(const FigureList& list, const std::string& name) {
+  const auto named = [&name](const Figure& one) { return one.name == name; };
+  return *std::find_if(list.figures.begin(), list.figures.end(), named);
+}
+
+// The left upper corners of what is marked in a figure's pictures, in pixels.
+using Corners = std::vector<std::pair<std::size_t, std::size_t>>;
+Corners corners(const Figure& figure) {
+  Corners corners;
+  for (const auto& panel : figure.drawing.rows.at(0)) {
+    const auto& marked = std::get<ImageGrid>(panel).marked;
+    if (marked) corners.emplace_back(marked->top, marked->left);
+  }
+  return corners;
 }
 
 bool says(const std::string& text, const std::string& part) {
@@ -102,6 +119,16 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
     CHECK(file(list, "attention_maps.npy") == npy_of(maps));
     CHECK(file(list, "attention_map.npy") ==
           npy_of(numbers(inspect::attention_map(seen[0], 0, {}, middle))));
+
+    // The patch that asks, 10 of 4 x 4, is marked: in the image, in its light, and in the map. Of a
+    // class token nothing is said where there is none.
+    CHECK(corners(figure(list, "attention_map")) ==
+          (pooled ? Corners{{8, 8}, {8, 8}, {2, 2}} : Corners{}));
+    CHECK(corners(figure(list, "attention_maps")) == (pooled ? Corners{{2, 2}} : Corners{}));
+    for (const char* const name : {"attention_map", "attention_distance", "attention_entropy"}) {
+      CHECK(says(figure(list, name).text, "class token") != pooled);
+    }
+    CHECK(figure(list, "attention_entropy").drawing.rows.at(0).size() == (pooled ? 2 : 3));
 
     // One head that was asked for; all of them else.
     const std::size_t T = c.T();

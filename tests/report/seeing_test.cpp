@@ -4,7 +4,6 @@
 #include "tests/report/seeing.hpp"
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/compare.hpp"
-#include "vitruvian/report/figures.hpp"
 #include "vitruvian/report/inspect.hpp"
 #include "vitruvian/report/page.hpp"
 #include "vitruvian/report/progress.hpp"
@@ -32,43 +31,6 @@ TEST_CASE("images of a data set that is sorted by class are shown with the class
   CHECK(classes_in_turn(images, 3) == Order{0, 4, 6});
   CHECK(classes_in_turn(images, 5) == Order{0, 4, 6, 1, 5});
   CHECK(classes_in_turn(images, 100) == Order{0, 4, 6, 1, 5, 2, 3});
-}
-
-TEST_CASE("the patch that asks is marked, and no class token is drawn where there is none") {
-  const Image image{8, 8, 1, std::vector<std::uint8_t>(64, 128)};
-  const Numbers map{{2, 2}, {0.1, 0.2, 0.3, 0.4}};
-  const auto frames = [](const Figure& figure) {
-    std::vector<std::pair<std::size_t, std::size_t>> corners;  // of what is marked, in pixels
-    for (const auto& panel : figure.drawing.rows.at(0)) {
-      const auto& marked = std::get<ImageGrid>(panel).marked;
-      if (marked) corners.emplace_back(marked->top, marked->left);
-    }
-    return corners;
-  };
-  using Corners = std::vector<std::pair<std::size_t, std::size_t>>;
-  const figures::Asker token{"the class token", {}, true};
-  const figures::Asker patch{"patch 2", 2, false};
-  const Figure by_token = figures::attention_map(image, map, token, "layer 0");
-  const Figure by_patch = figures::attention_map(image, map, patch, "layer 0");
-  CHECK(frames(by_token).empty());
-  CHECK(frames(by_patch) == Corners{{4, 0}, {4, 0}, {1, 0}});  // the image, lit, and the map
-  CHECK(says(by_token.text, "class token is missing"));
-  CHECK_FALSE(says(by_patch.text, "class token"));
-  const Numbers maps{{1, 1, 2, 2}, map.values};
-  CHECK(frames(figures::attention_maps(maps, token)).empty());
-  CHECK(frames(figures::attention_maps(maps, patch)) == Corners{{1, 0}});
-
-  const Numbers heads{{1, 2}, {0.5, 0.25}};
-  const figures::HeadNumbers with{heads, heads, heads, heads};
-  const figures::HeadNumbers without{heads, {}, heads, heads};
-  for (const auto& [numbers, there] : {std::pair{with, true}, std::pair{without, false}}) {
-    CHECK(says(figures::attention_distance(numbers, 3).text, "class token") == there);
-    const Figure figure = figures::attention_entropy(numbers, 5);
-    CHECK(says(figure.text, "class token") == there);
-    CHECK(says(figure.files.at(0).content, "on_class_token") == there);
-  }
-  CHECK(figures::attention_entropy(with, 5).drawing.rows.at(0).size() == 3);
-  CHECK(figures::attention_entropy(without, 5).drawing.rows.at(0).size() == 2);
 }
 
 TEST_CASE("confusion, accuracies and mistakes of six images counted by hand") {
