@@ -73,13 +73,6 @@ std::string cell_text(const std::string& value) {
 
 std::size_t width_of(const std::string& value) { return console::characters(cell_text(value)); }
 
-std::string left_aligned(const std::string& value, std::size_t width) {
-  return cell_text(value) + std::string(width - width_of(value), ' ');
-}
-std::string right_aligned(const std::string& value, std::size_t width) {
-  return std::string(width - width_of(value), ' ') + cell_text(value);
-}
-
 }  // namespace
 
 Comparison comparison_of(const std::vector<RunRecord>& runs) {
@@ -147,13 +140,13 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
     if (begin > 0) text += "\n";
     text += std::string(label, ' ');
     for (std::size_t i = begin; i < end; ++i) {
-      text += "  " + right_aligned(comparison.runs[i], widths[i]);
+      text += fmt::format("  {:>{}}", cell_text(comparison.runs[i]), widths[i]);
     }
     text += "\n";
     for (const auto& row : comparison.rows) {
-      text += left_aligned(row.name, label);
+      text += fmt::format("{:<{}}", cell_text(row.name), label);
       for (std::size_t i = begin; i < end; ++i) {
-        text += "  " + right_aligned(row.values[i], widths[i]);
+        text += fmt::format("  {:>{}}", cell_text(row.values[i]), widths[i]);
       }
       text += "\n";
     }

@@ -18,8 +18,7 @@ constexpr std::size_t listed = 10;
 
 // A name, cut or filled to `width` characters.
 std::string fitted_name(const std::string& name, std::size_t width) {
-  const std::string text = console::first_characters(name, width);
-  return text + std::string(width - console::characters(text), ' ');
+  return fmt::format("{:<{}}", console::first_characters(name, width), width);
 }
 
 std::size_t digits_of(std::size_t n) { return std::to_string(n).size(); }

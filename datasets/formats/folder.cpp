@@ -11,6 +11,7 @@
 #include <cmath>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace vitruvian {
@@ -38,30 +39,18 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// The folders in a directory, sorted by name.
-std::vector<std::string> folders_in(const fs::path& directory) {
+// What is in a directory and no litter, by names below it, sorted: its folders, or, with
+// `fs::recursive_directory_iterator`, all files below.
+template <class Iterator>
+std::vector<std::string> names_in(const fs::path& directory) {
+  constexpr bool below = std::is_same_v<Iterator, fs::recursive_directory_iterator>;
   std::error_code error;
   std::vector<std::string> names;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
-    std::error_code loop;  // of links: no folder
-    if (at->is_directory(loop) && !litter(at->path()))
-      names.push_back(at->path().filename().string());
-  }
-  if (error) fail(Exit::data, "{}: {}", directory.string(), error.message());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Everything in a folder and below that is no folder, sorted.
-std::vector<std::string> files_below(const fs::path& directory) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error)) {
+  for (Iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     std::error_code loop;  // of links: a file that cannot be read
     if (litter(at->path())) {
-      at.disable_recursion_pending();
-    } else if (!at->is_directory(loop)) {
+      if constexpr (below) at.disable_recursion_pending();
+    } else if (at->is_directory(loop) != below) {
       names.push_back(at->path().lexically_relative(directory).string());
     }
   }
@@ -84,7 +73,7 @@ std::vector<std::string> classes_in(const fs::path& directory) {
     fail(Exit::data, "{}: there is no such directory; expected one with a folder for each class",
          directory.string());
   }
-  std::vector<std::string> found = folders_in(directory);
+  std::vector<std::string> found = names_in<fs::directory_iterator>(directory);
   if (found.empty()) {
     fail(Exit::data, "{}: expected a folder for each class, found none", directory.string());
   }
@@ -125,7 +114,8 @@ FolderImages::FolderImages(const fs::path& directory, const FolderOptions& optio
       fail(Exit::data, "{}: there is no class '{}' among the training pictures", directory.string(),
            name);
     }
-    const std::vector<std::string> files = files_below(directory / name);
+    const std::vector<std::string> files =
+        names_in<fs::recursive_directory_iterator>(directory / name);
     if (files.empty()) empty.push_back((directory / name).string() + ": a class without a picture");
     for (const std::string& file : files) {
       files_.push_back({(fs::path(name) / file).string(),
