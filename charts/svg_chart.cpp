@@ -115,6 +115,11 @@ std::string axes(const Chart& chart, const Frame& frame) {
   return svg + text_at(chart_width - right, frame.floor() + 34, "end", chart.x_label);
 }
 
+std::string circle(const Series& series, double x, double y, int radius) {
+  return fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
+                     *series.colour % palette, x, y, radius);
+}
+
 // As many rows as the names need.
 Piece legend(const Chart& chart) {
   Piece piece{title_of(chart.title)};
@@ -133,7 +138,7 @@ Piece legend(const Chart& chart) {
             ? fmt::format(
                   "<line class=\"line k{}\" x1=\"{:.0f}\" x2=\"{:.0f}\" y1=\"{}\" y2=\"{}\"/>", k,
                   x, x + 24, y, y)
-            : fmt::format("<circle class=\"f{}\" cx=\"{:.0f}\" cy=\"{}\" r=\"4\"/>", k, x + 12, y);
+            : circle(series, x + 12, y, 4);
     piece.svg += text_at(x + 30, y + 4, "start", series.name);
     x += wide;
   }
@@ -141,13 +146,11 @@ Piece legend(const Chart& chart) {
   return piece;
 }
 
-std::string dots(const Series& series, const Frame& frame, double radius) {
+std::string dots(const Series& series, const Frame& frame, int radius) {
   std::string svg;
   for (std::size_t i = 0; i < series.x.size(); ++i) {
     if (std::isnan(series.y[i])) continue;
-    svg += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
-                       *series.colour % palette, frame.at_x(series.x[i]), frame.at_y(series.y[i]),
-                       radius);
+    svg += circle(series, frame.at_x(series.x[i]), frame.at_y(series.y[i]), radius);
   }
   return svg + "\n";
 }
@@ -216,9 +219,7 @@ std::string tip(const Chart& chart, const Frame& frame, double x, double begin, 
     if (words.size() > most_in_tip) break;
     const double y = chart.log_y ? std::pow(10, series.y[i]) : series.y[i];
     words.push_back(fmt::format("{}  {}", series.name, value_text(chart, y)));
-    circles +=
-        fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>",
-                    *series.colour % palette, frame.at_x(series.x[i]), frame.at_y(series.y[i]));
+    circles += circle(series, frame.at_x(series.x[i]), frame.at_y(series.y[i]), 4);
   }
   if (words.size() == 1) return "";
   double longest = 0;

@@ -69,15 +69,10 @@ int squared_distance(Colour a, Colour b) {
 // xterm's 16 to 231 are a cube of six levels a channel, 232 to 255 greys 8, 18, ..., 238.
 int of_256(Colour colour) {
   constexpr std::array<int, 6> levels{0, 95, 135, 175, 215, 255};
-  const auto level = [&levels](int v) {
-    int best = 0;
-    for (int i = 1; i < 6; ++i) {
-      if (std::abs(levels[static_cast<std::size_t>(i)] - v) <
-          std::abs(levels[static_cast<std::size_t>(best)] - v)) {
-        best = i;
-      }
-    }
-    return best;
+  const auto level = [&levels](int v) {  // the nearest
+    const auto nearer = [v](int a, int b) { return std::abs(a - v) < std::abs(b - v); };
+    return static_cast<int>(std::min_element(levels.begin(), levels.end(), nearer) -
+                            levels.begin());
   };
   const auto byte = [](int v) { return static_cast<std::uint8_t>(v); };
   const auto value = [&](int i) { return byte(levels[static_cast<std::size_t>(i)]); };
@@ -206,17 +201,8 @@ void Sparkline::add(double value) {
 std::string Sparkline::text(std::size_t width) const {
   std::vector<double> values = means_;
   if (count_ > 0) values.push_back(sum_ / static_cast<double>(count_));
-  const std::size_t n = values.size();
-  if (n == 0 || width == 0) return "";
-  std::vector<double> bars;
-  const std::size_t parts = std::min(n, width);
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = part * n / parts;
-    const std::size_t end = (part + 1) * n / parts;
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += values[i];
-    bars.push_back(sum / static_cast<double>(end - begin));
-  }
+  if (values.empty() || width == 0) return "";
+  std::vector<double> bars = thinned({"", values, values}, width).y;
   // By its logarithm: a loss that falls from 2.3 to 0.2 would hide a later fall to 0.05.
   const double least = *std::max_element(bars.begin(), bars.end()) * 1e-4;
   for (double& value : bars) value = least > 0 ? std::log(std::max(value, least)) : value;

@@ -58,12 +58,6 @@ void crop_padded(std::size_t padding, std::size_t top, std::size_t left, const P
   }
 }
 
-void check_share(const char* flag, double value) {
-  if (!(value >= 0 && value <= 1)) {
-    fail(Exit::usage, "{} {} is not a share between 0 and 1", flag, value);
-  }
-}
-
 // Gamma(alpha, 1) by Marsaglia and Tsang, "A simple method for generating gamma variables" (2000),
 // as its logarithm: for alpha below 1 the value itself may be too small for a double.
 double log_gamma_draw(double alpha, const Rng& rng) {
@@ -90,25 +84,27 @@ bool AugmentOptions::any() const {
 }
 
 void AugmentOptions::validate() const {
-  if (crop_padding > 1000) fail(Exit::usage, "--crop-padding {} is above 1000", crop_padding);
-  if (!(crop_scale > 0 && crop_scale <= 1)) {
-    fail(Exit::usage, "--crop-scale {} is not a share above 0, at most 1", crop_scale);
-  }
-  check_share("--flip", flip);
-  if (randaugment_ops > 100) {
-    fail(Exit::usage, "--randaugment-ops {} is above 100", randaugment_ops);
-  }
-  if (!(randaugment_magnitude >= 0 && randaugment_magnitude <= 30)) {
-    fail(Exit::usage, "--randaugment-magnitude {} is not from 0 to 30", randaugment_magnitude);
-  }
-  check_share("--erasing", erasing);
-  check_share("--mix-probability", mix_probability);
-  if (!(mixup == 0 || (mixup >= 0.01 && mixup <= 100))) {
-    fail(Exit::usage, "--mixup {} is neither 0 nor from 0.01 to 100", mixup);
-  }
-  if (!(cutmix == 0 || (cutmix >= 0.01 && cutmix <= 100))) {
-    fail(Exit::usage, "--cutmix {} is neither 0 nor from 0.01 to 100", cutmix);
-  }
+  const auto check = [](bool right, const char* flag, auto value, const char* rule) {
+    if (!right) fail(Exit::usage, "{} {} {}", flag, value, rule);
+  };
+  const auto share = [&](const char* flag, double value) {
+    check(value >= 0 && value <= 1, flag, value, "is not a share between 0 and 1");
+  };
+  const auto alpha = [&](const char* flag, double value) {
+    check(value == 0 || (value >= 0.01 && value <= 100), flag, value,
+          "is neither 0 nor from 0.01 to 100");
+  };
+  check(crop_padding <= 1000, "--crop-padding", crop_padding, "is above 1000");
+  check(crop_scale > 0 && crop_scale <= 1, "--crop-scale", crop_scale,
+        "is not a share above 0, at most 1");
+  share("--flip", flip);
+  check(randaugment_ops <= 100, "--randaugment-ops", randaugment_ops, "is above 100");
+  check(randaugment_magnitude >= 0 && randaugment_magnitude <= 30, "--randaugment-magnitude",
+        randaugment_magnitude, "is not from 0 to 30");
+  share("--erasing", erasing);
+  share("--mix-probability", mix_probability);
+  alpha("--mixup", mixup);
+  alpha("--cutmix", cutmix);
 }
 
 Box random_box(std::size_t height, std::size_t width, double scale, const Rng& rng) {

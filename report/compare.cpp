@@ -174,8 +174,7 @@ std::string html_comparison(const std::vector<RunRecord>& runs) {
   for (std::size_t i = 0; i < named.size(); ++i) named[i].name = comparison.runs[i];
   std::string body = fmt::format("<header>\n<h1>{} runs</h1>\n</header>\n", runs.size());
   body += html_section("Settings that differ, and results", table + "</table></div>\n");
-  const std::string curves = html_charts(charts_of(named));
-  if (!curves.empty()) body += html_section("Curves", curves);
+  body += html_section("Curves", html_charts(charts_of(named)));
   return html_page(fmt::format("{} runs - Vitruvian", runs.size()), body);
 }
 

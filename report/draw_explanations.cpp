@@ -78,11 +78,10 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
                                    count,
                                    std::ceil(seconds * static_cast<double>(gradients * count))));
   }
-  Explained rollout{"rollout", "rollout", {}};
-  Explained weighted{"gradient_rollout", "gradient rollout", {}};
-  Explained saliency{"saliency", "saliency", {}};
-  Explained smooth{"smooth_grad", "SmoothGrad", {}};
-  Explained integrated{"integrated_gradients", "integrated", {}};
+  std::vector<Explained> columns{
+      {"rollout", "rollout"}, {"gradient_rollout", "gradient rollout"}, {"saliency", "saliency"}};
+  Explained smooth{"smooth_grad", "SmoothGrad"};
+  Explained integrated{"integrated_gradients", "integrated"};
   std::vector<std::string> verdicts;
   double gain = 0;
   std::size_t with_ink = 0;
@@ -104,10 +103,10 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
     if (b >= count) continue;
     const inspect::Targets target = inspect::most_probable(seen.logits);
     verdicts.push_back(verdict_of(samples, b, seen.logits, target[0]));
-    append(rollout.maps, shares);
-    append(weighted.maps,
+    append(columns[0].maps, shares);
+    append(columns[1].maps,
            inspect::shares_of_patches(inspect::gradient_rollout(model, x, target), config));
-    append(saliency.maps, inspect::saliency(inspect::input_gradient(model, x, target)));
+    append(columns[2].maps, inspect::saliency(inspect::input_gradient(model, x, target)));
     if (options.smooth_grad > 0) {
       const inspect::SmoothGrad how{.samples = options.smooth_grad};
       append(smooth.maps, inspect::saliency(inspect::smooth_grad(model, x, how, target)));
@@ -119,13 +118,11 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
       incompleteness = std::max(incompleteness, found.incompleteness());
     }
   }
-  std::vector<Explained> columns{rollout, weighted, saliency};
   std::string text =
       "Attention rollout (Appendix D.8): how much of each patch is in what the output reads, with "
       "half of every token its own by the residual connection. Gradient rollout counts attention "
-      "for "
-      "how much it moves the probable class's logit. Saliency is the largest magnitude over the "
-      "channels of that logit's derivative. Each map has its own scale.";
+      "for how much it moves the probable class's logit. Saliency is the largest magnitude over "
+      "the channels of that logit's derivative. Each map has its own scale.";
   if (options.smooth_grad > 0) {
     columns.push_back(smooth);
     text += fmt::format(" SmoothGrad: the mean over {} noisy copies.", options.smooth_grad);
@@ -134,16 +131,14 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
     columns.push_back(integrated);
     text += fmt::format(
         " Integrated gradients in {} steps from black: their sum misses the difference of the "
-        "logits "
-        "by {:.2g} of it at most.",
+        "logits by {:.2g} of it at most.",
         options.integrated_gradients, incompleteness);
   }
   std::string words;
   if (with_ink > 0) {
     words = fmt::format(
         "patches with ink (a pixel above 127) have {:.2f} times their share of the rollout, "
-        "averaged "
-        "over {} images",
+        "averaged over {} images",
         gain / static_cast<double>(with_ink), with_ink);
     text += " Here " + words + ".";
   }

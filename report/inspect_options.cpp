@@ -21,11 +21,7 @@ std::optional<std::uint64_t> number_in(const std::string& name) {
   if (end == std::string::npos) return {};
   const std::size_t before = name.find_last_not_of("0123456789", end);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  std::uint64_t number = 0;
-  for (std::size_t i = begin; i <= end && i < begin + 18; ++i) {
-    number = 10 * number + static_cast<std::uint64_t>(name[i] - '0');
-  }
-  return number;
+  return std::stoull(name.substr(begin, std::min<std::size_t>(end + 1 - begin, 18)));
 }
 
 }  // namespace

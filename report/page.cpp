@@ -148,6 +148,7 @@ std::string html_percent(double share) {
 }
 
 std::string html_section(std::string_view title, std::string_view content) {
+  if (content.empty()) return "";
   return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", html_escaped(title), content);
 }
 

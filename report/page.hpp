@@ -21,7 +21,8 @@ namespace vitruvian {
 std::string html_number(double value, int decimals);
 std::string html_percent(double share);
 
-/// <section><h2>title</h2>content</section>; `content` is HTML, the title is text.
+/// <section><h2>title</h2>content</section>, or nothing without content; `content` is HTML, the
+/// title is text.
 std::string html_section(std::string_view title, std::string_view content);
 
 /// A whole page around `body`, which is HTML; the title is text. Light or dark as the reader's

@@ -203,44 +203,37 @@ std::string html_confusion(const Predictions& predictions, const std::vector<std
          accuracies(confusion, names) + "</details>\n";
 }
 
-// Images with the probabilities of the likeliest classes, side by side. Large pictures are made
-// smaller, and those of other than 1 or 3 channels left out.
-std::string html_predictions(const Predictions& predictions, const Loader& images,
-                             const std::vector<std::size_t>& indices) {
-  const std::size_t C = images.images().about().channels;
-  if (C != 1 && C != 3) return "";
-  std::string html;
-  for (const std::size_t i : indices) html += article(predictions, images, i);
-  return html.empty() ? "" : "<div class=\"seen\">\n" + html + "</div>\n";
+// Images with the probabilities of the likeliest classes, side by side below an introduction. Large
+// pictures are made smaller, and those of other than 1 or 3 channels left out.
+std::string html_predictions(const ReportExamples& examples,
+                             const std::vector<std::size_t>& indices,
+                             const std::string& introduction = "") {
+  const std::size_t C = examples.images.images().about().channels;
+  if ((C != 1 && C != 3) || indices.empty()) return "";
+  std::string html = introduction + "<div class=\"seen\">\n";
+  for (const std::size_t i : indices) html += article(examples.predictions, examples.images, i);
+  return html + "</div>\n";
 }
 
 std::string examples_sections(const ReportExamples& examples) {
   const Predictions& predictions = examples.predictions;
-  std::string html;
-  const std::string matrix =
-      html_confusion(predictions, examples.images.images().about().class_names);
-  if (!matrix.empty()) html += html_section("Confusion", matrix);
-  const std::string mistakes =
-      html_predictions(predictions, examples.images, predictions.worst_mistakes(images_shown));
-  if (!mistakes.empty()) {
-    html += html_section("The worst mistakes",
-                         "<p class=\"muted\">Test images whose true class was given the least "
-                         "probability. Blue is the true class.</p>\n" +
-                             mistakes);
-  }
   std::vector<std::size_t> samples;  // spread over the test images, whatever became of them
   const std::size_t n = std::min(images_shown, predictions.size());
   for (std::size_t i = 0; i < n; ++i) samples.push_back(i * predictions.size() / n);
-  const std::string shown = html_predictions(predictions, examples.images, samples);
-  if (!shown.empty()) html += html_section("Samples", shown);
-  return html;
+  return html_section("Confusion",
+                      html_confusion(predictions, examples.images.images().about().class_names)) +
+         html_section("The worst mistakes",
+                      html_predictions(examples, predictions.worst_mistakes(images_shown),
+                                       "<p class=\"muted\">Test images whose true class was given "
+                                       "the least probability. Blue is the true class.</p>\n")) +
+         html_section("Samples", html_predictions(examples, samples));
 }
 
 std::string figures_section(const std::vector<Figure>& figures) {
   std::string html;
   for (const Figure& figure : figures) html += html_figure(figure, false);
-  if (html.empty()) return "";
-  return html_section("Inside the model", "<div class=\"charts\">\n" + html + "</div>\n");
+  if (!html.empty()) html = "<div class=\"charts\">\n" + html + "</div>\n";
+  return html_section("Inside the model", html);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
-#include "vitruvian/media/decode.hpp"
+#include "vitruvian/media/image.hpp"
 #include "vitruvian/nn/npz.hpp"
 #include "vitruvian/nn/safetensors_file.hpp"
 #include "vitruvian/report/run_record.hpp"
@@ -44,26 +44,12 @@ void names(const Source& source) {
   check_small_tensors(from_timm(named.file, Scheme::torchvision, 1), 100'000);
 }
 
-// Every byte that a decoder hands on is looked at.
-class Sum : public RowSink {
- public:
-  void start(std::size_t /*height*/, std::size_t width, std::size_t channels) override {
-    length_ = width * channels;
-  }
-  void row(const std::uint8_t* pixels) override {
-    for (std::size_t i = 0; i < length_; ++i) sum_ = sum_ + pixels[i];
-  }
-
- private:
-  std::size_t length_ = 0;
-  volatile unsigned sum_ = 0;
-};
-
-template <class Decode>
-void picture(const Source& source, Decode decode) {
-  ByteStream stream(*source);
-  Sum sum;
-  decode({stream, 1'000'000}, sum);
+// Every byte of a picture is looked at.
+void picture(const Source& source) {
+  const Image image = read_image(*source, 1'000'000);
+  check(image.pixels.size() == image.height * image.width * image.channels);
+  volatile unsigned sum = 0;
+  for (const std::uint8_t byte : image.pixels) sum = sum + byte;
 }
 
 // Images or labels: the magic number says which.
@@ -137,9 +123,9 @@ const std::map<std::string, void (*)(const Source&)> readers{
     {"safetensors", [](const Source& s) { check_small_tensors(read_safetensors(s), 1000); }},
     {"npz", [](const Source& s) { check_small_tensors(read_npz(s), 1000); }},
     {"names", names},
-    {"png", [](const Source& s) { picture(s, decode_png); }},
-    {"jpeg", [](const Source& s) { picture(s, decode_jpeg); }},
-    {"pnm", [](const Source& s) { picture(s, decode_pnm); }},
+    {"png", picture},
+    {"jpeg", picture},
+    {"pnm", picture},
     {"idx", idx},
     {"cifar", cifar},
     {"gzip", gzip},
