@@ -152,8 +152,9 @@ TEST_CASE("too large a picture is refused by its header, and what is no picture 
   }
   for (const Row& row : rows) CHECK(refusal(row.bytes, row.max_pixels) == row.message);
   const Folder folder;
-  CHECK(failure_of([&] { static_cast<void>(read_image(folder.path.string())); }).message ==
-        folder.path.string() + ": expected a file, found a directory");
+  const Failure failure = failure_of([&] { static_cast<void>(read_image(folder.path.string())); });
+  CHECK(failure.exit == Exit::data);
+  CHECK(failure.message == folder.path.string() + ": expected a file, found a directory");
 }
 
 TEST_CASE("every truncation is refused, every flipped bit refused or harmless") {

@@ -145,6 +145,7 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
       draw_attention(model, samples, options, of_one);
       matrix.values.assign(probs + head * T * T, probs + (head + 1) * T * T);
       CHECK(file(of_one, "attention_matrix.npy") == npy_of(matrix));
+      CHECK(corners(figure(of_one, "attention_map")) == Corners{{0, 12}, {0, 12}, {0, 3}});
       CHECK(file(of_one, "attention_map.npy") ==
             npy_of(numbers(inspect::attention_map(seen[0], 0, head, {3}))));
     }
