@@ -6,6 +6,7 @@
 #include "vitruvian/datasets/formats/folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -53,14 +54,17 @@ void MemoryImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
 }
 
 std::string MemoryImages::checksum() const {
-  if (!Checksum::available()) return "";
-  Checksum checksum;
-  checksum.update(fmt::format("{} {} {} {} {}\n", size(), data_.channels, data_.height, data_.width,
-                              data_.classes));
-  checksum.update(std::span(reinterpret_cast<const std::uint8_t*>(data_.labels.data()),
-                            data_.labels.size() * sizeof data_.labels[0]));
-  checksum.update(data_.pixels);
-  return checksum.hex();
+  if (!can_sum()) return "";
+  const std::string about = fmt::format("{} {} {} {} {}\n", size(), data_.channels, data_.height,
+                                        data_.width, data_.classes);
+  const auto bytes = [](const auto& numbers) {
+    return std::span(reinterpret_cast<const char*>(numbers.data()),
+                     numbers.size() * sizeof numbers[0]);
+  };
+  const std::array<std::span<const char>, 4> pieces{about, bytes(data_.labels),
+                                                    bytes(data_.pixels)};
+  std::size_t i = 0;
+  return checksum_of([&] { return pieces.at(i++); });
 }
 
 Parts split_validation(std::span<const std::size_t> labels, double fraction, std::uint64_t seed) {

@@ -50,11 +50,17 @@ void Progress::started(const RunStart& start) {
   last_ = Clock::now();
 }
 
-void Progress::noted(const std::string& sentence) { say("note     {}\n", sentence); }
+void Progress::noted(const std::string& sentence) {
+  clear_bar();
+  console::print(out_, "note     {}\n", sentence);
+  std::fflush(out_);
+}
 
 void Progress::tested(const TestReport& test) {
-  say("test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n", test.loss,
-      100 * test.accuracy, test.epoch);
+  clear_bar();
+  console::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
+                 test.loss, 100 * test.accuracy, test.epoch);
+  std::fflush(out_);
 }
 
 std::string Progress::line(const StepReport& s) {
@@ -104,7 +110,9 @@ void Progress::stepped(const StepReport& step) {
 }
 
 void Progress::profiled(const ProfileReport& profile) {
-  say("{}\n", console::lines(profile.to_text()));
+  clear_bar();
+  console::print(out_, "{}\n", console::lines(profile.to_text()));
+  std::fflush(out_);
 }
 
 std::string Progress::line(const EpochReport& e, std::size_t columns) {
@@ -124,16 +132,24 @@ std::string Progress::line(const EpochReport& e, std::size_t columns) {
 }
 
 void Progress::finished_epoch(const EpochReport& epoch) {
+  clear_bar();
   const std::string text = line(epoch, console::terminal_of(out_).columns);
-  const bool bold = terminal_.colour && epoch.epoch == epoch.epochs;
-  bold ? say("\033[1m{}\033[0m\n", text) : say("{}\n", text);
+  if (terminal_.colour && epoch.epoch == epoch.epochs) {
+    console::print(out_, "\033[1m{}\033[0m\n", text);
+  } else {
+    console::print(out_, "{}\n", text);
+  }
+  std::fflush(out_);
   last_ = Clock::now();
 }
 
 void Progress::predicted(const Predictions& predictions,
                          const std::vector<std::string>& class_names) {
-  say("{}", console::raw(to_text(confusion_of(predictions), class_names,
-                                 console::terminal_of(out_).columns, terminal_.colour)));
+  clear_bar();
+  console::print(out_, "{}",
+                 console::raw(to_text(confusion_of(predictions), class_names,
+                                      console::terminal_of(out_).columns, terminal_.colour)));
+  std::fflush(out_);
 }
 
 }  // namespace vitruvian

@@ -39,12 +39,6 @@ class Progress : public Observer {
   using Clock = std::chrono::steady_clock;
 
   void clear_bar();
-  template <class... Args>
-  void say(fmt::format_string<console::Shown<Args>...> format, const Args&... args) {
-    clear_bar();
-    console::print(out_, format, args...);
-    std::fflush(out_);
-  }
 
   std::FILE* out_;
   console::Terminal terminal_;

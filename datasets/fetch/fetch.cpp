@@ -63,7 +63,7 @@ class Fetch {
       : dataset_(dataset), options_(options), place_(place_of(dataset, options.directory)) {}
 
   void run() {
-    if (!Checksum::available()) {
+    if (!can_sum()) {
       fail(Exit::failure, "this build cannot check what it fetches: it was made without OpenSSL");
     }
     options_.validate();

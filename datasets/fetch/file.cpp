@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #if VITRUVIAN_HAS_OPENSSL
@@ -172,65 +173,45 @@ std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
 
 #if VITRUVIAN_HAS_OPENSSL
 
-struct Checksum::State {
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), &EVP_MD_CTX_free};
-};
+bool can_sum() { return true; }
 
-bool Checksum::available() { return true; }
-
-Checksum::Checksum(ChecksumKind kind) : state_(std::make_unique<State>()) {
-  const EVP_MD* const digest = kind == ChecksumKind::sha256 ? EVP_sha256() : EVP_md5();
-  if (!state_->context || EVP_DigestInit_ex(state_->context.get(), digest, nullptr) != 1) {
-    fail(Exit::failure, "OpenSSL does not compute {} here",
-         kind == ChecksumKind::sha256 ? "SHA-256" : "MD5");
+std::string checksum_of(const NextBytes& next, ChecksumKind kind) {
+  const bool sha = kind == ChecksumKind::sha256;
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
+                                                                   &EVP_MD_CTX_free);
+  if (!context || EVP_DigestInit_ex(context.get(), sha ? EVP_sha256() : EVP_md5(), nullptr) != 1) {
+    fail(Exit::failure, "OpenSSL does not compute {} here", sha ? "SHA-256" : "MD5");
   }
-}
-
-void Checksum::update(std::span<const std::uint8_t> bytes) {
-  if (EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) != 1) {
-    fail("OpenSSL failed at a checksum");
+  bool good = true;
+  for (auto some = next(); !some.empty(); some = next()) {
+    good = good && EVP_DigestUpdate(context.get(), some.data(), some.size()) == 1;
   }
-}
-
-std::string Checksum::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  if (EVP_DigestFinal_ex(state_->context.get(), digest.data(), &size) != 1) {
+  if (!good || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
     fail("OpenSSL failed at a checksum");
   }
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
 }
 
 #else
 
-struct Checksum::State {};
-bool Checksum::available() { return false; }
-Checksum::Checksum(ChecksumKind) {
+bool can_sum() { return false; }
+
+std::string checksum_of(const NextBytes&, ChecksumKind) {
   fail(Exit::failure, "this build cannot compute checksums: it was made without OpenSSL");
 }
-void Checksum::update(std::span<const std::uint8_t>) {}
-std::string Checksum::hex() { return ""; }
 
 #endif
 
-Checksum::~Checksum() = default;
-Checksum::Checksum(Checksum&&) noexcept = default;
-
-void Checksum::update(std::string_view text) {
-  update(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+std::string checksum_of(std::string_view text) {
+  return checksum_of([&text] { return std::exchange(text, {}); });
 }
 
 std::string checksum_of_file(const std::filesystem::path& path, ChecksumKind kind) {
   const RegularFile file(path.string(), Exit::data);
-  Checksum checksum(kind);
-  std::vector<std::uint8_t> buffer(std::size_t{1} << 16U);
   ByteStream stream(file);
-  while (const std::size_t n = stream.read(buffer.data(), buffer.size())) {
-    checksum.update(std::span(buffer).first(n));
-  }
-  return checksum.hex();
+  return checksum_of([&stream] { return stream.next(); }, kind);
 }
 
 }  // namespace vitruvian

@@ -59,9 +59,9 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
 std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
                                     const std::string& file);
 
-/// The next bytes of a file in an archive; none at its end.
+/// The next bytes of something; none at its end.
 using NextBytes = std::function<std::span<const char>()>;
-/// Who takes such a file; its path is relative and without "..".
+/// Who takes a file of an archive; its path is relative and without "..".
 using TakeFile = std::function<void(const std::filesystem::path& path, const NextBytes& next)>;
 /// Reads the files of a tar archive, plain or packed by gzip, in its order. Throws (Exit::data),
 /// naming archive and entry, where it is damaged, and for what `unpack_tar` refuses.
@@ -77,25 +77,13 @@ void unpack_tar(const std::filesystem::path& archive, const std::filesystem::pat
 
 enum class ChecksumKind { sha256, md5 };
 
-class Checksum {
- public:
-  /// Whether this build has OpenSSL.
-  static bool available();
-  /// Throws (Exit::failure) in a build without OpenSSL.
-  explicit Checksum(ChecksumKind kind = ChecksumKind::sha256);
-  ~Checksum();
-  Checksum(Checksum&&) noexcept;
-
-  void update(std::span<const std::uint8_t> bytes);
-  void update(std::string_view text);
-  /// In lower-case hexadecimal digits. Nothing may follow.
-  std::string hex();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
+/// Whether this build has OpenSSL.
+bool can_sum();
+/// The checksum of the bytes that `next` hands on, in lower-case hexadecimal digits. Throws
+/// (Exit::failure) in a build without OpenSSL.
+std::string checksum_of(const NextBytes& next, ChecksumKind kind = ChecksumKind::sha256);
+/// Of these bytes alone.
+std::string checksum_of(std::string_view text);
 /// Of a file's bytes; throws (Exit::data) when it cannot be read.
 std::string checksum_of_file(const std::filesystem::path& path,
                              ChecksumKind kind = ChecksumKind::sha256);

@@ -154,7 +154,7 @@ std::vector<std::string> FolderImages::look_at_all() {
       all[i].sums.resize(channels);
       try {
         read(i, {}, pixels.data());
-        if (Checksum::available()) all[i].checksum = checksum_of_file(file(i));
+        if (can_sum()) all[i].checksum = checksum_of_file(file(i));
       } catch (const Error& error) {
         if (error.exit() != Exit::data) throw;
         all[i].problem = error.what();
@@ -184,11 +184,7 @@ std::vector<std::string> FolderImages::look_at_all() {
     }
   }
   files_ = std::move(good);
-  if (Checksum::available()) {
-    Checksum checksum;
-    checksum.update(lines);
-    sha256_ = checksum.hex();
-  }
+  if (can_sum()) sha256_ = checksum_of(lines);
   const double n = static_cast<double>(files_.size() * plane);
   for (const auto& [sum, squares] : sums) {
     const double mean = static_cast<double>(sum) / n / 255;

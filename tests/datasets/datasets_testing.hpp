@@ -67,14 +67,8 @@ inline std::string noise(std::size_t n) {
 }
 
 inline bool has_checksums() {
-  if (!Checksum::available()) skip("this build has no OpenSSL");
-  return Checksum::available();
-}
-
-inline std::string sha256(const std::string& text) {
-  Checksum checksum;
-  checksum.update(text);
-  return checksum.hex();
+  if (!can_sum()) skip("this build has no OpenSSL");
+  return can_sum();
 }
 
 }  // namespace vitruvian

@@ -49,7 +49,7 @@ class Server {
 };
 
 bool can_serve() {
-  if (Checksum::available() && can_download() &&
+  if (can_sum() && can_download() &&
       std::system("python3 -c 'import http.server' 2>/dev/null") == 0) {
     return true;
   }
@@ -61,7 +61,7 @@ bool can_serve() {
 struct Case {
   Folder folder;
   std::string body = noise(50'000);
-  PublicDataset dataset{"small", "", "small", {}, {{"f.bin", body.size(), sha256(body)}}};
+  PublicDataset dataset{"small", "", "small", {}, {{"f.bin", body.size(), checksum_of(body)}}};
   fs::path served = folder.path / "served", data = folder.path / "data";
   fs::path target = data / "small" / "f.bin", part = target.string() + ".part";
   std::unique_ptr<Server> server;
@@ -229,7 +229,7 @@ TEST_CASE("with checksums: of two fetches into one folder the second waits") {
   const Folder folder;
   const std::string body = noise(1000);
   write(folder.path / "a.bin", body);
-  const PublicDataset one{"one", "", "one", {}, {{"a.bin", 1000, sha256(body)}}};
+  const PublicDataset one{"one", "", "one", {}, {{"a.bin", 1000, checksum_of(body)}}};
   const fs::path place = folder.path / "data" / "one";
   fs::create_directories(place);
   const int other = ::open(place.c_str(), O_RDONLY | O_DIRECTORY);
@@ -263,7 +263,7 @@ TEST_CASE("with checksums: from files, and what the flags refuse") {
   const std::string body = noise(1000);
   write(usb / "a.bin", body);
   write(usb / "b.bin", "damaged");
-  const KnownFile a{"a.bin", 1000, sha256(body)};
+  const KnownFile a{"a.bin", 1000, checksum_of(body)};
   const PublicDataset one{"one", "", "one", {}, {a}};
   const PublicDataset two{"two", "", "two", {}, {a, {"b.bin", 0, "", "00"}}};
   const auto refused = [&](const PublicDataset& set, const fs::path& from, Exit exit,

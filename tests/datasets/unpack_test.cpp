@@ -113,7 +113,7 @@ TEST_CASE("with checksums: an archive's data set is unpacked whole or not at all
                          "",
                          "set",
                          {},
-                         {{"set.tar.gz", archive.size(), sha256(archive)}},
+                         {{"set.tar.gz", archive.size(), checksum_of(archive)}},
                          {{"train.bin", 500}, {"test.bin", 200}}};
   };
   FetchOptions options{.directory = folder.path / "data", .from_file = folder.path};
