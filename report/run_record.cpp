@@ -7,7 +7,7 @@
 
 #include <cmath>
 #include <filesystem>
-#include <string_view>
+#include <sstream>
 #include <system_error>
 
 namespace vitruvian {
@@ -38,18 +38,14 @@ void flatten(const Json& json, const std::string& key,
 // Calls `use` with every line's object.
 template <class Use>
 void read_lines(const ByteSource& source, const Use& use) {
-  const std::string text = source.text(largest_metrics, "a run's file");
+  std::istringstream lines(source.text(largest_metrics, "a run's file"));
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    const bool whole = end != std::string::npos;
-    const std::string_view line = std::string_view(text).substr(begin, whole ? end - begin : end);
-    begin = whole ? end + 1 : text.size();
+  for (std::string line; std::getline(lines, line);) {
     ++number;
     const Line json = Line::parse(line, nullptr, false);
     if (json.is_object()) {
       use(json, number);
-    } else if (whole) {  // a last line without its end was being written when the run was killed
+    } else if (!lines.eof()) {  // the last line was being written when the run was killed
       fail(Exit::data, "{}: line {} is no JSON object", source.name(), number);
     }
   }
@@ -108,8 +104,6 @@ const RunRecord::Epoch* RunRecord::best() const {
 }
 
 void read_metrics(const ByteSource& source, RunRecord& run) {
-  double test_loss = not_recorded;
-  double test_accuracy = not_recorded;
   read_lines(source, [&](const Line& json, std::size_t line) {
     const auto found = json.find("kind");
     const std::string kind =
@@ -126,16 +120,14 @@ void read_metrics(const ByteSource& source, RunRecord& run) {
                             number_of(json, "val_loss"), number_of(json, "val_accuracy"),
                             number_of(json, "test_loss"), number_of(json, "test_accuracy"),
                             number_of(json, "lr"), number_of(json, "grad_norm")});
-      if (!std::isnan(run.epochs.back().test_loss)) test_loss = run.epochs.back().test_loss;
-      if (!std::isnan(run.epochs.back().test_accuracy))
-        test_accuracy = run.epochs.back().test_accuracy;
+      const RunRecord::Epoch& e = run.epochs.back();
+      if (!std::isnan(e.test_loss)) run.test_loss = e.test_loss;
+      if (!std::isnan(e.test_accuracy)) run.test_accuracy = e.test_accuracy;
     } else if (kind == "test") {
-      test_loss = number_of(json, "test_loss");
-      test_accuracy = number_of(json, "test_accuracy");
+      run.test_loss = number_of(json, "test_loss");
+      run.test_accuracy = number_of(json, "test_accuracy");
     }  // other kinds are of later versions
   });
-  run.test_loss = test_loss;
-  run.test_accuracy = test_accuracy;
 }
 
 // The seconds of a line are since its process began: a resumed run begins again from 0.
