@@ -57,7 +57,9 @@ struct Gain {
   }
 };
 
-void over_a_data_set(const TrainedModel& trained, const Options& options) {
+void run(const Options& options) {
+  if (options.threads > 0) set_threads(options.threads);
+  const TrainedModel trained = load_weights(options.weights);
   const VisionTransformer& model = trained.model;
   const ViTConfig& c = model.config;
   Dataset data =
@@ -123,11 +125,6 @@ void over_a_data_set(const TrainedModel& trained, const Options& options) {
     for (const double d : row) text += fmt::format("{:6.2f} ", d);
     fmt::print("{:5}  {:40} {:8.2f} %  {:8.2f}\n", l, text, 100 * to_class, nats);
   }
-}
-
-void run(const Options& options) {
-  if (options.threads > 0) set_threads(options.threads);
-  over_a_data_set(load_weights(options.weights), options);
 }
 
 int run(int argc, char** argv) {

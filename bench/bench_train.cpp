@@ -37,7 +37,7 @@ struct Options {
   std::size_t threads = 0;
   bool inference = false;
   bool composed = false;
-  std::size_t depth = 0, width = 0, patch = 0, image_size = 0;  // 0: the shape's own
+  std::size_t depth = 0, width = 0, image_size = 0;  // 0: the shape's own
 };
 
 struct Workload {
@@ -80,15 +80,16 @@ double memory(const std::string& key) {
   return 0;
 }
 
-// To the system, what the product above has left with the allocators.
-void give_back() {
+// What is resident once the allocators gave back to the system what earlier work left with them;
+// and the peak counts anew.
+double start_of_memory() {
   memory::trim();
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return memory("VmRSS:");
 }
-
-void forget_peak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 // The best of a few 2048^3 products: what a step made of nothing but products would reach.
 double product_flops() {
@@ -156,9 +157,7 @@ void run(const Workload& shape, const Options& options) {
   }
   AdamW optimizer(named_parameters(model), {});
   const double product = product_flops();
-  give_back();
-  forget_peak();
-  const double before = memory("VmRSS:");
+  const double before = start_of_memory();
   const double seconds = seconds_of_a_step(options.seconds, [&] {
     const Composed composed(options.composed);
     if (options.inference) {
@@ -183,22 +182,13 @@ void run(const Workload& shape, const Options& options) {
 
 void run(const Options& options) {
   if (options.threads != 0) set_threads(options.threads);
-  bool found = false;
   for (Workload shape : shapes()) {
-    const bool wanted =
-        options.shape == "all" ? shape.name != "vit-b" : options.shape == shape.name;
-    if (!wanted) continue;
-    found = true;
+    if (options.shape == "all" ? shape.name == "vit-b" : options.shape != shape.name) continue;
     ViTConfig& c = shape.config;
     if (options.depth != 0) c.L = options.depth;
     if (options.width != 0) c.D = options.width, c.M = 4 * c.D, c.h = c.D / 32;
-    if (options.patch != 0) c.P = options.patch;
     if (options.image_size != 0) c.H = c.W = options.image_size;
     run(shape, options);
-  }
-  if (!found) {
-    fail(Exit::usage, "--shape: \"{}\" is none of mnist, cifar, cifar-big, vit-b, all",
-         options.shape);
   }
 }
 
@@ -207,6 +197,7 @@ int run(int argc, char** argv) {
   CLI::App app("Measures training steps (forward, backward, clipping, AdamW) of a ViT.",
                "bench_train");
   app.add_option("--shape", options.shape, "mnist, cifar, cifar-big, vit-b, or all but the last")
+      ->check(CLI::IsMember({"mnist", "cifar", "cifar-big", "vit-b", "all"}))
       ->capture_default_str();
   app.add_option("--batch", options.batch, "Images of a step");
   app.add_option("--micro-batch", options.micro_batch, "Images that a thread carries at once");
@@ -216,7 +207,6 @@ int run(int argc, char** argv) {
   app.add_flag("--composed", options.composed, "By the readable twins of the fused ops");
   app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
-  app.add_option("--patch", options.patch, "Patch side P instead of the shape's");
   app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);
