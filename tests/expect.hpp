@@ -1,7 +1,10 @@
 #pragma once
 
+#include "vitruvian/core/base/parallel.hpp"
+
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <exception>
 #include <string>
 
@@ -39,3 +42,18 @@ inline constexpr bool sanitized = false;
 #else
 inline constexpr bool sanitized = false;
 #endif
+
+/// Gives the number of threads back that was there before.
+struct Threads {
+  Threads() = default;
+  explicit Threads(std::size_t n) { vitruvian::set_threads(n); }
+  ~Threads() { vitruvian::set_threads(before); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  std::size_t before = vitruvian::threads();
+};
+
+/// Says that the case that is running cannot be tried here, and why. The program ends with 77 when
+/// nothing failed, which ctest reports as skipped: give the case an entry of its own in ctest
+/// (MAY_SKIP in tests/CMakeLists.txt), so that the others of its program are seen to pass.
+void skip(const std::string& why);

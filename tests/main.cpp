@@ -3,7 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
-#include "tests/skip.hpp"
+#include "tests/expect.hpp"
 
 #include <cstdio>
 #include <string>

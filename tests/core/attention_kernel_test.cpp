@@ -1,7 +1,7 @@
 // Attention of every instruction set against plain loops in long double, and the kernels' bits
 // under 1 to 4 threads.
 #include "kernel_cases.hpp"
-#include "vitruvian/core/base/parallel.hpp"
+#include "tests/expect.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <cmath>
@@ -30,6 +30,18 @@ T& at(const Heads<T>& x, std::size_t b, std::size_t i, std::size_t t, std::size_
 template <class T>
 struct Arrays {
   std::vector<T> q, k, v, go, bias, o, probs, dq, dk, dv, ds;
+  explicit Arrays(const AttentionShape& s)
+      : q(s.B * s.h * s.T * s.E),
+        k(s.B * s.h * s.S * s.E),
+        v(s.B * s.h * s.S * s.F),
+        go(s.B * s.h * s.T * s.F),
+        bias(s.h * s.T * s.S),
+        o(go.size()),
+        probs(s.B * s.h * s.T * s.S),
+        dq(q.size()),
+        dk(k.size()),
+        dv(v.size()),
+        ds(probs.size()) {}
 };
 
 // P (B, h, T, S) of its transpose, as the kernel saves it.
@@ -48,13 +60,7 @@ std::vector<T> rows_of(const AttentionShape& s, const std::vector<T>& saved) {
 template <class T>
 Arrays<Wide> reference(const AttentionShape& s, Arrays<T>& x, bool with_bias,
                        const std::vector<T>& mask) {
-  Arrays<Wide> y;
-  y.o.resize(x.o.size());
-  y.probs.resize(x.ds.size());
-  y.ds.resize(x.ds.size());
-  y.dq.resize(x.q.size());
-  y.dk.resize(x.k.size());
-  y.dv.resize(x.v.size());
+  Arrays<Wide> y(s);
   const auto q = side_by_side<T>(x.q, s, s.T, s.E), k = side_by_side<T>(x.k, s, s.S, s.E),
              v = side_by_side<T>(x.v, s, s.S, s.F), go = side_by_side<T>(x.go, s, s.T, s.F);
   const auto o = side_by_side<Wide>(y.o, s, s.T, s.F), dq = side_by_side<Wide>(y.dq, s, s.T, s.E),
@@ -99,19 +105,12 @@ Arrays<Wide> reference(const AttentionShape& s, Arrays<T>& x, bool with_bias,
 
 template <class T>
 Arrays<T> random_arrays(const AttentionShape& s) {
-  const std::size_t heads = s.B * s.h;
-  Arrays<T> x;
-  x.q = random<T>(heads * s.T * s.E, 1);
-  x.k = random<T>(heads * s.S * s.E, 2);
-  x.v = random<T>(heads * s.S * s.F, 3);
-  x.go = random<T>(heads * s.T * s.F, 4);
-  x.bias = random<T>(s.h * s.T * s.S, 5);
-  x.o.resize(heads * s.T * s.F);
-  x.probs.resize(heads * s.S * kernels::attention_row<T>(s));
-  x.ds.resize(heads * s.T * s.S);
-  x.dq.resize(x.q.size());
-  x.dk.resize(x.k.size());
-  x.dv.resize(x.v.size());
+  Arrays<T> x(s);
+  unsigned seed = 0;
+  for (auto* const input : {&x.q, &x.k, &x.v, &x.go, &x.bias}) {
+    *input = random<T>(input->size(), ++seed);
+  }
+  x.probs.resize(s.B * s.h * s.S * kernels::attention_row<T>(s));
   return x;
 }
 
@@ -134,8 +133,7 @@ void run(const AttentionShape& s, Arrays<T>& x, bool with_bias, double p, bool w
 }  // namespace
 
 TEST_CASE_TEMPLATE("attention and its backward", T, float, double) {
-  for_each_isa([](const std::string& isa) {
-    CAPTURE(isa);
+  for_each_isa([] {
     for (const AttentionShape& s : {AttentionShape{2, 3, 5, 5, 4, 4},
                                     {1, 2, 7, 3, 5, 2},
                                     {3, 1, 1, 17, 8, 16},
@@ -182,8 +180,7 @@ TEST_CASE_TEMPLATE("attention without images, heads, queries or keys", T, float,
 // Equal numbers round the same way again and again: the sum of 5000 of them, one by one, is off by
 // hundreds of units in its last place.
 TEST_CASE_TEMPLATE("the weights of thousands of keys sum to 1", T, float, double) {
-  for_each_isa([](const std::string& isa) {
-    CAPTURE(isa);
+  for_each_isa([] {
     const AttentionShape s{1, 1, 1, 5000, 1, 1};
     Arrays<T> x = random_arrays<T>(s);
     for (std::size_t c = 0; c < s.S; ++c) x.bias[c] = c == 0 ? T(1) : T(0);
@@ -215,7 +212,7 @@ TEST_CASE_TEMPLATE("a masked key has no weight, a query without keys is undefine
 }
 
 TEST_CASE_TEMPLATE("the kernels' bits do not depend on the number of threads", T, float, double) {
-  const std::size_t before = threads();
+  const Threads restore;
   const std::size_t rows = 1500, n = 65;
   const std::vector<T> x = random<T>(rows * n, 1), g = random<T>(rows * n, 2), w = random<T>(n, 3);
   const AttentionShape s{3, 4, 33, 33, 16, 16};
@@ -237,5 +234,4 @@ TEST_CASE_TEMPLATE("the kernels' bits do not depend on the number of threads", T
     if (count == 1) expected = got;
     CHECK(got == expected);
   }
-  set_threads(before);
 }

@@ -38,15 +38,6 @@ Ranges ranges_of(std::size_t count, std::size_t chunk) {
   return ranges;
 }
 
-// Sets the number of threads for one test.
-struct Threads {
-  explicit Threads(std::size_t n) { set_threads(n); }
-  ~Threads() { set_threads(before); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-  std::size_t before = threads();
-};
-
 }  // namespace
 
 TEST_CASE("an error carries its exit code and sentence") {

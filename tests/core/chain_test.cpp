@@ -72,76 +72,61 @@ TEST_CASE("a node costs at most 600 bytes beyond its array" * doctest::skip(sani
 }
 
 TEST_CASE("a chain of a million nodes: forward, backward, destruction on a 256 KB stack") {
-  REQUIRE(live_nodes() == 0);
-  SUBCASE("the head goes first") {
-    on_small_stack([] {
-      const Tensor x = start();
-      Tensor y = chain(x);
-      CHECK(live_nodes() == length + 1);
-      y = {};
-      CHECK(live_nodes() == 1);
-    });
+  const std::pair<const char*, std::function<void()>> ways[] = {
+      {"the head goes first",
+       [] {
+         const Tensor x = start();
+         Tensor y = chain(x);
+         CHECK(live_nodes() == length + 1);
+         y = {};
+         CHECK(live_nodes() == 1);
+       }},
+      {"the leaf's handle goes first",
+       [] {
+         Tensor x = start();
+         const Tensor y = chain(x);
+         x = {};
+         CHECK(live_nodes() == length + 1);
+       }},
+      {"after a backward that retained the graph, and one that frees as it goes",
+       [] {
+         const Tensor x = start();
+         const Tensor y = chain(x);
+         y.backward(true);
+         CHECK(live_nodes() == length + 1);
+         CHECK(*x.grad()->data() == real{1});
+         y.backward();
+         CHECK(live_nodes() == 2);
+         CHECK(*x.grad()->data() == real{2});
+       }},
+      {"after a backward that retained the graph", [] { chain(start()).backward(true); }},
+      {"in two halves, the upper one first",
+       [] {
+         Tensor middle;
+         Tensor y = chain(start(), &middle);
+         y = {};
+         CHECK(live_nodes() == length / 2 + 2);
+       }},
+      {"with the middle's handle gone before the head",
+       [] {
+         Tensor middle;
+         const Tensor y = chain(start(), &middle);
+         middle = {};
+         CHECK(live_nodes() == length + 1);
+       }},
+      {"a tree whose every node is held by its consumer and by the one after that",
+       [] {
+         Tensor a = start();
+         Tensor b = a;
+         for (std::size_t i = 0; i < length / 4; ++i) a = std::exchange(b, a + b);
+       }},
+  };
+  for (const auto& [name, body] : ways) {
+    CAPTURE(name);
+    REQUIRE(live_nodes() == 0);
+    on_small_stack(body);
+    CHECK(live_nodes() == 0);
   }
-  SUBCASE("the leaf's handle goes first") {
-    on_small_stack([] {
-      Tensor x = start();
-      Tensor y = chain(x);
-      x = {};
-      CHECK(live_nodes() == length + 1);
-      y = {};
-    });
-  }
-  SUBCASE("after a backward, which frees as it goes") {
-    on_small_stack([] {
-      const Tensor x = start();
-      const Tensor y = chain(x);
-      y.backward();
-      CHECK(live_nodes() == 2);
-      CHECK(*x.grad()->data() == real{1});
-    });
-  }
-  SUBCASE("after a backward that retained the graph") {
-    on_small_stack([] {
-      const Tensor x = start();
-      const Tensor y = chain(x);
-      y.backward(true);
-      CHECK(live_nodes() == length + 1);
-      CHECK(*x.grad()->data() == real{1});
-    });
-  }
-  SUBCASE("in two halves, the upper one first") {
-    on_small_stack([] {
-      Tensor middle;
-      Tensor y = chain(start(), &middle);
-      y = {};
-      CHECK(live_nodes() == length / 2 + 2);
-      middle = {};
-    });
-  }
-  SUBCASE("with the middle's handle gone before the head") {
-    on_small_stack([] {
-      Tensor middle;
-      Tensor y = chain(start(), &middle);
-      middle = {};
-      CHECK(live_nodes() == length + 1);
-      y = {};
-    });
-  }
-  CHECK(live_nodes() == 0);
-}
-
-TEST_CASE("a wide tree dies on a small stack too") {
-  on_small_stack([] {
-    // Every node is held twice: by its consumer and by the one after that.
-    Tensor a = start();
-    Tensor b = a;
-    for (std::size_t i = 0; i < length / 4; ++i) {
-      Tensor c = a + b;
-      a = std::move(b);
-      b = std::move(c);
-    }
-  });
-  CHECK(live_nodes() == 0);
 }
 
 TEST_CASE("ten thousand training steps leave nothing behind") {

@@ -2,8 +2,8 @@
 
 #include "vitruvian/core/base/console.hpp"
 
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/skip.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>

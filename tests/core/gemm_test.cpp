@@ -2,8 +2,8 @@
 #include "vitruvian/core/kernels/gemm.hpp"
 
 #include "kernel_cases.hpp"
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -34,16 +33,10 @@ struct Case {
   Case(std::size_t m_, std::size_t n_, std::size_t k_, bool ta, bool tb, T alpha_, T beta_,
        std::size_t gap_)
       : m(m_), n(n_), k(k_), trans_a(ta), trans_b(tb), alpha(alpha_), beta(beta_), gap(gap_) {
-    std::mt19937 bits(static_cast<unsigned>(m * 31 + n * 7 + k));
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    const auto fill = [&](std::size_t size) {
-      std::vector<T> v(size);
-      for (T& x : v) x = static_cast<T>(uniform(bits));
-      return v;
-    };
-    a = fill((trans_a ? k : m) * lda());
-    b = fill((trans_b ? n : k) * ldb());
-    c = fill(m * ldc());
+    const auto seed = static_cast<unsigned>(m * 31 + n * 7 + k);
+    a = kernel_cases::random<T>((trans_a ? k : m) * lda(), seed);
+    b = kernel_cases::random<T>((trans_b ? n : k) * ldb(), seed + 1);
+    c = kernel_cases::random<T>(m * ldc(), seed + 2);
   }
 
   [[nodiscard]] std::size_t lda() const { return (trans_a ? m : k) + gap; }
@@ -101,23 +94,18 @@ void for_each_way(const Body& body) {
   for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas}) {
     if (!kernels::gemm_backend_available(backend)) continue;
     kernels::set_gemm_backend(backend);
-    body(kernels::gemm_description());
+    CAPTURE(kernels::gemm_description());
+    body();
   }
   kernels::set_gemm_backend(GemmBackend::packed);
-  kernel_cases::for_each_isa([&](const std::string& isa) { body("packed " + isa); });
+  kernel_cases::for_each_isa(body);
   kernels::set_gemm_backend(before);
 }
-
-struct Threads {
-  std::size_t before = threads();
-  ~Threads() { set_threads(before); }
-};
 
 }  // namespace
 
 TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const std::size_t m : {1, 2, 3, 7, 16, 17, 33, 65, 100}) {
       for (const std::size_t n : {1, 2, 3, 7, 16, 17, 33, 65, 100}) {
         for (const std::size_t k : {1, 3, 16, 65}) {
@@ -143,8 +131,7 @@ TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) 
 }
 
 TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (int variant = 0; variant < 4; ++variant) {
       for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1000, 40, 30},
                                     {40, 50, 1500},
@@ -162,8 +149,7 @@ TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double)
 }
 
 TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const std::size_t n : {3, 100, 300}) {
       Case<T> g(n, n, n, false, true, T(1), T(0), 1);
       for (T& x : g.c) x = std::numeric_limits<T>::quiet_NaN();
@@ -179,8 +165,7 @@ TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
 }
 
 TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const auto& [m, n, k] :
          {std::array<std::size_t, 3>{0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}}) {
       Case<T> g(m, n, k, false, false, T(1), T(3), 2);
@@ -193,8 +178,7 @@ TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
 }
 
 TEST_CASE_TEMPLATE("NaN and Inf of the factors arrive", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     Case<T> g(17, 35, 20, false, false, T(1), T(0), 0);
     g.a[2 * 20 + 3] = std::numeric_limits<T>::quiet_NaN();
     g.b[5 * 35 + 30] = std::numeric_limits<T>::infinity();
@@ -206,8 +190,7 @@ TEST_CASE_TEMPLATE("NaN and Inf of the factors arrive", T, float, double) {
 }
 
 TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, double) {
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const std::size_t size : {5, 33, 130}) {
       constexpr std::size_t batch = 7;
       Case<T> g(size, size + 1, batch * (size + 2), false, true, T(1), T(1), 0);
@@ -234,8 +217,7 @@ TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, dou
 
 TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) {
   const Threads restore;
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const auto& [m, n, k, ta] : {std::array<std::size_t, 4>{1040, 96, 32, 0},
                                       {96, 128, 2080, 1},
                                       {64, 10, 64, 0},
@@ -255,8 +237,7 @@ TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) 
 TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs it", T, float,
                    double) {
   const Threads restore;
-  for_each_way([](const std::string& way) {
-    CAPTURE(way);
+  for_each_way([] {
     for (const auto& [m, n, k, gap] : {std::array<std::size_t, 4>{600, 128, 64, 0},
                                        {272, 64, 100, 3},
                                        {257, 66, 61, 5},

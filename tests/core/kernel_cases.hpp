@@ -21,7 +21,7 @@ namespace kernel_cases {
 using Wide = long double;
 using Row = std::vector<Wide>;
 
-/// Runs `body(name)` with the kernels of each instruction set that this machine has.
+/// Runs `body` with the kernels of each instruction set that this machine has.
 template <class Body>
 void for_each_isa(const Body& body) {
   using vitruvian::kernels::Isa;
@@ -29,12 +29,13 @@ void for_each_isa(const Body& body) {
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
     if (!vitruvian::kernels::isa_available(isa)) continue;
     vitruvian::kernels::set_isa(isa);
-    body(vitruvian::kernels::simd_description());
+    CAPTURE(vitruvian::kernels::simd_description());
+    body();
   }
   vitruvian::kernels::set_isa(before);
 }
 
-inline constexpr std::size_t sizes[] = {1, 2, 3, 7, 16, 17, 33, 65, 100};
+inline constexpr std::size_t sizes[] = {1, 2, 3, 7, 16, 17, 33, 65, 100, 193};
 
 template <class T>
 inline constexpr T nan_of = std::numeric_limits<T>::quiet_NaN();
@@ -82,8 +83,7 @@ inline Wide sum(const Row& x, const std::function<Wide(std::size_t)>& term) {
 
 template <class Body>
 void over_sizes(const Body& body) {
-  for_each_isa([&](const std::string& isa) {
-    CAPTURE(isa);
+  for_each_isa([&] {
     for (const std::size_t n : sizes) {
       CAPTURE(n);
       body(n);

@@ -193,8 +193,7 @@ TEST_CASE_TEMPLATE("cross entropy with labels, probabilities and smoothing", T, 
 }
 
 TEST_CASE_TEMPLATE("cross entropy of masked and huge logits", T, float, double) {
-  for_each_isa([](const std::string& isa) {
-    CAPTURE(isa);
+  for_each_isa([] {
     const std::vector<T> x = {T(1e30), T(0), -inf_of<T>, T(1), -inf_of<T>, T(1)};
     const std::size_t labels[] = {0, 0};
     const std::vector<T> targets = {T(1), T(0), T(0), T(0.5), T(0), T(0.5)};

@@ -1,5 +1,5 @@
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/skip.hpp"
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
-#include "tests/skip.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/loader.hpp"

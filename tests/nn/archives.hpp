@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,6 +70,14 @@ inline std::string zip(const std::vector<Member>& members) {
 
 inline std::string npy(const std::string& dictionary, const std::string& data) {
   return "\x93NUMPY" + std::string("\1\0", 2) + little(dictionary.size(), 2) + dictionary + data;
+}
+
+// Numbers as they lie in a file.
+template <class Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  std::string bytes(numbers.size() * sizeof(Number), '\0');
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
 }
 
 // The bytes of a safetensors file with this header and so many bytes of data.

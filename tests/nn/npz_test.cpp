@@ -8,19 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
-#include <fstream>
-#include <ios>
-
 namespace vitruvian {
 namespace {
-
-template <class Number>
-std::string bytes_of(const std::vector<Number>& numbers) {
-  std::string bytes(numbers.size() * sizeof(Number), '\0');
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
-}
 
 const std::string two =
     npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", bytes_of<float>({1.5F, -2}));
@@ -29,7 +18,7 @@ const std::string two =
 std::string failure(const std::string& bytes) {
   const Folder folder;
   const std::string path = folder.file("w.npz");
-  std::ofstream(path, std::ios::binary) << bytes;
+  write(path, bytes);
   Failure failure = failure_of([&] {
     for (const StoredTensor& t : read_npz(path).tensors) static_cast<void>(t.read());
   });
@@ -43,18 +32,19 @@ std::string failure(const std::string& bytes) {
 TEST_CASE("arrays as numpy writes them, stored and packed, in every type and order") {
   const Folder folder;
   const std::string matrix = bytes_of<double>({0, 1, 2, 3, 4, 5});
-  std::ofstream(folder.file("w.npz"), std::ios::binary) << zip(
-      {{"Transformer/x.npy", two},
-       {"packed.npy", two, true},
-       {"c.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", matrix)},
-       {"f.npy", npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", matrix)},
-       {"half.npy", npy("{'shape': (1, 1), 'fortran_order': False, 'descr': '<f2'}",
-                        bytes_of<std::uint16_t>({0x3C00}))},
-       {"brain.npy", npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }",
-                         bytes_of<std::uint16_t>({0xBF00}))},
-       {"scalar.npy",
-        npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes_of<float>({7}))},
-       {"none.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 5), }", "")}});
+  write(
+      folder.path / "w.npz",
+      zip({{"Transformer/x.npy", two},
+           {"packed.npy", two, true},
+           {"c.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", matrix)},
+           {"f.npy", npy("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", matrix)},
+           {"half.npy", npy("{'shape': (1, 1), 'fortran_order': False, 'descr': '<f2'}",
+                            bytes_of<std::uint16_t>({0x3C00}))},
+           {"brain.npy", npy("{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }",
+                             bytes_of<std::uint16_t>({0xBF00}))},
+           {"scalar.npy",
+            npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", bytes_of<float>({7}))},
+           {"none.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 5), }", "")}}));
   const TensorFile file = read_tensor_file(folder.file("w.npz"));
   CHECK(file.tensors.size() == 8);
   CHECK(file.at("Transformer/x").values() == std::vector<double>{1.5, -2});

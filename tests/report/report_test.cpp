@@ -1,9 +1,9 @@
 // Run directories as they are read, report.html, comparisons.
 
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
-#include "tests/skip.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/compare.hpp"

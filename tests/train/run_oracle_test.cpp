@@ -1,9 +1,9 @@
 // Whole runs against PyTorch's in float64: every number that a run reports and every weight of
 // every step. See tests/golden/golden_run.py.
 
+#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/run/run.hpp"
@@ -167,15 +167,6 @@ void for_each_case(const Body& body) {
     body(Case(c));
   }
 }
-
-// The threads of this test, until it ends.
-struct Threads {
-  std::size_t before = threads();
-  explicit Threads(std::size_t n) { set_threads(n); }
-  ~Threads() { set_threads(before); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-};
 
 }  // namespace
 

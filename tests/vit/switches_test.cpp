@@ -1,7 +1,7 @@
 // PyTorch's numbers: of every switch of the config alone (golden_switches.py), and of torchvision's
 // models. All pairs of switches by what must not change a number.
 
-#include "tests/skip.hpp"
+#include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"

@@ -3,8 +3,6 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
-#include <array>
-#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -64,22 +62,6 @@ std::map<std::string, GoldenOp> golden_ops() {
   return ops;
 }
 const Golden golden_elementwise(golden_ops());
-
-// Which words of the generator keep their element: the definition, written out a second time.
-Array dropout_mask(const Shape& shape, double p, const Rng& rng) {
-  Array mask = empty(shape);
-  const std::array key{static_cast<std::uint32_t>(rng.key()),
-                       static_cast<std::uint32_t>(rng.key() >> 32U)};
-  const std::size_t axes = shape.size();  // the last two are a matrix
-  const std::size_t n = (axes > 0 ? shape[axes - 1] : 1) * (axes > 1 ? shape[axes - 2] : 1);
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    const auto place = static_cast<std::uint32_t>(i % n);
-    const auto matrix = static_cast<std::uint32_t>(i / n);
-    const std::uint32_t word = philox({place / 4, 0, matrix, 0}, key)[place % 4];
-    mask.data()[i] = static_cast<double>(word) >= p * 0x1p32 ? 1 : 0;
-  }
-  return mask;
-}
 
 }  // namespace
 
@@ -260,14 +242,15 @@ TEST_CASE("golden values of gelu and its derivative") {
   CHECK(std::abs(most - 4.7324e-4) <= (in_double ? 1e-8 : 1e-6));
 }
 
+// Which words draw the mask, and of which matrix, is in the tests of the kernels and of attention.
 TEST_CASE("dropout multiplies by the mask of its key") {
   const Rng rng = Rng(5).fork("dropout");
   for (const double p : {0.0, 0.1, 0.5, 0.999}) {
     for (const Shape& shape : Shapes{{}, {1}, {4, 3}, {2, 3, 4}, {0, 3}, {33, 35}, {70, 1000}}) {
-      const Array mask = dropout_mask(shape, p, rng);
+      const Tensor scaled_mask = dropout(full(shape, 1), p, rng);
       check_twins(
           {shape}, [&](const Tensors& x) { return dropout(x[0], p, rng); },
-          [&](const Tensors& x) { return x[0] * Tensor(mask) / real(1 - p); });
+          [&](const Tensors& x) { return x[0] * scaled_mask; });
     }
   }
 }

@@ -64,22 +64,19 @@ TEST_CASE("softmax and log_softmax") {
     check_fused({shape}, [axis](const Tensors& x) { return softmax(x[0], axis); });
     check_fused({shape}, [axis](const Tensors& x) { return log_softmax(x[0], axis); });
   }
+  CHECK(to_string(softmax(zeros({3, 0})).shape()) == "(3, 0)");
+  CHECK(to_string(log_softmax(zeros({2, 0, 3}), 1).shape()) == "(2, 0, 3)");
   CHECK_SAYS(softmax(zeros({2, 3}), 2), "softmax: axis 2 of an array with 2 axes");
   CHECK_SAYS(log_softmax(zeros({2, 3}), -3), "log_softmax: axis -3 of an array with 2 axes");
 }
 
-TEST_CASE("softmax of huge, missing and broken logits") {
+// The kernels' tests have softmax of such logits.
+TEST_CASE("log_softmax of huge, missing and broken logits, and softmax's gradient there") {
   const double huge = 1e30F;
   const double half = -std::log(2.0);
-  check_values(softmax(row({huge, 0, -huge})), {1, 0, 0});
-  check_values(softmax(row({huge, huge})), {0.5, 0.5});
   check_values(log_softmax(row({huge, huge, -huge})), {half, half, -2 * huge}, 1e-7);
-  check_values(softmax(row({-inf, 2, -inf, 2})), {0, 0.5, 0, 0.5});
   check_values(log_softmax(row({-inf, 2})), {-inf, 0});
-  check_values(softmax(row({-inf, -inf})), {NaN, NaN});
-  check_values(softmax(row({1, NaN, 2})), {NaN, NaN, NaN});
   check_values(log_softmax(row({1, NaN, 2})), {NaN, NaN, NaN});
-  check_values(softmax(row({1, inf})), {NaN, NaN});
   // What is masked gets no gradient, and breaks nobody else's.
   check_values(gradient([](const Tensor& x) { return softmax(x); }, row({-inf, 2, 2}).value(),
                         row({5, 1, 3}).value()),
@@ -100,17 +97,6 @@ TEST_CASE("ties beyond 2^53 share the gradient: logsumexp, and log_softmax in bo
     for (const auto& [i, want] : {std::pair{0, 0.5}, std::pair{1, -0.5}, std::pair{2, 0.0}}) {
       CHECK(std::abs(static_cast<double>(dx.data()[i]) - want) < 1e-6);
     }
-  }
-}
-
-TEST_CASE("softmax of no elements, and its rows sum to one") {
-  CHECK(to_string(softmax(zeros({3, 0})).shape()) == "(3, 0)");
-  CHECK(to_string(log_softmax(zeros({2, 0, 3}), 1).shape()) == "(2, 0, 3)");
-  const Array y = softmax(random_normal({40, 33}, 1)).value();
-  for (std::size_t r = 0; r < 40; ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i < 33; ++i) sum += static_cast<double>(y(r, i));
-    CHECK(std::abs(sum - 1) <= (in_double ? 1e-15 : 1e-6));
   }
 }
 
