@@ -29,6 +29,7 @@ DIR|compare
 did you mean vit_b_16|models vit_b_61
 patch of 16 does not divide|models vit_b_16 --image-size 100
 batch-size|models --batch-size 0
+neither float nor double|eval --weights x --precision half
 did you mean mini_vit|trace --model minivit
 machine has|trace --model vit_h_14 --batch-size 100000
 drawn by the program|data fetch digits
@@ -92,6 +93,7 @@ expect 0 "" train --profile --out profiled "${small[@]}"
 has out "^layer_norm " "^blocks.0.mlp.fc1 .* [0-9.]*[1-9][0-9.]*$" "^the step "
 same profiled/model.safetensors run/model.safetensors
 expect 0 "" train --precision double --out double "${small[@]}"
+has out "^machine .* float64"
 expect 0 "" eval --weights double --test-size 20
 
 # A run is safe with its owner's files: tests/train/run_directory_test.cpp has more.
@@ -133,6 +135,7 @@ expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '
   "${breaking[@]}"
 expect 1 "broke down at step [0-9]+ of .*--anomaly found: the first is " "${breaking[@]}" --anomaly --overwrite
 expect 0 "" train --sanity --train-size 40 --test-size 20
+has out "^machine .* float64"
 check "three checks of this very model" test "$(grep -c '^ok ' out)" -eq 3
 
 # Fine-tuning: another size, other images, a new head.

@@ -310,7 +310,8 @@ MUTANTS = [
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),
     ("apps/predict.cpp", "if («options.threads != 0») set_threads(options", "false"),
     ("apps/inspect.cpp", "options.request = request_of(flags.weights);", ";"),
-    ("apps/report.cpp", "options.precision = Precision::float64;", ";"),
+    ("apps/vitruvian.cpp", "wants_double == is_double", "true"),
+    ("apps/report.cpp", "in_precision(Precision::float64);", ";"),
     ("apps/data.cpp", "report.state != FileState::missing && report.state != FileState::wrong", "true"),
     # --- the profile
     ("core/profile.cpp", "whole_.flops_ += chunk->flops_;", ";"),
