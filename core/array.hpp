@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/base/real.hpp"
 
 // The one public header that includes xtensor: 0.26 moved its headers, and both layouts are met
@@ -17,11 +18,6 @@
 #include <vector>
 
 namespace vitruvian {
-
-namespace memory {  // core/base/memory.hpp
-void* allocate(std::size_t bytes);
-void release(void* block, std::size_t bytes) noexcept;
-}  // namespace memory
 
 /// The allocator of `Array`.
 template <class T>

@@ -126,8 +126,7 @@ std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>
     found[x->second] = node.vjp ? g : std::move(g);  // which nobody reads after a leaf
   });
   std::vector<Array> result(xs.size());
-  for (std::size_t i = xs.size();
-       i-- > 0;) {  // from the end: an x's first mention takes what was found
+  for (std::size_t i = xs.size(); i-- > 0;) {  // an x's first mention, last here, takes the array
     const std::size_t first = place[&xs[i].node()];
     if (std::optional<Array>& g = found[first])
       result[i] = first == i ? std::move(*g) : *g;

@@ -146,8 +146,7 @@ Cotangents qkv_vjp(const Node& n, const Array& g, const QkvSizes& s) {
 
 }  // namespace
 
-// [q, k, v] = x W^T + b, W = [W_q; W_kv], with q = 0 for tokens that do not ask; x_q are those that
-// do
+// [q, k, v] = x W^T + b, W = [W_q; W_kv]; the tokens x_q ask, and q = 0 for all others
 //   dx = g_kv W_kv, + g_q W_q for x_q      dW = [g_q^T x_q; g_kv^T x]      db = sums of the same
 Tensor project_qkv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t queries) {
   check_linear(x, weight, bias);
