@@ -62,10 +62,6 @@ struct GradcheckCase {
 
 /// The table: every op on at least eight shapes. Adding an op means adding its rows here.
 std::vector<GradcheckCase> gradcheck_cases();
-std::vector<GradcheckCase> elementwise_cases();  // gradcheck_elementwise.cpp
-std::vector<GradcheckCase> shape_cases();        // gradcheck_shape.cpp: reductions, shapes, matmul
-std::vector<GradcheckCase> pick_cases();         // gradcheck_pick.cpp
-std::vector<GradcheckCase> layer_cases();        // gradcheck_layers.cpp: the fused functions
 
 /// Arrays for the table: normal entries; in [low, high]; at least `gap` apart from each other (for
 /// maxima) and from zero (for kinks).
