@@ -4,10 +4,12 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 
 namespace vitruvian {
@@ -107,34 +109,21 @@ Array unbroadcast(Array g, const Shape& shape) {
   if (g.dimension() < shape.size()) {
     fail("unbroadcast: {} was never broadcast to {}", to_string(shape), to_string(g.shape()));
   }
-  const std::size_t added = g.dimension() - shape.size();
-  // Walk g once, in order, with the target's offset beside it: a stretched axis has stride 0.
   Array result = zeros(shape);
-  std::vector<std::size_t> stride(g.dimension(), 0);
-  for (std::size_t i = shape.size(), step = 1; i-- > 0; step *= shape[i]) {
-    stride[added + i] = shape[i] == 1 ? 0 : step;
-  }
-  std::vector<std::size_t> index(g.dimension(), 0);
+  if (g.size() == 0) return result;
+  const Strided places = stretched(shape, g.shape());  // of what each element of g is added to
+  const std::size_t n = g.shape().back();
+  const bool row_is_summed = places.strides.back() == 0;
   const real* from = g.data();
-  real* const to = result.data();
-  const std::size_t inner = g.dimension() == 0 ? 1 : g.shape().back();
-  const std::size_t inner_stride = g.dimension() == 0 ? 0 : stride.back();
-  std::size_t offset = 0;
-  for (std::size_t done = 0; done < g.size(); done += inner, from += inner) {
-    if (inner_stride == 0) {
-      double sum = 0;
-      for (std::size_t i = 0; i < inner; ++i) sum += static_cast<double>(from[i]);
-      to[offset] += static_cast<real>(sum);
+  for_each_row(places, [&](std::ptrdiff_t place) {
+    real* const to = result.data() + place;
+    if (row_is_summed) {
+      *to += static_cast<real>(std::accumulate(from, from + n, 0.0));
     } else {
-      for (std::size_t i = 0; i < inner; ++i) to[offset + i] += from[i];
+      for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
     }
-    for (std::size_t axis = g.dimension() - 1; axis-- > 0;) {
-      offset += stride[axis];
-      if (++index[axis] < g.shape()[axis]) break;
-      offset -= stride[axis] * index[axis];
-      index[axis] = 0;
-    }
-  }
+    from += n;
+  });
   return result;
 }
 

@@ -122,7 +122,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
 /// is dropped again. Throws on rank 0 and where the inner sizes differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// --- shape (ops/shape.cpp, ops/join.cpp, ops/pick.cpp) -------------------------------------------
+// --- shape (ops/shape.cpp, ops/pick.cpp) ---------------------------------------------------------
 
 /// Exchanges two axes.
 Tensor transpose(const Tensor& x, int axis0 = -2, int axis1 = -1);

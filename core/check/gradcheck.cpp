@@ -59,12 +59,6 @@ Observation observe(const Array& y, std::size_t input_elements, const GradcheckO
   return o;
 }
 
-std::vector<Tensor> leaves(const std::vector<Array>& inputs) {
-  std::vector<Tensor> xs;
-  for (const Array& x : inputs) xs.emplace_back(x, true);
-  return xs;
-}
-
 // The elements of y when one element of a leaf is moved by h. Nothing is recorded, and the leaf is
 // put back.
 std::vector<double> moved(const std::function<Tensor()>& f, const Tensor& leaf, std::size_t index,
@@ -185,7 +179,8 @@ void check(const std::function<Tensor()>& f, const std::vector<Tensor>& xs,
 
 GradcheckReport gradcheck(const Function& f, const std::vector<Array>& inputs,
                           const GradcheckOptions& options) {
-  const std::vector<Tensor> xs = leaves(inputs);
+  std::vector<Tensor> xs;
+  for (const Array& x : inputs) xs.emplace_back(x, true);
   return gradcheck([&] { return f(xs); }, xs, options);
 }
 

@@ -28,16 +28,16 @@ inline std::size_t chunk_rows(std::size_t n) {
   return std::max<std::size_t>(1, chunk_elements / std::max<std::size_t>(1, n));
 }
 
-// body(at, many) for every chunk of elements, or of rows of n elements.
-template <class Body>
-void over_elements(std::size_t n, const Body& body) {
+// body(x..., many) for every chunk of elements; of rows of n elements, body(x..., many, n).
+template <class Body, class... X>
+void over_elements(std::size_t n, const Body& body, X*... x) {
   parallel_for(n, chunk_elements,
-               [&](std::size_t begin, std::size_t end) { body(begin, end - begin); });
+               [=](std::size_t begin, std::size_t end) { body(x + begin..., end - begin); });
 }
-template <class Body>
-void over_rows(std::size_t rows, std::size_t n, const Body& body) {
+template <class Body, class... X>
+void over_rows(std::size_t rows, std::size_t n, const Body& body, X*... x) {
   parallel_for(rows, chunk_rows(n),
-               [&](std::size_t begin, std::size_t end) { body(begin, end - begin); });
+               [=](std::size_t begin, std::size_t end) { body(x + begin * n..., end - begin, n); });
 }
 
 }  // namespace detail
@@ -46,37 +46,28 @@ void over_rows(std::size_t rows, std::size_t n, const Body& body) {
 // included. y may be x.
 template <class T>
 void tanh(const T* x, T* y, std::size_t n) {
-  detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().tanh(x + at, y + at, many); });
+  detail::over_elements(n, table<T>().tanh, x, y);
 }
 
 // y = exp(x - max x) / sum, a row at a time            dx = y (g - sum(g y))
 // In place (y = x) too. What would be denormal is 0; a row of -Inf, or with +Inf or NaN, gives NaN.
 template <class T>
 void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
-    table<T>().softmax(x + at * n, y + at * n, many, n);
-  });
+  detail::over_rows(rows, n, table<T>().softmax, x, y);
 }
 template <class T>
 void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
-    table<T>().softmax_vjp(y + at * n, g + at * n, dx + at * n, many, n);
-  });
+  detail::over_rows(rows, n, table<T>().softmax_vjp, y, g, dx);
 }
 
 // y = x - logsumexp(x)                                  dx = g - exp(y) sum(g)
 template <class T>
 void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
-    table<T>().log_softmax(x + at * n, y + at * n, many, n);
-  });
+  detail::over_rows(rows, n, table<T>().log_softmax, x, y);
 }
 template <class T>
 void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
-    table<T>().log_softmax_vjp(y + at * n, g + at * n, dx + at * n, many, n);
-  });
+  detail::over_rows(rows, n, table<T>().log_softmax_vjp, y, g, dx);
 }
 
 // y = (x - mean) rstd w + b, rstd = 1 / sqrt(var + eps); w and b (n) may be null. Two passes: a
@@ -99,26 +90,20 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
 // Within 12 units in the last place far out on the left, 6 for |x| <= 2. As IEEE, y(-Inf) is NaN.
 template <class T>
 void gelu(const T* x, T* y, std::size_t n) {
-  detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().gelu(x + at, y + at, many); });
+  detail::over_elements(n, table<T>().gelu, x, y);
 }
 template <class T>
 void gelu_vjp(const T* x, const T* g, T* dx, std::size_t n) {
-  detail::over_elements(n, [=](std::size_t at, std::size_t many) {
-    table<T>().gelu_vjp(x + at, g + at, dx + at, many);
-  });
+  detail::over_elements(n, table<T>().gelu_vjp, x, g, dx);
 }
 // The tanh form.
 template <class T>
 void gelu_tanh(const T* x, T* y, std::size_t n) {
-  detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().gelu_tanh(x + at, y + at, many); });
+  detail::over_elements(n, table<T>().gelu_tanh, x, y);
 }
 template <class T>
 void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n) {
-  detail::over_elements(n, [=](std::size_t at, std::size_t many) {
-    table<T>().gelu_tanh_vjp(x + at, g + at, dx + at, many);
-  });
+  detail::over_elements(n, table<T>().gelu_tanh_vjp, x, g, dx);
 }
 
 // y = gelu(y + b) in place, every row, b (n) or null; `slope` (rows, n) or null receives gelu'(y +
@@ -133,14 +118,12 @@ void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
 /// y *= x, in place.
 template <class T>
 void multiply(T* y, const T* x, std::size_t n) {
-  detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().multiply(y + at, x + at, many); });
+  detail::over_elements(n, table<T>().multiply, y, x);
 }
 /// y = a + b; y may be a.
 template <class T>
 void add(const T* a, const T* b, T* y, std::size_t n) {
-  detail::over_elements(
-      n, [=](std::size_t at, std::size_t many) { table<T>().add(a + at, b + at, y + at, many); });
+  detail::over_elements(n, table<T>().add, a, b, y);
 }
 
 // y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.

@@ -2,12 +2,12 @@
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 // S = q k^T / sqrt(E) + bias, -inf where masked    P = softmax(S)    P' = dropout(P)    o = P' v
 //   dv = P'^T g    dP' = g v^T    dS = P (dP - sum(dP P))    dbias = unbroadcast(dS)
@@ -22,25 +22,35 @@ using kernels::AttentionShape;
 
 // How the heads of an array lie: on an axis of their own, (..., h, rows, width); or side by side,
 // as they are concatenated, (B, rows, h width).
-struct OwnAxis {
-  template <class T>
-  kernels::Heads<T> operator()(T* data, std::size_t h, std::size_t rows, std::size_t width) const {
-    return {data, h * rows * width, rows * width, width};
-  }
-};
-struct SideBySide {
-  template <class T>
-  kernels::Heads<T> operator()(T* data, std::size_t h, std::size_t rows, std::size_t width) const {
-    return {data, rows * h * width, width, h * width};
-  }
-};
+enum class Layout { own_axis, side_by_side };
 
-// The thirds of a (B, T, 3 D) array of queries, keys and values, each (h, D_h) wide.
 template <class T>
-kernels::Heads<T> third(T* qkv, std::size_t which, const AttentionShape& s) {
-  const std::size_t D = s.h * s.E;
-  return {qkv + which * D, s.S * 3 * D, s.E, 3 * D};
+kernels::Heads<T> heads_of(Layout layout, T* data, std::size_t h, std::size_t rows,
+                           std::size_t width) {
+  if (layout == Layout::own_axis) return {data, h * rows * width, rows * width, width};
+  return {data, rows * h * width, width, h * width};
 }
+
+// q, k and v among an op's inputs, or their cotangents: three arrays, or the thirds of one
+// (B, T, 3 D), each (h, D_h) wide.
+template <class T>
+struct Parts {
+  kernels::Heads<T> q, k, v;
+
+  Parts(Layout layout, const AttentionShape& s, const std::vector<T*>& x) {
+    if (x.size() == 1) {
+      const std::size_t D = s.h * s.E;
+      const auto third = [&](std::size_t i) -> kernels::Heads<T> {
+        return {x[0] + i * D, s.S * 3 * D, s.E, 3 * D};
+      };
+      q = third(0), k = third(1), v = third(2);
+    } else {
+      q = heads_of(layout, x[0], s.h, s.T, s.E);
+      k = heads_of(layout, x[1], s.h, s.S, s.E);
+      v = heads_of(layout, x[2], s.h, s.S, s.F);
+    }
+  }
+};
 
 bool broadcasts(const Shape& shape, const Shape& to) {
   return shape.size() <= to.size() &&
@@ -132,33 +142,44 @@ Array saved_probs(const AttentionShape& s) {
 }
 real* data_of_saved(Array& probs) { return NoGrad::active() ? nullptr : probs.data(); }
 
-template <class Layout>
-Tensor attend(const char* op, const Layout& heads, const AttentionShape& s, const Shape& scores,
-              const Shape& shape, const Tensor& q, const Tensor& k, const Tensor& v,
-              const AttentionOptions& options) {
+Tensor attend(const char* op, Layout layout, const AttentionShape& s, const Shape& scores,
+              const Shape& shape, std::vector<Tensor> xs, const AttentionOptions& options) {
   const Added added(options, s, scores);
   const Drop drop(options);
   Array o = empty(shape);
   Array probs = saved_probs(s);
-  kernels::attention<real>(s, heads(data_of(q), s.h, s.T, s.E), heads(data_of(k), s.h, s.S, s.E),
-                           heads(data_of(v), s.h, s.S, s.F), added.bias, drop.p, drop.key,
-                           heads(o.data(), s.h, s.T, s.F), data_of_saved(probs));
+  std::vector<const real*> data;
+  for (const Tensor& x : xs) data.push_back(data_of(x));
+  const Parts<const real> in(layout, s, data);
+  kernels::attention<real>(s, in.q, in.k, in.v, added.bias, drop.p, drop.key,
+                           heads_of(layout, o.data(), s.h, s.T, s.F), data_of_saved(probs));
 
-  auto vjp = [s, heads, scores, drop, probs = std::move(probs)](const Node& n, const Array& g) {
-    Array dq = empty(n.in_shape(0));
-    Array dk = empty(n.in_shape(1));
-    Array dv = empty(n.in_shape(2));
+  const std::size_t count = xs.size();
+  auto vjp = [s, layout, scores, drop, count, probs = std::move(probs)](const Node& n,
+                                                                        const Array& g) {
+    Cotangents dxs;
+    std::vector<const real*> from;
+    std::vector<real*> to;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Nothing comes back to the queries of tokens that did not ask.
+      const bool whole = count > 1 || s.T == s.S;
+      dxs.emplace_back(whole ? empty(n.in_shape(i)) : zeros(n.in_shape(i)));
+      from.push_back(data_of(n, i));
+      to.push_back(dxs.back()->data());
+    }
     std::optional<Array> dbias;
-    if (n.needs(3)) dbias = empty(scores);
-    kernels::attention_vjp<real>(
-        s, heads(data_of(n, 0), s.h, s.T, s.E), heads(data_of(n, 1), s.h, s.S, s.E),
-        heads(data_of(n, 2), s.h, s.S, s.F), probs.data(), drop.p, drop.key,
-        heads(g.data(), s.h, s.T, s.F), heads(dq.data(), s.h, s.T, s.E),
-        heads(dk.data(), s.h, s.S, s.E), heads(dv.data(), s.h, s.S, s.F), data_of(dbias));
-    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(3));
-    return cotangents(std::move(dq), std::move(dk), std::move(dv), std::move(dbias));
+    if (n.needs(count)) dbias = empty(scores);
+    const Parts<const real> x(layout, s, from);
+    const Parts<real> dx(layout, s, to);
+    kernels::attention_vjp<real>(s, x.q, x.k, x.v, probs.data(), drop.p, drop.key,
+                                 heads_of(layout, g.data(), s.h, s.T, s.F), dx.q, dx.k, dx.v,
+                                 data_of(dbias));
+    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(count));
+    dxs.push_back(std::move(dbias));
+    return dxs;
   };
-  return record(op, std::move(o), {q, k, v, options.bias}, std::move(vjp));
+  xs.push_back(options.bias);
+  return record(op, std::move(o), xs, std::move(vjp));
 }
 
 void check_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads) {
@@ -199,7 +220,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   if (Composed::active()) return composed::attention(q, k, v, options).output;
   Shape shape = q.shape();
   shape.back() = s.F;
-  return attend("attention", OwnAxis{}, s, scores, shape, q, k, v, options);
+  return attend("attention", Layout::own_axis, s, scores, shape, {q, k, v}, options);
 }
 
 Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
@@ -217,8 +238,8 @@ Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, s
   const Shape scores{s.B, s.h, s.T, s.S};
   check_options("multi_head_attention", options, scores);
   if (Composed::active()) return composed::multi_head_attention(q, k, v, heads, options).output;
-  return attend("multi_head_attention", SideBySide{}, s, scores, {s.B, s.T, v.size(2)}, q, k, v,
-                options);
+  return attend("multi_head_attention", Layout::side_by_side, s, scores, {s.B, s.T, v.size(2)},
+                {q, k, v}, options);
 }
 
 Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options,
@@ -248,28 +269,8 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
   const Shape scores{s.B, s.h, s.T, s.S};
   check_options("self_attention", options, scores);
   if (Composed::active()) return composed::self_attention(qkv, heads, options, queries).output;
-  const Added added(options, s, scores);
-  const Drop drop(options);
-  Array o = empty({s.B, s.T, s.h * s.E});
-  Array probs = saved_probs(s);
-  kernels::attention<real>(s, third(data_of(qkv), 0, s), third(data_of(qkv), 1, s),
-                           third(data_of(qkv), 2, s), added.bias, drop.p, drop.key,
-                           SideBySide{}(o.data(), s.h, s.T, s.E), data_of_saved(probs));
-
-  auto vjp = [s, scores, drop, probs = std::move(probs)](const Node& n, const Array& g) {
-    // Nothing comes back to the queries of tokens that did not ask.
-    Array dqkv = s.T < s.S ? zeros(n.in_shape(0)) : empty(n.in_shape(0));
-    std::optional<Array> dbias;
-    if (n.needs(1)) dbias = empty(scores);
-    const real* const x = data_of(n, 0);
-    real* const dx = dqkv.data();
-    kernels::attention_vjp<real>(s, third(x, 0, s), third(x, 1, s), third(x, 2, s), probs.data(),
-                                 drop.p, drop.key, SideBySide{}(g.data(), s.h, s.T, s.E),
-                                 third(dx, 0, s), third(dx, 1, s), third(dx, 2, s), data_of(dbias));
-    if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(1));
-    return cotangents(std::move(dqkv), std::move(dbias));
-  };
-  return record("self_attention", std::move(o), {qkv, options.bias}, std::move(vjp));
+  return attend("self_attention", Layout::side_by_side, s, scores, {s.B, s.T, s.h * s.E}, {qkv},
+                options);
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -3,7 +3,6 @@
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 
 #include <algorithm>
@@ -41,40 +40,36 @@ struct Grid {
   [[nodiscard]] std::size_t features() const { return C * window.height * window.width; }
 };
 
-// Calls `visit(pixels, patch, n)` for every run of n neighbours that lie both in the image (from
-// offset `pixels`) and in its patches (N, features) (from offset `patch`). What a patch holds
-// beyond its runs is padding.
+// Calls `visit(pixels, patch, n)` for every run of n neighbours that lie both in an image (from
+// offset `pixels` of x) and in its patches (B, N, features) (from offset `patch`). What a patch
+// holds beyond its runs is padding.
 template <class Visit>
 void for_each_run(const Grid& grid, const Visit& visit) {
   const Window& w = grid.window;
-  std::size_t patch = 0;
-  for (std::size_t place = 0; place < grid.N(); ++place) {
-    // In the padded image; the image itself begins at (padding_y, padding_x).
-    const std::size_t top = place / grid.columns * w.stride_y;
-    const std::size_t left = place % grid.columns * w.stride_x;
-    const std::size_t begin = std::max(left, w.padding_x);
-    const std::size_t end = std::min(left + w.width, w.padding_x + grid.W);
-    for (std::size_t c = 0; c < grid.C; ++c) {
-      for (std::size_t y = top; y < top + w.height; ++y, patch += w.width) {
-        if (y < w.padding_y || y >= w.padding_y + grid.H || begin >= end) continue;
-        visit((c * grid.H + y - w.padding_y) * grid.W + begin - w.padding_x, patch + begin - left,
-              end - begin);
+  parallel_for(grid.B, 1, [&](std::size_t b, std::size_t) {
+    std::size_t patch = b * grid.N() * grid.features();
+    for (std::size_t place = 0; place < grid.N(); ++place) {
+      // In the padded image; the image itself begins at (padding_y, padding_x).
+      const std::size_t top = place / grid.columns * w.stride_y;
+      const std::size_t left = place % grid.columns * w.stride_x;
+      const std::size_t begin = std::max(left, w.padding_x);
+      const std::size_t end = std::min(left + w.width, w.padding_x + grid.W);
+      for (std::size_t c = b * grid.C; c < (b + 1) * grid.C; ++c) {
+        for (std::size_t y = top; y < top + w.height; ++y, patch += w.width) {
+          if (y < w.padding_y || y >= w.padding_y + grid.H || begin >= end) continue;
+          visit((c * grid.H + y - w.padding_y) * grid.W + begin - w.padding_x, patch + begin - left,
+                end - begin);
+        }
       }
     }
-  }
+  });
 }
 
 Array unfolded(const Array& x, const Grid& grid) {
   Array patches = zeros({grid.B, grid.N(), grid.features()});
-  const std::size_t image = grid.C * grid.H * grid.W;
-  parallel_for(grid.B, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const real* const from = x.data() + b * image;
-      real* const to = patches.data() + b * grid.N() * grid.features();
-      for_each_run(grid, [=](std::size_t pixels, std::size_t patch, std::size_t n) {
-        std::copy_n(from + pixels, n, to + patch);
-      });
-    }
+  for_each_run(grid, [from = x.data(), to = patches.data()](std::size_t pixels, std::size_t patch,
+                                                            std::size_t n) {
+    std::copy_n(from + pixels, n, to + patch);
   });
   return patches;
 }
@@ -82,15 +77,9 @@ Array unfolded(const Array& x, const Grid& grid) {
 // The adjoint: every pixel gets the sum of what the patches hold of it.
 Array folded(const Array& patches, const Grid& grid) {
   Array x = zeros({grid.B, grid.C, grid.H, grid.W});
-  const std::size_t image = grid.C * grid.H * grid.W;
-  parallel_for(grid.B, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const real* const from = patches.data() + b * grid.N() * grid.features();
-      real* const to = x.data() + b * image;
-      for_each_run(grid, [=](std::size_t pixels, std::size_t patch, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) to[pixels + i] += from[patch + i];
-      });
-    }
+  for_each_run(grid, [from = patches.data(), to = x.data()](std::size_t pixels, std::size_t patch,
+                                                            std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) to[pixels + i] += from[patch + i];
   });
   return x;
 }

@@ -2,9 +2,9 @@
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -54,6 +54,24 @@ void check_smoothing(double e) {
   if (!(e >= 0 && e <= 1)) fail("cross_entropy: label smoothing {} is not in [0, 1]", e);
 }
 
+// Losses of the rows of x, from d(loss of a row) / d(its elements):      dx = slope g, that of its
+// row
+Tensor losses_of(const char* op, const Tensor& x, Array losses, Array slope, Reduction reduction) {
+  auto vjp = [rows = losses.size(), slope = std::move(slope), reduction](const Node&,
+                                                                         const Array& g) {
+    Array dx = empty(slope.shape());
+    const std::size_t n = slope.size() / std::max<std::size_t>(1, rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const real g_row = cotangent_of(g, row, rows, reduction);
+      for (std::size_t i = row * n; i < (row + 1) * n; ++i) {
+        dx.data()[i] = slope.data()[i] * g_row;
+      }
+    }
+    return cotangents(std::move(dx));
+  };
+  return record(op, reduced(std::move(losses), reduction), {x}, std::move(vjp));
+}
+
 // For both kinds of target: `Target` is what the kernel takes.
 template <class Target>
 Tensor cross_entropy_of(const Tensor& logits, const Target* targets, double e,
@@ -61,17 +79,9 @@ Tensor cross_entropy_of(const Tensor& logits, const Target* targets, double e,
   const std::size_t B = logits.size(0);
   const std::size_t K = logits.size(1);
   Array losses = empty({B});
-  Array slope = empty({B, K});  // d(loss of a row) / d(its logits)
+  Array slope = empty({B, K});
   kernels::cross_entropy(data_of(logits), targets, e, losses.data(), slope.data(), B, K);
-  auto vjp = [B, K, reduction, slope = std::move(slope)](const Node&, const Array& g) {
-    Array dx = empty({B, K});
-    for (std::size_t b = 0; b < B; ++b) {
-      const real g_b = cotangent_of(g, b, B, reduction);
-      for (std::size_t i = b * K; i < (b + 1) * K; ++i) dx.data()[i] = slope.data()[i] * g_b;
-    }
-    return cotangents(std::move(dx));
-  };
-  return record("cross_entropy", reduced(std::move(losses), reduction), {logits}, std::move(vjp));
+  return losses_of("cross_entropy", logits, std::move(losses), std::move(slope), reduction);
 }
 
 }  // namespace
@@ -204,14 +214,7 @@ Tensor bce_with_logits(const Tensor& logits, const Array& targets, Reduction red
     losses.data()[i] = (x < 0 ? 0 : x) - x * t + std::log1p(std::exp(-std::abs(x)));
     slope.data()[i] = 1 / (1 + std::exp(-x)) - t;
   }
-  auto vjp = [reduction, slope = std::move(slope)](const Node&, const Array& g) {
-    Array dx = slope;
-    for (std::size_t i = 0; i < dx.size(); ++i) {
-      dx.data()[i] *= cotangent_of(g, i, dx.size(), reduction);
-    }
-    return cotangents(std::move(dx));
-  };
-  return record("bce_with_logits", reduced(std::move(losses), reduction), {logits}, std::move(vjp));
+  return losses_of("bce_with_logits", logits, std::move(losses), std::move(slope), reduction);
 }
 
 // loss = (a - b)^2                                      da = 2 g (a - b)      db = -da

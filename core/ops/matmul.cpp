@@ -1,7 +1,6 @@
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 #include "vitruvian/core/ops/strided.hpp"
 
 #include <utility>
@@ -53,27 +52,24 @@ Plan plan(const Shape& a, const Shape& b) {
 Array product(Matrices a, bool trans_a, Matrices b, bool trans_b) {
   Shape shape = broadcast_shape("matmul", a.batch(), b.batch());
   std::size_t batch = count(shape);
-  kernels::Gemm<real> gemm;
-  gemm.m = trans_a ? a.columns() : a.rows();
-  gemm.k = trans_a ? a.rows() : a.columns();
-  gemm.n = trans_b ? b.rows() : b.columns();
-  shape.push_back(gemm.m);
-  shape.push_back(gemm.n);
+  std::size_t rows = a.rows();
+  shape.push_back(trans_a ? a.columns() : rows);
+  shape.push_back(trans_b ? b.rows() : b.columns());
   Array c = empty(shape);
 
   // One matrix for the whole batch is not repeated: it is read again (a stride of 0), or, on the
   // right of untransposed matrices, meets all their rows in one product.
   if (count(b.batch()) == 1 && !trans_a) {
-    gemm.m *= batch;
+    rows *= batch;
     batch = 1;
   }
   const auto stride_in = [&](Matrices& x, Array& room) -> std::size_t {
     if (batch == 1 || count(x.batch()) == 1) return 0;
     if (x.batch() != Shape(shape.begin(), shape.end() - 2)) {
-      Shape stretched = shape;
-      stretched[shape.size() - 2] = x.rows();
-      stretched[shape.size() - 1] = x.columns();
-      room = stretch(reshaped(*x.array, x.shape), stretched);
+      Shape wider = shape;
+      wider[shape.size() - 2] = x.rows();
+      wider[shape.size() - 1] = x.columns();
+      room = stretch(reshaped(*x.array, x.shape), wider);
       x.array = &room;
     }
     return x.rows() * x.columns();
@@ -82,15 +78,9 @@ Array product(Matrices a, bool trans_a, Matrices b, bool trans_b) {
   Array room_b;
   const std::size_t stride_a = stride_in(a, room_a);
   const std::size_t stride_b = stride_in(b, room_b);
-  gemm.a = a.array->data();
-  gemm.lda = a.columns();
-  gemm.trans_a = trans_a;
-  gemm.b = b.array->data();
-  gemm.ldb = b.columns();
-  gemm.trans_b = trans_b;
-  gemm.c = c.data();
-  gemm.ldc = gemm.n;
-  kernels::gemm_batch(gemm, batch, stride_a, stride_b, gemm.m * gemm.n);
+  multiply({a.array->data(), rows, a.columns(), trans_a},
+           {b.array->data(), b.rows(), b.columns(), trans_b}, c.data(), 0, batch, stride_a,
+           stride_b);
   return c;
 }
 

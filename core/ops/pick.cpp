@@ -1,9 +1,9 @@
-// Ops that pick entries by index or by mask. All see an array as (outer, n, inner) around one axis.
+// Ops that take some of an array: strided parts (strided.hpp), or entries by index or by mask, for
+// which an array is (outer, n, inner) around one axis.
 
 #include "vitruvian/core/arguments.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 #include "vitruvian/core/ops/strided.hpp"
 
@@ -70,7 +70,67 @@ Tensor pick_as(const char* op, const Tensor& x, const Shape& shape, Picks picks)
                 });
 }
 
+// y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
+Tensor view_as(const char* op, const Tensor& x, const Strided& s) {
+  return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
+    Array dx = zeros(n.in_shape(0));
+    write(dx, s, g);
+    return cotangents(std::move(dx));
+  });
+}
+
 }  // namespace
+
+Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,
+             std::ptrdiff_t step) {
+  given("slice", "x", x);
+  if (step == 0) fail("slice: a step of 0 along axis {} of {}", axis, to_string(x.shape()));
+  const std::size_t a = normalise_axis("slice", axis, x.rank());
+  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
+  // Python's rule: negative ends count from the end, then both are cut to where a walk can be.
+  const std::ptrdiff_t lowest = step > 0 ? 0 : -1;
+  const auto cut = [&](std::ptrdiff_t end) {
+    return std::clamp(end < 0 ? end + n : end, lowest, n + lowest);
+  };
+  const std::ptrdiff_t from = cut(start);
+  const std::ptrdiff_t to = step < 0 && stop == slice_end ? -1 : cut(stop);
+  std::ptrdiff_t length = 0;
+  if (step > 0 && from < to) length = (to - from - 1) / step + 1;
+  if (step < 0 && from > to) length = (to - from + 1) / step + 1;
+  return view_as("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
+}
+
+Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
+  given("select", "x", x);
+  const std::size_t a = normalise_axis("select", axis, x.rank());
+  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
+  if (i < -n || i >= n) {
+    fail("select: index {} on axis {} of {}, which has length {}", i, axis, to_string(x.shape()),
+         n);
+  }
+  Strided s = along(x.shape(), a, i < 0 ? i + n : i, 1, 1);
+  s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(a));
+  s.strides.erase(s.strides.begin() + static_cast<std::ptrdiff_t>(a));
+  return view_as("select", x, s);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
+  given("split", "x", x);
+  const std::size_t a = normalise_axis("split", axis, x.rank());
+  std::size_t sum = 0;
+  for (const std::size_t n : lengths) sum += n;
+  if (sum != x.shape()[a]) {
+    fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}",
+         fmt::join(lengths, ", "), x.shape()[a], axis, to_string(x.shape()));
+  }
+  std::vector<Tensor> pieces;
+  std::ptrdiff_t start = 0;
+  for (const std::size_t n : lengths) {
+    pieces.push_back(view_as("split", x, along(x.shape(), a, start, 1, n)));
+    start += static_cast<std::ptrdiff_t>(n);
+  }
+  return pieces;
+}
 
 // y[o, j, i] = x[o, indices[j], i]           dx[o, k, i] = sum of g[o, j, i] over indices[j] = k
 Tensor index_select(const Tensor& x, int axis, const Indices& indices) {

@@ -3,7 +3,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 #include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
@@ -21,15 +21,14 @@ using Sums = std::vector<double>;  // one for each element of the result
 // Which element of the result each element of the input belongs to.
 class Groups {
  public:
-  Groups(const char* op, const Shape& shape, const Axes& axes, bool keepdim) : input_(shape) {
+  Groups(const char* op, const Shape& shape, const Axes& axes, bool keepdim) {
     const std::vector<std::size_t> reduced = normalise_axes(op, axes, shape.size());
     Shape kept = shape;
     for (const std::size_t axis : reduced) {
       kept[axis] = 1;
       over_ *= shape[axis];
     }
-    to_ = strided(kept).strides;
-    for (const std::size_t axis : reduced) to_[axis] = 0;
+    places_ = stretched(kept, shape);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const bool gone = std::binary_search(reduced.begin(), reduced.end(), axis);
       if (keepdim || !gone) result_.push_back(kept[axis]);
@@ -46,32 +45,23 @@ class Groups {
   /// Calls f(i, o) for every element i of the input, in order; o is its element of the result.
   template <class F>
   void walk(const F& f) const {
-    const std::size_t size = count(input_);
-    const std::size_t rank = input_.size();
-    const std::size_t row = rank == 0 ? 1 : input_.back();
-    const bool row_is_summed = rank == 0 || to_.back() == 0;
-    std::vector<std::size_t> index(rank, 0);
-    std::size_t o = 0;
-    for (std::size_t i = 0; i < size; i += row) {
+    const bool scalar = places_.shape.empty();
+    const std::size_t row = scalar ? 1 : places_.shape.back();
+    const bool row_is_summed = scalar || places_.strides.back() == 0;
+    std::size_t i = 0;
+    for_each_row(places_, [&](std::ptrdiff_t place) {
+      auto o = static_cast<std::size_t>(place);
       if (row_is_summed) {
-        for (std::size_t k = 0; k < row; ++k) f(i + k, o);
+        for (const std::size_t end = i + row; i < end; ++i) f(i, o);
       } else {
-        for (std::size_t k = 0; k < row; ++k) f(i + k, o + k);
+        for (const std::size_t end = i + row; i < end; ++i) f(i, o++);
       }
-      for (std::size_t axis = rank; axis-- > 1;) {
-        const auto step = static_cast<std::size_t>(to_[axis - 1]);
-        o += step;
-        if (++index[axis - 1] < input_[axis - 1]) break;
-        o -= step * input_[axis - 1];
-        index[axis - 1] = 0;
-      }
-    }
+    });
   }
 
  private:
-  Shape input_;
+  Strided places_;  // in the result, of what each element of the input belongs to
   Shape result_;
-  xt::svector<std::ptrdiff_t, 4> to_;
   std::size_t over_ = 1;
 };
 

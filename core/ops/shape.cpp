@@ -1,9 +1,9 @@
-// Ops that move elements without computing anything: each is a strided copy (strided.hpp), and its
-// derivative is the copy back. Joining and picking by index are in join.cpp.
+// Ops that move all elements, or lay them side by side, without computing anything: each is a
+// strided copy (strided.hpp), and its derivative is the copy back.
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 #include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
@@ -35,25 +35,6 @@ Tensor permute_as(const char* op, const Tensor& x, const Order& order) {
                   write(dx, permuted(n.in_shape(0), order), g);
                   return cotangents(std::move(dx));
                 });
-}
-
-// y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
-Tensor pick_as(const char* op, const Tensor& x, const Strided& s) {
-  return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
-    Array dx = zeros(n.in_shape(0));
-    write(dx, s, g);
-    return cotangents(std::move(dx));
-  });
-}
-
-// The places of `length` entries of one axis, from `start` on in steps of `step`.
-Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::ptrdiff_t step,
-              std::size_t length) {
-  Strided s = strided(shape);
-  s.offset = start * s.strides[axis];
-  s.strides[axis] *= step;
-  s.shape[axis] = length;
-  return s;
 }
 
 // One length of -1 is what the others leave of the `size` elements.
@@ -91,6 +72,28 @@ Shape resolved(const Shape& from, const std::vector<std::ptrdiff_t>& lengths) {
 Tensor reshape_as(const char* op, const Tensor& x, const Shape& shape) {
   return record(op, reshaped(x.value(), shape), {x}, [](const Node& n, Array& g) {
     return cotangents(reshaped(std::move(g), n.in_shape(0)));
+  });
+}
+
+// y = the xs one after the other along an axis of `joined`           dx_i = g's part i
+// `lengths` are theirs along it; with stack they lack the axis and count as 1.
+Tensor join_as(const char* op, const std::vector<Tensor>& xs, const Shape& joined, std::size_t axis,
+               const std::vector<std::size_t>& lengths) {
+  Array y = empty(joined);
+  std::ptrdiff_t start = 0;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    write(y, along(joined, axis, start, 1, lengths[i]), xs[i].value());
+    start += static_cast<std::ptrdiff_t>(lengths[i]);
+  }
+  return record(op, std::move(y), xs, [axis, lengths](const Node& n, const Array& g) {
+    Cotangents gs;
+    std::ptrdiff_t from = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      gs.emplace_back(
+          reshaped(read(g, along(g.shape(), axis, from, 1, lengths[i])), n.in_shape(i)));
+      from += static_cast<std::ptrdiff_t>(lengths[i]);
+    }
+    return gs;
   });
 }
 
@@ -170,25 +173,6 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   });
 }
 
-Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,
-             std::ptrdiff_t step) {
-  given("slice", "x", x);
-  if (step == 0) fail("slice: a step of 0 along axis {} of {}", axis, to_string(x.shape()));
-  const std::size_t a = normalise_axis("slice", axis, x.rank());
-  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
-  // Python's rule: negative ends count from the end, then both are cut to where a walk can be.
-  const std::ptrdiff_t lowest = step > 0 ? 0 : -1;
-  const auto cut = [&](std::ptrdiff_t end) {
-    return std::clamp(end < 0 ? end + n : end, lowest, n + lowest);
-  };
-  const std::ptrdiff_t from = cut(start);
-  const std::ptrdiff_t to = step < 0 && stop == slice_end ? -1 : cut(stop);
-  std::ptrdiff_t length = 0;
-  if (step > 0 && from < to) length = (to - from - 1) / step + 1;
-  if (step < 0 && from > to) length = (to - from + 1) / step + 1;
-  return pick_as("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
-}
-
 // y = x between entries of `value`         dx = the middle of g
 Tensor pad(const Tensor& x, int axis, std::ptrdiff_t before, std::ptrdiff_t after, real value) {
   given("pad", "x", x);
@@ -232,36 +216,40 @@ Tensor roll(const Tensor& x, std::ptrdiff_t shift, int axis) {
       [rolled, shift](const Node&, const Array& g) { return cotangents(rolled(g, -shift)); });
 }
 
-Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
-  given("select", "x", x);
-  const std::size_t a = normalise_axis("select", axis, x.rank());
-  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
-  if (i < -n || i >= n) {
-    fail("select: index {} on axis {} of {}, which has length {}", i, axis, to_string(x.shape()),
-         n);
+Tensor concat(const std::vector<Tensor>& xs, int axis) {
+  if (xs.empty()) fail("concat: nothing to join");
+  for (const Tensor& x : xs) given("concat", "one of the tensors", x);
+  Shape joined = xs[0].shape();
+  const std::size_t a = normalise_axis("concat", axis, joined.size());
+  std::vector<std::size_t> lengths;
+  std::size_t sum = 0;
+  for (const Tensor& x : xs) {
+    Shape shape = x.shape();
+    const std::size_t length = a < shape.size() ? shape[a] : 0;
+    if (a < shape.size()) shape[a] = joined[a];
+    if (shape != joined) {
+      fail("concat: {} and {} differ in more than axis {}", to_string(xs[0].shape()),
+           to_string(x.shape()), a);
+    }
+    lengths.push_back(length);
+    sum += length;
   }
-  Strided s = along(x.shape(), a, i < 0 ? i + n : i, 1, 1);
-  s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(a));
-  s.strides.erase(s.strides.begin() + static_cast<std::ptrdiff_t>(a));
-  return pick_as("select", x, s);
+  joined[a] = sum;
+  return join_as("concat", xs, joined, a, lengths);
 }
 
-std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
-  given("split", "x", x);
-  const std::size_t a = normalise_axis("split", axis, x.rank());
-  std::size_t sum = 0;
-  for (const std::size_t n : lengths) sum += n;
-  if (sum != x.shape()[a]) {
-    fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}",
-         fmt::join(lengths, ", "), x.shape()[a], axis, to_string(x.shape()));
+Tensor stack(const std::vector<Tensor>& xs, int axis) {
+  if (xs.empty()) fail("stack: nothing to join");
+  for (const Tensor& x : xs) given("stack", "one of the tensors", x);
+  Shape joined = xs[0].shape();
+  for (const Tensor& x : xs) {
+    if (x.shape() != joined) {
+      fail("stack: shapes {} and {} differ", to_string(joined), to_string(x.shape()));
+    }
   }
-  std::vector<Tensor> pieces;
-  std::ptrdiff_t start = 0;
-  for (const std::size_t n : lengths) {
-    pieces.push_back(pick_as("split", x, along(x.shape(), a, start, 1, n)));
-    start += static_cast<std::ptrdiff_t>(n);
-  }
-  return pieces;
+  const std::size_t a = normalise_axis("stack", axis, joined.size() + 1);
+  joined.insert(joined.begin() + static_cast<std::ptrdiff_t>(a), xs.size());
+  return join_as("stack", xs, joined, a, std::vector<std::size_t>(xs.size(), 1));
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -1,7 +1,6 @@
 #include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -31,24 +30,6 @@ Strided merged(const Strided& s) {
   return m;
 }
 
-// Calls run(place) for every row of the innermost axis, in row-major order.
-template <class Run>
-void for_each_row(const Strided& s, const Run& run) {
-  const std::size_t outer = s.shape.size() - 1;
-  std::vector<std::size_t> index(outer, 0);
-  std::ptrdiff_t place = s.offset;
-  const std::size_t rows = count(s.shape) / std::max<std::size_t>(1, s.shape.back());
-  for (std::size_t row = 0; row < rows; ++row) {
-    run(place);
-    for (std::size_t axis = outer; axis-- > 0;) {
-      place += s.strides[axis];
-      if (++index[axis] < s.shape[axis]) break;
-      place -= s.strides[axis] * static_cast<std::ptrdiff_t>(s.shape[axis]);
-      index[axis] = 0;
-    }
-  }
-}
-
 }  // namespace
 
 Strided strided(const Shape& shape) {
@@ -59,6 +40,26 @@ Strided strided(const Shape& shape) {
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     s.strides[axis] = step;
     step *= static_cast<std::ptrdiff_t>(shape[axis]);
+  }
+  return s;
+}
+
+Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::ptrdiff_t step,
+              std::size_t length) {
+  Strided s = strided(shape);
+  s.offset = start * s.strides[axis];
+  s.strides[axis] *= step;
+  s.shape[axis] = length;
+  return s;
+}
+
+Strided stretched(const Shape& own, const Shape& shape) {
+  const Strided from = strided(own);
+  Strided s = strided(shape);
+  const std::size_t added = shape.size() - own.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool repeated = axis < added || own[axis - added] == 1;
+    s.strides[axis] = repeated ? 0 : from.strides[axis - added];
   }
   return s;
 }
@@ -106,16 +107,7 @@ Array reshaped(Array x, const Shape& shape) {
   return x;
 }
 
-Array stretch(const Array& x, const Shape& shape) {
-  const Strided own = strided(x.shape());
-  Strided s = strided(shape);
-  const std::size_t added = shape.size() - x.dimension();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const bool repeated = axis < added || x.shape()[axis - added] == 1;
-    s.strides[axis] = repeated ? 0 : own.strides[axis - added];
-  }
-  return read(x, s);
-}
+Array stretch(const Array& x, const Shape& shape) { return read(x, stretched(x.shape(), shape)); }
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -29,7 +29,7 @@ _INIT = "vit/initialise.cpp"
 _LAYERS = "nn/layers.cpp"
 _MODEL = "vit/model.cpp"
 _MODULES = "nn/torch/multihead_attention.cpp"
-_NORM = "core/ops/layer_norm.cpp"
+_NORM = "core/ops/norm.cpp"
 _RECIPES = "train/settings/recipes.cpp"
 _UNFOLD = "core/ops/conv.cpp"
 _VARIANTS = "vit/variants.cpp"
@@ -90,7 +90,7 @@ ROWS = [
     ("1-13", _MODEL, "concat({«broadcast_to(cls_token, {B, 1, config.D})», patches}, 1)", "Tensor(zeros({B, 1, config.D}))"),
     ("1-14", *_POSITIONS_OFF),
     ("1-15", *_OVER_ALL_TOKENS),
-    ("1-15", "core/ops/batch_norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),
+    ("1-15", "core/ops/norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),
     ("1-16", *_SCALE),
     ("1-18", "nn/torch/mlp.cpp", "y = activate(y, activation);", ";"),
     ("1-18", "nn/torch/mlp.cpp", "if («i + 1 < linears.size()») {", "true"),
