@@ -123,6 +123,34 @@ void softmax_columns_vjp(const T* y, T* g, std::size_t rows, std::size_t row) {
   }
 }
 
+// A factor of a product as it lies in memory: its elements, from a row to the next, and whether its
+// transpose is meant.
+template <class T>
+struct Factor {
+  const T* data;
+  std::size_t step;
+  bool transposed = false;
+};
+
+// c = scale a b of (m, k) x (k, n), on this thread.
+template <class T>
+VITRUVIAN_INLINE void multiply(std::size_t m, std::size_t k, std::size_t n, Factor<T> a,
+                               Factor<T> b, T* c, std::size_t c_step, T scale, T* packing) {
+  product<T>({.m = m,
+              .n = n,
+              .k = k,
+              .a = a.data,
+              .lda = a.step,
+              .trans_a = a.transposed,
+              .b = b.data,
+              .ldb = b.step,
+              .trans_b = b.transposed,
+              .c = c,
+              .ldc = c_step,
+              .alpha = scale},
+             packing);
+}
+
 template <class T>
 void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& rule,
                std::uint64_t matrix, T* o, std::size_t o_ld, T* probs, T* workspace) {
@@ -131,39 +159,20 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
   T* const scratch = workspace;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(h.q, h.q_ld, h.T_q, h.E, scratch, row);
-  product<T>({.m = h.S,
-              .n = row,
-              .k = h.E,
-              .a = h.k,
-              .lda = h.k_ld,
-              .b = scratch,
-              .ldb = row,
-              .c = probs,
-              .ldc = row,
-              .alpha = scale},
-             packing);
+  multiply<T>(h.S, h.E, row, {h.k, h.k_ld}, {scratch, row}, probs, row, scale, packing);
   if (bias) {
     for (std::size_t s = 0; s < h.S; ++s) {
       for (std::size_t t = 0; t < h.T_q; ++t) probs[s * row + t] += bias[t * h.S + s];
     }
   }
   softmax_columns(probs, h.S, row);
-  Gemm<T> output{.m = h.T_q,
-                 .n = h.F,
-                 .k = h.S,
-                 .a = probs,
-                 .lda = row,
-                 .trans_a = true,
-                 .b = h.v,
-                 .ldb = h.v_ld,
-                 .c = o,
-                 .ldc = o_ld};
+  Factor<T> weights{probs, row, true};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
-    output.a = scratch, output.lda = h.S, output.trans_a = false;
+    weights = {scratch, h.S, false};
   }
-  product(output, packing);
+  multiply<T>(h.T_q, h.S, h.F, weights, {h.v, h.v_ld}, o, o_ld, T{1}, packing);
 }
 
 template <class T>
@@ -176,16 +185,7 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   T* const scratch = ds + h.S * row;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(go, go_ld, h.T_q, h.F, scratch, row);
-  product<T>({.m = h.S,
-              .n = row,
-              .k = h.F,
-              .a = h.v,
-              .lda = h.v_ld,
-              .b = scratch,
-              .ldb = row,
-              .c = ds,
-              .ldc = row},
-             packing);
+  multiply<T>(h.S, h.F, row, {h.v, h.v_ld}, {scratch, row}, ds, row, T{1}, packing);
   if (rule.active) {
     transpose(ds, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
@@ -193,42 +193,13 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   }
   softmax_columns_vjp(probs, ds, h.S, row);
   if (dscores) transpose(ds, row, h.S, h.T_q, dscores, h.S);
-  product<T>({.m = h.T_q,
-              .n = h.E,
-              .k = h.S,
-              .a = ds,
-              .lda = row,
-              .trans_a = true,
-              .b = h.k,
-              .ldb = h.k_ld,
-              .c = dq,
-              .ldc = dq_ld,
-              .alpha = scale},
-             packing);
-  product<T>({.m = h.S,
-              .n = h.E,
-              .k = h.T_q,
-              .a = ds,
-              .lda = row,
-              .b = h.q,
-              .ldb = h.q_ld,
-              .c = dk,
-              .ldc = dk_ld,
-              .alpha = scale},
-             packing);
-  Gemm<T> values{.m = h.S,
-                 .n = h.F,
-                 .k = h.T_q,
-                 .a = probs,
-                 .lda = row,
-                 .b = go,
-                 .ldb = go_ld,
-                 .c = dv,
-                 .ldc = dv_ld};
+  multiply<T>(h.T_q, h.S, h.E, {ds, row, true}, {h.k, h.k_ld}, dq, dq_ld, scale, packing);
+  multiply<T>(h.S, h.T_q, h.E, {ds, row}, {h.q, h.q_ld}, dk, dk_ld, scale, packing);
+  Factor<T> weights{probs, row};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
-    values.a = scratch, values.lda = h.S, values.trans_a = true;
+    weights = {scratch, h.S, true};
   }
-  product(values, packing);
+  multiply<T>(h.S, h.T_q, h.F, weights, {go, go_ld}, dv, dv_ld, T{1}, packing);
 }

@@ -3,7 +3,6 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
-#include "vitruvian/core/kernels/gemm_backends.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
 #include "vitruvian/core/profile.hpp"

@@ -28,16 +28,20 @@ inline std::size_t chunk_rows(std::size_t n) {
   return std::max<std::size_t>(1, chunk_elements / std::max<std::size_t>(1, n));
 }
 
-// body(x..., many) for every chunk of elements; of rows of n elements, body(x..., many, n).
-template <class Body, class... X>
-void over_elements(std::size_t n, const Body& body, X*... x) {
-  parallel_for(n, chunk_elements,
-               [=](std::size_t begin, std::size_t end) { body(x + begin..., end - begin); });
+// body(at, many) for every chunk of rows of n elements.
+template <class Body>
+void in_chunks(std::size_t rows, std::size_t n, const Body& body) {
+  parallel_for(rows, chunk_rows(n),
+               [&](std::size_t begin, std::size_t end) { body(begin, end - begin); });
 }
+// body(x..., many, n) for every chunk of rows, body(x..., many) for every chunk of elements.
 template <class Body, class... X>
 void over_rows(std::size_t rows, std::size_t n, const Body& body, X*... x) {
-  parallel_for(rows, chunk_rows(n),
-               [=](std::size_t begin, std::size_t end) { body(x + begin * n..., end - begin, n); });
+  in_chunks(rows, n, [=](std::size_t at, std::size_t many) { body(x + at * n..., many, n); });
+}
+template <class Body, class... X>
+void over_elements(std::size_t n, const Body& body, X*... x) {
+  in_chunks(n, 1, [=](std::size_t at, std::size_t many) { body(x + at..., many); });
 }
 
 }  // namespace detail
@@ -75,7 +79,7 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
                 std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+  detail::in_chunks(rows, n, [=](std::size_t at, std::size_t many) {
     table<T>().layer_norm(x + at * n, w, b, eps, y + at * n, mean + at, rstd + at, many, n);
   });
 }
@@ -106,12 +110,11 @@ void gelu_tanh_vjp(const T* x, const T* g, T* dx, std::size_t n) {
   detail::over_elements(n, table<T>().gelu_tanh_vjp, x, g, dx);
 }
 
-// y = gelu(y + b) in place, every row, b (n) or null; `slope` (rows, n) or null receives gelu'(y +
-// b), with which the backward is one product:                 dy = g slope, which `multiply`
-// computes
+// y = gelu(y + b) in place, every row, b (n) or null         dy = g slope, by `multiply`
+// `slope` (rows, n) or null receives gelu'(y + b).
 template <class T>
 void bias_gelu(T* y, const T* b, T* slope, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+  detail::in_chunks(rows, n, [=](std::size_t at, std::size_t many) {
     table<T>().bias_gelu(y + at * n, b, slope ? slope + at * n : nullptr, many, n);
   });
 }
@@ -129,7 +132,7 @@ void add(const T* a, const T* b, T* y, std::size_t n) {
 // y[r] += b, every row, in place; and its adjoint: db = sum of the rows of g, in chunk order.
 template <class T>
 void add_bias(T* y, const T* b, std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+  detail::in_chunks(rows, n, [=](std::size_t at, std::size_t many) {
     table<T>().add_bias(y + at * n, b, many, n);
   });
 }
@@ -188,7 +191,7 @@ void attention_vjp(const AttentionShape& shape, Heads<const T> q, Heads<const T>
 template <class T, class Target>
 void cross_entropy(const T* x, const Target* targets, double smoothing, T* loss, T* dx,
                    std::size_t rows, std::size_t n) {
-  detail::over_rows(rows, n, [=](std::size_t at, std::size_t many) {
+  detail::in_chunks(rows, n, [=](std::size_t at, std::size_t many) {
     const auto body = [&](const std::size_t* labels, const T* probabilities) {
       table<T>().cross_entropy(x + at * n, labels, probabilities, smoothing, loss + at, dx + at * n,
                                many, n);

@@ -127,9 +127,7 @@ template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
   for (std::size_t p = 0; p < f.k; ++p, a += f.a_step, b += f.b_step) {
     Vector row[vectors];
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < vectors; ++j) {
-      __builtin_memcpy(&row[j], b + j * S::lanes, sizeof(Vector));
-    }
+    for (std::size_t j = 0; j < vectors; ++j) row[j] = load(b + j * S::lanes);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
@@ -143,12 +141,8 @@ template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
       for (std::size_t j = 0; j < vectors; ++j) {
         T* const out = c + i * ldc + j * S::lanes;
         Vector value = alpha * sum[i][j];
-        if (beta != T{0}) {
-          Vector old;
-          __builtin_memcpy(&old, out, sizeof old);
-          value += beta * old;
-        }
-        __builtin_memcpy(out, &value, sizeof value);
+        if (beta != T{0}) value += beta * load(out);
+        store(out, value);
       }
     }
     return;
@@ -158,20 +152,19 @@ template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
 #pragma GCC unroll 16
   for (std::size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < vectors; ++j) {
-      __builtin_memcpy(whole + (i * vectors + j) * S::lanes, &sum[i][j], sizeof(Vector));
-    }
+    for (std::size_t j = 0; j < vectors; ++j)
+      store(whole + (i * vectors + j) * S::lanes, sum[i][j]);
   }
-  const auto store = [&](std::size_t i, std::size_t l) {
+  const auto write = [&](std::size_t i, std::size_t l) {
     T& out = c[i * ldc + l];
     out = alpha * whole[i * vectors * S::lanes + l] + (beta == T{0} ? T{0} : beta * out);
   };
   const std::size_t even = n / S::lanes * S::lanes;
   for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t l = 0; l < even; ++l) store(i, l);
+    for (std::size_t l = 0; l < even; ++l) write(i, l);
   }
   for (std::size_t l = even; l < n; ++l) {
-    for (std::size_t i = 0; i < m; ++i) store(i, l);
+    for (std::size_t i = 0; i < m; ++i) write(i, l);
   }
 }
 

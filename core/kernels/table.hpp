@@ -114,4 +114,15 @@ const Table<float>& table();
 template <>
 const Table<double>& table();
 
+// The bodies of the matrix product that are libraries. Sizes are at least 1; the product runs on
+// the calling thread.
+bool has_onednn();
+void onednn_product(const Gemm<float>& g);
+std::string onednn_description();
+
+bool has_cblas();
+void cblas_product(const Gemm<float>& g);
+void cblas_product(const Gemm<double>& g);
+std::string cblas_description();
+
 }  // namespace vitruvian::kernels

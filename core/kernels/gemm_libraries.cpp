@@ -1,8 +1,9 @@
-// The reference: CBLAS, or the plain loops of xtensor-blas where there is none, through its
-// `cxxblas` layer, which takes explicit strides and transposes. CBLAS is loaded when somebody asks
-// for it: OpenBLAS takes memory and starts threads as soon as it is there.
+// The back ends that are libraries: oneDNN, and the reference, CBLAS, or the plain loops of
+// xtensor-blas where there is none, through its `cxxblas` layer, which takes explicit strides and
+// transposes. CBLAS is loaded when somebody asks for it: OpenBLAS takes memory and starts threads
+// as soon as it is there.
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/kernels/gemm_backends.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
 #if VITRUVIAN_HAS_CXXBLAS
 #if VITRUVIAN_HAS_CBLAS
@@ -13,13 +14,63 @@
 #include <complex>  // which the next one uses and does not include
 #include <xflens/cxxblas/cxxblas.cxx>
 #endif
-#if VITRUVIAN_HAS_CBLAS
+#if VITRUVIAN_HAS_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+#endif
+#if VITRUVIAN_HAS_ONEDNN || VITRUVIAN_HAS_CBLAS
 #include <dlfcn.h>
 #endif
 
 #include <limits>
 
 namespace vitruvian::kernels {
+
+// The threads are ours: a library that started its own in each of them would fight us. Called
+// before every product; costs something in a thread's first.
+[[maybe_unused]] static void keep_libraries_on_this_thread() {
+#if VITRUVIAN_HAS_ONEDNN || VITRUVIAN_HAS_CBLAS
+  // OpenMP, in oneDNN and in one of OpenBLAS's builds, keeps a number for each thread that calls.
+  thread_local const bool told = [] {
+    const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    if (set != nullptr) set(1);
+    return true;
+  }();
+  static_cast<void>(told);
+#endif
+}
+
+// --- oneDNN
+
+#if VITRUVIAN_HAS_ONEDNN
+
+bool has_onednn() { return true; }
+
+void onednn_product(const Gemm<float>& g) {
+  keep_libraries_on_this_thread();
+  const auto size = [](std::size_t n) { return static_cast<dnnl_dim_t>(n); };
+  const dnnl_status_t status =
+      dnnl_sgemm(g.trans_a ? 'T' : 'N', g.trans_b ? 'T' : 'N', size(g.m), size(g.n), size(g.k),
+                 g.alpha, g.a, size(g.lda), g.b, size(g.ldb), g.beta, g.c, size(g.ldc));
+  if (status != dnnl_success) {
+    fail("gemm: oneDNN refused ({}, {}) x ({}, {}) with status {}", g.m, g.k, g.k, g.n,
+         static_cast<int>(status));
+  }
+}
+
+std::string onednn_description() {
+  const dnnl_version_t* v = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
+}
+
+#else
+
+bool has_onednn() { return false; }
+void onednn_product(const Gemm<float>&) { fail("gemm: this build has no oneDNN"); }
+std::string onednn_description() { return "no oneDNN"; }
+
+#endif
+
+// --- CBLAS
 
 #if VITRUVIAN_HAS_CXXBLAS
 
