@@ -20,11 +20,11 @@
 
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/layers.hpp"
-#include "vitruvian/nn/npz.hpp"
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/nn/parameter.hpp"
 #include "vitruvian/nn/pass.hpp"
 #include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/nn/torch/mlp.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 

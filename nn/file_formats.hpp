@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,16 @@ Dtype dtype_of(FileType type);
 Bytes upcast(Bytes bytes, FileType type);
 /// Throws (Exit::checkpoint), naming `what` and the type, where its numbers are not read.
 void check_readable(const NamedType& type, const std::string& what);
+
+/// The `n` numbers in `bytes`; narrowing to float rounds to nearest, as the processor does.
+template <class Number, class To>
+void copy_numbers(const Bytes& bytes, To* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    Number x = 0;
+    std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+    to[i] = static_cast<To>(x);
+  }
+}
 
 /// The bytes that numbers of so many bits need in a shape; throws (Exit::checkpoint), naming
 /// `what`, when memory cannot address them, or when they do not end with a byte. A length of 0

@@ -41,10 +41,10 @@ class Dictionary {
     bool type = false;
     bool order = false;
     bool shape = false;
-    expect('{');
-    while (!accept('}')) {
+    expect("{");
+    while (!accept("}")) {
       const std::string_view key = quoted();
-      expect(':');
+      expect(":");
       if (key == "descr" && !std::exchange(type, true)) {
         header.type = dtype();
       } else if (key == "fortran_order" && !std::exchange(order, true)) {
@@ -54,8 +54,8 @@ class Dictionary {
       } else {
         wrong("an unknown key or one that comes twice");
       }
-      if (!accept(',')) {
-        expect('}');
+      if (!accept(",")) {
+        expect("}");
         break;
       }
     }
@@ -74,14 +74,8 @@ class Dictionary {
     const std::size_t n = std::min(rest_.find_first_not_of(" \n"), rest_.size());
     rest_.remove_prefix(n);
   }
-  bool accept(char c) {
-    skip();
-    if (rest_.empty() || rest_.front() != c) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) wrong("no dictionary as numpy writes it");
+  void expect(std::string_view word) {
+    if (!accept(word)) wrong("no dictionary as numpy writes it");
   }
   bool accept(std::string_view word) {
     skip();
@@ -91,7 +85,7 @@ class Dictionary {
   }
 
   std::string_view quoted() {
-    expect('\'');
+    expect("'");
     const std::size_t end = rest_.find('\'');
     if (end == std::string_view::npos) wrong("a text without end");
     const std::string_view text = rest_.substr(0, end);
@@ -135,12 +129,12 @@ class Dictionary {
 
   std::vector<std::size_t> tuple() {
     std::vector<std::size_t> shape;
-    expect('(');
-    while (!accept(')')) {
+    expect("(");
+    while (!accept(")")) {
       if (shape.size() == largest_rank) wrong("too many axes");
       shape.push_back(number());
-      if (!accept(',')) {
-        expect(')');
+      if (!accept(",")) {
+        expect(")");
         break;
       }
     }

@@ -1,4 +1,4 @@
-#include "vitruvian/nn/npz.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -242,11 +242,8 @@ TensorFile read_npz(const std::shared_ptr<const ByteSource>& file) {
   for (zip_int64_t i = 0; i < entries; ++i) {
     result.tensors.push_back(open_entry(archive, static_cast<zip_uint64_t>(i)));
   }
-  std::sort(result.tensors.begin(), result.tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
-  const auto twice = std::adjacent_find(
-      result.tensors.begin(), result.tensors.end(),
-      [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
+  std::ranges::sort(result.tensors, {}, &StoredTensor::name);
+  const auto twice = std::ranges::adjacent_find(result.tensors, {}, &StoredTensor::name);
   if (twice != result.tensors.end()) {
     refuse(file->name(), fmt::format("the name '{}' comes twice", twice->name));
   }

@@ -1,28 +1,15 @@
 #include "vitruvian/nn/safetensors.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/nn/file_formats.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
-namespace {
 
-constexpr Dtype dtype = sizeof(real) == sizeof(float) ? Dtype::f32 : Dtype::f64;
-
-// Narrowing to float rounds to nearest, as the processor does.
-template <class Number>
-void copy_numbers(const Bytes& bytes, Array& a) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    Number x = 0;
-    std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
-    a.data()[i] = static_cast<real>(x);
-  }
-}
-
-}  // namespace
+static constexpr Dtype dtype = sizeof(real) == sizeof(float) ? Dtype::f32 : Dtype::f64;
 
 std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& parameters) {
   std::vector<StoredTensor> tensors;
@@ -75,7 +62,8 @@ void load(const std::vector<NamedParameter>& parameters, const TensorFile& file)
     const StoredTensor& t = *stored.at(p.name);
     const Bytes bytes = t.read();
     const WriteGuard a = p.tensor.mutable_value();
-    t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, *a) : copy_numbers<double>(bytes, *a);
+    t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, a->data(), a->size())
+                          : copy_numbers<double>(bytes, a->data(), a->size());
   }
 }
 

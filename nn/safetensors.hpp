@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/nn/parameter.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <set>
@@ -24,32 +23,16 @@ using Json = nlohmann::json;
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
 constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
 
-// All types of the format; a file may hold some that nobody here reads.
-struct TypeName {
-  std::string_view name;
-  std::size_t bits;
-  FileType type = FileType::other;
-};
-constexpr std::array type_names{TypeName{"F32", 32, FileType::f32},
-                                TypeName{"F64", 64, FileType::f64},
-                                TypeName{"F16", 16, FileType::f16},
-                                TypeName{"BF16", 16, FileType::bf16},
-                                TypeName{"BOOL", 8},
-                                TypeName{"U8", 8},
-                                TypeName{"I8", 8},
-                                TypeName{"U16", 16},
-                                TypeName{"I16", 16},
-                                TypeName{"U32", 32},
-                                TypeName{"I32", 32},
-                                TypeName{"U64", 64},
-                                TypeName{"I64", 64},
-                                TypeName{"C64", 64},
-                                TypeName{"F8_E5M2", 8},
-                                TypeName{"F8_E4M3", 8},
-                                TypeName{"F8_E8M0", 8},
-                                TypeName{"F6_E2M3", 6},
-                                TypeName{"F6_E3M2", 6},
-                                TypeName{"F4", 4}};
+// All types of the format and their bits; a file may hold some that nobody here reads.
+constexpr std::pair<std::string_view, std::size_t> type_names[] = {
+    {"F32", 32},    {"F64", 64},    {"F16", 16},    {"BF16", 16},   {"BOOL", 8},
+    {"U8", 8},      {"I8", 8},      {"U16", 16},    {"I16", 16},    {"U32", 32},
+    {"I32", 32},    {"U64", 64},    {"I64", 64},    {"C64", 64},    {"F8_E5M2", 8},
+    {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4}};
+constexpr std::pair<std::string_view, FileType> read_types[] = {{"F32", FileType::f32},
+                                                                {"F64", FileType::f64},
+                                                                {"F16", FileType::f16},
+                                                                {"BF16", FileType::bf16}};
 
 std::string_view name_of(Dtype dtype) { return dtype == Dtype::f32 ? "F32" : "F64"; }
 
@@ -164,19 +147,22 @@ class HeaderReader {
     }
     if (!part.contains("dtype")) wrong("'{}' has no dtype", name_);
     const std::string dtype = part["dtype"];
-    const auto type = std::find_if(type_names.begin(), type_names.end(),
-                                   [&](const TypeName& t) { return t.name == dtype; });
-    if (type == type_names.end()) {
+    const auto* const bits =
+        std::ranges::find(type_names, dtype, [](const auto& t) { return t.first; });
+    if (bits == std::end(type_names)) {
       check_line("dtype", dtype);
       wrong("'{}' has dtype '{}', which the format does not have", name_, dtype);
+    }
+    NamedType type{FileType::other, bits->second, dtype};
+    for (const auto& [name, read] : read_types) {
+      if (name == dtype) type.type = read;
     }
     if (!part.contains("shape")) wrong("'{}' has no shape", name_);
     if (!part.contains("data_offsets") || part["data_offsets"].size() != 2) {
       wrong("'{}' has no data_offsets [begin, end]", name_);
     }
     const Json& offsets = part["data_offsets"];
-    header_.entries.push_back(
-        {name_, {type->type, type->bits, dtype}, part["shape"], offsets[0], offsets[1]});
+    header_.entries.push_back({name_, type, part["shape"], offsets[0], offsets[1]});
   }
 
   [[nodiscard]] bool is_metadata() const { return name_ == "__metadata__"; }
@@ -215,9 +201,7 @@ class HeaderReader {
 // Tensors in the order of their bytes must touch one another and fill the data.
 void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
                   const std::string& source) {
-  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::ranges::sort(entries, {}, [](const HeaderEntry& e) { return std::pair(e.begin, e.end); });
   std::uint64_t expected = 0;
   const std::string* before = nullptr;
   for (const HeaderEntry& e : entries) {
@@ -303,8 +287,7 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
     };
     result.tensors.push_back({std::move(e.name), dtype_of(e.type.type), std::move(e.shape), read});
   }
-  std::sort(result.tensors.begin(), result.tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  std::ranges::sort(result.tensors, {}, &StoredTensor::name);
   return result;
 }
 
@@ -314,8 +297,7 @@ TensorFile read_safetensors(const std::string& path) {
 
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata) {
-  std::sort(tensors.begin(), tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  std::ranges::sort(tensors, {}, &StoredTensor::name);
   const std::string header = format_header(tensors, metadata);
   const std::uint64_t length = header.size();
   write_file_safely(path, [&](const WriteBytes& write) {

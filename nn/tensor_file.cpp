@@ -3,8 +3,6 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/file_formats.hpp"
-#include "vitruvian/nn/npz.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,30 +23,10 @@ std::size_t product(const std::vector<std::size_t>& shape) {
   return n;
 }
 
-// Copies `width` bytes at a time: result[i_0, i_1, ...] = from[strides . i].
-void gather(const char* from, char* to, std::size_t number, const std::vector<std::size_t>& shape,
-            const std::vector<std::size_t>& strides, std::size_t axis, std::size_t offset,
-            std::size_t& written) {
-  if (axis == shape.size()) {
-    std::memcpy(to + number * written++, from + number * offset, number);
-    return;
-  }
-  for (std::size_t i = 0; i < shape[axis]; ++i) {
-    gather(from, to, number, shape, strides, axis + 1, offset + i * strides[axis], written);
-  }
-}
-
 }  // namespace
 
 std::size_t width(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return sizeof(float);
-    case Dtype::f64:
-      return sizeof(double);
-    default:
-      return 0;
-  }
+  return dtype == Dtype::f32 ? sizeof(float) : dtype == Dtype::f64 ? sizeof(double) : 0;
 }
 
 std::size_t StoredTensor::size() const { return product(shape); }
@@ -56,22 +34,13 @@ std::size_t StoredTensor::size() const { return product(shape); }
 std::vector<double> StoredTensor::values() const {
   const Bytes bytes = read();
   std::vector<double> result(size());
-  if (dtype == Dtype::f64) {
-    if (!bytes.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
-    return result;
-  }
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    float x = 0;
-    std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
-    result[i] = static_cast<double>(x);
-  }
+  dtype == Dtype::f64 ? copy_numbers<double>(bytes, result.data(), result.size())
+                      : copy_numbers<float>(bytes, result.data(), result.size());
   return result;
 }
 
 const StoredTensor* TensorFile::find(std::string_view name) const {
-  const auto found =
-      std::lower_bound(tensors.begin(), tensors.end(), name,
-                       [](const StoredTensor& t, std::string_view n) { return t.name < n; });
+  const auto found = std::ranges::lower_bound(tensors, name, {}, &StoredTensor::name);
   return found != tensors.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -85,13 +54,9 @@ const StoredTensor& TensorFile::at(std::string_view name) const {
 }
 
 std::uint64_t TensorFile::size() const {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t total = 0;
-  for (const StoredTensor& t : tensors) {
-    const std::uint64_t n = t.size();
-    total = n > std::numeric_limits<std::uint64_t>::max() - total
-                ? std::numeric_limits<std::uint64_t>::max()
-                : total + n;
-  }
+  for (const StoredTensor& t : tensors) total += std::min<std::uint64_t>(t.size(), most - total);
   return total;
 }
 
@@ -138,8 +103,14 @@ StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>
   result.read = [read = tensor.read, number = width(tensor.dtype), shape = result.shape, chosen] {
     const Bytes from = read();
     Bytes to(from.size());
-    std::size_t written = 0;
-    gather(from.data(), to.data(), number, shape, chosen, 0, 0, written);
+    for (std::size_t i = 0; i < from.size() / number; ++i) {
+      std::size_t place = 0;
+      std::size_t rest = i;
+      for (std::size_t k = shape.size(); k-- > 0; rest /= shape[k]) {
+        place += rest % shape[k] * chosen[k];
+      }
+      std::memcpy(to.data() + number * i, from.data() + number * place, number);
+    }
     return to;
   };
   return result;

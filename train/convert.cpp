@@ -1,6 +1,6 @@
 #include "vitruvian/train/convert.hpp"
 
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/vit/weights/held.hpp"

@@ -1,7 +1,7 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "lessons/telling/source.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/model.hpp"
 
 using namespace vitruvian::lessons;

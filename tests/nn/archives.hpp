@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vitruvian/core/base/byte_source.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include <doctest/doctest.h>
 #include <zlib.h>

@@ -6,7 +6,7 @@
 #include "tests/golden.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/init.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/variants.hpp"

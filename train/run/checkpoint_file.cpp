@@ -2,7 +2,7 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/nn/safetensors_file.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
 
 #include <zlib.h>
 #include <nlohmann/json.hpp>
