@@ -15,8 +15,6 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-constexpr bool in_double = std::is_same_v<real, double>;
-
 // How derivatives are estimated, and how close they must come. The float steps are as coarse as
 // float's seven digits make them.
 struct Form {
@@ -26,7 +24,7 @@ struct Form {
 };
 
 Form form_of(const GradcheckOptions& options) {
-  if constexpr (!in_double) return {{1e-2, 3e-2}, options.strict, 2e-2};
+  if constexpr (!std::is_same_v<real, double>) return {{1e-2, 3e-2}, options.strict, 2e-2};
   if (options.strict) return {{1e-3, 1e-4}, true, 1e-8};
   return {{6e-6}, false, 1e-6};  // the cube root of epsilon: truncation and rounding balance
 }
@@ -81,19 +79,19 @@ std::vector<double> moved(const std::function<Tensor()>& f, const Tensor& leaf, 
 // four points: (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h, wrong by h^4 f''''' / 30
 std::vector<double> differences(const Form& form, const std::function<Tensor()>& f,
                                 const Tensor& leaf, std::size_t index, double h) {
-  const auto at = [&](double step) { return moved(f, leaf, index, step); };
-  std::vector<double> d = at(h);
-  const std::vector<double> back = at(-h);
-  for (std::size_t i = 0; i < d.size(); ++i) d[i] -= back[i];
+  const auto difference = [&](double step) {  // f(step) - f(-step)
+    std::vector<double> d = moved(f, leaf, index, step);
+    const std::vector<double> back = moved(f, leaf, index, -step);
+    std::ranges::transform(d, back, d.begin(), std::minus());
+    return d;
+  };
+  std::vector<double> d = difference(h);
   if (!form.four_points) {
     for (double& value : d) value /= 2 * h;
     return d;
   }
-  const std::vector<double> far = at(2 * h);
-  const std::vector<double> far_back = at(-2 * h);
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    d[i] = (8 * d[i] - (far[i] - far_back[i])) / (12 * h);
-  }
+  const std::vector<double> far = difference(2 * h);
+  for (std::size_t i = 0; i < d.size(); ++i) d[i] = (8 * d[i] - far[i]) / (12 * h);
   return d;
 }
 

@@ -114,6 +114,7 @@ struct Drop {
 
 void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   for (const auto& [name, x] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+    given("attention", name, *x);
     if (x->rank() < 2) {
       fail("attention: {} {} needs at least the axes (tokens, width)", name, to_string(x->shape()));
     }
@@ -184,6 +185,7 @@ Tensor attend(const char* op, Layout layout, const AttentionShape& s, const Shap
 
 void check_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads) {
   for (const auto& [name, x] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
+    given("multi_head_attention", name, *x);
     if (x->rank() != 3) {
       fail("multi_head_attention: {} {} is not (B, tokens, width)", name, to_string(x->shape()));
     }
@@ -203,9 +205,6 @@ void check_side_by_side(const Tensor& q, const Tensor& k, const Tensor& v, std::
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
-  given("attention", "q", q);
-  given("attention", "k", k);
-  given("attention", "v", v);
   check_shapes(q, k, v);
   const std::size_t leading = q.rank() - 2;
   const AttentionShape s{.B = flattened(q.shape(), 0, leading == 0 ? 0 : leading - 1),
@@ -225,9 +224,6 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                             const AttentionOptions& options) {
-  given("multi_head_attention", "q", q);
-  given("multi_head_attention", "k", k);
-  given("multi_head_attention", "v", v);
   check_side_by_side(q, k, v, heads);
   const AttentionShape s{.B = q.size(0),
                          .h = heads,
