@@ -109,13 +109,13 @@ def place_of(m, text):
     return at, at + len(whole)
 
 
-def switched(code, group):
+def switched(code, group, is_statement):
     """`code` behind the switches of all mutants that change it."""
     if isinstance(group[0].old, tuple):
         for m in group:
             code = f'::mutation::text({m.number}, {code}, R"__({m.old[1]})__", R"__({m.new})__")'
         return code
-    if code.rstrip().endswith(";"):
+    if is_statement:
         for m in group:
             code = f"if (::mutation::on({m.number})) {{ {m.new} }} else {{ {code} }}"
         return code
@@ -135,7 +135,7 @@ def rendered(text, begin, end, groups):
             continue  # inside the one before
         rest = {p: g for p, g in groups.items() if p != place}
         code = rendered(text, *place, rest)
-        result += text[at : place[0]] + switched(code, groups[place])
+        result += text[at : place[0]] + switched(code, groups[place], text[: place[1]].rstrip().endswith(";"))
         at = place[1]
     return result + text[at:end]
 
