@@ -58,9 +58,8 @@ check "the terminal tells of the distances" grep -q "layer  3: .* pixels" out
 check "no escapes where there is no terminal" test "$(grep -c "$(printf '\033')" out)" = 0
 for figure in patches filters filter_components position_similarity attention_distance \
   attention_entropy attention_maps attention_map attention_matrix explanations norms hidden_units; do
-  check "$figure.svg is there" grep -q "^<svg xmlns" all/$figure.svg
-  check "index.html shows $figure" grep -q "<figure id=\"$figure\">" all/index.html
-  check "index.html leads to $figure.svg" grep -q "href=\"$figure.svg\"" all/index.html
+  has all/$figure.svg "^<svg xmlns"
+  has all/index.html "<figure id=\"$figure\">" "href=\"$figure.svg\""
 done
 while read -r name shape; do
   check_shape "all/$name.npy" "$shape"
@@ -82,8 +81,8 @@ if python3 -c '' 2>/dev/null; then
   check "parsers of HTML and XML read index.html" python3 "$here/../report/html_check.py" all/index.html
 fi
 
-check "the tape of block 1 is there" grep -q digraph all/block_graph.dot
-check "index.html shows the tape" grep -q "id=\"block_graph\"" all/index.html
+has all/block_graph.dot digraph # the tape of block 1
+has all/index.html 'id="block_graph"'
 
 # The same again is the same, byte for byte; the tape has times in it.
 inspect 0 "" "${everything[@]}" --out again
@@ -109,10 +108,8 @@ check "every second" test "$(names every/strip.json)" = "epoch-0001 epoch-0003 "
 expect 0 "" train --dataset folder --data pictures --image-size 32 --patch-size 8 --width 16 --depth 1 \
   --heads 2 --epochs 1 --batch-size 4 --out own
 inspect 0 "" --checkpoint own --dataset folder --data pictures --out of_own
-check "the folder's test images are drawn" grep -q "2 test images of folder, the classes in turn" of_own/index.html
-inspect 0 "" --checkpoint own --out of_run
-check "and so they are where only the run says which" \
-  grep -q "2 test images of folder, the classes in turn" of_run/index.html
+inspect 0 "" --checkpoint own --out of_run # where only the run says which
+for out in of_own of_run; do has $out/index.html "2 test images of folder, the classes in turn"; done
 mkdir pictures/c && cp grey.pgm pictures/c
 inspect 3 "there is no class 'c' among the training pictures" --checkpoint own --dataset folder \
   --data pictures --out o

@@ -3,6 +3,7 @@
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/source.hpp"
 #include "lessons/telling/stage.hpp"
+#include "tests/folder.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
@@ -232,11 +233,6 @@ TEST_CASE("flags") {
                                              {"--json", "--markdown"},
                                              {"--ascii=yes"}}) {
     CAPTURE(wrong[0]);
-    try {
-      parse(wrong);
-      FAIL("was taken");
-    } catch (const Error& error) {
-      CHECK(error.exit() == Exit::usage);
-    }
+    CHECK(failure_of([&] { parse(wrong); }).exit == Exit::usage);
   }
 }

@@ -41,30 +41,7 @@ std::vector<Array> gradients(const VisionTransformer& model) {
   return result;
 }
 
-double largest(const Array& a) {
-  double result = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    result = std::max(result, std::abs(static_cast<double>(a.data()[i])));
-  }
-  return result;
-}
-
 }  // namespace
-
-TEST_CASE("micro-batches of unequal size give the gradient of the whole batch") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
-  const StepResult whole = compute_gradients(model, std::vector{part(0, 8)}, 0.1);
-  const std::vector<Array> expected = gradients(model);
-  const StepResult parts =
-      compute_gradients(model, std::vector{part(0, 1), part(1, 4), part(5, 3)}, 0.1);
-  const std::vector<Array> found = gradients(model);
-  CHECK(parts.loss == doctest::Approx(whole.loss).epsilon(in_double ? 1e-13 : 1e-5));
-  CHECK(parts.correct == whole.correct);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (largest(expected[i]) > 1e-9)
-      CHECK(golden::difference(found[i], expected[i]) < (in_double ? 1e-11 : 1e-3));
-  }
-}
 
 TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' as they were") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));

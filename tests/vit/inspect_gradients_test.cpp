@@ -73,16 +73,18 @@ TEST_CASE("rollouts of a model without a class token are those of a plain loop")
   CHECK(off("gradient_rollout", inspect::gradient_rollout(model, images)) < golden_tolerance);
 }
 
-TEST_CASE("parameters keep their gradients, and want them again afterwards") {
+TEST_CASE("parameters keep their gradients, and are frozen or not as before") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
+  const std::vector<NamedParameter> all = named_parameters(model);
   const Tensor images = images_for(model.config, 2, 3);
   sum(model(images)).backward();
   const Array before = *model.head.weight.grad();
+  all[2].tensor.set_requires_grad(false);
   inspect::input_gradient(model, images.value());
   CHECK(difference(*model.head.weight.grad(), before) == 0);
   CHECK_FAILS_WITH(inspect::input_gradient(model, images.value(), {0, 3}), "class 3: there are 3");
   CHECK_FAILS_WITH(inspect::input_gradient(model, images.value(), {0}), "1 target classes for 2");
-  for (const NamedParameter& p : named_parameters(model)) CHECK(p.tensor.requires_grad());
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].tensor.requires_grad() == (i != 2));
 }
 
 TEST_CASE("attributions sum to the difference of the logits, the better the more steps") {
@@ -104,24 +106,7 @@ TEST_CASE("attributions sum to the difference of the logits, the better the more
                    "a baseline of shape (2, 8, 4)");
 }
 
-TEST_CASE("SmoothGrad is a mean of gradients: none of noise, the gradient itself") {
-  const GoldenVit vit;
-  const Array plain = inspect::input_gradient(vit.model, vit.images);
-  const auto smooth = [&](std::size_t samples, double noise, std::uint64_t seed = 1) {
-    return inspect::smooth_grad(vit.model, vit.images, {samples, noise, seed});
-  };
-  CHECK(difference(smooth(4, 0), plain) < 1e-6);
-  const Array a = smooth(6, 0.1);
-  CHECK(difference(a, smooth(6, 0.1)) == 0);
-  CHECK(difference(a, smooth(6, 0.1, 2)) > 1e-4);
-  // Little noise changes little, to first order with its size; much noise changes much.
-  const double little = difference(smooth(6, 1e-3), plain);
-  CHECK(little < 0.05);
-  CHECK(difference(smooth(6, 0.3), plain) > 3 * little);
-  CHECK_FAILS_WITH(smooth(0, 0.1), "at least one sample");
-}
-
-TEST_CASE("SmoothGrad's noise is a share of each image's own range") {
+TEST_CASE("SmoothGrad is a mean of gradients, its noise a share of each image's own range") {
   const GoldenVit vit;
   const std::size_t size = vit.images.size() / 3;
   Array images = vit.images;  // the others five times as wide
@@ -141,20 +126,15 @@ TEST_CASE("SmoothGrad's noise is a share of each image's own range") {
   }
   const Array found = inspect::smooth_grad(vit.model, images, {3, 0.2, 7}, targets);
   CHECK(difference(found, expected) < (in_double ? 1e-12 : 1e-4));
+  const Array plain = inspect::input_gradient(vit.model, images, targets);
+  CHECK(difference(inspect::smooth_grad(vit.model, images, {4, 0, 1}, targets), plain) < 1e-6);
+  CHECK_FAILS_WITH(inspect::smooth_grad(vit.model, images, {0, 0.1, 1}), "at least one sample");
 }
 
 TEST_CASE("saliency is the largest magnitude over channels") {
   const Array g = array({1, 2, 1, 3}, {1, -2, 0, -3, 1, 0});
   CHECK(difference(inspect::saliency(g), array({1, 1, 3}, {3, 2, 0})) == 0);
   CHECK(inspect::saliency(g).shape() == Shape{1, 1, 3});
-}
-
-TEST_CASE("looking inside leaves frozen what the user froze, and the others as they were") {
-  const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
-  const std::vector<NamedParameter> all = named_parameters(model);
-  all[2].tensor.set_requires_grad(false);
-  inspect::input_gradient(model, images_for(model.config, 1, 2).value());
-  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].tensor.requires_grad() == (i != 2));
 }
 
 TEST_CASE("gradient rollout moves nothing where nothing is attended for") {

@@ -2,7 +2,7 @@
 // allocated. What the switches do to a model is in vit_test.cpp.
 
 #include "vitruvian/vit/variants.hpp"
-#include "vitruvian/core/base/error.hpp"
+#include "tests/folder.hpp"
 
 #include <doctest/doctest.h>
 
@@ -136,25 +136,21 @@ TEST_CASE("memory grows with the batch, and covers what must be kept at least") 
 }
 
 TEST_CASE("configs that cannot be are refused with a sentence") {
-  const auto complaint = [](auto change) -> std::string {
+  const auto complaint = [](auto change) {
     ViTConfig config;
     change(config);
-    try {
-      config.validate();
-    } catch (const Error& error) {
-      CHECK(error.exit() == Exit::usage);
-      return error.what();
-    }
-    return "accepted";
+    const Failure failure = failure_of([&] { config.validate(); });
+    CHECK(failure.exit == (failure.message.empty() ? Exit::ok : Exit::usage));
+    return failure.message;
   };
   using Config = ViTConfig;
-  CHECK(complaint([](Config&) {}) == "accepted");
+  CHECK(complaint([](Config&) {}).empty());
   CHECK(complaint([](Config& c) { c.h = 3; }) == "3 heads do not divide a width D of 64");
   CHECK(complaint([](Config& c) { c.P = 5; }) ==
         "a patch of 5 does not divide an image of 28 x 28");
   CHECK(complaint([](Config& c) { c.P_w = 5; }) ==
         "a patch of 7 x 5 does not divide an image of 28 x 28");
-  CHECK(complaint([](Config& c) { c.P_w = 14; }) == "accepted");
+  CHECK(complaint([](Config& c) { c.P_w = 14; }).empty());
   CHECK(complaint([](Config& c) { c.P_w = 2'000'000; }).find("beyond reason") != std::string::npos);
   CHECK(complaint([](Config& c) { c.L = 0; }) == "the depth L must not be 0");
   CHECK(complaint([](Config& c) { c.dropout = 1; }) == "a dropout of 1 is not in [0, 1)");
@@ -185,14 +181,10 @@ TEST_CASE("a config survives JSON, and nonsense does not") {
   config.qkv_bias = false;
   config.P_w = 32;
   CHECK(ViTConfig::from_json(config.to_json()) == config);
-  const auto complaint = [](const std::string& json) -> std::string {
-    try {
-      ViTConfig::from_json(json);
-    } catch (const Error& error) {
-      CHECK(error.exit() == Exit::checkpoint);
-      return error.what();
-    }
-    return "accepted";
+  const auto complaint = [](const std::string& json) {
+    const Failure failure = failure_of([&] { ViTConfig::from_json(json); });
+    CHECK(failure.exit == Exit::checkpoint);
+    return failure.message;
   };
   const std::string good = config.to_json();
   const auto with = [&](const std::string& more) {
@@ -202,7 +194,7 @@ TEST_CASE("a config survives JSON, and nonsense does not") {
        {std::string("[]"), std::string("{"), std::string("{}"),
         "{\"C\":-1" + good.substr(good.find(',')), "{\"C\":\"3\"" + good.substr(good.find(',')),
         "{\"C\":0" + good.substr(good.find(','))}) {
-    CHECK(complaint(json) != "accepted");
+    CHECK_FALSE(complaint(json).empty());
   }
   CHECK(complaint(with("\"more\":1")) == "the model's config has an unknown 'more'");
   CHECK(complaint(with("\"post_norm\":1")) ==
