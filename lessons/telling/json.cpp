@@ -3,23 +3,35 @@
 #include <nlohmann/json.hpp>
 
 namespace vitruvian::lessons {
+
+// What is an object of its fields, under their names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Opening, number, name, title, equation, minutes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heading, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Equation, tex, unicode, number)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Code, file, line, lines)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeLine, name, symbols, lengths, holds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, columns, rows)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, what, left_name, left, right_name, right, tolerance,
+                                   compared, unit, must_differ, passed, reason)
+
 namespace {
 
 using nlohmann::json;
 
-// Each of a list, as `of` makes an object of it.
-template <class List, class F>
-json array(const List& list, const F& of) {
-  json result = json::array();
-  for (const auto& item : list) result.push_back(of(item));
-  return result;
+// An object, and what else it has.
+template <class T>
+json with(const T& of, const json& more) {
+  json o = of;
+  o.update(more);
+  return o;
 }
 
-json object(const Opening& e) {
-  return {{"event", "opening"}, {"number", e.number},     {"name", e.name},
-          {"title", e.title},   {"equation", e.equation}, {"minutes", e.minutes}};
+template <class E>
+json object(const char* name, const E& e) {
+  return with(e, {{"event", name}});
 }
-json object(const Heading& e) { return {{"event", "heading"}, {"text", e.text}}; }
+json object(const Opening& e) { return object("opening", e); }
+json object(const Heading& e) { return object("heading", e); }
 json object(const Text& e) {
   return {{"event", "text"}, {"lead", e.lead}, {"paragraphs", paragraphs(e.text)}};
 }
@@ -29,37 +41,12 @@ json object(const Remark& e) {
           {"paragraphs", paragraphs(e.text)},
           {"answer", paragraphs(e.answer)}};
 }
-json object(const Equation& e) {
-  return {{"event", "equation"}, {"tex", e.tex}, {"unicode", e.unicode}, {"number", e.number}};
-}
-json object(const Code& e) {
-  return {{"event", "code"}, {"file", e.file}, {"line", e.line}, {"lines", e.lines}};
-}
-json object(const ShapeLine& e) {
-  return {{"event", "shape"},
-          {"name", e.name},
-          {"symbols", e.symbols},
-          {"lengths", e.lengths},
-          {"holds", e.holds}};
-}
-json object(const Table& e) {
-  return {{"event", "table"}, {"columns", e.columns}, {"rows", e.rows}};
-}
+json object(const Equation& e) { return object("equation", e); }
+json object(const Code& e) { return object("code", e); }
+json object(const ShapeLine& e) { return object("shape", e); }
+json object(const Table& e) { return object("table", e); }
 json object(const Check& e) {
-  return {{"event", "check"},
-          {"what", e.what},
-          {"left_name", e.left_name},
-          {"left", e.left},
-          {"right_name", e.right_name},
-          {"right", e.right},
-          {"relative_error", e.error},
-          {"tolerance", e.tolerance},
-          {"compared", e.compared},
-          {"unit", e.unit},
-          {"must_differ", e.must_differ},
-          {"passed", e.passed},
-          {"verdict", verdict(e)},
-          {"reason", e.reason}};
+  return with(e, {{"event", "check"}, {"relative_error", e.error}, {"verdict", verdict(e)}});
 }
 json object(const Figure& e) {
   if (const Matrix* const m = std::get_if<Matrix>(&e.data)) {
@@ -70,22 +57,19 @@ json object(const Figure& e) {
             {"values", m->values}};
   }
   const Chart& chart = std::get<Chart>(e.data);
-  const auto series = [](const Series& s) -> json {
-    return {{"name", s.name}, {"x", s.x}, {"y", s.y}};
-  };
+  json series = json::array();
+  for (const Series& s : chart.series) series.push_back({{"name", s.name}, {"x", s.x}, {"y", s.y}});
   return {{"event", "chart"},
           {"caption", e.caption},
           {"log_y", chart.log_y},
           {"bars", chart.names},
-          {"series", array(chart.series, series)}};
+          {"series", series}};
 }
 json object(const Closing& e) {
-  const auto mistake = [](const auto& b) -> json {
-    return {{"name", b.first}, {"what", b.second}};
-  };
-  return {{"event", "closing"}, {"checks", e.checks},    {"failed", e.failed},
-          {"broken", e.broken}, {"summary", summary(e)}, {"breaks", array(e.breaks, mistake)},
-          {"rows", e.rows}};
+  json breaks = json::array();
+  for (const auto& [name, what] : e.breaks) breaks.push_back({{"name", name}, {"what", what}});
+  return {{"event", "closing"},    {"checks", e.checks}, {"failed", e.failed}, {"broken", e.broken},
+          {"summary", summary(e)}, {"breaks", breaks},   {"rows", e.rows}};
 }
 
 // Numbers that JSON does not know (NaN) become null.
