@@ -1,6 +1,5 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
-#include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/fault.hpp"
 
 #include "vitruvian/vit/variants.hpp"

@@ -1,6 +1,5 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
-#include "vitruvian/core/composed.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 

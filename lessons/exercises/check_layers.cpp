@@ -23,13 +23,11 @@ void softmax_vjp(Judge& judge) {
   std::uint64_t seed = 1;
   for (const Shape& shape : cases) {
     const Tensor x = normal(shape, seed++);
-    const Tensor c = normal(shape, seed++);
+    const Tensor g = normal(shape, seed++);
     judge.in_case(fmt::format("y, g {}, seed {}", to_string(shape), seed - 2), [&] {
       const Tensor y = softmax(x);
-      const Tensor g = c;
-      judge.compare(
-          "dx", yours(y.detach(), g), differences([](const Tensor& t) { return softmax(t); }, x, c),
-          "differences say",
+      judge.compare_gradient(
+          "dx", yours(y, g), [](auto& t) { return softmax(t); }, x, g,
           {{"That is y g: the term that every output of the row shares is missing.", (y * g)},
            {"That is y (1 − y) g, the diagonal of the Jacobian alone: every x moves the others "
             "too.",
@@ -77,22 +75,19 @@ void gelu_vjp(Judge& judge) {
   const Shape cases[] = {{5}, {2, 3}, {2, 2, 3}};
   std::uint64_t seed = 1;
   const auto check = [&](const std::string& label, const Tensor& x) {
-    const Tensor c = normal(x.shape(), seed++);
+    const Tensor g = normal(x.shape(), seed++);
     judge.in_case(label, [&] {
-      const Tensor g = c;
-      const Tensor t = x;
-      const Tensor Phi = (erf(t / std::sqrt(2.0)) + 1) / 2;
-      const Tensor bell = exp(-square(t) / 2);
+      const Tensor Phi = (erf(x / std::sqrt(2.0)) + 1) / 2;
+      const Tensor bell = exp(-square(x) / 2);
       const Tensor phi = bell / std::sqrt(2 * std::numbers::pi);
-      judge.compare(
-          "dx", yours(x, g), differences([](const Tensor& u) { return gelu(u); }, x, c),
-          "differences say",
+      judge.compare_gradient(
+          "dx", yours(x, g), [](auto& t) { return gelu(t); }, x, g,
           {{"That is g Φ(x): x stands inside Φ too, which gives a second term.", (g * Phi)},
-           {"That is g x φ(x): the x in front of Φ gives a first term.", (g * t * phi)},
+           {"That is g x φ(x): the x in front of Φ gives a first term.", (g * x * phi)},
            {"The second term is x φ(x), not φ(x).", (g * (Phi + phi))},
-           {"φ is not divided by √(2π).", (g * (Phi + t * bell))},
-           {"That is the derivative alone: it has to be multiplied by g.", (Phi + t * phi)},
-           {"That is GELU itself, times g.", (g * t * Phi)}});
+           {"φ is not divided by √(2π).", (g * (Phi + x * bell))},
+           {"That is the derivative alone: it has to be multiplied by g.", (Phi + x * phi)},
+           {"That is GELU itself, times g.", (g * x * Phi)}});
     });
   };
   check("x from -3 to 3", counting({7}) - 4);
@@ -123,13 +118,12 @@ void layer_norm_vjp(Judge& judge) {
       };
       const Tensor rstd = rsqrt(var(x, {-1}, 0, true) + c.eps);
       const Tensor hat = (x - mean(x, {-1}, true)) * rstd;
-      const Tensor u = g * Tensor(gamma);
+      const Tensor u = g * gamma;
       const Tensor level = mean(u, {-1}, true);
       const Tensor size = hat * mean(u * hat, {-1}, true);
       const Tensor bare = g - mean(g, {-1}, true) - hat * mean(g * hat, {-1}, true);
-      judge.compare(
-          "dx", got.dx, differences([&](const Tensor& t) { return norm(t, gamma, beta); }, x, g),
-          "differences say",
+      judge.compare_gradient(
+          "dx", got.dx, [&](auto& t) { return norm(t, gamma, beta); }, x, g,
           {{"That is what comes out when mean and variance are constants: two terms are missing.",
             (rstd * u)},
            {"The term of the variance is missing: x̂ mean(u x̂).", (rstd * (u - level))},
@@ -137,14 +131,11 @@ void layer_norm_vjp(Judge& judge) {
            {"γ is missing: the cotangent of x̂ is u = g γ.", (rstd * bare)},
            {"It has to be divided by σ.", (u - level - size)}});
       const Axes rows = rows_of(x);
-      judge.compare("dγ", got.dgamma,
-                    differences([&](const Tensor& t) { return norm(x, t, beta); }, gamma, g),
-                    "differences say",
-                    {{"γ is multiplied with x̂, not with x.", sum(g * x, rows)},
-                     {"γ is shared by all rows: sum over them.", (g * hat)}});
-      judge.compare("dβ", got.dbeta,
-                    differences([&](const Tensor& t) { return norm(x, gamma, t); }, beta, g),
-                    "differences say", {{"β is shared by all rows: sum over them.", g}});
+      judge.compare_gradient("dγ", got.dgamma, [&](auto& t) { return norm(x, t, beta); }, gamma, g,
+                             {{"γ is multiplied with x̂, not with x.", sum(g * x, rows)},
+                              {"γ is shared by all rows: sum over them.", (g * hat)}});
+      judge.compare_gradient("dβ", got.dbeta, [&](auto& t) { return norm(x, gamma, t); }, beta, g,
+                             {{"β is shared by all rows: sum over them.", g}});
     });
   }
 }
@@ -159,19 +150,16 @@ void dropout_vjp(Judge& judge) {
   std::uint64_t seed = 1;
   for (const Case& c : cases) {
     const Tensor x = normal(c.shape, seed++);
-    const Tensor cotangent = normal(c.shape, seed++);
+    const Tensor g = normal(c.shape, seed++);
     const Rng stream(seed);
     judge.in_case(fmt::format("mask, g {}, p = {}", to_string(c.shape), c.p), [&] {
-      const Tensor kept = dropout(full(c.shape, 1), c.p, stream);
-      const Tensor mask = kept * (1 - c.p);
-      const Tensor g = cotangent;
-      const auto drop = [&](const Tensor& t) { return dropout(t, c.p, stream); };
-      judge.compare(
-          "dx", yours(mask, g, c.p), differences(drop, x, cotangent), "differences say",
+      const Tensor mask = dropout(full(c.shape, 1), c.p, stream) * (1 - c.p);
+      judge.compare_gradient(
+          "dx", yours(mask, g, c.p), [&](auto& t) { return dropout(t, c.p, stream); }, x, g,
           {{"The factor 1 / (1 − p) is missing: what stayed was enlarged.", (g * mask)},
            {"The mask is missing: what was dropped hears nothing.", (g / (1 - c.p))},
            {"Multiplied by 1 − p: it has to be divided.", (g * mask * (1 - c.p))},
-           {"g comes back unchanged: neither the mask nor the factor is there.", cotangent}});
+           {"g comes back unchanged: neither the mask nor the factor is there.", g}});
     });
   }
 }

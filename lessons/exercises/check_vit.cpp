@@ -56,25 +56,25 @@ void class_token_vjp(Judge& judge) {
   const Shape cases[] = {{1, 3, 2}, {2, 2, 3}, {4, 5, 2}, {3, 1, 4}};
   std::uint64_t seed = 1;
   for (const Shape& shape : cases) {
-    const Tensor c = normal(shape, seed++);
+    const Tensor g = normal(shape, seed++);
     judge.in_case(fmt::format("g {}", to_string(shape)), [&] {
       const std::size_t B = shape[0], T = shape[1], D = shape[2];
       const Tensor images = normal({B, T - 1, D}, 7);
       const auto embed = [&](const Tensor& x_class) {
         return concat({broadcast_to(x_class, {B, 1, D}), images}, 1);
       };
-      const Tensor right = differences(embed, zeros({1, 1, D}), c);
-      const Tensor first = slice(c, 1, 0, 1);
+      const Tensor right = differences(embed, zeros({1, 1, D}), g);
+      const Tensor first = slice(g, 1, 0, 1);
       judge.compare(
-          "dx_class", yours(c), right, "differences say",
+          "dx_class", yours(g), right, "differences say",
           {{"That is the mean over the batch. All images share the token: their sum.",
             (right / static_cast<double>(B))},
            {"That is the first image alone: every image used the token.", slice(first, 0, 0, 1)},
            {"One row for every image: the token is shared, so they have to be summed.", first},
            {"That is summed over all tokens: the class token is token 0 alone.",
-            sum(c, {0, 1}, true)},
+            sum(g, {0, 1}, true)},
            {"That is the last token: the class token stands in front.",
-            sum(slice(c, 1, -1, slice_end), {0}, true)}});
+            sum(slice(g, 1, -1, slice_end), {0}, true)}});
     });
   }
 }
@@ -91,36 +91,31 @@ void sine_cosine(Judge& judge) {
           a(t, d) = entry(static_cast<double>(t), static_cast<double>(d), static_cast<double>(D));
       return a;
     };
+    const auto odd = [](double d) { return std::fmod(d, 2) == 1; };
     const auto wave = [](double t, double exponent, bool cosine) {
       const double angle = t * std::exp(-exponent * std::log(1e4));
       return cosine ? std::cos(angle) : std::sin(angle);
     };
-    const auto odd = [](double d) { return std::fmod(d, 2) == 1; };
+    const auto pair = [](double d, double n) { return 2 * std::floor(d / 2) / n; };
     judge.in_case(fmt::format("T = {}, D = {}", T, D), [&] {
-      const auto right = table(
-          [&](double t, double d, double n) { return wave(t, 2 * std::floor(d / 2) / n, odd(d)); });
       judge.compare(
-          "E", yours(T, D), right, "the equation says",
+          "E", yours(T, D),
+          table([&](auto t, auto d, auto n) { return wave(t, pair(d, n), odd(d)); }),
+          "the equation says",
           {{"Each column has an exponent of its own, d / D: the two of a pair share 2i / D.",
-            table([&](double t, double d, double n) { return wave(t, d / n, odd(d)); })},
+            table([&](auto t, auto d, auto n) { return wave(t, d / n, odd(d)); })},
            {"The exponent is i / D; the equation has 2i / D.",
-            table([&](double t, double d, double n) {
-              return wave(t, std::floor(d / 2) / n, odd(d));
-            })},
+            table([&](auto t, auto d, auto n) { return wave(t, pair(d, n) / 2, odd(d)); })},
            {"Sine and cosine are exchanged: even columns are sines.",
-            table([&](double t, double d, double n) {
-              return wave(t, 2 * std::floor(d / 2) / n, !odd(d));
-            })},
+            table([&](auto t, auto d, auto n) { return wave(t, pair(d, n), !odd(d)); })},
            {"All sines stand in the first half, all cosines in the second; here they alternate.",
-            table([&](double t, double d, double n) {
+            table([&](auto t, auto d, auto n) {
               return wave(t, 2 * std::fmod(d, n / 2) / n, d >= n / 2);
             })},
            {"The exponent is 0 in every column: an integer divided by a larger one is 0.",
-            table([&](double t, double d, double) { return wave(t, 0, odd(d)); })},
+            table([&](auto t, auto d, auto) { return wave(t, 0, odd(d)); })},
            {"The positions start at 1; they should start at 0.",
-            table([&](double t, double d, double n) {
-              return wave(t + 1, 2 * std::floor(d / 2) / n, odd(d));
-            })}});
+            table([&](auto t, auto d, auto n) { return wave(t + 1, pair(d, n), odd(d)); })}});
     });
   }
 }
@@ -188,15 +183,14 @@ void attention_vjp(Judge& judge) {
       const auto columns = [](const Tensor& other) {
         return [other](const Tensor& s) { return matmul(transpose(s), other); };
       };
-      const auto of_q = [&](const Tensor& t) { return attention(t, x.k, x.v); };
-      const auto of_k = [&](const Tensor& t) { return attention(x.q, t, x.v); };
-      const auto of_v = [&](const Tensor& t) { return attention(x.q, x.k, t); };
-      judge.compare("dv", got.dv, differences(of_v, x.v, x.g), "differences say",
-                    {{"That is A g: A has to be transposed.", matmul(A, x.g)}});
-      judge.compare("dq", got.dq, differences(of_q, x.q, x.g), "differences say",
-                    guesses(rows(x.k), columns(x.k)));
-      judge.compare("dk", got.dk, differences(of_k, x.k, x.g), "differences say",
-                    guesses(columns(x.q), rows(x.q)));
+      judge.compare_gradient("dv", got.dv, [&](auto& t) { return attention(x.q, x.k, t); }, x.v,
+                             x.g, {{"That is A g: A has to be transposed.", matmul(A, x.g)}});
+      judge.compare_gradient(
+          "dq", got.dq, [&](auto& t) { return attention(t, x.k, x.v); }, x.q, x.g,
+          guesses(rows(x.k), columns(x.k)));
+      judge.compare_gradient(
+          "dk", got.dk, [&](auto& t) { return attention(x.q, t, x.v); }, x.k, x.g,
+          guesses(columns(x.q), rows(x.q)));
     });
   }
 }

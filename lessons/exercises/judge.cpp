@@ -172,6 +172,12 @@ void Judge::compare(std::string_view name, double yours, double right, std::stri
   compare(name, Tensor(scalar(yours)), Tensor(scalar(right)), source, guesses);
 }
 
+void Judge::compare_gradient(std::string_view name, const Tensor& yours,
+                             const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
+                             const Tensor& g, const std::vector<Guess>& guesses) {
+  compare(name, yours, differences(f, x, g), "differences say", guesses);
+}
+
 bool Judge::report() const {
   std::size_t agreed = 0;
   const Case* first = nullptr;

@@ -45,6 +45,10 @@ class Judge {
                std::string_view source, const std::vector<Guess>& guesses = {});
   void compare(std::string_view name, double yours, double right, std::string_view source,
                const std::vector<Guess>& guesses = {});
+  /// A gradient: the derivative of sum(f(x) g) with respect to x by the four-point stencil.
+  void compare_gradient(std::string_view name, const Tensor& yours,
+                        const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
+                        const Tensor& g, const std::vector<Guess>& guesses = {});
   /// A case's failure in other words; the first one of a case counts.
   void wrong(const std::string& sentence);
 
