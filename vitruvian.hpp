@@ -48,12 +48,10 @@
 #include "vitruvian/vit/config.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
-#include "vitruvian/vit/inspect/layers.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/positions.hpp"
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/naming.hpp"
-#include "vitruvian/vit/weights/pos_resize.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
 #include "vitruvian/train/convert.hpp"

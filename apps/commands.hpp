@@ -40,31 +40,25 @@ std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& c
   return {command, *flags};
 }
 
-/// A flag that takes a whole number up to `largest`, not a negative one (which CLI11 would wrap
-/// around).
+/// That a flag's text is a whole number up to `largest`: CLI11 would wrap a negative one around.
+CLI::Validator whole_number(std::uint64_t largest);
+
 template <class Count>
 CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
                        const std::string& description, std::uint64_t largest = 1'000'000) {
-  return command.add_option(name, count, description)
-      ->type_name("N")
-      ->check(CLI::Validator(
-          [largest](const std::string& text) {
-            const bool whole = !text.empty() && text.size() <= 19 &&
-                               text.find_first_not_of("0123456789") == std::string::npos;
-            if (whole && std::stoull(text) <= largest) return std::string();
-            return "'" + text + "' is not a whole number from 0 to " + std::to_string(largest);
-          },
-          ""));
+  return command.add_option(name, count, description)->type_name("N")->check(whole_number(largest));
 }
 
 /// Goes on in the program of that precision, with the same arguments, where this is the other one
 /// and does not return then. Throws (Exit::failure) where it is not built.
 void in_precision(Precision wanted);
 
+/// Adds --threads, which holds at once.
+void add_threads(CLI::App& command);
+
 /// Adds --threads and --precision: what every command that computes has.
-template <class Options>
-void add_machine_flags(CLI::App& command, Options& options) {
-  add_count(command, "--threads", options.threads, "Threads; 0 means one for each processor");
+inline void add_machine_flags(CLI::App& command) {
+  add_threads(command);
   command
       .add_option_function<std::string>(
           "--precision",
@@ -81,48 +75,30 @@ void add_machine_flags(CLI::App& command, Options& options) {
 /// A slow matrix product is said aloud, with its remedy.
 void print_machine();
 
-/// The flags of commands that read weights of any origin.
-struct WeightsFlags {
-  std::string scheme, image_size, pos_resize;
-  std::size_t heads = 0, classes = 0;
-};
+/// The flags of commands that read weights of any origin. What makes no sense is Exit::usage.
+void add_weights_flags(CLI::App& command, WeightsRequest& request);
 
-void add_weights_flags(CLI::App& command, WeightsFlags& flags);
-/// Throws (Exit::usage) where a flag makes no sense.
-WeightsRequest request_of(const WeightsFlags& flags);
+/// Adds an option "0.5" or "0.485,0.456,0.406".
+void add_numbers(CLI::App& command, const std::string& name, std::vector<double>& numbers,
+                 const std::string& description);
 
 /// The flags of commands that read pictures.
-struct PictureFlags {
-  std::string mean, std;
-};
-
 template <class Options>
-void add_picture_flags(CLI::App& command, Options& options, PictureFlags& flags) {
+void add_picture_flags(CLI::App& command, Options& options) {
   command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
                                                                 {"bicubic", Filter::bicubic}})
               .description(""))
       ->default_str("bilinear");
-  for (auto [name, text] : {std::pair{"--mean", &flags.mean}, {"--std", &flags.std}}) {
-    command
-        .add_option(name, *text,
-                    "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or as\n"
-                    "the names' project has it")
-        ->type_name("X[,X,X]");
-  }
+  const std::string from =
+      "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or "
+      "as\nthe names' project has it";
+  add_numbers(command, "--mean", options.mean, from);
+  add_numbers(command, "--std", options.std, from);
   add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
             1'000'000'000'000)
       ->capture_default_str();
-}
-
-/// "0.5" or "0.485,0.456,0.406". Throws (Exit::usage), naming the flag.
-std::vector<double> numbers_of(const char* flag, const std::string& text);
-
-template <class Options>
-void read_picture_flags(const PictureFlags& flags, Options& options) {
-  options.mean = numbers_of("--mean", flags.mean);
-  options.std = numbers_of("--std", flags.std);
 }
 
 }  // namespace vitruvian

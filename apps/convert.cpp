@@ -10,16 +10,7 @@
 namespace vitruvian {
 namespace {
 
-struct ConvertFlags {
-  ConvertOptions options;
-  WeightsFlags weights;
-  std::string scheme;
-};
-
-void run_convert(ConvertFlags& flags) {
-  ConvertOptions& options = flags.options;
-  options.scheme = scheme_of(flags.scheme);
-  options.request = request_of(flags.weights);
+void run_convert(const ConvertOptions& options) {
   const Converted result = convert(options);
   for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
   const ViTConfig& c = result.config;
@@ -41,71 +32,61 @@ std::size_t side(const std::string& text, const std::string& whole) {
 
 }  // namespace
 
-void add_weights_flags(CLI::App& command, WeightsFlags& flags) {
+void add_weights_flags(CLI::App& command, WeightsRequest& request) {
   const std::string group = "Weights of other projects, sizes and classes";
-  command
-      .add_option("--from-scheme", flags.scheme,
-                  "Whose names: torchvision, timm, hf or jax; without: what they look like")
-      ->group(group);
-  add_count(command, "--heads", flags.heads,
+  const auto add_text = [&](const char* name, const char* help, auto take) {
+    return command.add_option_function<std::string>(name, take, help)->group(group);
+  };
+  add_text("--from-scheme",
+           "Whose names: torchvision, timm, hf or jax; without: what they look like",
+           [&request](const std::string& name) { request.scheme = scheme_of(name); });
+  add_count(command, "--heads", request.heads,
             "h, where the file does not say and it is not D / 64 as in all published models")
       ->group(group);
-  command
-      .add_option("--image-size", flags.image_size,
-                  "Images of another size: the position embeddings are resized")
-      ->type_name("N|HxW")
-      ->group(group);
-  command
-      .add_option("--pos-resize", flags.pos_resize,
-                  "How: jax, torchvision, timm or hf; without: as the names' project does")
-      ->group(group);
-  add_count(command, "--classes", flags.classes,
+  add_text("--image-size", "Images of another size: the position embeddings are resized",
+           [&request](const std::string& text) {
+             const auto x = text.find('x');
+             request.height = side(text.substr(0, x), text);
+             request.width =
+                 x == std::string::npos ? request.height : side(text.substr(x + 1), text);
+           })
+      ->type_name("N|HxW");
+  add_text("--pos-resize", "How: jax, torchvision, timm or hf; without: as the names' project does",
+           [&request](const std::string& name) { request.pos_resize = pos_resize_of(name); });
+  add_count(command, "--classes", request.classes,
             "K classes; unless there are as many already, the head becomes zeros")
       ->group(group);
 }
 
-WeightsRequest request_of(const WeightsFlags& flags) {
-  WeightsRequest request;
-  if (!flags.scheme.empty()) request.scheme = scheme_of(flags.scheme);
-  if (!flags.pos_resize.empty()) request.pos_resize = pos_resize_of(flags.pos_resize);
-  request.heads = flags.heads;
-  request.classes = flags.classes;
-  if (!flags.image_size.empty()) {
-    const auto x = flags.image_size.find('x');
-    request.height = side(flags.image_size.substr(0, x), flags.image_size);
-    request.width = x == std::string::npos ? request.height
-                                           : side(flags.image_size.substr(x + 1), flags.image_size);
-  }
-  return request;
-}
-
-std::vector<double> numbers_of(const char* flag, const std::string& text) {
-  std::vector<double> values;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(part, value)) {
-      fail(Exit::usage, "{}: '{}' is not a number", flag, part);
+void add_numbers(CLI::App& command, const std::string& name, std::vector<double>& numbers,
+                 const std::string& description) {
+  const auto take = [&numbers, name](const std::string& text) {
+    std::istringstream parts(text);
+    numbers.clear();
+    for (std::string part; std::getline(parts, part, ',');) {
+      if (!CLI::detail::lexical_cast(part, numbers.emplace_back())) {
+        fail(Exit::usage, "{}: '{}' is not a number", name, part);
+      }
     }
-    values.push_back(value);
-  }
-  return values;
+  };
+  command.add_option_function<std::string>(name, take, description)->type_name("X[,X,X]");
 }
 
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
-  auto [command, flags] = add_command<ConvertFlags>(
+  auto [command, options] = add_command<ConvertOptions>(
       app, chosen, "convert", "Write weights under another project's names", run_convert);
-  command.add_option("--from", flags.options.from, "safetensors, .npz, or a run directory")
+  command.add_option("--from", options.from, "safetensors, .npz, or a run directory")
       ->required()
       ->type_name("FILE");
-  command.add_option("--to", flags.options.to, "The safetensors file to write")
+  command.add_option("--to", options.to, "The safetensors file to write")
       ->required()
       ->type_name("FILE");
+  const auto scheme = [&to = options.scheme](const std::string& name) { to = scheme_of(name); };
   command
-      .add_option("--scheme", flags.scheme,
-                  "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
+      .add_option_function<std::string>(
+          "--scheme", scheme, "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
       ->required();
-  add_weights_flags(command, flags.weights);
+  add_weights_flags(command, options.request);
 }
 
 }  // namespace vitruvian

@@ -2,7 +2,6 @@
 #include "apps/commands.hpp"
 #include "vitruvian/charts/text.hpp"
 #include "vitruvian/core/base/console.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 
 #include <fmt/format.h>
@@ -30,17 +29,7 @@ void show(const Figure& figure, const console::Terminal& terminal) {
   console::flush();
 }
 
-struct InspectFlags {
-  InspectOptions options;
-  WeightsFlags weights;
-  PictureFlags pictures;
-};
-
-void run_inspect(InspectFlags& flags) {
-  InspectOptions& options = flags.options;
-  options.request = request_of(flags.weights);
-  read_picture_flags(flags.pictures, options);
-  if (options.threads != 0) set_threads(options.threads);
+void run_inspect(const InspectOptions& options) {
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
@@ -51,10 +40,9 @@ void run_inspect(InspectFlags& flags) {
 }  // namespace
 
 void add_inspect(CLI::App& app, std::function<void()>& chosen) {
-  auto [command, flags] = add_command<InspectFlags>(
+  auto [command, options] = add_command<InspectOptions>(
       app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures",
       run_inspect);
-  InspectOptions& options = flags.options;
   command
       .add_option("--weights,--checkpoint", options.weights,
                   "safetensors, .npz, or a run directory")
@@ -97,9 +85,9 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
       ->capture_default_str()
       ->group(run_of);
-  add_picture_flags(command, options, flags.pictures);
-  add_weights_flags(command, flags.weights);
-  add_machine_flags(command, options);
+  add_picture_flags(command, options);
+  add_weights_flags(command, options.request);
+  add_machine_flags(command);
 }
 
 }  // namespace vitruvian

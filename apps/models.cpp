@@ -3,7 +3,6 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/vit/stages.hpp"
 #include "vitruvian/vit/variants.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/train/trainer.hpp"
 
@@ -28,17 +27,12 @@ void print(const Prediction& prediction) {
 
 struct PredictFlags {
   PredictOptions options;
-  WeightsFlags weights;
-  PictureFlags pictures;
   bool json = false;
 };
 
-void run_predict(PredictFlags& flags) {
-  PredictOptions& options = flags.options;
-  options.request = request_of(flags.weights);
-  read_picture_flags(flags.pictures, options);
+void run_predict(const PredictFlags& flags) {
+  const PredictOptions& options = flags.options;
   const bool json = flags.json;
-  if (options.threads != 0) set_threads(options.threads);
   std::string error;
   std::size_t failed = 0;
   const bool several = options.images.size() > 1;
@@ -64,7 +58,6 @@ struct EvalFlags {
 };
 
 void run_eval(const EvalFlags& flags) {
-  if (flags.options.threads != 0) set_threads(flags.options.threads);
   const Evaluation result = evaluate(flags.options);
   if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
   if (flags.json) return console::print("{}\n", to_json(result));
@@ -95,7 +88,7 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
   command.add_flag("--json", flags.json, "Everything as one line of JSON");
-  add_machine_flags(command, options);
+  add_machine_flags(command);
 }
 
 void add_predict(CLI::App& app, std::function<void()>& chosen) {
@@ -112,9 +105,9 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
       ->type_name("FILE");
   add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
   command.add_flag("--json", flags.json, "One line of JSON a picture");
-  add_picture_flags(command, options, flags.pictures);
-  add_weights_flags(command, flags.weights);
-  add_machine_flags(command, options);
+  add_picture_flags(command, options);
+  add_weights_flags(command, options.request);
+  add_machine_flags(command);
 }
 
 }  // namespace vitruvian

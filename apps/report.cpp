@@ -1,7 +1,6 @@
 #include "vitruvian/report/report.hpp"
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/run_record.hpp"
@@ -25,14 +24,7 @@ void run_compare(const CompareOptions& options) {
   console::print("curves   {}\n", options.out);
 }
 
-struct ReportFlags {
-  ReportOptions options;
-  std::size_t threads = 0;
-};
-
-void run_report(ReportFlags& flags) {
-  ReportOptions& options = flags.options;
-  if (flags.threads != 0) set_threads(flags.threads);
+void run_report(const ReportOptions& options) {
   if (read_run(options.directory).setting("precision") == "double")
     in_precision(Precision::float64);
   const bool whole = rewrite_report(options);
@@ -43,17 +35,15 @@ void run_report(ReportFlags& flags) {
 }  // namespace
 
 void add_report(CLI::App& app, std::function<void()>& chosen) {
-  auto [command, flags] = add_command<ReportFlags>(
+  auto [command, options] = add_command<ReportOptions>(
       app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
       run_report);
-  command.add_option("DIR", flags.options.directory, "The run directory")
-      ->required()
-      ->type_name("");
+  command.add_option("DIR", options.directory, "The run directory")->required()->type_name("");
   command
-      .add_option("--data", flags.options.data,
+      .add_option("--data", options.data,
                   "The folder with the data set's files, if it is not where it was")
       ->type_name("DIR");
-  add_count(command, "--threads", flags.threads, "Threads; 0 means one for each processor");
+  add_threads(command);
 }
 
 void add_compare(CLI::App& app, std::function<void()>& chosen) {

@@ -1,13 +1,14 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/report/report.hpp"
 #include "vitruvian/train/run/stop.hpp"
-#include "vitruvian/train/settings/recipes.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +22,6 @@ namespace {
 struct Flags {
   SettingSources said;
   std::string out, resume;
-  std::size_t threads = 0;
   bool print_recipe = false, sanity = false, profile = false, anomaly = false;
   bool overwrite = false, quiet = false;
 };
@@ -54,7 +54,6 @@ TrainOptions resolve_settings(const Flags& flags) {
     options.out = options.dated ? "runs/" + options.dataset : flags.out;
     options.overwrite = flags.overwrite;
   }
-  options.threads = flags.threads;
   options.profile = flags.profile;
   options.anomaly = flags.anomaly;
   return options;
@@ -81,7 +80,6 @@ void run_train(const Flags& flags) {
   options.validate();
   // Checks are in double, so that derivatives are known to many digits.
   in_precision(flags.sanity ? Precision::float64 : options.precision);
-  if (options.threads != 0) set_threads(options.threads);
   if (!flags.quiet) print_machine();
   if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty() && !flags.quiet) {
@@ -110,28 +108,34 @@ void run_train(const Flags& flags) {
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come
 // first, and what was not said must not hide them.
 void add_settings(CLI::App& command, Flags& flags) {
-  for (const SettingInfo& setting : setting_infos()) {
-    std::string flag = "--" + setting.name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+  const TrainOptions usual;
+  for_each_setting(usual, [&](const auto& field, const Setting& s) {
+    using T = std::decay_t<decltype(field)>;
+    const std::string name = s.name;
+    const std::string flag = flag_name(name);
     CLI::Option* option = nullptr;
-    if (setting.kind.empty()) {
-      const std::string off = ",--no-" + flag.substr(2) + "{false}";
-      option = command.add_flag_function(
-          flag + off,
-          [&flags, name = setting.name](std::int64_t n) {
-            flags.said.flags[name] = n > 0 ? "true" : "false";
-          },
-          setting.help);
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto take = [&flags, name](std::int64_t n) {
+        flags.said.flags[name] = n > 0 ? "true" : "false";
+      };
+      option =
+          command.add_flag_function(flag + ",--no-" + flag.substr(2) + "{false}", take, s.help);
     } else {
-      option = command.add_option_function<std::string>(
-          flag,
-          [&flags, name = setting.name](const std::string& text) { flags.said.flags[name] = text; },
-          setting.help);
-      option->type_name(setting.name == "data" ? "DIR" : setting.kind);
-      if (!setting.usual.empty()) option->default_str(setting.usual);
+      std::string help = s.help;
+      if (name == "dataset") help = fmt::format("{}\n{}", fmt::join(dataset_names(), ", "), help);
+      if constexpr (std::is_enum_v<T>) help += fmt::format("{}", fmt::join(names_of(field), ", "));
+      const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
+      option = command.add_option_function<std::string>(flag, take, help);
+      option->type_name(name == "data"          ? "DIR"
+                        : is_rate<T>            ? "X"
+                        : std::is_integral_v<T> ? "N"
+                                                : "TEXT");
+      const auto value = to_value<nlohmann::json>(field);
+      if (value.is_string()) option->default_str(value.template get<std::string>());
+      if (value.is_number()) option->default_str(value.dump());
     }
-    option->group(setting.group);
-  }
+    option->group(s.group);
+  });
 }
 
 }  // namespace
@@ -169,7 +173,7 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
         [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));
   }
   command.add_flag("--quiet", flags.quiet, "Print no progress, only what came of the run");
-  add_count(command, "--threads", flags.threads, "Threads; 0 means one for each processor");
+  add_threads(command);
   command.add_flag("--profile", flags.profile,
                    "Run the fourth step on one thread and print its time, bytes and GFLOP/s by op\n"
                    "and by module; the run goes on, with the results that it has without");

@@ -57,6 +57,27 @@ void print_machine() {
   }
 }
 
+CLI::Validator whole_number(std::uint64_t largest) {
+  const auto check = [largest](const std::string& text) {
+    const bool whole = !text.empty() && text.size() <= 19 &&
+                       text.find_first_not_of("0123456789") == std::string::npos;
+    if (whole && std::stoull(text) <= largest) return std::string();
+    return fmt::format("'{}' is not a whole number from 0 to {}", text, largest);
+  };
+  return {check, ""};
+}
+
+void add_threads(CLI::App& command) {
+  const auto take = [](std::uint64_t n) {
+    if (n != 0) set_threads(n);
+  };
+  command
+      .add_option_function<std::uint64_t>("--threads", take,
+                                          "Threads; 0 means one for each processor")
+      ->type_name("N")
+      ->check(whole_number(1'000'000));
+}
+
 namespace {
 
 void print_version() {

@@ -7,7 +7,6 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
-#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <fmt/format.h>
 

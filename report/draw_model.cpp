@@ -4,7 +4,6 @@
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
-#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

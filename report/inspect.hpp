@@ -42,7 +42,6 @@ struct InspectOptions {
   Filter filter = Filter::bilinear;
   std::vector<double> mean, std;  ///< as PredictOptions has them
   std::uint64_t max_pixels = 100'000'000;
-  std::size_t threads = 0;
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;

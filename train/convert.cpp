@@ -17,7 +17,7 @@ Converted convert(const ConvertOptions& options) {
   if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);
   TensorFile named = from_timm(weights.tensors, options.scheme, config.h);
   const std::size_t tensors = named.tensors.size();
-  write_safetensors(options.to, std::move(named.tensors), to_metadata({config, std::move(data)}));
+  write_safetensors(options.to, std::move(named.tensors), to_metadata(config, data));
   return {config, weights.scheme, tensors, weights.notes};
 }
 

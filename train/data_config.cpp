@@ -55,9 +55,9 @@ std::vector<std::string> DataConfig::class_names(std::size_t K) const {
   return names;
 }
 
-Metadata to_metadata(const Provenance& provenance) {
-  Metadata metadata = to_metadata(provenance.data);
-  metadata["config"] = provenance.config.to_json();
+Metadata to_metadata(const ViTConfig& config, const DataConfig& data) {
+  Metadata metadata = to_metadata(data);
+  metadata["config"] = config.to_json();
   return metadata;
 }
 

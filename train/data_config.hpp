@@ -22,15 +22,10 @@ struct DataConfig {
   [[nodiscard]] std::vector<std::string> class_names(std::size_t K) const;
 };
 
-/// What a file of weights says about itself: the model's config and its images.
-struct Provenance {
-  ViTConfig config;
-  DataConfig data;
-};
-
-/// As a file's metadata; what is empty is left out.
-Metadata to_metadata(const Provenance& provenance);
+/// What a file of weights says of its images, and of the model where that is a ViT, as metadata;
+/// what is empty is left out.
 Metadata to_metadata(const DataConfig& data);
+Metadata to_metadata(const ViTConfig& config, const DataConfig& data);
 /// What metadata say of the images, for C channels. Throws (Exit::checkpoint), naming `path` and
 /// the entry, where it makes no sense.
 DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::string& path);

@@ -25,7 +25,6 @@ struct PredictOptions {
   std::vector<double> mean, std;  ///< of pixels in [0, 1]; one for all channels, or one for each.
                                   ///< Empty: as the file says, or as the scheme's project has it
   std::uint64_t max_pixels = 100'000'000;
-  std::size_t threads = 0;
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;

@@ -37,13 +37,8 @@ std::string Prediction::to_json() const {
 
 std::vector<std::string> read_labels(const std::string& path, std::size_t K) {
   constexpr std::uint64_t largest = 16U << 20U;
-  const RegularFile file(path, Exit::data);
-  if (file.size() > largest)
-    fail(Exit::data, "{}: {} bytes are no list of names", path, file.size());
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read_at(0, text);
   std::vector<std::string> names;
-  std::istringstream lines(text);
+  std::istringstream lines(RegularFile(path, Exit::data).text(largest, "a list of names"));
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     for (char& c : line) {

@@ -4,13 +4,13 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/options.hpp"
-#include "vitruvian/vit/weights/pos_resize.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
 void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path) {
-  save(model, path, to_metadata({model.config, data}));
+  save(model, path, to_metadata(model.config, data));
 }
 
 VisionTransformer initial_model(const TrainOptions& options, Observer& observer) {
@@ -36,7 +36,7 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
 }
 
 Metadata metadata_of(const Learner& learner, const DataConfig& data) {
-  return learner.vit != nullptr ? to_metadata({learner.vit->config, data}) : to_metadata(data);
+  return learner.vit != nullptr ? to_metadata(learner.vit->config, data) : to_metadata(data);
 }
 
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request) {

@@ -122,49 +122,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json written(const std::optional<double>& x) { return x ? Json(*x) : Json(); }
-
 template <class T>
-Json written(const T& value) {
-  if constexpr (std::is_enum_v<T>) {
-    return names_of(value)[static_cast<std::size_t>(value)];
-  } else {
-    return value;
-  }
-}
-
-void read(const Json& json, const char* key, std::size_t& n) {
-  if (!json.is_number_unsigned()) {
-    fail(Exit::checkpoint, "the model's config: '{}' is not a whole number", key);
-  }
-  n = json.get<std::size_t>();
-}
-
-void read(const Json& json, const char* key, double& x) {
-  if (!json.is_number()) fail(Exit::checkpoint, "the model's config: '{}' is not a number", key);
-  x = json.get<double>();
-}
-
-void read(const Json& json, const char* key, std::optional<double>& x) {
-  read(json, key, x.emplace());
-}
-
-void read(const Json& json, const char* key, bool& b) {
-  if (!json.is_boolean()) {
-    fail(Exit::checkpoint, "the model's config: '{}' is neither true nor false", key);
-  }
-  b = json.get<bool>();
-}
-
-template <class Choice>
-void read(const Json& json, const char* key, Choice& choice) {
-  const auto names = names_of(choice);
-  const auto found = std::find(names.begin(), names.end(),
-                               json.is_string() ? json.get<std::string>() : std::string());
-  if (found == names.end()) {
-    fail(Exit::checkpoint, "the model's config: '{}' is none of {}", key, fmt::join(names, ", "));
-  }
-  choice = static_cast<Choice>(found - names.begin());
+void read(const Json& json, const char* key, T& x) {
+  const std::string wrong = take_value(json, x);
+  if (!wrong.empty()) fail(Exit::checkpoint, "the model's config: '{}' is {}", key, wrong);
 }
 
 }  // namespace
@@ -175,10 +136,10 @@ std::string ViTConfig::to_json() const {
   for_each_rate(*this, [&](const char* key, double rate) { json[key] = rate; });
   const ViTConfig usual;
   Json defaults;
-  for_each_option(usual,
-                  [&](const char* key, const auto& value) { defaults[key] = written(value); });
+  for_each_option(
+      usual, [&](const char* key, const auto& value) { defaults[key] = to_value<Json>(value); });
   for_each_option(*this, [&](const char* key, const auto& value) {
-    if (Json text = written(value); text != defaults[key]) json[key] = std::move(text);
+    if (Json text = to_value<Json>(value); text != defaults[key]) json[key] = std::move(text);
   });
   return json.dump();
 }

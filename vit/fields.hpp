@@ -2,8 +2,15 @@
 
 #include "vitruvian/vit/config.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 // Every field of a config once: what is written, read, and checked follows these lists.
 
@@ -65,6 +72,41 @@ constexpr auto names_of(Positions) {
 constexpr auto names_of(Head) { return std::array<std::string_view, 3>{"linear", "tanh", "none"}; }
 constexpr auto names_of(Init) {
   return std::array<std::string_view, 4>{"jax", "torchvision", "timm", "hf"};
+}
+
+/// A field as a JSON file holds it; null where it says nothing.
+template <class Json, class T>
+Json to_value(const T& x) {
+  if constexpr (std::is_enum_v<T>) {
+    return names_of(x)[static_cast<std::size_t>(x)];
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return x ? Json(*x) : Json();
+  } else {
+    return x;
+  }
+}
+
+/// Sets a field to what a JSON value says; or tells what that is: "neither true nor false".
+template <class Json, class T>
+std::string take_value(const Json& value, T& x) {
+  if constexpr (std::is_enum_v<T>) {
+    const auto names = names_of(x);
+    const auto found = std::find(names.begin(), names.end(),
+                                 value.is_string() ? value.template get<std::string>() : "");
+    if (found == names.end()) return fmt::format("none of {}", fmt::join(names, ", "));
+    x = static_cast<T>(found - names.begin());
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return take_value(value, x.emplace());
+  } else {
+    if (std::is_same_v<T, std::string> && !value.is_string()) return "not a string";
+    if (std::is_same_v<T, bool> && !value.is_boolean()) return "neither true nor false";
+    if (std::is_same_v<T, double> && !value.is_number()) return "not a number";
+    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && !value.is_number_unsigned()) {
+      return "not a whole number";
+    }
+    x = value.template get<T>();
+  }
+  return "";
 }
 
 }  // namespace vitruvian

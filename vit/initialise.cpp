@@ -41,19 +41,14 @@ void jax(const Fresh& x) {
 }
 
 void torchvision(const Fresh& x) {
-  if (x.in("head.")) return;
   if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
     init::truncated_normal(x.p.tensor, x.stream, std::sqrt(1 / x.fan_in()));
   } else if (x.weight() && x.in(".attn.qkv.")) {
     init::xavier_uniform(x.p.tensor, x.stream, {x.D, 3 * x.D});  // one matrix, (3 D, D)
   } else if (x.weight() && x.in(".attn.proj.")) {
     init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));
-  } else if (x.weight()) {
-    init::xavier_uniform(x.p.tensor, x.stream);
-  } else if (x.p.role == Role::position) {
-    init::normal(x.p.tensor, x.stream, 0.02);
-  } else if (x.bias() && x.in(".mlp.")) {
-    init::normal(x.p.tensor, x.stream, 1e-6);
+  } else {
+    jax(x);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/base/real.hpp"
 #include "vitruvian/vit/config.hpp"
 
 #include <cstddef>
@@ -45,5 +46,18 @@ const ViTConfig& mini_vit();
 /// A whole ViT that is small enough to have every derivative checked: 2 x 8 x 8 images, P 4, D 8,
 /// two blocks of two heads, M 12, three classes; 1,419 parameters.
 ViTConfig tiny_vit();
+
+/// An intermediate of a forward pass: what Trace keeps of it, without the numbers.
+struct Stage {
+  std::string name;     ///< "blocks.3.attn.probs"
+  std::string symbols;  ///< "(B, h, T, T)"
+  std::vector<std::size_t> shape;
+};
+
+inline namespace VITRUVIAN_PRECISION {
+/// Makes a model and carries `B` random images through it: every intermediate, in order. Throws
+/// when the config is not valid.
+std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B);
+}  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

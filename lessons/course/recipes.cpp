@@ -1,4 +1,3 @@
-#include "vitruvian/train/settings/recipes.hpp"
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/nn/optim.hpp"

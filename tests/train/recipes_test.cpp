@@ -1,7 +1,6 @@
 // Every field of every recipe, typed again from the paper (docs/requirements.md: C7, 4-17, 4-18 and
 // B24) and, for our own, from what docs/results/recipes.md says was run.
 
-#include "vitruvian/train/settings/recipes.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/train/settings/options.hpp"
 

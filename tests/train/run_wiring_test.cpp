@@ -7,7 +7,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
-#include "vitruvian/vit/weights/pos_resize.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

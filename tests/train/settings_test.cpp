@@ -5,7 +5,6 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/train/settings/options.hpp"
-#include "vitruvian/train/settings/recipes.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

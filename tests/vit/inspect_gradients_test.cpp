@@ -11,7 +11,6 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
-#include "vitruvian/vit/inspect/layers.hpp"
 
 #include <algorithm>
 #include <cmath>

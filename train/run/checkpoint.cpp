@@ -1,4 +1,4 @@
-#include "vitruvian/train/run/checkpoint.hpp"
+#include "vitruvian/train/run/run.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <zlib.h>
 #include <nlohmann/json.hpp>
@@ -64,23 +65,22 @@ std::string expected(double largest) {
 // Whether `value` can be what is expected there; sets it.
 template <class T>
 bool take(const Parsed& value, double largest, T& field) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    if (!value.is_string()) return false;
-  } else if constexpr (std::is_same_v<T, bool>) {
-    if (!value.is_boolean()) return false;
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    if (std::is_integral_v<T> ? !value.is_number_unsigned() : !value.is_number()) return false;
-    const double number = value.get<double>();
-    if (!(number >= 0 && number <= largest)) return false;
-  } else {  // numbers by name
+  if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {  // numbers by name
     if (!value.is_object()) return false;
     for (const auto& [name, number] : value.items()) {
       if (!take(number, largest, field[name])) return false;
     }
     return true;
+  } else {
+    T taken{};
+    if (!take_value(value, taken).empty()) return false;
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      const auto number = static_cast<double>(taken);
+      if (!(number >= 0 && number <= largest)) return false;
+    }
+    field = std::move(taken);
+    return true;
   }
-  field = value.get<T>();
-  return true;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/report.hpp"
-#include "vitruvian/train/run/checkpoint.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/training_data.hpp"
@@ -21,6 +21,19 @@
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
+
+/// Handles on what a run changes from step to step, beside its RunState.
+struct RunArrays {
+  std::vector<NamedParameter> model;
+  Optimizer* optimizer = nullptr;
+  std::vector<NamedParameter> ema;  ///< empty where there is none
+};
+
+/// Writes both as a checkpoint. Throws as write_checkpoint does.
+void save_checkpoint(const std::string& path, RunState state, const RunArrays& arrays);
+/// Fills the arrays from a file that was read. Throws (Exit::checkpoint), naming the file, when it
+/// has not exactly their tensors, before any is changed.
+void restore(const CheckpointFile& file, const RunArrays& arrays);
 
 /// Throws (Exit::checkpoint) when a checkpoint was made with other settings; fewer epochs are none,
 /// where the run was prolonged.

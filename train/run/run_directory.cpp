@@ -59,10 +59,8 @@ fs::path make_dated(const fs::path& beginning) {
 }
 
 std::string read_text(const std::string& path) {
-  const RegularFile file(path, Exit::checkpoint);
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read_at(0, text);
-  return text;
+  constexpr std::uint64_t largest = 1'000'000'000;
+  return RegularFile(path, Exit::checkpoint).text(largest, "a file of a run");
 }
 
 }  // namespace
@@ -154,8 +152,8 @@ void RunDirectory::lock() {
 }
 
 void RunDirectory::open_files() {
-  metrics_ = AppendFile((path_ / "metrics.jsonl").string());
-  timing_ = AppendFile((path_ / "timing.jsonl").string());
+  metrics_.emplace((path_ / "metrics.jsonl").string());
+  timing_.emplace((path_ / "timing.jsonl").string());
 }
 
 std::string RunDirectory::config() const { return read_text((path_ / "config.json").string()); }
@@ -165,18 +163,18 @@ void RunDirectory::write_config(const std::string& config) const {
 }
 
 void RunDirectory::rewind(std::uint64_t metrics_size, std::size_t epochs) {
-  if (metrics_.size() < metrics_size) {
+  if (metrics_->size() < metrics_size) {
     fail(Exit::checkpoint, "{}: {} bytes, but the checkpoint was made when there were {}",
-         (path_ / "metrics.jsonl").string(), metrics_.size(), metrics_size);
+         (path_ / "metrics.jsonl").string(), metrics_->size(), metrics_size);
   }
-  metrics_.cut(metrics_size);
+  metrics_->cut(metrics_size);
   std::istringstream lines(read_text((path_ / "timing.jsonl").string()));
   std::uint64_t size = 0;
   for (std::string line; std::getline(lines, line) && !lines.eof(); size += line.size() + 1) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object() || json.value("epoch", epochs + 1) > epochs) break;
   }
-  timing_.cut(size);
+  timing_->cut(size);
 }
 
 // By a second name for the same file, so that at no moment there is none. Where a file system has

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +39,12 @@ void remove_leftovers(const std::filesystem::path& run);
 void remove_results(const std::filesystem::path& run);
 
 /// A file of lines that grows: each is written whole, or the file is cut back to what it was.
-/// Everything throws (Exit::failure) naming the path and the reason. Move-only.
+/// Everything throws (Exit::failure) naming the path and the reason.
 class AppendFile {
  public:
-  AppendFile() = default;
   /// Opens, or makes, a file; a symbolic link in its place is refused.
   explicit AppendFile(const std::string& path);
   ~AppendFile();
-  AppendFile(AppendFile&& other) noexcept;
-  AppendFile& operator=(AppendFile&& other) noexcept;
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
@@ -59,7 +57,7 @@ class AppendFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  int descriptor_;
   std::uint64_t size_ = 0;
 };
 
@@ -102,11 +100,11 @@ class RunDirectory {
   [[nodiscard]] std::string config() const;
   void write_config(const std::string& config) const;
 
-  void append_metrics(const std::string& line) { metrics_.append(line); }
-  void append_timing(const std::string& line) { timing_.append(line); }
-  [[nodiscard]] std::uint64_t metrics_size() const { return metrics_.size(); }
+  void append_metrics(const std::string& line) { metrics_->append(line); }
+  void append_timing(const std::string& line) { timing_->append(line); }
+  [[nodiscard]] std::uint64_t metrics_size() const { return metrics_->size(); }
   /// What a checkpoint says of the metrics must be on the disk before the checkpoint is.
-  void sync_metrics() { metrics_.sync(); }
+  void sync_metrics() { metrics_->sync(); }
   /// Forgets the lines that a killed process wrote after its last checkpoint: metrics beyond a
   /// size, timings of epochs beyond one. Throws (Exit::checkpoint) when metrics.jsonl is shorter.
   void rewind(std::uint64_t metrics_size, std::size_t epochs);
@@ -123,7 +121,7 @@ class RunDirectory {
   void open_files();
 
   std::filesystem::path path_;
-  AppendFile metrics_, timing_;
+  std::optional<AppendFile> metrics_, timing_;
   FolderLock lock_;
 };
 

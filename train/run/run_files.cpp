@@ -139,36 +139,20 @@ auto unless_interrupted(const Call& call) {
 
 }  // namespace
 
-AppendFile::AppendFile(const std::string& path) : path_(path) {
-  descriptor_ = unless_interrupted([&] {
-    return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
-  });
+AppendFile::AppendFile(const std::string& path)
+    : path_(path), descriptor_(unless_interrupted([&] {
+        return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+      })) {
   if (descriptor_ < 0 && errno == ELOOP) {
     fail(Exit::failure, "{}: cannot be opened: it is a symbolic link; remove it", path_);
   }
   if (descriptor_ < 0) cannot(path_, "opened");
   struct stat status {};
-  if (unless_interrupted([&] { return ::fstat(descriptor_, &status); }) != 0) {
-    cannot(path_, "looked at");
-  }
+  if (::fstat(descriptor_, &status) != 0) cannot(path_, "looked at");
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-AppendFile::~AppendFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {}
-
-AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
-  return *this;
-}
+AppendFile::~AppendFile() { ::close(descriptor_); }
 
 void AppendFile::append(std::string_view line) {
   std::string bytes(line);

@@ -5,7 +5,7 @@
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/vit/variants.hpp"
-#include "vitruvian/vit/weights/pos_resize.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include <fmt/format.h>
 
@@ -96,12 +96,11 @@ void TrainOptions::validate() const {
   for_each_setting(*this, [](const auto& field, const Setting& s) {
     const std::string expected = out_of_range(s.bounds, field);
     if (expected.empty()) return;
-    std::string flag = s.name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string flag = flag_name(s.name);
     if constexpr (std::is_arithmetic_v<std::decay_t<decltype(field)>>) {
-      fail(Exit::usage, "--{} {}: expected {}", flag, field, expected);
+      fail(Exit::usage, "{} {}: expected {}", flag, field, expected);
     } else {
-      fail(Exit::usage, "--{}: expected {}", flag, expected);
+      fail(Exit::usage, "{}: expected {}", flag, expected);
     }
   });
   model.validate();

@@ -60,10 +60,8 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   std::string init;        ///< weights to begin with
   bool keep_head = false;  ///< of `init`
-  std::string
-      pos_resize;  ///< of `init`: see vit/weights/pos_resize.hpp; empty: as the file's project does
+  std::string pos_resize;  ///< of `init`: see PosResize; empty: as the file's project does
 
-  std::size_t threads = 0;  ///< 0 means one for each processor
   Precision precision = Precision::float32;
 
   std::string out;                   ///< the run directory; empty: nothing is written
@@ -83,14 +81,18 @@ struct TrainOptions {
   [[nodiscard]] std::string to_json(const std::map<std::string, std::string>& made_by = {}) const;
 };
 
-/// What can be said of a setting to a user.
-struct SettingInfo {
-  std::string name;  ///< as in a config file; the flag has '-' for '_'
-  std::string group, help;
-  std::string kind;   ///< "N", "X", "TEXT", or "" for what is on or off
-  std::string usual;  ///< its default
+/// A complete set of settings under a name.
+struct Recipe {
+  std::string name;
+  std::string about;     ///< a sentence or two: where it is from, and how it differs from that
+  std::string settings;  ///< as a config file holds them
+  /// Of a row of the paper's Table 4: its length there, and the learning rates that are tried.
+  std::string steps{}, rates{};
 };
-std::vector<SettingInfo> setting_infos();
+
+const std::vector<Recipe>& recipes();
+/// Throws (Exit::usage) when there is none of that name, with the nearest.
+const Recipe& recipe_named(const std::string& name);
 
 /// What a user said of a run; the rest is the data set's own default. Later ones win: the recipe,
 /// the config file, the flags.
@@ -153,7 +155,6 @@ struct TestImageOptions {
 /// What `vitruvian eval` needs.
 struct EvalOptions : TestImageOptions {
   std::string weights;  ///< a safetensors file, or a run directory that holds one
-  std::size_t threads = 0;
 };
 
 /// What is known to go wrong with such settings, a sentence each.

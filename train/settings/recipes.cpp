@@ -1,4 +1,4 @@
-#include "vitruvian/train/settings/recipes.hpp"
+#include "vitruvian/train/settings/options.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 
@@ -66,8 +66,7 @@ const std::vector<Recipe>& recipes() {
        "SGD with momentum, a cosine, no weight decay, clipping at 1, and a new head of zeros. "
        "Needs "
        "--init FILE; --image-size for another resolution. Batch 64, for small data; table4-* have "
-       "the "
-       "paper's 512.",
+       "the paper's 512.",
        R"({"epochs": 20, "batch_size": 64, "optimizer": "sgd", "momentum": 0.9, "lr": 0.01,
   "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500, "weight_decay": 0, "dropout": 0,
   "clip": 1, "label_smoothing": 0})"},

@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
-#include "vitruvian/train/settings/recipes.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/train/training_data.hpp"
 #include "vitruvian/vit/fields.hpp"
@@ -30,34 +29,21 @@ using Json = nlohmann::ordered_json;
 // Sets `x`, or says what is wrong: "not a whole number from 1 to 1000000".
 template <class T>
 std::string from_value(const Json& value, const Bounds& bounds, T& x) {
-  if constexpr (std::is_enum_v<T>) {
-    const auto names = names_of(x);
-    const auto found = value.is_string()
-                           ? std::find(names.begin(), names.end(), value.get<std::string>())
-                           : names.end();
-    if (found == names.end()) return fmt::format("none of {}", fmt::join(names, ", "));
-    x = static_cast<T>(found - names.begin());
-  } else if constexpr (std::is_same_v<T, bool>) {
-    if (!value.is_boolean()) return "neither true nor false";
-    x = value.get<bool>();
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!value.is_string()) return "not a string";
-    x = value.get<std::string>();
-  } else {
-    if (is_rate<T> && std::is_same_v<T, std::optional<double>> && value.is_null()) {
+  if constexpr (std::is_same_v<T, std::optional<double>>) {
+    if (value.is_null()) {
       x = T();
       return "";
     }
-    const bool whole = std::is_integral_v<T>;
-    const bool right = whole ? value.is_number_unsigned() : value.is_number();
-    if (!right || !bounds.holds(value.get<double>())) return "not " + bounds.text(whole);
-    if constexpr (whole) {
-      x = value.get<T>();
-    } else {
-      x = value.get<double>();
-    }
   }
-  return "";
+  T taken{};
+  const std::string wrong = take_value(value, taken);
+  constexpr bool whole = std::is_integral_v<T>;
+  if constexpr (is_rate<T> || (whole && !std::is_same_v<T, bool>)) {
+    const bool holds = wrong.empty() && bounds.holds(value.template get<double>());
+    if (!holds) return "not " + bounds.text(whole);
+  }
+  if (wrong.empty()) x = std::move(taken);
+  return wrong;
 }
 
 // A value of a file in a message: a line, and no book.
@@ -79,11 +65,6 @@ Json value_of(const std::string& text) {
     const double number = std::strtod(text.c_str(), &end);
     return !text.empty() && *end == '\0' ? Json(number) : value;
   }
-}
-
-std::string flag_of(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
 }
 
 std::vector<std::string> setting_names() {
@@ -181,7 +162,7 @@ Json flags_as_json(const std::map<std::string, std::string>& flags) {
     Json value = value_of<std::decay_t<decltype(field)>>(said->second);
     const std::string wrong = from_value(value, s.bounds, field);
     if (!wrong.empty()) {
-      fail(Exit::usage, "{}: '{}' is {}", flag_of(s.name), shortened(said->second), wrong);
+      fail(Exit::usage, "{}: '{}' is {}", flag_name(s.name), shortened(said->second), wrong);
     }
     json[s.name] = std::move(value);
   });
@@ -208,7 +189,7 @@ void take_model(TrainOptions& options, const Json& flags) {
                        std::tuple{"patch_size", said.P, model.P}};
   for (const auto& [name, mine, its] : sizes) {
     if (flags.contains(name) && mine != its) {
-      fail(Exit::usage, "{} {}, but the model in {} has {}", flag_of(name), mine, options.init,
+      fail(Exit::usage, "{} {}, but the model in {} has {}", flag_name(name), mine, options.init,
            its);
     }
   }
@@ -292,7 +273,7 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
     from_value(flags[s.name], s.bounds, field);
     if (s.matters && field != before && std::string(s.name) != "epochs") {
       fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
-           flag_of(s.name), flags[s.name].dump(), directory, kept.value(s.name, Json()).dump());
+           flag_name(s.name), flags[s.name].dump(), directory, kept.value(s.name, Json()).dump());
     }
   });
   const std::size_t planned = kept["epochs"];

@@ -7,22 +7,7 @@
 #include <utility>
 
 namespace vitruvian {
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-template <class T>
-Json to_value(const T& x) {
-  if constexpr (std::is_enum_v<T>) {
-    return names_of(x)[static_cast<std::size_t>(x)];
-  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
-    return x ? Json(*x) : Json();
-  } else {
-    return x;
-  }
-}
-
-}  // namespace
 
 bool Bounds::holds(double x) const {
   return (above ? x > low : x >= low) && (below ? x < high : x <= high);  // NaN is nowhere
@@ -41,7 +26,7 @@ std::string TrainOptions::to_json(const std::map<std::string, std::string>& make
   if (!own_model.empty()) json[vitruvian::own_model] = own_model;
   for_each_setting(*this, [&](const auto& field, const Setting& s) {
     if (!own_model.empty() && of_built_in(s.name, s.group)) return;
-    if (Json value = to_value(field); !value.is_null()) json[s.name] = std::move(value);
+    if (Json value = to_value<Json>(field); !value.is_null()) json[s.name] = std::move(value);
   });
   if (!maker.empty()) {
     json[made_by]["version"] = VITRUVIAN_VERSION;
@@ -67,25 +52,9 @@ bool same_machine(const std::string& config, const std::string& other) {
          says(one, "instruction_set") == says(two, "instruction_set");
 }
 
-std::vector<SettingInfo> setting_infos() {
-  std::vector<SettingInfo> infos;
-  const TrainOptions usual;
-  for_each_setting(usual, [&](const auto& field, const Setting& s) {
-    using T = std::decay_t<decltype(field)>;
-    SettingInfo info{s.name, s.group, s.help, "TEXT", ""};
-    if constexpr (std::is_enum_v<T>) info.help += fmt::format("{}", fmt::join(names_of(T()), ", "));
-    if (std::is_same_v<T, bool>) {
-      info.kind = "";
-    } else if (is_rate<T>) {
-      info.kind = "X";
-    } else if (std::is_integral_v<T>) {
-      info.kind = "N";
-    }
-    const Json value = to_value(field);
-    if (!value.is_null()) info.usual = value.is_string() ? value.get<std::string>() : value.dump();
-    infos.push_back(std::move(info));
-  });
-  return infos;
+std::string flag_name(std::string setting) {
+  std::replace(setting.begin(), setting.end(), '_', '-');
+  return "--" + setting;
 }
 
 std::string difference(const std::string& settings, const std::string& others) {
@@ -95,7 +64,7 @@ std::string difference(const std::string& settings, const std::string& others) {
   const TrainOptions usual;
   for_each_setting(usual, [&](const auto& field, const Setting& s) {
     const auto value = [&](const Json& json) {  // what an older version did not know is as usual
-      return json.is_object() && json.contains(s.name) ? json[s.name] : to_value(field);
+      return json.is_object() && json.contains(s.name) ? json[s.name] : to_value<Json>(field);
     };
     if (result.empty() && s.matters && value(one) != value(other)) {
       result = fmt::format("'{}' is {}, not {}", s.name, value(one).dump(), value(other).dump());

@@ -18,27 +18,12 @@ struct Symbols {
   std::size_t R = 0;
 
   [[nodiscard]] std::size_t value(std::string_view symbol) const {
-    if (symbol == "3D") return 3 * sizes.D;
-    switch (symbol.front()) {
-      case 'C':
-        return sizes.C;
-      case 'P':
-        return sizes.P;
-      case 'W':
-        return sizes.P_w;
-      case 'D':
-        return sizes.D;
-      case 'M':
-        return sizes.M;
-      case 'K':
-        return sizes.K;
-      case 'T':
-        return sizes.tokens;
-      case 'R':
-        return R;
-      default:
-        return 1;
-    }
+    const std::map<std::string_view, std::size_t> values{
+        {"1", 1},         {"C", sizes.C}, {"P", sizes.P},
+        {"W", sizes.P_w}, {"D", sizes.D}, {"3D", 3 * sizes.D},
+        {"M", sizes.M},   {"K", sizes.K}, {"T", sizes.tokens},
+        {"R", R}};
+    return values.at(symbol);
   }
 
   // Our shape of a row's tensor.

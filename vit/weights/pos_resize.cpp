@@ -1,4 +1,4 @@
-#include "vitruvian/vit/weights/pos_resize.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/resample.hpp"
