@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,6 +31,12 @@ struct Exercise {
 /// asked for is left in `chosen`; it returns the exit code, 1 where a check failed or a solution is
 /// not open yet, and throws where something else is wrong.
 void add_exercise_commands(CLI::App& app, std::function<int()>& chosen);
+
+/// Compiles a learner's file as this build was compiled, loads it into build/bin/exercise_checks
+/// (built first when it is missing or old) and lets it judge; all is said on standard output, but
+/// what stops the file from being judged on standard error. Returns whether everything agreed.
+/// `seconds` is how long the function may run.
+bool check_exercise(const Exercise& exercise, const std::filesystem::path& file, int seconds);
 
 /// The one of these (lessons, exercises) with this number or name; throws (Exit::usage), naming
 /// the nearest, when there is none. `kind` is what they are called, `list` the command that lists
