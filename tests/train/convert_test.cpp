@@ -5,6 +5,7 @@
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/weights.hpp"
@@ -164,8 +165,12 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     if (config.W == 12) ++of_oblong_patches;
     write_safetensors(to, file.tensors, {});
     const WeightsRequest how{.scheme = scheme, .heads = config.h};
+    // Heads of their own are summed in another order, and OpenBLAS does not promise the same bits.
+    const bool same_bits =
+        !config.per_head_qkv && kernels::gemm_backend() != kernels::GemmBackend::cblas;
+    const double rounding = sizeof(real) == 8 ? 1e-12 : 1e-5;
     CHECK(golden::difference(logits_of(to, images, how), expected) <
-          (config.per_head_qkv ? (sizeof(real) == 8 ? 1e-12 : 1e-5) : 1e-30));
+          (same_bits ? 1e-30 : rounding));
   }
   CHECK(completed > 150);
   CHECK(completed < 250);
