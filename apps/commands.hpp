@@ -1,6 +1,5 @@
 #pragma once
 
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
@@ -56,20 +55,9 @@ void in_precision(Precision wanted);
 /// Adds --threads, which holds at once.
 void add_threads(CLI::App& command);
 
-/// Adds --threads and --precision: what every command that computes has.
-inline void add_machine_flags(CLI::App& command) {
-  add_threads(command);
-  command
-      .add_option_function<std::string>(
-          "--precision",
-          [](const std::string& name) {
-            if (name != "float" && name != "double")
-              fail(Exit::usage, "--precision: '{}' is neither float nor double", name);
-            in_precision(name == "float" ? Precision::float32 : Precision::float64);
-          },
-          "float or double")
-      ->default_str("float");
-}
+/// Adds --threads, and --precision, in which the command will run: what every command that computes
+/// has.
+void add_machine_flags(CLI::App& command);
 
 /// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
 /// A slow matrix product is said aloud, with its remedy.

@@ -28,6 +28,7 @@ namespace {
 
 constexpr bool is_double = sizeof(real) == sizeof(double);
 char** arguments = nullptr;
+Precision asked = is_double ? Precision::float64 : Precision::float32;  // by --precision
 
 }  // namespace
 
@@ -78,6 +79,21 @@ void add_threads(CLI::App& command) {
       ->check(whole_number(1'000'000));
 }
 
+void add_machine_flags(CLI::App& command) {
+  add_threads(command);
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [](const std::string& name) {
+            if (name != "float" && name != "double") {
+              fail(Exit::usage, "--precision: '{}' is neither float nor double", name);
+            }
+            asked = name == "float" ? Precision::float32 : Precision::float64;
+          },
+          "float or double")
+      ->default_str("float");
+}
+
 namespace {
 
 void print_version() {
@@ -115,6 +131,7 @@ int run(int argc, char** argv) {
     if (version) {
       print_version();
     } else if (command) {
+      in_precision(asked);
       command();
     } else {
       console::print("{}", console::raw(app.help()));

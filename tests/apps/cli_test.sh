@@ -30,6 +30,7 @@ did you mean vit_b_16|models vit_b_61
 patch of 16 does not divide|models vit_b_16 --image-size 100
 batch-size|models --batch-size 0
 neither float nor double|eval --weights x --precision half
+weights|eval --precision double
 did you mean mini_vit|trace --model minivit
 machine has|trace --model vit_h_14 --batch-size 100000
 drawn by the program|data fetch digits
@@ -94,7 +95,11 @@ has out "^layer_norm " "^blocks.0.mlp.fc1 .* [0-9.]*[1-9][0-9.]*$" "^the step "
 same profiled/model.safetensors run/model.safetensors
 expect 0 "" train --precision double --out double "${small[@]}"
 has out "^machine .* float64"
-expect 0 "" eval --weights double --test-size 20
+expect 0 "" eval --weights double --test-size 20 --json
+cp out float.json
+expect 0 "" eval --weights double --test-size 20 --json --precision double
+check "double precision is another loss" not cmp -s out float.json
+works "^Measure" eval --precision double --help
 
 # A run is safe with its owner's files: tests/train/run_directory_test.cpp has more.
 cp run/model.safetensors first.safetensors

@@ -12,7 +12,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
-    ("core/console", ["base", "cli"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/base/console", ["base", "cli"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
     ("vit/inspect", ["inspect_f64", "inspect_f32", "charts", "inspect_cli"]),
     ("vit/weights", _WEIGHTS),
@@ -309,6 +309,7 @@ MUTANTS = [
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),
     ("apps/vitruvian.cpp", "wants_double == is_double", "true"),
+    ("apps/vitruvian.cpp", "in_precision(asked);", ";"),
     ("apps/vitruvian.cpp", "if (n != 0) set_threads(n);", ";"),
     ("apps/convert.cpp", "request.scheme = scheme_of(name);", ";"),
     ("apps/report.cpp", "in_precision(Precision::float64);", ";"),

@@ -7,7 +7,8 @@ Every mutant of mutants.py is put into one copy of the sources, each behind a sw
 environment turns (VITRUVIAN_MUTANT=17), so the program is compiled once and a mutant costs no more
 than the tests that look at it. They run in the order that mutants.py names for the file, until one
 is red. A mutant that no test sees is a survivor; the last line counts, and the exit code is 1 when
-fewer than 95 % are caught. --only takes a word of a mutant's file or its number.
+fewer than 95 % are caught. --only takes a word of a mutant's file or its number. --list prints them,
+and fails where one no longer fits the code or no test is named for it.
 
     tests/mutation/run.py --rows [--only ROW]...
 
@@ -249,7 +250,11 @@ def main():
               and (not given.only or any(word in (str(m.number), m.row) or (not word.isdigit() and word in m.file)
                                          for word in given.only))]
     if given.list:
-        print("\n".join(map(str, chosen)))
+        for m in chosen:
+            place_of(m, (ROOT / m.file).read_text())
+            if not m.row:
+                tests_of(m.file)
+            print(m)
         return 0
     where = given.build.resolve()
     where.mkdir(parents=True, exist_ok=True)
