@@ -14,7 +14,7 @@ PROGRAMS = {
     "products_test.cpp": "test_ops_f64", "attention_test.cpp": "test_ops_f64", "elementwise_test.cpp": "test_ops_f64",
     "norm_test.cpp": "test_ops_f64",
     "golden_test.cpp": "test_golden_f64",
-    "variants_test.cpp": "test_variants", "naming_test.cpp": "test_naming_f64", "nn_test.cpp": "test_nn_f64",
+    "variants_test.cpp": "test_variants", "naming_test.cpp": "test_naming_f64", "dropout_test.cpp": "test_nn_f64",
     "inspect_test.cpp": "test_inspect_f64",
     "recipes_test.cpp": "test_seeing",
     "augment_test.cpp": "test_augment", "augment_random_test.cpp": "test_augment", "sources_test.cpp": "test_sources",
