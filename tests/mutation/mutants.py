@@ -283,7 +283,7 @@ MUTANTS = [
     ("charts/svg_chart.cpp", "down = here;", "down = true;"),
     ("charts/svg_chart.cpp", "chart.log_y ? «std::pow(10, series.y[i])» : series.y[i]", "series.y[i]"),
     ("charts/svg_grid.cpp", "1 - bar.range.place(number)", "bar.range.place(number)"),
-    ("charts/svg_grid.cpp", "static_cast<double>(grid.marked->left) + 1", "static_cast<double>(grid.marked->top) + 1"),
+    ("charts/svg_grid.cpp", "static_cast<double>(«grid.marked->left») + 1", "grid.marked->top"),
     ("charts/svg.cpp", "anchor, more, «html_escaped(text)»);", "std::string(text)"),
     ("charts/svg.cpp", "std::ceil(0.92 * piece.width)", "std::ceil(0.5 * piece.width)"),
     ("report/run_record.cpp", "if (s < seconds) before += seconds;", ""),
