@@ -12,7 +12,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
-    ("core/base/console", ["base", "cli"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
     ("vit/inspect", ["inspect_f64", "inspect_f32", "charts", "inspect_cli"]),
     ("vit/weights", _WEIGHTS),

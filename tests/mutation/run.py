@@ -170,7 +170,7 @@ def plant(source, every):
 
 def programs_of(tests):
     """What must be built for these tests: a script runs the command line's program."""
-    scripts = {"vitruvian", "vitruvian_double"} if any(test in SCRIPTS for test in tests) else set()
+    scripts = {"vitruvian", "vitruvian_double", "gradcheck"} if any(test in SCRIPTS for test in tests) else set()
     return sorted(scripts | {f"test_{test}" for test in tests if test not in SCRIPTS})
 
 
