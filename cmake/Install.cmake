@@ -1,4 +1,4 @@
-# `cmake --install`: the libraries, the public headers, the command line program, and the
+# `cmake --install`: the libraries, the public headers, the command line programs, and the
 # files that find_package(vitruvian) and pkg-config read.
 include(CMakePackageConfigHelpers)
 

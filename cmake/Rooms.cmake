@@ -10,8 +10,6 @@ target_compile_options(vitruvian_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion
   $<$<BOOL:${VITRUVIAN_WERROR}>:-Werror>
   -ffp-contract=off # a * b + c rounds twice everywhere; the kernels alone may fuse
-  # Where both precisions stand side by side, namespaces are opened by name that rooms open as inline.
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-inline-namespace-reopened-noninline>
   $<$<BOOL:${VITRUVIAN_NATIVE}>:-march=native>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # With its optimiser's eyes g++ sees faults inside xtensor's and the standard library's headers
@@ -72,21 +70,27 @@ function(vitruvian_room name)
 endfunction()
 
 # Code that asks the library for the work: half the compiler's time goes into optimising templates
-# whose speed nobody would feel. What nearly all of it reads is parsed once, with tensors for a precision,
-# f32 or f64, and without them: base. A header parsed at one level of optimisation serves no other.
-function(vitruvian_unhurried target precision)
+# whose speed nobody would feel. What nearly all of it reads is parsed once: `headers` are f32 or f64,
+# for code with tensors, which links that precision's core, or base, for code that links vitruvian_base.
+# A header that was parsed at one level of optimisation serves no other, nor, with g++, one that was
+# parsed for a shared library a program. Further arguments: how many files are compiled together.
+function(vitruvian_unhurried target headers)
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    target_precompile_headers(${target} REUSE_FROM vitruvian_precompiled_${precision})
+  set(together 8)
+  if(ARGN)
+    set(together ${ARGN})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${together})
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT (BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
+    target_precompile_headers(${target} REUSE_FROM vitruvian_precompiled_${headers})
   endif()
 endfunction()
 
-# vitruvian_precompiled(precision header library): the target that such headers belong to.
-function(vitruvian_precompiled precision header library)
-  set(target vitruvian_precompiled_${precision})
+# vitruvian_precompiled(headers file library): the target that such headers belong to.
+function(vitruvian_precompiled headers file library)
+  set(target vitruvian_precompiled_${headers})
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/core/precompiled.cpp)
   target_link_libraries(${target} PRIVATE ${library} vitruvian_flags)
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
-  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
+  target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${file}>")
 endfunction()

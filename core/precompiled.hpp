@@ -1,6 +1,6 @@
 #pragma once
 
-// What nearly every file of the rooms reads; parsed once a build and precision.
+// What nearly every unhurried file (cmake/Rooms.cmake) with tensors reads; parsed once a precision.
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/tensor.hpp"

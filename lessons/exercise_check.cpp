@@ -2,7 +2,7 @@
 
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
-#include "lessons/telling/contents.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/events.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 

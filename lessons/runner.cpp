@@ -6,6 +6,7 @@
 #include "lessons/process.hpp"
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/events.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 
 #include <cerrno>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What nearly every file reads that knows no precision; parsed once a build.
+// What nearly every unhurried file (cmake/Rooms.cmake) without tensors reads; parsed once.
 #include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>

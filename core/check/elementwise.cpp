@@ -23,12 +23,13 @@ Array between_grid(const Shape& shape, std::uint64_t seed) {
   for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] += real(0.15);
   return x;
 }
-// An op's two inputs have neighbouring seeds.
+// Seeds end in the index of the input: the first has another kind of numbers than the second.
+bool is_first(std::uint64_t seed) { return seed % 100 == 0; }
 Array either_grid(const Shape& shape, std::uint64_t seed) {
-  return seed % 2 == 0 ? grid(shape, seed) : between_grid(shape, seed);
+  return is_first(seed) ? grid(shape, seed) : between_grid(shape, seed);
 }
 Array normal_and_positive(const Shape& shape, std::uint64_t seed) {
-  return seed % 2 == 0 ? random_normal(shape, seed) : random_uniform(shape, 0.5, 2, seed);
+  return is_first(seed) ? random_normal(shape, seed) : random_uniform(shape, 0.5, 2, seed);
 }
 
 void unary(Cases& cases, const char* op, const Make& make, Unary f,

@@ -21,6 +21,7 @@ inline namespace VITRUVIAN_PRECISION {
 using Cases = std::vector<GradcheckCase>;
 using Inputs = std::vector<Tensor>;
 using Shapes = std::vector<Shape>;
+/// Makes an input; seeds are 100 times the row's number and the input's index.
 using Make = std::function<Array(const Shape&, std::uint64_t seed)>;
 
 /// The places at which an op is checked: the shape of its input, or those of all its inputs, and
@@ -51,6 +52,8 @@ auto shown(const Attribute& a) {
     return a == Reduction::mean ? "mean" : a == Reduction::sum ? "sum" : "none";
   } else if constexpr (std::is_same_v<Attribute, std::optional<std::size_t>>) {
     return a ? std::to_string(*a) : "all";
+  } else if constexpr (std::is_same_v<Attribute, std::ptrdiff_t>) {
+    return a == slice_end ? "" : std::to_string(a);
   } else {
     return a;
   }

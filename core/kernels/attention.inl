@@ -123,10 +123,10 @@ void softmax_columns_vjp(const T* y, T* g, std::size_t rows, std::size_t row) {
   }
 }
 
-// A factor of a product as it lies in memory: its elements, from a row to the next, and whether its
+// A matrix of a product as it lies in memory: its elements, from a row to the next, and whether its
 // transpose is meant.
 template <class T>
-struct Factor {
+struct Operand {
   const T* data;
   std::size_t step;
   bool transposed = false;
@@ -134,8 +134,8 @@ struct Factor {
 
 // c = scale a b of (m, k) x (k, n), on this thread.
 template <class T>
-VITRUVIAN_INLINE void multiply(std::size_t m, std::size_t k, std::size_t n, Factor<T> a,
-                               Factor<T> b, T* c, std::size_t c_step, T scale, T* packing) {
+VITRUVIAN_INLINE void head_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a,
+                                   Operand<T> b, T* c, std::size_t c_step, T scale, T* packing) {
   product<T>({.m = m,
               .n = n,
               .k = k,
@@ -159,20 +159,20 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
   T* const scratch = workspace;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(h.q, h.q_ld, h.T_q, h.E, scratch, row);
-  multiply<T>(h.S, h.E, row, {h.k, h.k_ld}, {scratch, row}, probs, row, scale, packing);
+  head_product<T>(h.S, row, h.E, {h.k, h.k_ld}, {scratch, row}, probs, row, scale, packing);
   if (bias) {
     for (std::size_t s = 0; s < h.S; ++s) {
       for (std::size_t t = 0; t < h.T_q; ++t) probs[s * row + t] += bias[t * h.S + s];
     }
   }
   softmax_columns(probs, h.S, row);
-  Factor<T> weights{probs, row, true};
+  Operand<T> weights{probs, row, true};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     weights = {scratch, h.S, false};
   }
-  multiply<T>(h.T_q, h.S, h.F, weights, {h.v, h.v_ld}, o, o_ld, T{1}, packing);
+  head_product<T>(h.T_q, h.F, h.S, weights, {h.v, h.v_ld}, o, o_ld, T{1}, packing);
 }
 
 template <class T>
@@ -185,7 +185,7 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   T* const scratch = ds + h.S * row;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(go, go_ld, h.T_q, h.F, scratch, row);
-  multiply<T>(h.S, h.F, row, {h.v, h.v_ld}, {scratch, row}, ds, row, T{1}, packing);
+  head_product<T>(h.S, row, h.F, {h.v, h.v_ld}, {scratch, row}, ds, row, T{1}, packing);
   if (rule.active) {
     transpose(ds, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
@@ -193,13 +193,13 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   }
   softmax_columns_vjp(probs, ds, h.S, row);
   if (dscores) transpose(ds, row, h.S, h.T_q, dscores, h.S);
-  multiply<T>(h.T_q, h.S, h.E, {ds, row, true}, {h.k, h.k_ld}, dq, dq_ld, scale, packing);
-  multiply<T>(h.S, h.T_q, h.E, {ds, row}, {h.q, h.q_ld}, dk, dk_ld, scale, packing);
-  Factor<T> weights{probs, row};
+  head_product<T>(h.T_q, h.E, h.S, {ds, row, true}, {h.k, h.k_ld}, dq, dq_ld, scale, packing);
+  head_product<T>(h.S, h.E, h.T_q, {ds, row}, {h.q, h.q_ld}, dk, dk_ld, scale, packing);
+  Operand<T> weights{probs, row};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     weights = {scratch, h.S, true};
   }
-  multiply<T>(h.S, h.T_q, h.F, weights, {go, go_ld}, dv, dv_ld, T{1}, packing);
+  head_product<T>(h.S, h.F, h.T_q, weights, {go, go_ld}, dv, dv_ld, T{1}, packing);
 }

@@ -159,6 +159,7 @@ Tensor attend(const char* op, Layout layout, const AttentionShape& s, const Shap
   auto vjp = [s, layout, scores, drop, count, probs = std::move(probs)](const Node& n,
                                                                         const Array& g) {
     Cotangents dxs;
+    dxs.reserve(count + 1);  // `to` points into its arrays
     std::vector<const real*> from;
     std::vector<real*> to;
     for (std::size_t i = 0; i < count; ++i) {

@@ -42,11 +42,12 @@ struct Grid {
 
 // Calls `visit(pixels, patch, n)` for every run of n neighbours that lie both in an image (from
 // offset `pixels` of x) and in its patches (B, N, features) (from offset `patch`). What a patch
-// holds beyond its runs is padding.
+// holds beyond its runs is padding. Images run in parallel, each on one thread: what `visit` writes
+// must belong to its image.
 template <class Visit>
 void for_each_run(const Grid& grid, const Visit& visit) {
   const Window& w = grid.window;
-  parallel_for(grid.B, 1, [&](std::size_t b, std::size_t) {
+  parallel_for(grid.B, 1, [&](std::size_t b, std::size_t /* b + 1 */) {
     std::size_t patch = b * grid.N() * grid.features();
     for (std::size_t place = 0; place < grid.N(); ++place) {
       // In the padded image; the image itself begins at (padding_y, padding_x).

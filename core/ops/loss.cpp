@@ -54,8 +54,9 @@ void check_smoothing(double e) {
   if (!(e >= 0 && e <= 1)) fail("cross_entropy: label smoothing {} is not in [0, 1]", e);
 }
 
-// Losses of the rows of x, from d(loss of a row) / d(its elements):      dx = slope g, that of its
-// row
+// The losses of rows, from their slopes, d(loss of a row) / d(its elements). A row has one loss: of
+// bce_with_logits it is an element.
+//   dx = slope g, where g is that of the row
 Tensor losses_of(const char* op, const Tensor& x, Array losses, Array slope, Reduction reduction) {
   auto vjp = [rows = losses.size(), slope = std::move(slope), reduction](const Node&,
                                                                          const Array& g) {

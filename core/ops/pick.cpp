@@ -71,7 +71,7 @@ Tensor pick_as(const char* op, const Tensor& x, const Shape& shape, Picks picks)
 }
 
 // y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
-Tensor view_as(const char* op, const Tensor& x, const Strided& s) {
+Tensor rearranged(const char* op, const Tensor& x, const Strided& s) {
   return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
     Array dx = zeros(n.in_shape(0));
     write(dx, s, g);
@@ -97,7 +97,7 @@ Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t sto
   std::ptrdiff_t length = 0;
   if (step > 0 && from < to) length = (to - from - 1) / step + 1;
   if (step < 0 && from > to) length = (to - from + 1) / step + 1;
-  return view_as("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
+  return rearranged("slice", x, along(x.shape(), a, from, step, static_cast<std::size_t>(length)));
 }
 
 Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
@@ -111,7 +111,7 @@ Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
   Strided s = along(x.shape(), a, i < 0 ? i + n : i, 1, 1);
   s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(a));
   s.strides.erase(s.strides.begin() + static_cast<std::ptrdiff_t>(a));
-  return view_as("select", x, s);
+  return rearranged("select", x, s);
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
@@ -126,7 +126,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengt
   std::vector<Tensor> pieces;
   std::ptrdiff_t start = 0;
   for (const std::size_t n : lengths) {
-    pieces.push_back(view_as("split", x, along(x.shape(), a, start, 1, n)));
+    pieces.push_back(rearranged("split", x, along(x.shape(), a, start, 1, n)));
     start += static_cast<std::ptrdiff_t>(n);
   }
   return pieces;

@@ -1,7 +1,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/rows.hpp"
+#include "vitruvian/core/ops/given.hpp"
 
 #include <algorithm>
 #include <cmath>

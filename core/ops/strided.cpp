@@ -1,6 +1,10 @@
 #include "vitruvian/core/ops/strided.hpp"
 
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/fault.hpp"
+
 #include <algorithm>
+#include <numeric>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -108,6 +112,29 @@ Array reshaped(Array x, const Shape& shape) {
 }
 
 Array stretch(const Array& x, const Shape& shape) { return read(x, stretched(x.shape(), shape)); }
+
+Array unbroadcast(Array g, const Shape& shape) {
+  if (g.shape() == shape || Fault::forgets_unbroadcast()) return g;
+  if (g.dimension() < shape.size()) {
+    fail("unbroadcast: {} was never broadcast to {}", to_string(shape), to_string(g.shape()));
+  }
+  Array result = zeros(shape);
+  if (g.size() == 0) return result;
+  const Strided places = stretched(shape, g.shape());  // of what each element of g is added to
+  const std::size_t n = g.shape().back();
+  const bool row_is_summed = places.strides.back() == 0;
+  const real* from = g.data();
+  for_each_row(places, [&](std::ptrdiff_t place) {
+    real* const to = result.data() + place;
+    if (row_is_summed) {
+      *to += static_cast<real>(std::accumulate(from, from + n, 0.0));
+    } else {
+      for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+    }
+    from += n;
+  });
+  return result;
+}
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

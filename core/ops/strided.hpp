@@ -27,7 +27,8 @@ Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::p
 /// it must reach it.
 Strided stretched(const Shape& own, const Shape& shape);
 
-/// Calls run(place) for every row of the innermost axis, in row-major order.
+/// Calls run(place) for every row of the innermost axis, in row-major order; without axes there is
+/// one row, of one element. Rows may be empty.
 template <class Run>
 void for_each_row(const Strided& s, const Run& run) {
   const std::size_t outer = s.shape.empty() ? 0 : s.shape.size() - 1;
@@ -53,7 +54,7 @@ void write(Array& x, const Strided& where, const Array& values);
 /// The same elements in row-major order under another shape of as many.
 Array reshaped(Array x, const Shape& shape);
 
-/// `x` at the places of `stretched`.
+/// `x` repeated, by numpy's rule, to reach `shape`; its adjoint is `unbroadcast`.
 Array stretch(const Array& x, const Shape& shape);
 
 }  // namespace VITRUVIAN_PRECISION

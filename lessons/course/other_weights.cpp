@@ -1,5 +1,6 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/model.hpp"
 

@@ -155,7 +155,8 @@ void clip(Judge& judge) {
       for (std::size_t i = 0; i < got.size(); ++i) {
         const Tensor g = c.gradients[i];
         const double own = std::sqrt(sum(square(g)).item());
-        // The library's 1e-6 in the denominator is as good: the tolerance allows it.
+        // The library's 1e-6 in the denominator is as good: no norm here is below 1, so the
+        // tolerance, 1e-6 too, allows it.
         judge.compare(
             fmt::format("gradient {}", i), got[i], g * factor, "the equation says",
             {{"It is as it was; the norm is larger than max_norm, so it has to be shortened.", g},

@@ -1,4 +1,5 @@
 #include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/source.hpp"
 
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"

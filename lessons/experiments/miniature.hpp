@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lessons/experiments/exhibits.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"

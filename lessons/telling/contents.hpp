@@ -1,14 +1,11 @@
 #pragma once
 
-#include "lessons/telling/events.hpp"
-
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-// The course: lessons/course/contents.txt has its order, each lesson's own file the rest. And the
-// sources that lessons show.
+// The course: lessons/course/contents.txt has its order, each lesson's own file the rest.
 
 namespace vitruvian::lessons {
 
@@ -39,15 +36,5 @@ std::filesystem::path state_file(const std::string& room, const std::string& nam
 /// Where it is remembered that a lesson was read to its end: an empty file of its name.
 std::filesystem::path done_file(const Entry& entry);
 bool is_done(const Entry& entry);
-
-/// Where a file of the project lies, `file` being a path from the root.
-std::string project_path(std::string_view file);
-/// Its lines. Throws when the source tree is no longer where the program was built.
-std::vector<std::string> source_lines(const std::string& file);
-/// The lines between `// [region NAME]` and the next `// [end]`, region or
-/// `void lesson(Narrator& say)`, without their common indent.
-Code region_of(const std::string& file, std::string_view name);
-/// The function whose first line starts with `first_line`, with the comment above it.
-Code function_of(const std::string& file, std::string_view first_line);
 
 }  // namespace vitruvian::lessons

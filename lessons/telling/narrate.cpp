@@ -1,4 +1,5 @@
 #include "lessons/telling/narrate.hpp"
+#include "lessons/telling/source.hpp"
 
 #include "lessons/telling/stage.hpp"
 #include "vitruvian/core/base/console.hpp"

@@ -1,6 +1,7 @@
 #include "lessons/telling/stage.hpp"
 
 #include "apps/command_line.hpp"
+#include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 

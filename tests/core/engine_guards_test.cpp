@@ -121,5 +121,3 @@ TEST_CASE("freezing or thawing between forward and backward is refused: half a g
   CHECK_FAILS_WITH(y.backward(), "of 'mul' was changed between forward and backward");
   CHECK(w.grad() == nullptr);
 }
-
-// --- several results -----------------------------------------------------------------------------

@@ -123,8 +123,8 @@ TEST_CASE_TEMPLATE("layer norm, forward and backward", T, float, double) {
         CHECK(worst(bare, r, xh) <= 8);
         CHECK(worst(y, r, want, 2) <= 8);
         CHECK(worst(dx, r, want_dx, 4 * s) <= 16);
-        // A lane adds n / 16 numbers one after the other, and each sum rounds.
-        CHECK(error(mean[r], mu + static_cast<Wide>(mean_of_x)) <= 4 + static_cast<double>(n) / 64);
+        // Of 193 numbers a lane adds twelve, one after the other, and each sum rounds.
+        CHECK(error(mean[r], mu + static_cast<Wide>(mean_of_x)) <= (n <= 100 ? 4 : 7));
         CHECK(error(rstd[r], s) <= 8);
       }
       CHECK(worst(dw, 0, want_dw, 8) <= 16);

@@ -159,7 +159,12 @@ TEST_CASE_TEMPLATE("GELU, its tanh form and their slopes", T, float, double) {
     kernels::gelu_vjp(x.data(), g.data(), dx.data(), n);
     kernels::gelu_tanh(x.data(), ty.data(), n);
     kernels::gelu_tanh_vjp(x.data(), g.data(), tdx.data(), n);
-    kernels::bias_gelu(by.data(), b.data(), slope_at_by.data(), 1, n);
+    by.insert(by.end(), x.begin(), x.end());  // two rows, the same
+    slope_at_by.resize(2 * n);
+    std::vector<T> bare = x;
+    kernels::bias_gelu(by.data(), b.data(), slope_at_by.data(), 2, n);
+    kernels::bias_gelu<T>(bare.data(), nullptr, nullptr, 1, n);
+    CHECK(bare == y);
     for (std::size_t i = 0; i < n; ++i) {
       const Wide v = x[i];
       const Wide u = root * (v + 0.044715L * v * v * v);
@@ -170,8 +175,10 @@ TEST_CASE_TEMPLATE("GELU, its tanh form and their slopes", T, float, double) {
       CHECK(error(ty[i], v * (1 + t) / 2) <= 8);
       CHECK(error(tdx[i], g[i] * slope) <= 16);
       const Wide w = x[i] + b[i];
-      CHECK(error(by[i], w * Phi(w), 0.1L) <= 8);
-      CHECK(error(slope_at_by[i], Phi(w) + w * phi(w), 0.5L) <= 8);
+      for (const std::size_t at : {i, n + i}) {
+        CHECK(error(by[at], w * Phi(w), 0.1L) <= 8);
+        CHECK(error(slope_at_by[at], Phi(w) + w * phi(w), 0.5L) <= 8);
+      }
     }
   });
 }

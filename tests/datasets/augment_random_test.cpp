@@ -2,6 +2,7 @@
 // every picture a function of seed, epoch and number alone.
 
 #include "tests/datasets/datasets_testing.hpp"
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 
@@ -50,8 +51,7 @@ TEST_CASE("a picture depends on seed, epoch and its number, not on its batch or 
   Labels labels;
   const std::vector<double> whole = load_all(loader, 2, &labels);
   std::vector<double> parts(whole.size());
-  const std::size_t before = threads();
-  set_threads(4);
+  const Threads restore(4);
   parallel_for(64, 3, [&](std::size_t begin, std::size_t end) {
     std::vector<std::size_t> some;
     for (std::size_t i = end; i-- > begin;) some.push_back(i);
@@ -64,7 +64,6 @@ TEST_CASE("a picture depends on seed, epoch and its number, not on its batch or 
       }
     }
   });
-  set_threads(before);
   CHECK(parts == whole);
   CHECK(load_all(loader, 3) != whole);
   CHECK(load_all(Loader(data, {.augment = everything, .seed = 8}), 2) != whole);

@@ -12,9 +12,9 @@ root=$(cd "$here/../.." && pwd)
 sources=$root/lessons/exercises
 export XDG_STATE_HOME=$folder/state
 
-# expect CODE PATTERN ARGUMENT...: runs lesson, compares the exit code, and looks for the pattern in
+# lesson_says CODE PATTERN ARGUMENT...: runs lesson, compares the exit code, and looks for the pattern in
 # all that it says, line ends read as blanks.
-expect() {
+lesson_says() {
   "$lesson" "${@:3}" >err 2>&1 </dev/null
   local code=$?
   checks=$((checks + 1))
@@ -30,7 +30,7 @@ yours() { ls exercises/"$(printf %02d "$1")"_*.cpp; }
 slip() {
   "$lesson" exercise "$1" --again >out 2>&1
   sed -i "s#return .*;\$#$2#" "$(yours "$1")"
-  expect 1 "$3" check "$1"
+  lesson_says 1 "$3" check "$1"
 }
 
 telling='//\||\[(gap|solution|end|hint)'
@@ -42,18 +42,18 @@ every() {
     count=$((count + 1))
     check "exercise $number has its number" test $count -eq $number
     [ $((number % 2)) -eq "$1" ] || continue
-    expect 0 "exercises/$(basename "$source")" exercise $number
+    lesson_says 0 "exercises/$(basename "$source")" exercise $number
     check "exercise $number has a gap" grep -q Yours "$(yours $number)"
     check "exercise $number shows no solution, marker or hint" not grep -qE "$telling" "$(yours $number)"
-    expect 1 "gap (is still|may still be) open" check $number
-    expect 0 "hint 1 of 3.*hint $number --level 2" hint $number
-    expect 0 "hint 2 of 3" hint $number
-    expect 0 "hint 3 of 3.*give-up" hint $number
-    expect 1 "lesson solution $number --give-up" solution $number
+    lesson_says 1 "gap (is still|may still be) open" check $number
+    lesson_says 0 "hint 1 of 3.*hint $number --level 2" hint $number
+    lesson_says 0 "hint 2 of 3" hint $number
+    lesson_says 0 "hint 3 of 3.*give-up" hint $number
+    lesson_says 1 "lesson solution $number --give-up" solution $number
     "$lesson" solution $number --give-up >"$(yours $number)"
     check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours $number)"
-    expect 0 "agree .*All of it agrees" check $number
-    expect 0 "EXERCISE" solution $number
+    lesson_says 0 "agree .*All of it agrees" check $number
+    lesson_says 0 "EXERCISE" solution $number
   done
   check "there are sixteen or more" test $count -ge 16
 }
@@ -63,7 +63,7 @@ mistakes() {
   # Usage: exit 2.
   while IFS='|' read -r pattern arguments; do
     # shellcheck disable=SC2086 # words
-    expect 2 "$pattern" $arguments
+    lesson_says 2 "$pattern" $arguments
   done <<'TABLE'
 no exercise 99: they go from 1 to|exercise 99
 no exercise 0|check 0
@@ -78,42 +78,42 @@ exercise 6 is not started.*lesson exercise 6|check 6
 TABLE
 
   # The learner's folder.
-  expect 0 "0 of [0-9]* done. Next: lesson exercise 1" exercises
-  expect 0 "exercises/06_softmax.cpp" exercise softmax
+  lesson_says 0 "0 of [0-9]* done. Next: lesson exercise 1" exercises
+  lesson_says 0 "exercises/06_softmax.cpp" exercise softmax
   cp "$(yours 6)" stub
   printf '// mine\n' >>"$(yours 6)"
-  expect 0 "stays as you left it; --again" exercise 6
+  lesson_says 0 "stays as you left it; --again" exercise 6
   check "the learner's file is not overwritten" grep -q mine "$(yours 6)"
-  expect 0 "exercises/06" exercise 6 --again
+  lesson_says 0 "exercises/06" exercise 6 --again
   check "--again starts over" cmp stub "$(yours 6)"
   mkdir elsewhere
   cd elsewhere || exit 1
-  expect 1 "still open" check 6
+  lesson_says 1 "still open" check 6
   cd "$folder" || exit 1
-  expect 0 "other/01_difference.cpp" exercise 1 --dir other
-  expect 1 "still open" check 1
-  expect 0 "exercises/06" exercise 6 --dir exercises
+  lesson_says 0 "other/01_difference.cpp" exercise 1 --dir other
+  lesson_says 1 "still open" check 1
+  lesson_says 0 "exercises/06" exercise 6 --dir exercises
   printf '' >file
-  expect 1 "file/06_softmax.cpp: cannot be written" exercise 6 --dir file
+  lesson_says 1 "file/06_softmax.cpp: cannot be written" exercise 6 --dir file
 
   # The file does not compile, or hands nothing in.
   sed -i 's/return {};/return y * gg;/' "$(yours 6)"
-  expect 1 "06_softmax.cpp, line 1[0-9]: error: .*gg.*return y \* gg;.*\^" check 6
+  lesson_says 1 "06_softmax.cpp, line 1[0-9]: error: .*gg.*return y \* gg;.*\^" check 6
   printf '#include "lessons/exercises/exercise.hpp"\n' >"$(yours 6)"
-  expect 1 "EXERCISE.*is missing" check 6
+  lesson_says 1 "EXERCISE.*is missing" check 6
   cp stub "$(yours 6)"
   sed -i 's/const Tensor& g)/Tensor g)/' "$(yours 6)"
-  expect 1 "other types than in the exercise" check 6
+  lesson_says 1 "other types than in the exercise" check 6
   cp stub "$(yours 6)"
   sed -i 's/return {};//' "$(yours 6)"
-  expect 1 "no return statement|does not return" check 6
+  lesson_says 1 "no return statement|does not return" check 6
 
   # It crashes, does not end, throws.
   slip 6 'return y.value().data()[1ull << 40] > 0 ? y : g;' "crashed.*working on: y, g \(3,\)"
   slip 6 'return softmax_vjp(y, g);' "crashed.*calls itself too often"
   "$lesson" exercise 6 --again >out
   sed -i 's/return {};/for (volatile int i = 0;;) i = 1 - i;/' "$(yours 6)"
-  expect 1 "did not end within 2 seconds.*working on: y, g" check 6 --seconds 2
+  lesson_says 1 "did not end within 2 seconds.*working on: y, g" check 6 --seconds 2
   slip 14 'return matmul(q, k);' "Your code stopped with: matmul.*inner"
 
   # Answers that are wrong: what differs, where, by how much, and why.
@@ -130,9 +130,9 @@ TABLE
   cp "$lesson" "$(dirname "$lesson")/exercise_checks" bare/bin/
   printf '/nowhere/c++\n-std=c++20\n' >bare/lessons/exercises/compiler.txt
   lesson=$folder/bare/bin/lesson
-  expect 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check 6
+  lesson_says 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check 6
   unset XDG_STATE_HOME
-  HOME=$folder/elsewhere expect 0 "hint 1 of 3" hint 6
+  HOME=$folder/elsewhere lesson_says 0 "hint 1 of 3" hint 6
 }
 
 course() {
@@ -147,16 +147,16 @@ course() {
     chmod +x tools/cmake
   }
 
-  expect 0 "Next: lesson 1" list
+  lesson_says 0 "Next: lesson 1" list
   has err "Notation, shapes, broadcasting" "\(B, T, D\) \+ \(D\)" "8 min"
-  expect 0 "" list --markdown
+  lesson_says 0 "" list --markdown
   check "another index: scripts/make_pages.sh" cmp err "$root/docs/lessons/README.md"
   ls "$root"/docs/lessons/*.md | sed 's|.*/||; s/\.md$//' >pages
   { echo README && ls "$root"/lessons/course/*.cpp | sed 's|.*/||; s/\.cpp$//'; } | sort >courses
   check "a page for every lesson, and no other" sh -c 'sort pages | cmp - courses'
   while IFS='|' read -r pattern arguments; do
     # shellcheck disable=SC2086 # words
-    expect 2 "$pattern" $arguments
+    lesson_says 2 "$pattern" $arguments
   done <<TABLE
 did you mean --ascii\?|list --asci
 see lesson list --help|list 3
@@ -166,32 +166,32 @@ there is no lesson 99: they go from 1 to $(grep -c "^  " "$root/lessons/course/c
 did you mean softmax\?|sofmax
 Its number comes first|--step
 TABLE
-  expect 2 "" ""
-  expect 0 "lesson next" --help
+  lesson_says 2 "" ""
+  lesson_says 0 "lesson next" --help
   [ -e /proc/self/exe ] || return # elsewhere the runner uses the folder it was built in
 
   cmake_does 'exit 7'
-  expect 1 "lesson_notation is not built yet: building it" 1
+  lesson_says 1 "lesson_notation is not built yet: building it" 1
   has err "called: cmake --build $folder/build --target lesson_notation" "could not be built"
   cmake_does "$(printf 'cp "%s/$4" "%s/$4"' "$real" "$bin")"
-  expect 0 "all passed" 1
-  expect 0 "done.*Next: lesson 2" list
-  expect 0 "Lesson 2\." next --plain
-  expect 0 "Next: lesson 3" list
-  expect 1 "softmax twice" softmax --break double-softmax
-  expect 1 "the lesson ends here" 9 --break elementwise
+  lesson_says 0 "all passed" 1
+  lesson_says 0 "done.*Next: lesson 2" list
+  lesson_says 0 "Lesson 2\." next --plain
+  lesson_says 0 "Next: lesson 3" list
+  lesson_says 1 "softmax twice" softmax --break double-softmax
+  lesson_says 1 "the lesson ends here" 9 --break elementwise
   check "it does not go on from a mistake" not grep -q "Together they are simpler" err
-  expect 2 "did you mean --break\?" 9 --brek x
-  expect 0 "" 9 --ascii --width 40 --plain
+  lesson_says 2 "did you mean --break\?" 9 --brek x
+  lesson_says 0 "" 9 --ascii --width 40 --plain
   check "it is ASCII" not env LC_ALL=C grep -q '[^ -~]' err
   check "it is as narrow as it was told to be" test "$(wc -L <err)" -le 60
-  expect 0 "# Lesson 9\. Softmax" 9 --markdown --no-input
-  expect 0 "" 9 --json
+  lesson_says 0 "# Lesson 9\. Softmax" 9 --markdown --no-input
+  lesson_says 0 "" 9 --json
   check "no words of the runner in the JSON" not grep -q '^lesson_softmax' err
   touch -d '2001-01-01' "$bin/lesson_notation"
-  expect 0 "lesson_notation is older than its source" 1
+  lesson_says 0 "lesson_notation is older than its source" 1
   touch no-folder
-  XDG_STATE_HOME=$folder/no-folder expect 0 "progress is not kept" 1
+  XDG_STATE_HOME=$folder/no-folder lesson_says 0 "progress is not kept" 1
 
   # With somebody at the terminal: questions wait, pieces wait, q leaves without a mark.
   at_terminal() { script -qec "$lesson $1" /dev/null >err; }
@@ -215,7 +215,7 @@ TABLE
   cmake_does "echo \$\$ >>'$folder/pids'; sleep 1000 & echo \$! >>'$folder/pids'; wait"
   echo "$folder/tools/cmake" >build/lessons/exercises/compiler.txt
   touch -d '2001-01-01' "$bin/lesson_notation"
-  expect 0 "" exercise 1 --dir "$folder/mine"
+  lesson_says 0 "" exercise 1 --dir "$folder/mine"
   for signal in TERM INT HUP KILL; do
     for words in 1 "check 1 --dir $folder/mine"; do
       rm -f pids

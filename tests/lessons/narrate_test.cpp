@@ -1,6 +1,6 @@
 // What the lessons are told with: shapes in symbols, wrapping, ASCII, source regions, renderers.
 
-#include "lessons/telling/contents.hpp"
+#include "lessons/telling/source.hpp"
 #include "lessons/telling/stage.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/error.hpp"

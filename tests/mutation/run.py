@@ -259,7 +259,7 @@ def main():
     where = given.build.resolve()
     where.mkdir(parents=True, exist_ok=True)
     needed = [] if given.rows else sorted({test for m in chosen for test in tests_of(m.file)})
-    programs = sorted(set(PROGRAMS.values()) - SCRIPTS | {"vitruvian"}) if given.rows else programs_of(needed)
+    programs = sorted(set(PROGRAMS.values()) - SCRIPTS | set(programs_of(["cli"]))) if given.rows else programs_of(needed)
     build(where, where / "build", every, programs, given.jobs)
 
     if given.rows:

@@ -31,6 +31,47 @@ std::vector<NamedParameter> two_parameters() {
   return {{"w", Role::weight, w}, {"idle", Role::bias, Tensor(array({1}, {5}), true)}};
 }
 
+void check_values(const std::vector<NamedParameter>& parameters, double w0, double w1) {
+  const double epsilon = is_float ? 1e-6 : 1e-15;
+  CHECK(close(static_cast<double>(parameters[0].tensor.value().data()[0]), w0, epsilon));
+  CHECK(close(static_cast<double>(parameters[0].tensor.value().data()[1]), w1, epsilon));
+  CHECK(parameters[1].tensor.value().data()[0] == 5);  // untouched: it has no gradient
+}
+
+TEST_CASE("the first steps, by hand") {
+  SUBCASE("SGD") {
+    SGD sgd(two_parameters());
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5, -4 - 0.1 * 3);
+  }
+  SUBCASE("SGD with momentum: twice the same gradient, 1 and then 1.9 of it") {
+    SGD sgd(two_parameters(), {.momentum = 0.9});
+    sgd.step(0.1);
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 0.5 * 2.9, -4 - 0.1 * 3 * 2.9);
+  }
+  SUBCASE("SGD with Nesterov's momentum and decay") {
+    SGD sgd(two_parameters(), {.momentum = 0.9, .nesterov = true, .weight_decay = 0.5});
+    sgd.step(0.1);
+    check_values(sgd.parameters(), 2 - 0.1 * 1.9 * (0.5 + 1), -4 - 0.1 * 1.9 * (3 - 2));
+  }
+  SUBCASE("Adam's first step is lr times the sign, whatever the gradient") {
+    Adam adam(two_parameters(), {.eps = 0});
+    adam.step(0.1);
+    check_values(adam.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+  SUBCASE("AdamW decays beside it") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 * 0.95 - 0.1, -4 * 0.95 - 0.1);
+  }
+  SUBCASE("AdamW spares roles") {
+    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5, .undecayed = {Role::weight}});
+    adamw.step(0.1);
+    check_values(adamw.parameters(), 2 - 0.1, -4 - 0.1);
+  }
+}
+
 TEST_CASE("an optimizer that is given another's state goes on where that one stopped") {
   AdamW first(two_parameters());
   first.step(0.1);

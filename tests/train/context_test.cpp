@@ -33,15 +33,13 @@ constexpr std::size_t chunks = 16;
 // What `effect` says, the same at each number of threads.
 template <class Effect>
 auto at_any_number_of_threads(const Effect& effect) {
-  const std::size_t before = threads();
-  set_threads(1);
+  const Threads restore(1);
   const auto expected = effect();
   for (const std::size_t n : {2, 4, 8}) {
     set_threads(n);
     CAPTURE(n);
     for (int again = 0; again < 3; ++again) CHECK(effect() == expected);
   }
-  set_threads(before);
   return expected;
 }
 

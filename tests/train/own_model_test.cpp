@@ -77,7 +77,7 @@ RunResult stopped(const TrainOptions& o, const Net& net) {
 TEST_CASE(
     "a model and data of one's own train to the same bytes, threads and interruptions aside") {
   const Folder folder;
-  const std::size_t before = threads();
+  const Threads restore;
   std::vector<std::string> expected;
   for (const std::size_t n : {1, 2}) {
     set_threads(n);
@@ -113,7 +113,6 @@ TEST_CASE(
     o.lr = 1e-3;
     CHECK_FAILS_WITH(train_here(o, fresh, both()), "'lr' is 0.001, not 0.02");
   }
-  set_threads(before);
 }
 
 TEST_CASE(

@@ -1,5 +1,6 @@
 // The profile of a step: calls, bytes, paths, operations, and whose every moment is.
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/anomaly.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/scope.hpp"
@@ -196,7 +197,7 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
 }
 
 TEST_CASE("what happens in a loop between ops is the loop's, whoever runs its chunks") {
-  const std::size_t before = threads();
+  const Threads restore;
   for (const std::size_t n : {1, 2, 4}) {
     CAPTURE(n);
     set_threads(n);
@@ -217,7 +218,6 @@ TEST_CASE("what happens in a loop between ops is the loop's, whoever runs its ch
     CHECK(row(profile.paths(), "").flops == 10 + 11 + 12 + 13);
     for (const Tensor& value : values) CHECK(profile.nodes().contains(value.node_ptr().get()));
   }
-  set_threads(before);
 }
 
 TEST_CASE("a watch for anomalies changes no bit") {

@@ -6,6 +6,7 @@
 //
 // A signal in the middle of a product must not touch its matrices: see core/base/parallel.cpp.
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
@@ -105,7 +106,7 @@ TEST_CASE("a training step keeps as many threads busy as it was given, whoever m
   }
   using kernels::GemmBackend;
   const GemmBackend own = kernels::gemm_backend();
-  const std::size_t before = threads();
+  const Threads restore;
   for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas, GemmBackend::packed}) {
     if (!kernels::gemm_backend_available(backend)) continue;
     kernels::set_gemm_backend(backend);
@@ -121,12 +122,10 @@ TEST_CASE("a training step keeps as many threads busy as it was given, whoever m
     }
   }
   kernels::set_gemm_backend(own);
-  set_threads(before);
 }
 
 TEST_CASE("signals do not disturb products") {
-  const std::size_t before = threads();
-  set_threads(2);
+  const Threads restore(2);
   {
     const StopSignals stop;
     struct sigaction action {};  // its handler, but one that does not end the program
@@ -171,7 +170,6 @@ TEST_CASE("signals do not disturb products") {
     for (const float x : b) wrong += x == 2 ? 0 : 1;
     CHECK(wrong == 0);
   }
-  set_threads(before);
 }
 
 TEST_CASE("a closed terminal asks a run to stop, unless its owner said that it shall not") {

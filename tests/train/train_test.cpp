@@ -59,8 +59,7 @@ TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' 
 }
 
 TEST_CASE("gradients are added in their order, not in that of their arrival") {
-  const std::size_t before = threads();
-  set_threads(2);
+  const Threads restore(2);
   if (threads() == 1) return;  // a build without threads, where turns come in order
   const Tensor x(zeros({1}), true);
   const real huge = in_double ? real(1e17) : real(1e9);  // huge + 1 is huge
@@ -86,7 +85,6 @@ TEST_CASE("gradients are added in their order, not in that of their arrival") {
   failed.abandon(1);
   failed.add(0, gradient(0));
   CHECK_FAILS_WITH(failed.add(2, gradient(2)), "reducer: micro-batch 1 failed before 2");
-  set_threads(before);
 }
 
 TEST_CASE("a micro-batch that fails is the error that is seen, whoever was waiting for it") {

@@ -1,5 +1,6 @@
-// Ops as a user of numpy or PyTorch calls them: arrays of any value category, numbers on either
-// side, labels in braces. xtensor's functions of the same names are all in sight here.
+// Ops and tensors as a user of numpy or PyTorch meets them: arrays of any value category, numbers
+// on either side, labels in braces, printing. xtensor's functions of the same names are all in
+// sight.
 
 #include "tests/core/ops/ops_testing.hpp"
 
@@ -12,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -86,6 +88,9 @@ TEST_CASE("an op of an array is that of a constant tensor, whatever kind of expr
   const double e = static_cast<double>(exp(array({1}, {1})).item());
   CHECK(std::abs(e - 2.718281828459045) < 1e-6);
 }
+
+#undef A
+#undef OF_EVERY_KIND
 
 TEST_CASE("where, maximum and minimum take arrays and tensors of any kind, in any mixture") {
   Array mask = array({3}, {1, 0, 1});
@@ -256,4 +261,25 @@ TEST_CASE("a gradient that is not there says why") {
   CHECK(x.grad()->data()[0] == real{6});
   (*x.mutable_grad()) *= real{2};
   CHECK(x.grad()->data()[0] == real{12});
+}
+
+TEST_CASE("a tensor can be printed, by fmt and by a stream") {
+  const Tensor x(array({2, 3}, {1, 2, 3, 4, 0.5, -6}));
+  const char* const text = "Tensor([[1, 2, 3],\n        [4, 0.5, -6]])";
+  CHECK(fmt::format("{}", x) == text);
+  std::ostringstream stream;
+  stream << x;
+  CHECK(stream.str() == text);
+  CHECK(fmt::format("{}", vector({1})) == "Tensor([1], requires_grad)");
+  CHECK(fmt::format("{}", vector({1, 2}) * 2) == "Tensor([2, 4], by 'mul_scalar')");
+  CHECK(fmt::format("{}", Tensor(scalar(0.25))) == "Tensor(0.25)");
+  CHECK(fmt::format("{}", Tensor()) == "Tensor(absent)");
+  CHECK(fmt::format("{}", Tensor(zeros({2, 0}))) == "Tensor([[],\n        []], shape (2, 0))");
+  CHECK(fmt::format("{}", Tensor(array({2, 2, 1}, {1, 2, 3, 4}))) ==
+        "Tensor([[[1],\n         [2]],\n\n        [[3],\n         [4]]])");
+  std::vector<double> many(2000);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i);
+  CHECK(fmt::format("{}", Tensor(array({1000, 2}, many))) ==
+        "Tensor([[0, 1],\n        [2, 3],\n        [4, 5],\n        ...,\n        [1994, 1995],\n"
+        "        [1996, 1997],\n        [1998, 1999]], shape (1000, 2))");
 }

@@ -29,6 +29,7 @@ TEST_CASE("layer_norm") {
                                     {{0, 5}, {5}},
                                     {{3, 65}, {65}},
                                     {{300, 33}, {33}},
+                                    {{600, 65}, {65}},  // more than one thread's share
                                     {{1, 2}, {2}}}) {
     const Shape n = over;
     CAPTURE(to_string(n));

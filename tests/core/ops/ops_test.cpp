@@ -7,32 +7,10 @@
 #include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 using namespace vitruvian;
-
-TEST_CASE("a tensor can be printed, by fmt and by a stream") {
-  const Tensor x(array({2, 3}, {1, 2, 3, 4, 0.5, -6}));
-  const char* const text = "Tensor([[1, 2, 3],\n        [4, 0.5, -6]])";
-  CHECK(fmt::format("{}", x) == text);
-  std::ostringstream stream;
-  stream << x;
-  CHECK(stream.str() == text);
-  CHECK(fmt::format("{}", vector({1})) == "Tensor([1], requires_grad)");
-  CHECK(fmt::format("{}", vector({1, 2}) * 2) == "Tensor([2, 4], by 'mul_scalar')");
-  CHECK(fmt::format("{}", Tensor(scalar(0.25))) == "Tensor(0.25)");
-  CHECK(fmt::format("{}", Tensor()) == "Tensor(absent)");
-  CHECK(fmt::format("{}", Tensor(zeros({2, 0}))) == "Tensor([[],\n        []], shape (2, 0))");
-  CHECK(fmt::format("{}", Tensor(array({2, 2, 1}, {1, 2, 3, 4}))) ==
-        "Tensor([[[1],\n         [2]],\n\n        [[3],\n         [4]]])");
-  std::vector<double> many(2000);
-  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i);
-  CHECK(fmt::format("{}", Tensor(array({1000, 2}, many))) ==
-        "Tensor([[0, 1],\n        [2, 3],\n        [4, 5],\n        ...,\n        [1994, 1995],\n"
-        "        [1996, 1997],\n        [1998, 1999]], shape (1000, 2))");
-}
 
 // --- absent tensors ------------------------------------------------------------------------------
 
