@@ -30,9 +30,14 @@ void Progress::clear_bar() {
 
 void Progress::started(const RunStart& start) {
   console::print(out_, "model    {}\n", start.model);
-  console::print(out_, "         {} parameters, {:.2f} million MACs an image, about {} to train\n",
-                 start.parameters, static_cast<double>(start.macs) / 1e6,
-                 console::human_bytes(start.training_bytes));
+  std::string costs;  // those of a program's own model are not known
+  if (start.macs > 0) {
+    costs += fmt::format(", {:.2f} million MACs an image", static_cast<double>(start.macs) / 1e6);
+  }
+  if (start.training_bytes > 0) {
+    costs += fmt::format(", about {} to train", console::human_bytes(start.training_bytes));
+  }
+  console::print(out_, "         {} parameters{}\n", start.parameters, costs);
   console::print(
       out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
       start.validation_images == 0 ? ""

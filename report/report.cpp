@@ -51,6 +51,7 @@ bool rewrite_report(const ReportOptions& options) {
     vitruvian::write_report(options.directory, nullptr);
     return false;
   }
+  settings_of_run(options.directory);  // refuses the run of a program's own model
   const TrainedModel trained = load_weights(weights);
   if (trained.data.mean.empty() || trained.data.std.empty()) {
     fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);

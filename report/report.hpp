@@ -22,7 +22,7 @@ inline namespace VITRUVIAN_PRECISION {
 void write_report(const Outcome& outcome);
 /// Reads a run directory, lets its model.safetensors look at the test images, and writes
 /// report.html anew. Returns whether there were weights: without them it has curves and settings
-/// only. Throws as read_run, load_weights and load_test do.
+/// only. Throws as read_run, settings_of_run, load_weights and load_test do.
 bool rewrite_report(const ReportOptions& options);
 }  // namespace VITRUVIAN_PRECISION
 

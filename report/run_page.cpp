@@ -40,12 +40,14 @@ std::string header(const RunRecord& run) {
     const std::string value = run.setting(key);
     return value.empty() ? "?" : value;
   };
+  std::string model = run.setting("own_model");
+  if (model.empty()) {
+    model = fmt::format("ViT, P {}, D {}, L {}, h {}, M {}", size("patch_size"), size("width"),
+                        size("depth"), size("heads"), size("mlp_width"));
+  }
   std::string html = fmt::format("<header>\n<h1>{}</h1>\n", html_escaped(run.name));
-  html += fmt::format(
-      "<p class=\"muted\">{}</p>\n",
-      html_escaped(fmt::format("ViT, P {}, D {}, L {}, h {}, M {}, trained on {}",
-                               size("patch_size"), size("width"), size("depth"), size("heads"),
-                               size("mlp_width"), run.setting("dataset"))));
+  html += fmt::format("<p class=\"muted\">{}, trained on {}</p>\n", html_escaped(model),
+                      html_escaped(run.setting("dataset")));
   html += "<div class=\"tiles\">\n";
   if (std::isfinite(run.test_accuracy)) {
     html += tile(html_percent(run.test_accuracy), "test accuracy");

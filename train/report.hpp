@@ -15,9 +15,10 @@ struct RunStart {
   std::string directory;  ///< empty where nothing is written
   std::string model;      ///< "ViT 28 x 28 x 1, P 7, D 64, L 4, h 4, M 256"
   std::uint64_t parameters = 0;
-  std::uint64_t training_bytes = 0;  ///< an estimate: ViTConfig::training_bytes, and the images
+  std::uint64_t training_bytes = 0;  ///< an estimate: ViTConfig::training_bytes, and the images;
+                                     ///< 0 where it is not known
   std::string dataset;
-  std::uint64_t macs = 0;       ///< multiply-adds of one image's forward pass
+  std::uint64_t macs = 0;       ///< multiply-adds of one image's forward pass; 0 likewise
   double seconds_an_epoch = 0;  ///< foretold, from three steps
   std::size_t train_images = 0;
   std::size_t validation_images = 0;

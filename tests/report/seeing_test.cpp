@@ -9,6 +9,7 @@
 #include "vitruvian/report/progress.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 using namespace vitruvian;
 
@@ -170,4 +171,26 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
   const std::string page = html_comparison({runs[0], runs[0], runs[1]});
   CHECK(says(page, "<table class=\"runs\">"));
   CHECK(says(page, ".runs th, .runs td { white-space: normal; overflow-wrap: anywhere;"));
+}
+
+TEST_CASE("what is not known of a program's own model is not printed") {
+  const auto printed = [](const RunStart& start) {
+    std::FILE* const file = std::tmpfile();
+    REQUIRE(file != nullptr);
+    Progress(file).started(start);
+    std::rewind(file);
+    std::string text(200, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    return text.substr(0, text.find("data "));
+  };
+  RunStart start;
+  start.model = "Net";
+  start.parameters = 1218;
+  CHECK(printed(start) == "model    Net\n         1218 parameters\n");
+  start.macs = 3'540'000;
+  start.training_bytes = 49'000'000;
+  CHECK(printed(start) ==
+        "model    Net\n         1218 parameters, 3.54 million MACs an image, about 49 MB to "
+        "train\n");
 }

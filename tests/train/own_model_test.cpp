@@ -100,7 +100,9 @@ TEST_CASE(
     CHECK(metadata.at("dataset") == "points");
     CHECK(metadata.count("config") == 0);
     CHECK(metadata.at("classes").starts_with(R"(["c","c",)"));
-    CHECK(content(o.out + "/report.html").find("points") != std::string::npos);
+    CHECK(content(o.out + "/report.html")
+              .find(">a model of the program&#39;s own, trained on points<") != std::string::npos);
+    CHECK_FAILS_WITH(rewrite_report({o.out, ""}), "which only the program that trained it knows");
   }
   {
     const Net net(3);
