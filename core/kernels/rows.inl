@@ -1,6 +1,46 @@
-// The bodies of the row kernels. Reductions run in several lanes (`omp simd reduction`), whose
-// number belongs to the instruction set: another one may round differently, another number of
-// threads may not. Included by isa.cpp only.
+// The bodies of the row kernels. Sums run in several lanes, whose number belongs to the instruction
+// set: another one may round differently, another compiler or number of threads may not. Included
+// by isa.cpp only.
+
+// A sum in as many lanes as a vector has. The order is written here and left to no compiler
+// (`omp simd reduction` would): a whole vector's terms join their lanes, those left over at the end
+// of a row join lane 0 one by one, and `fold` adds up the lanes from the first to the last. Whoever
+// compiles a form of as many lanes gets the same bits, as WebAssembly and the portable form do.
+template <class T>
+class Lanes {
+ public:
+  VITRUVIAN_INLINE void add(Vector<T> terms) { sums_ += terms; }
+  VITRUVIAN_INLINE void add(T term) { sums_[0] += term; }
+  /// The lanes, added to what was there before.
+  [[nodiscard]] VITRUVIAN_INLINE T fold(T sum = 0) const {
+    T lane[Tile<T>::lanes];
+    store(lane, sums_);
+    for (const T x : lane) sum += x;
+    return sum;
+  }
+
+ private:
+  Vector<T> sums_ = {};
+};
+
+// A place in a row: at(x) is the vector of x that begins there, or one element.
+template <class T, class V>
+struct Place {
+  std::size_t i;
+  VITRUVIAN_INLINE V operator()(const T* x) const {
+    V value;
+    __builtin_memcpy(&value, x + i, sizeof value);
+    return value;
+  }
+};
+// body(at) for the whole vectors of a row, then for the elements that are left over.
+template <class T, class Body>
+VITRUVIAN_INLINE void along(std::size_t n, const Body& body) {
+  constexpr std::size_t lanes = Tile<T>::lanes;
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(Place<T, Vector<T>>{i});
+  for (; i < n; ++i) body(Place<T, T>{i});
+}
 
 template <class T, T (*f)(T)>
 void map(const T* x, T* y, std::size_t n) {
@@ -88,10 +128,9 @@ void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
 #pragma omp simd
     for (std::size_t i = first * n; i < end * n; ++i) y[i] = exp_or_zero(y[i]);
     for (std::size_t r = first; r < end; ++r) {
-      T sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::size_t i = r * n; i < (r + 1) * n; ++i) sum += y[i];
-      const T scale = T{1} / sum;
+      Lanes<T> sum;
+      along<T>(n, [&](auto at) { sum.add(at(y + r * n)); });
+      const T scale = T{1} / sum.fold();
 #pragma omp simd
       for (std::size_t i = r * n; i < (r + 1) * n; ++i) y[i] *= scale;
     }
@@ -101,20 +140,33 @@ void softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
 template <class T>
 void softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
   for (std::size_t r = 0; r < rows; ++r, y += n, g += n, dx += n) {
-    T dot = 0;
-#pragma omp simd reduction(+ : dot)
-    for (std::size_t i = 0; i < n; ++i) dot += y[i] * g[i];
+    Lanes<T> products;
+    along<T>(n, [&](auto at) { products.add(at(y) * at(g)); });
+    const T dot = products.fold();
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) dx[i] = y[i] * (g[i] - dot);
   }
 }
 
+// exp_or_zero of every lane, or of one number.
+template <class T>
+VITRUVIAN_INLINE Vector<T> exp_or_zero_of(Vector<T> x) {
+  T lane[Tile<T>::lanes];
+  store(lane, x);
+#pragma omp simd
+  for (std::size_t l = 0; l < Tile<T>::lanes; ++l) lane[l] = exp_or_zero(lane[l]);
+  return load(lane);
+}
+template <class T>
+VITRUVIAN_INLINE T exp_or_zero_of(T x) {
+  return exp_or_zero(x);
+}
+
 template <class T>
 VITRUVIAN_INLINE T sum_of_exp(const T* x, T most, std::size_t n) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += exp_or_zero(x[i] - most);
-  return sum;
+  Lanes<T> sum;
+  along<T>(n, [&](auto at) { sum.add(exp_or_zero_of<T>(at(x) - most)); });
+  return sum.fold();
 }
 
 template <class T>
@@ -130,9 +182,9 @@ void log_softmax(const T* x, T* y, std::size_t rows, std::size_t n) {
 template <class T>
 void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_t n) {
   for (std::size_t r = 0; r < rows; ++r, y += n, g += n, dx += n) {
-    T sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t i = 0; i < n; ++i) sum += g[i];
+    Lanes<T> sums;
+    along<T>(n, [&](auto at) { sums.add(at(g)); });
+    const T sum = sums.fold();
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) dx[i] = g[i] - exponential(y[i]) * sum;
   }
@@ -151,23 +203,21 @@ void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T
   for (std::size_t first = 0; first < rows; first += group) {
     const std::size_t end = smaller(rows, first + group);
     for (std::size_t r = first; r < end; ++r) {
-      T total = 0;
-#pragma omp simd reduction(+ : total)
-      for (std::size_t i = r * n; i < (r + 1) * n; ++i) total += x[i];
-      mean[r] = total / count;
+      Lanes<T> total;
+      along<T>(n, [&](auto at) { total.add(at(x + r * n)); });
+      mean[r] = total.fold() / count;
     }
     for (std::size_t r = first; r < end; ++r) {
       const T mu = mean[r];
-      T rest = 0;
-      T squares = 0;
-#pragma omp simd reduction(+ : rest, squares)
-      for (std::size_t i = r * n; i < (r + 1) * n; ++i) {
-        const T d = x[i] - mu;
-        rest += d;
-        squares += d * d;
-      }
-      rest /= count;
-      const double variance = double{squares / count} - double{rest} * double{rest};
+      Lanes<T> sum_d;
+      Lanes<T> squares;
+      along<T>(n, [&](auto at) {
+        const auto d = at(x + r * n) - mu;
+        sum_d.add(d);
+        squares.add(d * d);
+      });
+      const T rest = sum_d.fold() / count;
+      const double variance = double{squares.fold() / count} - double{rest} * double{rest};
       const double positive = variance < 0 ? 0 : variance;  // NaN stays
       rstd[r] = static_cast<T>(1 / __builtin_sqrt(positive + eps));
       rests[r - first] = rest;
@@ -201,21 +251,21 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
     const std::size_t end = smaller(rows, first + group);
     for (std::size_t r = first; r < end; ++r) {
       const T mu = mean[r];
-      T rest = 0;
-      T sum_g = 0;
-      T sum_gd = 0;
-#pragma omp simd reduction(+ : rest, sum_g, sum_gd)
-      for (std::size_t i = 0; i < n; ++i) {
-        const T d = x[r * n + i] - mu;
-        const T gw = w ? g[r * n + i] * w[i] : g[r * n + i];
-        rest += d;
-        sum_g += gw;
-        sum_gd += gw * d;
-      }
-      rest /= count;
+      Lanes<T> sum_d;
+      Lanes<T> sum_g;
+      Lanes<T> sum_gd;
+      along<T>(n, [&](auto at) {
+        const auto d = at(x + r * n) - mu;
+        const auto gw = w ? at(g + r * n) * at(w) : at(g + r * n);
+        sum_d.add(d);
+        sum_g.add(gw);
+        sum_gd.add(gw * d);
+      });
+      const T rest = sum_d.fold() / count;
+      const T mean_g = sum_g.fold() / count;
       rests[r - first] = rest;
-      means_g[r - first] = sum_g / count;
-      means_gxh[r - first] = (sum_gd / count - rest * (sum_g / count)) * rstd[r];
+      means_g[r - first] = mean_g;
+      means_gxh[r - first] = (sum_gd.fold() / count - rest * mean_g) * rstd[r];
     }
     for (std::size_t r = first; r < end; ++r) {
       const T* const xs = x + r * n;
@@ -344,10 +394,30 @@ void adamw(T* w, const T* g, T* m, T* v, std::size_t n, const AdamWNumbers<T>& a
   }
 }
 
+// As many elements from x on as a vector of doubles has lanes.
+template <class T>
+VITRUVIAN_INLINE Vector<double> load_as_double(const T* x) {
+  typedef T Few __attribute__((vector_size(Tile<double>::lanes * sizeof(T))));
+  Few few;
+  __builtin_memcpy(&few, x, sizeof few);
+  return __builtin_convertvector(few, Vector<double>);
+}
+
+// As many lanes as a vector of T has, of doubles: two vectors of them where T is float.
 template <class T>
 double sum_of_squares(const T* x, std::size_t n) {
+  constexpr std::size_t lanes = Tile<double>::lanes;
+  constexpr std::size_t vectors = Tile<T>::lanes / lanes;
+  Lanes<double> sums[vectors];
+  std::size_t i = 0;
+  for (; i + vectors * lanes <= n; i += vectors * lanes) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const Vector<double> wide = load_as_double(x + i + v * lanes);
+      sums[v].add(wide * wide);
+    }
+  }
+  for (; i < n; ++i) sums[0].add(double{x[i]} * double{x[i]});
   double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t i = 0; i < n; ++i) sum += double{x[i]} * double{x[i]};
+  for (const Lanes<double>& part : sums) sum = part.fold(sum);
   return sum;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 using namespace vitruvian;
 using namespace kernel_cases;
@@ -20,7 +22,52 @@ Row softmax_of(const Row& x) {
   return y;
 }
 
+// x to half of its digits.
+template <class T>
+T half_as_long(T x) {
+  constexpr int half = std::numeric_limits<T>::digits / 2;
+  int exponent = 0;
+  const T digits = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(digits, half)), exponent - half);
+}
+
+// The sum of n terms in the order that the kernels promise: whole vectors' terms in their lanes,
+// those left over in lane 0, then the lanes from the first to the last.
+template <class Sum, class Term>
+Sum in_lanes(std::size_t lanes, std::size_t n, const Term& term) {
+  std::vector<Sum> lane(lanes);
+  for (std::size_t i = 0; i < n; ++i) lane[i < n / lanes * lanes ? i % lanes : 0] += term(i);
+  Sum sum = 0;
+  for (const Sum x : lane) sum += x;
+  return sum;
+}
+
 }  // namespace
+
+// Bit by bit, whoever compiled it: what makes a page in a browser show a terminal's numbers. The
+// factors are half as long as a T, so that a product is the same rounded or fused with the sum.
+TEST_CASE_TEMPLATE("sums run in lanes, in an order that no compiler chooses", T, float, double) {
+  over_sizes([](std::size_t n) {
+    const std::size_t lanes = kernels::table<T>().attention_row(1);
+    const std::vector<T> x = random<T>(n, 20);
+    std::vector<T> y(n), dx(n), a = x, b = random<T>(n, 21);
+    T mean = 0, rstd = 0;
+    kernels::layer_norm<T>(x.data(), nullptr, nullptr, 1e-5, y.data(), &mean, &rstd, 1, n);
+    CHECK(mean == in_lanes<T>(lanes, n, [&](std::size_t i) { return x[i]; }) / static_cast<T>(n));
+
+    for (T& v : a) v = half_as_long(v);
+    for (T& v : b) v = half_as_long(v);
+    kernels::softmax_vjp(a.data(), b.data(), dx.data(), 1, n);
+    const T dot = in_lanes<T>(lanes, n, [&](std::size_t i) { return a[i] * b[i]; });
+    for (std::size_t i = 0; i < n; ++i) CHECK(dx[i] == a[i] * (b[i] - dot));
+
+    const std::vector<T>& s = std::is_same_v<T, float> ? x : a;
+    const double squares = in_lanes<double>(lanes, n, [&](std::size_t i) {
+      return static_cast<double>(s[i]) * static_cast<double>(s[i]);
+    });
+    CHECK(kernels::sum_of_squares(s.data(), n) == squares);
+  });
+}
 
 TEST_CASE_TEMPLATE("softmax and log_softmax, forward and backward", T, float, double) {
   over_sizes([](std::size_t n) {
