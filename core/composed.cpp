@@ -148,7 +148,7 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
   const Tensor probs = composed::softmax(scores);
   const Tensor kept =
       options.rng != nullptr ? dropout(probs, options.dropout, *options.rng) : probs;
-  return {scores, probs, matmul(kept, v)};
+  return {q, k, v, scores, probs, matmul(kept, v)};
 }
 
 Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,

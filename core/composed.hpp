@@ -34,8 +34,9 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
 
 Tensor project_qkv(const Tensor& x, const Tensor& weight, const Tensor& bias, std::size_t queries);
 /// What attention computes on its way: the probabilities are those before dropout (their rows sum
-/// to 1), with shape (..., T, S).
+/// to 1), with shape (..., T, S). q, k and v are those of each head.
 struct Attention {
+  Tensor q, k, v;
   Tensor scores;
   Tensor probs;
   Tensor output;

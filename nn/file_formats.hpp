@@ -26,6 +26,9 @@ struct NamedType {
   std::string name;       ///< "BF16", "<f4"
 };
 
+/// As a TensorFile has them.
+void sort_by_name(std::vector<StoredTensor>& tensors);
+
 Dtype dtype_of(FileType type);
 /// float16 and bfloat16 as float32, exactly; the rest stays as it is.
 Bytes upcast(Bytes bytes, FileType type);

@@ -69,8 +69,10 @@ Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu, b
 
 Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
   const auto fc1_act = [&](const Tensor& u) { return linear_gelu(u, fc1.weight, fc1.bias); };
+  const bool two_ops = act.tanh || Composed::active();
   const Tensor hidden =
-      act.tanh ? under("act", act, under("fc1", fc1, x)) : under("fc1", fc1_act, x);
+      two_ops ? under("act", act, pass.noted("fc1", "(B, T, M)", under("fc1", fc1, x)))
+              : under("fc1", fc1_act, x);
   pass.note("hidden", "(B, T, M)", hidden);
   return under("drop2", drop2, under("fc2", fc2, under("drop1", drop1, hidden, pass)), pass);
 }
@@ -137,12 +139,16 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, con
   Tensor heads_output;
   if (composed || Composed::active()) {
     const auto a = vitruvian::composed::self_attention(qkv_x, heads, options, rows);
+    pass.note("q", "(B, h, T, D_h)", a.q);
+    pass.note("k", "(B, h, T, D_h)", a.k);
+    pass.note("v", "(B, h, T, D_h)", a.v);
     pass.note("scores", "(B, h, T, T)", a.scores);
     pass.note("probs", "(B, h, T, T)", a.probs);
     heads_output = a.output;
   } else {
     heads_output = self_attention(qkv_x, heads, options, rows);
   }
+  pass.note("heads", "(B, T, D)", heads_output);
   return under("proj_drop", proj_drop, under("proj", proj, heads_output), pass);
 }
 

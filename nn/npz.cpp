@@ -242,7 +242,7 @@ TensorFile read_npz(const std::shared_ptr<const ByteSource>& file) {
   for (zip_int64_t i = 0; i < entries; ++i) {
     result.tensors.push_back(open_entry(archive, static_cast<zip_uint64_t>(i)));
   }
-  std::ranges::sort(result.tensors, {}, &StoredTensor::name);
+  sort_by_name(result.tensors);
   const auto twice = std::ranges::adjacent_find(result.tensors, {}, &StoredTensor::name);
   if (twice != result.tensors.end()) {
     refuse(file->name(), fmt::format("the name '{}' comes twice", twice->name));

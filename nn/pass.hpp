@@ -56,6 +56,11 @@ struct Pass {
   void note(std::string_view name, std::string_view symbols, const Tensor& tensor) const {
     if (trace != nullptr) trace->add(name, symbols, tensor);
   }
+  /// The same, handing it on.
+  const Tensor& noted(std::string_view name, std::string_view symbols, const Tensor& tensor) const {
+    note(name, symbols, tensor);
+    return tensor;
+  }
 
   /// How often each stream was used, by its key. It is not copied: a pass is handed on by
   /// reference.

@@ -147,8 +147,8 @@ class HeaderReader {
     }
     if (!part.contains("dtype")) wrong("'{}' has no dtype", name_);
     const std::string dtype = part["dtype"];
-    const auto* const bits =
-        std::ranges::find(type_names, dtype, [](const auto& t) { return t.first; });
+    const auto* const bits = std::find_if(std::begin(type_names), std::end(type_names),
+                                          [&dtype](const auto& t) { return t.first == dtype; });
     if (bits == std::end(type_names)) {
       check_line("dtype", dtype);
       wrong("'{}' has dtype '{}', which the format does not have", name_, dtype);
@@ -201,7 +201,9 @@ class HeaderReader {
 // Tensors in the order of their bytes must touch one another and fill the data.
 void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
                   const std::string& source) {
-  std::ranges::sort(entries, {}, [](const HeaderEntry& e) { return std::pair(e.begin, e.end); });
+  std::sort(entries.begin(), entries.end(), [](const HeaderEntry& a, const HeaderEntry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
   std::uint64_t expected = 0;
   const std::string* before = nullptr;
   for (const HeaderEntry& e : entries) {
@@ -287,7 +289,7 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
     };
     result.tensors.push_back({std::move(e.name), dtype_of(e.type.type), std::move(e.shape), read});
   }
-  std::ranges::sort(result.tensors, {}, &StoredTensor::name);
+  sort_by_name(result.tensors);
   return result;
 }
 
@@ -297,7 +299,7 @@ TensorFile read_safetensors(const std::string& path) {
 
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata) {
-  std::ranges::sort(tensors, {}, &StoredTensor::name);
+  sort_by_name(tensors);
   const std::string header = format_header(tensors, metadata);
   const std::uint64_t length = header.size();
   write_file_safely(path, [&](const WriteBytes& write) {

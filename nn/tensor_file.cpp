@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -40,7 +39,9 @@ std::vector<double> StoredTensor::values() const {
 }
 
 const StoredTensor* TensorFile::find(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(tensors, name, {}, &StoredTensor::name);
+  const auto found = std::lower_bound(
+      tensors.begin(), tensors.end(), name,
+      [](const StoredTensor& tensor, std::string_view n) { return tensor.name < n; });
   return found != tensors.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -175,6 +176,9 @@ TensorFile read_tensor_file(const std::string& path) {
 
 namespace {
 
+// std::bit_cast, which emscripten's library does not have yet.
+float from_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
 float from_half(std::uint16_t bits) {
   const int exponent = bits >> 10U & 0x1F;
   const unsigned fraction = bits & 0x3FFU;
@@ -185,10 +189,15 @@ float from_half(std::uint16_t bits) {
   }
   // Infinity and NaN keep their exponent of all ones; other exponents have another bias.
   const std::uint32_t wide = exponent == 0x1F ? 0xFFU : static_cast<std::uint32_t>(exponent) + 112U;
-  return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
+  return from_bits(sign | wide << 23U | fraction << 13U);
 }
 
 }  // namespace
+
+void sort_by_name(std::vector<StoredTensor>& tensors) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+}
 
 Dtype dtype_of(FileType type) {
   if (type == FileType::other) return Dtype::other;
@@ -207,8 +216,7 @@ Bytes upcast(Bytes bytes, FileType type) {
   for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, bytes.data() + 2 * i, sizeof half);
-    const float x =
-        type == FileType::f16 ? from_half(half) : std::bit_cast<float>(std::uint32_t{half} << 16U);
+    const float x = type == FileType::f16 ? from_half(half) : from_bits(std::uint32_t{half} << 16U);
     std::memcpy(result.data() + i * sizeof x, &x, sizeof x);
   }
   return result;

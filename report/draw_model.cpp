@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <numeric>
 
@@ -181,7 +182,10 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
   }
   labels.resize(B);
   const Layers layers = inspect::layers(model, x, labels);
-  // What every block has stands over its number; the rest is in the file alone.
+  // What every block has stands over its number, where it tells most; the rest is in the file
+  // alone.
+  constexpr std::array charted = {"attn.scores", "attn.probs", "msa", "z_prime",
+                                  "mlp.hidden",  "mlp",        "z"};
   Chart values{"Activations, root mean square", "layer"};
   values.whole_x = values.log_y = true;
   Chart gradients = values;
@@ -195,8 +199,10 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
     const std::size_t dot = name.find('.', block.size());
     if (!name.starts_with(block) || dot == std::string::npos) continue;
     const double layer = std::stod(name.substr(block.size(), dot - block.size()));
-    add_point(values, name.substr(dot + 1), layer, activation);
-    add_point(gradients, name.substr(dot + 1), layer, gradient);
+    const std::string stage = name.substr(dot + 1);
+    if (std::find(charted.begin(), charted.end(), stage) == charted.end()) continue;
+    add_point(values, stage, layer, activation);
+    add_point(gradients, stage, layer, gradient);
   }
   list.add(
       {"norms",

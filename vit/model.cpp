@@ -79,8 +79,9 @@ Block::Block(const ViTConfig& c, const Rng& rng, std::size_t index)
 
 // The branch of a residual, which training skips for some images.
 Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) const {
-  if (pass.rng == nullptr || skipped == 0) return f;
-  return stochastic_depth(f, skipped, pass.unused(pass.rng->fork(Scope::path()).fork(name)));
+  if (pass.rng == nullptr || skipped == 0) return pass.noted(name, "(B, T, D)", f);
+  const Rng stream = pass.unused(pass.rng->fork(Scope::path()).fork(name));
+  return pass.noted(name, "(B, T, D)", stochastic_depth(f, skipped, stream));
 }
 
 Tensor Block::msa(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
@@ -89,8 +90,11 @@ Tensor Block::msa(const Tensor& z, const Pass& pass, std::optional<std::size_t> 
 }
 
 Tensor Block::operator()(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
-  const auto LN1 = [&](const Tensor& x) { return under("norm1", norm1, x); };
-  const auto LN2 = [&](const Tensor& x) { return under("norm2", norm2, x); };
+  const auto LN = [&](std::string_view name, const LayerNorm& norm, const Tensor& x) {
+    return pass.noted(name, "(B, T, D)", under(name, norm, x));
+  };
+  const auto LN1 = [&](const Tensor& x) { return LN("norm1", norm1, x); };
+  const auto LN2 = [&](const Tensor& x) { return LN("norm2", norm2, x); };
   const auto MSA = [&](const Tensor& x) { return msa(x, pass, rows); };
   const auto MLP = [&](const Tensor& x) { return branch("mlp", under("mlp", mlp, x, pass), pass); };
 
@@ -156,10 +160,12 @@ Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const
     const bool one_row = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
     z = blocks[l](z, pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
   }
+  return pass.noted("y", "(B, D)", output(z));
+}
+
+Tensor VisionTransformer::output(const Tensor& z) const {
   // y = LN(z_L^0)                                                                           (Eq. 4)
-  const Tensor y = cls_token ? under("norm", norm, select(z, 1, 0)) : mean_of_patches(z);
-  pass.note("y", "(B, D)", y);
-  return y;
+  return cls_token ? under("norm", norm, select(z, 1, 0)) : mean_of_patches(z);
 }
 
 // A layer norm and a mean do not commute: each token is divided by its own deviation, or their mean
@@ -170,12 +176,14 @@ Tensor VisionTransformer::mean_of_patches(const Tensor& z) const {
 }
 
 Tensor VisionTransformer::operator()(const Tensor& images, const Pass& pass) const {
-  Tensor y = features(images, pass);
+  const Tensor y = features(images, pass);
+  return config.head == Head::none ? y : pass.noted("logits", "(B, K)", classify(y));
+}
+
+Tensor VisionTransformer::classify(const Tensor& y) const {
   if (config.head == Head::none) return y;
-  if (config.head == Head::tanh) y = tanh(under("pre_logits", pre_logits, y));
-  const Tensor logits = under("head", head, y);
-  pass.note("logits", "(B, K)", logits);
-  return logits;
+  const Tensor hidden = config.head == Head::tanh ? tanh(under("pre_logits", pre_logits, y)) : y;
+  return under("head", head, hidden);
 }
 
 void VisionTransformer::visit(Visitor& visitor) const {

@@ -79,6 +79,10 @@ struct VisionTransformer {
   Tensor embed(const Tensor& images, const Pass& pass = {}) const;
   /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D), or the mean over the patches.
   Tensor features(const Tensor& images, const Pass& pass = {}) const;
+  /// Equation 4 for any z_l (B, T, D): y (B, D).
+  [[nodiscard]] Tensor output(const Tensor& z) const;
+  /// y (B, D) to logits (B, K), or to itself without a head.
+  [[nodiscard]] Tensor classify(const Tensor& y) const;
 
   void visit(Visitor& visitor) const;
 

@@ -82,7 +82,7 @@ std::vector<double> differences(const Form& form, const std::function<Tensor()>&
   const auto difference = [&](double step) {  // f(step) - f(-step)
     std::vector<double> d = moved(f, leaf, index, step);
     const std::vector<double> back = moved(f, leaf, index, -step);
-    std::ranges::transform(d, back, d.begin(), std::minus());
+    std::transform(d.begin(), d.end(), back.begin(), d.begin(), std::minus());
     return d;
   };
   std::vector<double> d = difference(h);

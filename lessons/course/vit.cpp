@@ -105,6 +105,7 @@ void lesson(Narrator& say) {
       "Equation 4 reads one row of z_L. So where no trace is watching, the last block is asked for "
       "that row alone, from one query: 10/12 of its products saved. The library's lines:");
   say.code_of("vit/model.cpp", "Tensor VisionTransformer::features(");
+  say.code_of("vit/model.cpp", "Tensor VisionTransformer::output(");
   say.text("The other rows hear nothing back:");
   const Tensor z_L(encoder(tiny, small).value(), true), y = tiny.norm(select(z_L, 1, 0));
   const Tensor back(grad(y, {z_L}, random_normal({2, 8}, say.seed() + 1))[0]);

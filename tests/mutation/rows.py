@@ -52,7 +52,7 @@ _OVER_ALL_TOKENS = (_NORM, "kernels::layer_norm(data_of(x), data_of(weight), dat
                     "                      rstd.data(), rows, n);",
                     "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, y.data(), mean.data(), "
                     "rstd.data(), 1, rows * n);")
-_AFTER_DROPOUT = (_COMPOSED, "return {scores, «probs», matmul(kept, v)};", "kept")
+_AFTER_DROPOUT = (_COMPOSED, "return {q, k, v, scores, «probs», matmul(kept, v)};", "kept")
 _ONE_HEAD = (_LAYERS, "heads_output = self_attention(qkv_x, «heads», options, rows);", "1")
 _STEP_TO_THE_RIGHT = (_UNFOLD, "place % grid.columns * w.stride_x", "place % grid.columns")
 _POSITIONS_OFF = ("vit/positions.cpp", "if (table) return «z + table»;", "z")
@@ -71,9 +71,9 @@ ROWS = [
     ("0-7", _MODEL, "if (config.head == Head::none) «return y;»", "return y * real(2);"),
     ("0-8", _LAYERS, "const Tensor by_head = reshape(«stack(each, 2)», {B, T, h, 3, D / h});", "stack({each.rbegin(), each.rend()}, 2)"),
     ("0-9", *_SCALE),
-    ("0-9", _COMPOSED, "return {scores, probs, «matmul(kept, v)»};", "v"),
+    ("0-9", _COMPOSED, "return {q, k, v, scores, probs, «matmul(kept, v)»};", "v"),
     ("0-10", *_NO_U_MSA),
-    ("0-11", _LAYERS, "under(\"act\", act, under(\"fc1\", fc1, x))", "under(\"fc1\", fc1_act, x)"),
+    ("0-11", _LAYERS, "under(\"act\", act, pass.noted(\"fc1\", \"(B, T, M)\", under(\"fc1\", fc1, x)))", "under(\"fc1\", fc1_act, x)"),
     ("0-11", _MODEL, "{.tanh = c.gelu_tanh}, «c.proj_bias»)", "true"),
     ("1-4", "vit/positions.cpp", "if (!rows) return «z»;", "z + Tensor(array({1, z.size(1), z.size(2)}, sincos_waves(z.size(1), z.size(2))))"),
     ("1-6", "apps/models.cpp", "return \"Eq.(1) z0\";", "return \"z0\";"),
@@ -145,7 +145,7 @@ ROWS = [
     ("4-9", *_OVER_ALL_TOKENS),
     ("4-10", *_ONE_HEAD),
     ("4-11", *_GELU, "for (std::size_t i = 0; i < y.size(); ++i) { const real v = x.value().data()[i]; y.data()[i] = v > 0 ? v : real(0); }"),
-    ("4-12", _MODEL, "y = tanh(under(\"pre_logits\", pre_logits, y));", "y = relu(under(\"pre_logits\", pre_logits, y));"),
+    ("4-12", _MODEL, "tanh(under(\"pre_logits\", pre_logits, y))", "relu(under(\"pre_logits\", pre_logits, y))"),
     ("4-13", "vit/weights/weights.cpp", "replace(weights.tensors, stored_zeros(\"head.weight\", {classes, entering}));", ";"),
     ("4-13", "vit/weights/weights.cpp", "replace(weights.tensors, resize_positions(*positions, from, to, how));", ";"),
     ("4-14", "datasets/augment.cpp", "static_cast<std::size_t>(«draw.below(places, 1)»)", "1"),
@@ -182,7 +182,7 @@ ROWS = [
     ("B11", _MODEL, ".qkv_bias = «c.qkv_bias»,", "true"),
     ("B11", _MODEL, ".proj_bias = «c.proj_bias»,", "true"),
     ("B12", _MODEL, "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
-    ("B13", _MODEL, "const Tensor y = cls_token ? «under(\"norm\", norm, select(z, 1, 0))» : mean_of_patches(z);", "select(z, 1, 0)"),
+    ("B13", _MODEL, "return cls_token ? «under(\"norm\", norm, select(z, 1, 0))» : mean_of_patches(z);", "select(z, 1, 0)"),
     ("B14", _MODEL, "c.embedding_dropout.value_or(«c.dropout»)", "0"),
     ("B14", _MODEL, ".attn_drop = «c.attention_dropout»,", "0.0"),
     ("B15", _MODEL, ".attn_drop = «c.attention_dropout»,", "c.dropout"),
@@ -192,7 +192,7 @@ ROWS = [
     ("B18", *_CLASS_TOKEN_LAST),
     ("B19", *_OVER_ALL_TOKENS),
     ("B20", *_SCALE),
-    ("B20", _COMPOSED, "return {scores, probs, «matmul(kept, v)»};", "v"),
+    ("B20", _COMPOSED, "return {q, k, v, scores, probs, «matmul(kept, v)»};", "v"),
     ("B21", "nn/torch/mlp.hpp", "Activation activation = «Activation::relu»;", "Activation::gelu"),
     ("B21", _LAYERS, "return «linear_gelu(u, fc1.weight, fc1.bias)»;", "relu(linear(u, fc1.weight, fc1.bias))"),
     ("B22", "nn/torch/multihead_attention.hpp", "bool batch_first = «false»;", "true"),
@@ -210,7 +210,7 @@ ROWS = [
     ("B30", _LAYERS, "return reshape(«transpose(by_head, 2, 3)», {B, T, 3 * D});", "by_head"),
     ("B31", _CONFIG, "if («H % patch_height() != 0 || W % patch_width() != 0») {", "false"),
     ("B32", *_OTHER_ROW),
-    ("B33", _MODEL, "const Tensor logits = «under(\"head\", head, y)»;", "softmax(under(\"head\", head, y))"),
+    ("B33", _MODEL, "return «under(\"head\", head, hidden)»;", "softmax(under(\"head\", head, hidden))"),
     ("C1", _CONFIG, "2 * d * M) + «2 * t * t * d») + N()", "t * t * d"),
     ("C1", _CONFIG, "const std::uint64_t norms = «4 * d»;", "2 * d"),
     ("C2", "vit/weights/naming_table.cpp", "return permuted(t, {3, 2, 0, 1});", "return permuted(t, {3, 2, 1, 0});"),

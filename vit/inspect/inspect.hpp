@@ -94,6 +94,13 @@ Heads heads(const Attention& attention);
 /// The centres' distances in pixels, (N, N).
 Array patch_distances(const ViTConfig& config);
 
+// --- the logit lens (lens.cpp) -------------------------------------------------------------------
+
+/// What the model would answer if it had only its first l blocks, for l = 0 ... L: Equation 4, the
+/// head and a softmax on each z_l of a trace of one forward pass, as probabilities (L + 1, B, K)
+/// (nostalgebraist 2020, "interpreting GPT: the logit lens"). The last is the model's own answer.
+Array logit_lens(const VisionTransformer& model, const Trace& trace);
+
 // --- rollout (inspect_attention.cpp) -------------------------------------------------------------
 
 /// Attention rollout (Abnar and Zuidema 2020, arXiv 2005.00928; appendix D.8 of the paper):
