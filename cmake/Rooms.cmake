@@ -74,8 +74,12 @@ endfunction()
 # for code with tensors, which links that precision's core, or base, for code that links vitruvian_base.
 # A header that was parsed at one level of optimisation serves no other, nor, with g++, one that was
 # parsed for a shared library a program. Further arguments: how many files are compiled together.
+set(VITRUVIAN_UNHURRIED -Og)
+if(EMSCRIPTEN)
+  set(VITRUVIAN_UNHURRIED -Os) # a page is downloaded
+endif()
 function(vitruvian_unhurried target headers)
-  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_UNHURRIED}>)
   set(together 8)
   if(ARGN)
     set(together ${ARGN})
@@ -91,6 +95,6 @@ function(vitruvian_precompiled headers file library)
   set(target vitruvian_precompiled_${headers})
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/core/precompiled.cpp)
   target_link_libraries(${target} PRIVATE ${library} vitruvian_flags)
-  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-Og>)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_UNHURRIED}>)
   target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${file}>")
 endfunction()

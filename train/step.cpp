@@ -4,7 +4,6 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/profile.hpp"
-#include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
@@ -160,62 +159,6 @@ std::size_t count_correct(const Array& logits, std::span<const std::size_t> labe
     correct += largest ? 1 : 0;
   }
   return correct;
-}
-
-namespace {
-
-// Calls use(i, labels, logits) for every group i of images, each carried through the net by one
-// thread.
-template <class Use>
-void each_group(const Learner& learner, const Loader& data,
-                const std::vector<std::span<const std::size_t>>& groups, const Use& use) {
-  const NoGrad no_grad;
-  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const MicroBatch group = micro_batch(data, groups[i]);
-      use(i, group.labels, learner.logits(group.images, {}));
-    }
-  });
-}
-
-}  // namespace
-
-MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices) {
-  const Dataset& about = data.images().about();
-  Array images = empty({indices.size(), about.channels, about.height, about.width});
-  std::vector<std::size_t> labels = data.load_plain(indices, images.data());
-  return {std::move(images), std::move(labels), Rng(0)};
-}
-
-Score score(const Learner& learner, const Loader& data, Predictions* predictions) {
-  const std::vector<std::size_t> order = natural_order(data.size());
-  const auto groups = shares(order, micro_batches_of(learner.tokens, order.size()));
-  std::vector<double> losses(groups.size());
-  std::vector<std::size_t> correct(groups.size());
-  const std::size_t K = data.images().about().classes;
-  if (predictions != nullptr) {
-    *predictions = {K, {}, std::vector<double>(data.size() * K)};
-    for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
-  }
-  each_group(learner, data, groups,
-             [&](std::size_t i, const std::vector<std::size_t>& labels, const Tensor& logits) {
-               losses[i] =
-                   static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
-               correct[i] = count_correct(logits.value(), labels);
-               if (predictions == nullptr) return;
-               const Tensor p = softmax(logits);
-               std::copy_n(p.value().data(), p.value().size(),
-                           predictions->probabilities.data() + groups[i].front() * K);
-             });
-  const auto n = static_cast<double>(data.size());
-  return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
-          static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
-}
-
-Predictions predict_all(const Learner& learner, const Loader& data) {
-  Predictions result;
-  score(learner, data, &result);
-  return result;
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/datasets/formats/ink.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,17 +11,13 @@
 #include <span>
 #include <string>
 
-// From knots to pixels: a hand writes the glyph (knots moved, pose, bend), the result is sized to a
-// 20 x 20 box, inked as capsules, and shifted until its centre of mass is the image's centre, as
-// MNIST was made. Only + - * / and sqrt decide a pixel: the same bits on every machine.
+// From knots to pixels: a hand writes the glyph (knots moved, pose, bend), and the result becomes
+// ink (ink.hpp). Only + - * / and sqrt decide a pixel: the same bits on every machine.
 
 namespace vitruvian {
 namespace {
 
-constexpr std::size_t side = 28;
-constexpr double box = 20;
-
-using Canvas = std::array<float, side * side>;
+constexpr std::size_t side = InkCanvas::side;
 
 // The draws of one image, one after the other.
 class Draws {
@@ -36,9 +33,7 @@ class Draws {
   std::uint64_t next_ = 0;
 };
 
-struct Point {
-  double x = 0, y = 0, radius = 0;
-};
+using Point = InkPoint;
 Point operator+(const Point& a, const Point& b) {
   return {a.x + b.x, a.y + b.y, a.radius + b.radius};
 }
@@ -47,7 +42,7 @@ Point operator-(const Point& a, const Point& b) {
 }
 Point operator*(double s, const Point& a) { return {s * a.x, s * a.y, s * a.radius}; }
 
-using Path = std::vector<Point>;
+using Path = InkPath;
 
 const Glyph& choose(std::size_t digit, Draws& draws) {
   const std::vector<Glyph>& ways = glyphs(digit);
@@ -142,88 +137,15 @@ std::vector<Path> write(const Glyph& glyph, Draws& draws) {
   return paths;
 }
 
-// Scales and moves the paths so that their ink fills the box in its longer direction.
-void fit(std::vector<Path>& paths) {
-  Point low{1e9, 1e9};
-  Point high{-1e9, -1e9};
-  double radius = 0;
-  for (const Path& path : paths) {
-    for (const Point& p : path) {
-      low = {std::min(low.x, p.x), std::min(low.y, p.y)};
-      high = {std::max(high.x, p.x), std::max(high.y, p.y)};
-      radius = std::max(radius, p.radius);
-    }
-  }
-  const double scale = (box - 2 * radius) / std::max(high.x - low.x, high.y - low.y);
-  const double middle = static_cast<double>(side) / 2;
-  for (Path& path : paths) {
-    for (Point& p : path) {
-      p.x = middle + scale * (p.x - 0.5 * (low.x + high.x));
-      p.y = middle + scale * (p.y - 0.5 * (low.y + high.y));
-    }
-  }
-}
-
-// Raises every pixel near the piece from a to b to the depth of its centre below the ink's edge:
-// radius minus distance.
-void ink(Canvas& depth, const Point& a, const Point& b) {
-  const double reach = std::max(a.radius, b.radius) + 1.5;
-  const auto first = [&](double p, double q) {
-    return static_cast<std::size_t>(std::max(0.0, std::min(p, q) - reach));
-  };
-  const auto last = [&](double p, double q) {
-    return static_cast<std::size_t>(
-        std::clamp(std::max(p, q) + reach, 0.0, static_cast<double>(side - 1)));
-  };
-  const double dx = b.x - a.x;
-  const double dy = b.y - a.y;
-  const double length2 = dx * dx + dy * dy;
-  for (std::size_t i = first(a.y, b.y); i <= last(a.y, b.y); ++i) {
-    for (std::size_t j = first(a.x, b.x); j <= last(a.x, b.x); ++j) {
-      const double px = static_cast<double>(j) + 0.5 - a.x;
-      const double py = static_cast<double>(i) + 0.5 - a.y;
-      const double along = px * dx + py * dy;
-      const double t = length2 > 0 ? std::clamp(along / length2, 0.0, 1.0) : 0.0;
-      const double ex = px - t * dx;
-      const double ey = py - t * dy;
-      const double d = a.radius + t * (b.radius - a.radius) - std::sqrt(ex * ex + ey * ey);
-      depth[i * side + j] = std::max(depth[i * side + j], static_cast<float>(d));
-    }
-  }
-}
-
-Canvas cover(const std::vector<Path>& paths, Draws& draws) {
-  Canvas canvas;
-  canvas.fill(-100.0F);
-  for (const Path& path : paths) {
-    for (std::size_t i = 0; i + 1 < path.size(); ++i) ink(canvas, path[i], path[i + 1]);
-  }
-  // Grey over the width of a pixel or two: the edge of a scanned, reduced stroke.
-  const auto softness = static_cast<float>(draws.uniform(0.65, 1.15));
-  for (float& x : canvas) x = std::clamp(0.5F + x / softness, 0.0F, 1.0F);
-  return canvas;
+// Grey over the width of a pixel or two: the edge of a scanned, reduced stroke.
+InkCanvas cover(const std::vector<Path>& paths, Draws& draws) {
+  return inked(paths, static_cast<float>(draws.uniform(0.65, 1.15)));
 }
 
 // Shifts by whole pixels, so that the centre of mass comes to the middle, and adds the paper's and
 // the scanner's grain where there is ink.
-void centre(const Canvas& canvas, Draws& draws, std::uint8_t* out) {
-  double mass = 0;
-  double x = 0;
-  double y = 0;
-  for (std::size_t i = 0; i < side; ++i) {
-    for (std::size_t j = 0; j < side; ++j) {
-      const double m = canvas[i * side + j];
-      mass += m;
-      x += m * (static_cast<double>(j) + 0.5);
-      y += m * (static_cast<double>(i) + 0.5);
-    }
-  }
-  const double middle = static_cast<double>(side) / 2;
-  const auto shift = [&](double moment) {
-    return static_cast<int>(std::floor(middle - moment / mass + 0.5));
-  };
-  const int right = shift(x);
-  const int down = shift(y);
+void centre(const InkCanvas& canvas, Draws& draws, std::uint8_t* out) {
+  const InkShift shift = shift_to_centre(canvas);
   const auto grain = static_cast<float>(std::max(0.0, draws.uniform(-0.2, 0.12)));
   std::uint64_t bits = 0;
   for (int i = 0; i < static_cast<int>(side); ++i) {
@@ -231,13 +153,7 @@ void centre(const Canvas& canvas, Draws& draws, std::uint8_t* out) {
       if (j % 8 == 0) bits = draws.bits();
       const auto noise = static_cast<float>(bits & 0xFFU) / 255.0F;
       bits >>= 8U;
-      const int row = i - down;
-      const int column = j - right;
-      const bool inside = 0 <= row && row < static_cast<int>(side) && 0 <= column &&
-                          column < static_cast<int>(side);
-      const float x01 =
-          inside ? canvas[static_cast<std::size_t>(row) * side + static_cast<std::size_t>(column)]
-                 : 0.0F;
+      const float x01 = canvas.at(i - shift.down, j - shift.right);
       const float level = 255.0F * x01 * (1 - grain * noise);
       *out = static_cast<std::uint8_t>(level + 0.5F);  // NOLINT(bugprone-incorrect-roundings): >= 0
     }
@@ -247,11 +163,25 @@ void centre(const Canvas& canvas, Draws& draws, std::uint8_t* out) {
 void draw(std::size_t digit, const Rng& rng, std::uint8_t* out) {
   Draws draws(rng);
   std::vector<Path> paths = write(choose(digit, draws), draws);
-  fit(paths);
+  fit_to_box(paths);
   centre(cover(paths, draws), draws, out);
 }
 
 }  // namespace
+
+std::vector<InkPath> written(const Glyph& glyph, double radius) {
+  std::vector<InkPath> paths;
+  for (const Stroke& stroke : glyph.strokes) {
+    Path knots;
+    std::vector<bool> corner;
+    for (const Knot& knot : stroke) {
+      knots.push_back({knot.x, knot.y, radius});
+      corner.push_back(knot.corner);
+    }
+    paths.push_back(curve(knots, corner));
+  }
+  return paths;
+}
 
 Dataset digits(std::size_t n, std::uint64_t seed, std::string_view part) {
   constexpr std::size_t most = 10'000'000;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/datasets/formats/ink.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,5 +34,7 @@ struct Glyph {
 };
 /// The ways of writing `digit`, 0 to 9.
 const std::vector<Glyph>& glyphs(std::size_t digit);
+/// A glyph as a steady hand writes it with a pen of this radius, in the glyph's own box.
+std::vector<InkPath> written(const Glyph& glyph, double radius);
 
 }  // namespace vitruvian
