@@ -1,7 +1,7 @@
 # Reads the includes of every room under ROOT and fails where one points against the one direction;
 # then plants one violation at a time in a small tree, and must name it:
 #
-#   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons
+#   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons        train  <-  web
 #   core (arrays only)  <-  media  <-  datasets, charts  <-  train, report, apps, lessons
 #
 #   cmake -DROOT=<source directory> -DSCRATCH=<empty directory> -P layering.cmake
@@ -22,7 +22,9 @@ set(allowed_report "(report|charts|train|vit|nn|datasets|media)/.*|${numbers}")
 set(allowed_apps "(apps|report|charts|train|vit|nn|datasets|media|core)/.*")
 set(allowed_lessons "((lessons|report|charts|train|vit|nn|datasets|media|core)/.*|apps/command_line\\.hpp)")
 
-set(rooms core/kernels core datasets media charts nn vit train report apps lessons)
+set(allowed_web "(web|train|vit|nn|datasets|core)/.*")
+
+set(rooms core/kernels core datasets media charts nn vit train report apps lessons web)
 
 # In the caller's `checked` the number of includes under the root, in its `violations` what is wrong.
 function(look_at root)
@@ -52,10 +54,10 @@ function(look_at root)
         string(REGEX REPLACE "^vitruvian/" "" header "${header}")
         if(quote STREQUAL "\"" AND NOT EXISTS ${root}/${header})
           list(APPEND violations "${file} includes \"${written}\": no such file from the root")
-        elseif((written MATCHES "^vitruvian/(apps|lessons|tests|bench)/") OR
+        elseif((written MATCHES "^vitruvian/(apps|lessons|web|tests|bench)/") OR
                (written MATCHES "^(vitruvian\\.hpp|(core|datasets|media|charts|nn|vit|train|report)/)"))
           list(APPEND violations "${file} includes ${written}: headers of the library, and no others, begin with vitruvian/")
-        elseif(header MATCHES "^(core|datasets|media|charts|nn|vit|train|report|apps|lessons|tests|bench)/"
+        elseif(header MATCHES "^(core|datasets|media|charts|nn|vit|train|report|apps|lessons|web|tests|bench)/"
                AND NOT header MATCHES "^(${allowed_${key}})$")
           list(APPEND violations "${file} includes ${header}: ${room} does not know it")
         elseif(header MATCHES "^(xtensor|xtl|xsimd)" AND room STREQUAL "core/kernels")

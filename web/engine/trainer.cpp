@@ -1,0 +1,156 @@
+#include "web/engine/trainer.hpp"
+
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace vitruvian::web {
+namespace {
+
+std::variant<AdamW, Adam, SGD> optimizer_of(const TrainerSettings& s, const Learner& learner) {
+  if (s.optimizer == "sgd") {
+    return SGD(learner.parameters,
+               {.momentum = 0.9, .weight_decay = s.weight_decay, .undecayed = all_but_weights});
+  }
+  if (s.optimizer == "adam") {
+    return Adam(learner.parameters, {.weight_decay = s.weight_decay, .undecayed = all_but_weights});
+  }
+  return AdamW(learner.parameters, {.weight_decay = s.weight_decay, .undecayed = all_but_weights});
+}
+
+MicroBatch micro_batch(const Dataset& data, std::span<const std::size_t> indices, const Rng& rng) {
+  Array images = empty({indices.size(), data.channels, data.height, data.width});
+  normalised_images(data, indices, images.data());
+  return {std::move(images), batch_labels(data, indices), rng};
+}
+
+double root_mean_square(const Array& x) {
+  double squares = 0;
+  for (const float v : x) squares += static_cast<double>(v) * static_cast<double>(v);
+  return std::sqrt(squares / static_cast<double>(x.size()));
+}
+
+}  // namespace
+
+TrainerSettings TrainerSettings::of(const Json& settings) {
+  TrainerSettings s;
+  s.optimizer = field(settings, "optimizer", s.optimizer);
+  s.learning_rate = field(settings, "learning_rate", s.learning_rate);
+  s.weight_decay = field(settings, "weight_decay", s.weight_decay);
+  s.images = field(settings, "images", std::uint64_t{s.images});
+  s.batch = field(settings, "batch", std::uint64_t{s.batch});
+  s.warmup = field(settings, "warmup", std::uint64_t{s.warmup});
+  s.seed = field(settings, "seed", s.seed);
+  const std::vector<std::string> known = {"adamw", "adam", "sgd"};
+  if (std::find(known.begin(), known.end(), s.optimizer) == known.end()) {
+    fail("there is no optimizer '{}'; {}", s.optimizer, did_you_mean(s.optimizer, known));
+  }
+  if (s.images < 10 || s.images > 40'000) fail("images: expected 10 to 40000, got {}", s.images);
+  if (s.batch < 1 || s.batch > 512 || s.batch > s.images) {
+    fail("batch: expected 1 to 512, and no more than there are images, got {}", s.batch);
+  }
+  if (s.learning_rate < 0 || s.learning_rate > 10) {
+    fail("learning_rate: expected 0 to 10, got {}", s.learning_rate);
+  }
+  if (s.weight_decay < 0 || s.weight_decay > 10) {
+    fail("weight_decay: expected 0 to 10, got {}", s.weight_decay);
+  }
+  return s;
+}
+
+Trainer::Trainer(const VisionTransformer& model, const TrainerSettings& settings)
+    : settings_(settings),
+      learner_(model),
+      optimizer_(optimizer_of(settings, learner_)),
+      digits_(digits(settings.images, settings.seed, "train")),
+      rng_(settings.seed) {}
+
+Trainer::Step Trainer::one_step() {
+  const std::size_t an_epoch = settings_.images / settings_.batch;  // what is left over waits
+  const std::size_t in_epoch = step_ % an_epoch;
+  if (in_epoch == 0) {
+    order_ = epoch_order(settings_.images, rng_.fork("order"), step_ / an_epoch + 1);
+  }
+  const auto batch =
+      std::span<const std::size_t>(order_).subspan(in_epoch * settings_.batch, settings_.batch);
+  const auto parts = shares(batch, micro_batches_of(learner_.tokens, batch.size()));
+  const MicroBatches micro{
+      parts.size(), batch.size(), [&](std::size_t i) {
+        return micro_batch(digits_, parts[i], rng_.fork("dropout", {step_, i}));
+      }};
+  Step step;
+  step.result = compute_gradients(learner_, micro, 0);
+  step.norm = clip_grad_norm(learner_.parameters, 1);
+  if (!std::isfinite(step.result.loss) || !std::isfinite(step.norm)) {
+    fail(
+        "training broke down at step {}: the loss is {} (NaN or infinity); a smaller learning "
+        "rate may help",
+        step_ + 1, step.result.loss);
+  }
+  step.lr = settings_.learning_rate *
+            constant_schedule(step_, std::numeric_limits<std::size_t>::max() / 2, settings_.warmup);
+  std::visit([&](auto& optimizer) { optimizer.step(step.lr); }, optimizer_);
+  ++step_;
+  return step;
+}
+
+Json Trainer::train(std::size_t steps) {
+  if (steps == 0 || steps > 10'000) fail("expected 1 to 10000 steps, got {}", steps);
+  Json losses = Json::array();
+  Json correct = Json::array();
+  Step last;
+  std::vector<Array> before;
+  for (std::size_t i = 0; i < steps; ++i) {
+    if (i + 1 == steps) {
+      for (const NamedParameter& p : learner_.parameters) before.push_back(p.tensor.value());
+    }
+    last = one_step();
+    losses.push_back(last.result.loss);
+    correct.push_back(last.result.correct);
+  }
+  Json changes = Json::array();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const NamedParameter& p = learner_.parameters[i];
+    Array update = p.tensor.value();
+    for (std::size_t k = 0; k < update.size(); ++k) update.data()[k] -= before[i].data()[k];
+    changes.push_back({{"name", p.name},
+                       {"value", root_mean_square(p.tensor.value())},
+                       {"gradient", p.tensor.grad() ? root_mean_square(*p.tensor.grad()) : 0},
+                       {"update", root_mean_square(update)}});
+  }
+  return {{"step", step_},
+          {"images", step_ * settings_.batch},
+          {"losses", losses},
+          {"correct", correct},
+          {"learning_rate", last.lr},
+          {"grad_norm", last.norm},
+          {"batch", settings_.batch},
+          {"changes", changes}};
+}
+
+Json score(const VisionTransformer& model, std::size_t images) {
+  if (images == 0 || images > 10'000) fail("expected 1 to 10000 images, got {}", images);
+  constexpr std::uint64_t held_out = 1;
+  const Dataset data = digits(images, held_out, "test");
+  const std::vector<std::size_t> order = natural_order(images);
+  const Learner learner(model);
+  double loss = 0;
+  std::size_t correct = 0;
+  const NoGrad no_grad;
+  for (const auto part : shares(order, micro_batches_of(learner.tokens, images))) {
+    const MicroBatch batch = micro_batch(data, part, Rng(0));
+    const Tensor logits = learner.logits(batch.images, {});
+    loss += static_cast<double>(cross_entropy(logits, batch.labels, 0, Reduction::sum).item());
+    correct += count_correct(logits.value(), batch.labels);
+  }
+  const auto n = static_cast<double>(images);
+  return {{"loss", loss / n}, {"accuracy", static_cast<double>(correct) / n}, {"images", images}};
+}
+
+}  // namespace vitruvian::web
