@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <algorithm>
@@ -205,9 +206,15 @@ double linear_schedule(std::size_t step, std::size_t steps, std::size_t warmup) 
   return with_warmup("linear_schedule", step, steps, warmup, [](double p) { return 1 - p; });
 }
 
+// (1 + cos(pi p)) / 2 = cos^2(pi p / 2) = sin^2(pi (1 - p) / 2): the one, then the other, so that
+// it ends at 0 and not near it.
 double cosine_schedule(std::size_t step, std::size_t steps, std::size_t warmup) {
-  return with_warmup("cosine_schedule", step, steps, warmup,
-                     [](double p) { return (1 + std::cos(std::numbers::pi * p)) / 2; });
+  return with_warmup("cosine_schedule", step, steps, warmup, [](double p) {
+    constexpr double quarter = std::numbers::pi / 2;
+    const double root = p < 0.5 ? portable_sine_cosine(quarter * p).cosine
+                                : portable_sine_cosine(quarter * (1 - p)).sine;
+    return root * root;
+  });
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -127,7 +127,8 @@ struct Cut {
   std::size_t rows, columns, steps;
 };
 
-constexpr std::size_t small = 1'000'000;  // multiplications that are not worth a second thread
+// Multiplications that are not worth a second thread; in 64 bits, as not every std::size_t has.
+constexpr std::uint64_t small = 1'000'000;
 
 std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
 
@@ -137,7 +138,7 @@ std::size_t even(std::size_t n, std::size_t wanted_parts) {
 }
 
 Cut cut(std::size_t m, std::size_t n, std::size_t k) {
-  if (m * n * k <= small) return {m, n, k};
+  if (std::uint64_t{m} * n * k <= small) return {m, n, k};
   std::size_t down = parts(m, 512);
   std::size_t across = parts(n, 512);
   if (down * across < 4 && k >= 1024) {
@@ -197,7 +198,7 @@ void gemm(const Gemm<T>& g) {
 template <class T>
 void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, std::size_t stride_b,
                 std::size_t stride_c) {
-  const std::size_t work = first.m * first.n * first.k;
+  const std::uint64_t work = std::uint64_t{first.m} * first.n * first.k;
   const auto at = [&](std::size_t i) {
     Gemm<T> g = first;
     g.a += i * stride_a;
@@ -210,7 +211,7 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
     return;
   }
   Profile::count_flops(2 * std::uint64_t{batch} * work);
-  const std::size_t chunk = std::max<std::size_t>(1, small / std::max<std::size_t>(1, work));
+  const auto chunk = static_cast<std::size_t>(small / std::max<std::uint64_t>(1, work));
   parallel_for(batch, chunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) multiply(at(i));
   });

@@ -47,7 +47,6 @@ struct Table {
                     T* to, std::size_t to_step);
 
   using Map = void (*)(const T* x, T* y, std::size_t n);
-  /// For every x, within 2.5 units in the last place (exp, log: 1.1; tanh: 1.25).
   Map exp, log, erf, tanh;
   Map gelu, gelu_tanh;
   using MapVjp = void (*)(const T* x, const T* g, T* dx, std::size_t n);

@@ -29,6 +29,13 @@ Array each(const F& f, const Array& x, const Arrays&... others) {
   return y;
 }
 
+// The same by a kernel.
+Array each(void (*kernel)(const real* x, real* y, std::size_t n), const Array& x) {
+  Array y = empty(x.shape());
+  kernel(x.data(), y.data(), y.size());
+  return y;
+}
+
 // y_i = f(x_i)             dx_i = back(g_i, x_i, y_i)
 template <class F, class Back>
 Tensor curve(const char* op, const Tensor& x, const F& f, const Back& back) {
@@ -158,8 +165,7 @@ Tensor pow(const Tensor& x, real p) {
 
 // y = e^x                  dx = g y
 Tensor exp(const Tensor& x) {
-  return curve(
-      "exp", x, [](real v) { return std::exp(v); }, [](real g, real, real y) { return g * y; });
+  return curve("exp", x, kernels::exp<real>, [](real g, real, real y) { return g * y; });
 }
 
 // y = e^x - 1              dx = g (y + 1)
@@ -171,8 +177,7 @@ Tensor expm1(const Tensor& x) {
 
 // y = ln x                 dx = g / x
 Tensor log(const Tensor& x) {
-  return curve(
-      "log", x, [](real v) { return std::log(v); }, [](real g, real v, real) { return g / v; });
+  return curve("log", x, kernels::log<real>, [](real g, real v, real) { return g / v; });
 }
 
 // y = ln(1 + x)            dx = g / (1 + x)
@@ -227,21 +232,20 @@ Tensor softplus(const Tensor& x) {
 
 // y = tanh x               dx = g (1 - y^2)
 Tensor tanh(const Tensor& x) {
-  given("tanh", "x", x);
-  Array y = empty(x.shape());
-  kernels::tanh(x.value().data(), y.data(), y.size());
-  return record("tanh", std::move(y), {x}, [](const Node& n, const Array& g) {
-    const auto dx = [](real g_i, real y_i) { return g_i * (1 - y_i * y_i); };
-    return cotangents(each(dx, g, n.value));
-  });
+  return curve("tanh", x, kernels::tanh<real>,
+               [](real g, real, real y) { return g * (1 - y * y); });
 }
 
 // y = erf x                dx = g 2 / sqrt(pi) e^(-x^2)
 Tensor erf(const Tensor& x) {
-  constexpr real slope = 2 * std::numbers::inv_sqrtpi_v<real>;
-  return curve(
-      "erf", x, [](real v) { return std::erf(v); },
-      [](real g, real v, real) { return slope * g * std::exp(-v * v); });
+  return record(
+      "erf", each(kernels::erf<real>, given("erf", "x", x)), {x},
+      [](const Node& n, const Array& g) {
+        constexpr real slope = 2 * std::numbers::inv_sqrtpi_v<real>;
+        Array bell = each([](real v) { return -v * v; }, n.in(0));
+        kernels::exp(bell.data(), bell.data(), bell.size());
+        return cotangents(each([](real g_i, real b) { return slope * g_i * b; }, g, bell));
+      });
 }
 
 // y = sin x                dx = g cos x

@@ -2,6 +2,7 @@
 // place of the result beside it, and sums in double: no axis is slow, no float sum drifts.
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/given.hpp"
 #include "vitruvian/core/ops/strided.hpp"
@@ -173,18 +174,20 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
   for (double& value : m) {
     if (std::isinf(value)) value = 0;  // inf - inf is NaN; without a shift, exp and log do right
   }
-  Sums s = r.start(0);
+  std::vector<double> e(x.size());
   r.walk([&, from = x.value().data()](std::size_t i, std::size_t o) {
-    s[o] += std::exp(static_cast<double>(from[i]) - m[o]);
+    e[i] = static_cast<double>(from[i]) - m[o];
   });
-  Sums y = m;
-  for (std::size_t o = 0; o < y.size(); ++o) y[o] += std::log(s[o]);
+  kernels::exp(e.data(), e.data(), e.size());
+  Sums s = r.start(0);
+  r.walk([&](std::size_t i, std::size_t o) { s[o] += e[i]; });
+  Sums y = s;
+  kernels::log(s.data(), y.data(), s.size());
+  for (std::size_t o = 0; o < y.size(); ++o) y[o] += m[o];
   return record("logsumexp", rounded(r, y), {x},
-                [r, m = std::move(m), s = std::move(s)](const Node& n, const Array& g) {
-                  const real* const from = n.in(0).data();
+                [r, e = std::move(e), s = std::move(s)](const Node& n, const Array& g) {
                   return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
-                    return static_cast<double>(g.data()[o]) *
-                           std::exp(static_cast<double>(from[i]) - m[o]) / s[o];
+                    return static_cast<double>(g.data()[o]) * e[i] / s[o];
                   }));
                 });
 }
