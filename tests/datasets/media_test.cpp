@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace vitruvian {
 namespace {
@@ -175,6 +176,20 @@ TEST_CASE("every truncation is refused, every flipped bit refused or harmless") 
       static_cast<void>(refusal(bad, 1'000'000));
     }
   }
+}
+
+TEST_CASE("a picture is made smaller in proportion, so that both sides fit") {
+  const Image wide{4, 12, 1, std::vector<std::uint8_t>(48, 9)};
+  const auto size = [&](std::size_t width, std::size_t height) {
+    const Image image = shrunk(wide, width, height);
+    CHECK(image.pixels == std::vector<std::uint8_t>(image.height * image.width, 9));
+    return std::pair{image.width, image.height};
+  };
+  CHECK(size(6, 100) == std::pair<std::size_t, std::size_t>{6, 2});
+  CHECK(size(100, 2) == std::pair<std::size_t, std::size_t>{6, 2});
+  CHECK(size(6, 1) == std::pair<std::size_t, std::size_t>{3, 1});
+  CHECK(size(12, 4) == std::pair<std::size_t, std::size_t>{12, 4});
+  CHECK(size(1, 4) == std::pair<std::size_t, std::size_t>{1, 1});
 }
 
 }  // namespace

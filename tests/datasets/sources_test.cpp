@@ -3,8 +3,10 @@
 #include "tests/datasets/datasets_testing.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/images.hpp"
+#include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/datasets/prefetcher.hpp"
 
 #include <fmt/format.h>
@@ -291,6 +293,36 @@ TEST_CASE("never more than the bound are ahead, and an error comes to who asks")
       CHECK(std::string(error.what()) == "seven");
     }
     CHECK(ahead.most_at_once() <= 5);
+  }
+}
+
+TEST_CASE("pictures in memory are known by their pixels and by their labels") {
+  if (!can_sum()) return;
+  const Dataset data = digits(20, 1, "train");
+  const std::string known = MemoryImages(data).checksum();
+  CHECK(MemoryImages(data).checksum() == known);
+  Dataset other = data;
+  other.labels[3] = 9;
+  CHECK(MemoryImages(other).checksum() != known);
+  other = data;
+  other.pixels[400] ^= 1U;
+  CHECK(MemoryImages(other).checksum() != known);
+}
+
+TEST_CASE("a contact sheet shows what each operation does to the picture above") {
+  const auto images = std::make_shared<MemoryImages>(digits(5, 1, "train"));
+  const ContactSheet sheet = contact_sheet(images, 1, 1);
+  const std::size_t cell = (sheet.picture.height + 1) / sheet.rows.size();  // with its line
+  const auto row = [&](std::size_t i) {
+    const auto begin =
+        sheet.picture.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i * cell * (cell - 1));
+    return ByteVector(begin, begin + static_cast<std::ptrdiff_t>(3 * (cell - 1) * (cell - 1)));
+  };
+  for (const char* name :
+       {"flip", "RandAugment's rotate, magnitude 9", "RandAugment's solarize, magnitude 9"}) {
+    const auto found = std::find(sheet.rows.begin(), sheet.rows.end(), name);
+    REQUIRE(found != sheet.rows.end());
+    CHECK_MESSAGE(row(static_cast<std::size_t>(found - sheet.rows.begin())) != row(0), name);
   }
 }
 
