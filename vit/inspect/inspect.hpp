@@ -14,7 +14,7 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 
-// --- what can be read off the weights (inspect_weights.cpp) --------------------------------------
+// --- what can be read off the weights (weights.cpp) ----------------------------------------------
 
 /// The patches as the model sees them: (B, N, C, P, P).
 Array patches(const VisionTransformer& model, const Array& images);
@@ -53,7 +53,7 @@ struct Lines {
 };
 Lines lines(const Array& similarity);
 
-// --- attention (inspect_attention.cpp) -----------------------------------------------------------
+// --- attention (attention.cpp) -------------------------------------------------------------------
 
 /// What every head of every block attended to, from the composed form (the fused one has no maps).
 struct Attention {
@@ -101,7 +101,7 @@ Array patch_distances(const ViTConfig& config);
 /// (nostalgebraist 2020, "interpreting GPT: the logit lens"). The last is the model's own answer.
 Array logit_lens(const VisionTransformer& model, const Trace& trace);
 
-// --- rollout (inspect_attention.cpp) -------------------------------------------------------------
+// --- rollout (attention.cpp) ---------------------------------------------------------------------
 
 /// Attention rollout (Abnar and Zuidema 2020, arXiv 2005.00928; appendix D.8 of the paper):
 ///   M_l = rows(mean over heads of A_l + I)    R = M_L ... M_1
