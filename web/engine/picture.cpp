@@ -105,8 +105,7 @@ Json Picture::sample(const Json& request) {
   const std::uint64_t digit = index % 10;
   Json label = digit;
   if (kind == "digit" || kind == "shifted") {
-    const Dataset data = digits(index + 1, seed, "test");
-    std::copy_n(data.image(index).data(), pixels.size(), pixels.begin());
+    std::copy_n(drawn_digit(seed, index).data(), pixels.size(), pixels.begin());
     if (kind == "shifted") {
       InkCanvas canvas;
       std::transform(pixels.begin(), pixels.end(), canvas.levels.begin(),
@@ -130,6 +129,12 @@ Json Picture::sample(const Json& request) {
   }
   uncentred = pixels;
   return {{"pixels", address(pixels.data())}, {"label", label}};
+}
+
+std::span<const std::uint8_t> Picture::drawn_digit(std::uint64_t seed, std::size_t index) {
+  if (seed_ != seed || index >= drawn_.size()) drawn_ = digits(2 * (index + 1), seed, "test");
+  seed_ = seed;
+  return drawn_.image(index);
 }
 
 Dataset as_dataset(const Pixels& pixels) {

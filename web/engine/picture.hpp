@@ -4,7 +4,9 @@
 #include "web/engine/answer.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 // What stands on the pad: somebody's strokes, or a sample, as the 28 x 28 bytes that a model reads.
 
@@ -19,6 +21,12 @@ struct Picture {
   /// As explorer_draw and explorer_sample say.
   Json draw(const Json& request);
   Json sample(const Json& request);
+
+ private:
+  std::span<const std::uint8_t> drawn_digit(std::uint64_t seed, std::size_t index);
+
+  Dataset drawn_;  // the digits of a seed so far: to draw one is to draw those before it
+  std::uint64_t seed_ = 0;
 };
 
 /// One grey picture as a data set of the digits, with its mean and std.
