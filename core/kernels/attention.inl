@@ -99,10 +99,7 @@ void softmax_columns(T* x, std::size_t rows, std::size_t row) {
     auto most = Vector<T>{} - Format<T>::infinity;
     for (std::size_t i = j; i < rows * row; i += row) most = larger(load(x + i), most);
     for (std::size_t i = j; i < rows * row; i += row) {
-      T* const y = x + i;
-      store(y, load(y) - most);
-#pragma omp simd
-      for (std::size_t l = 0; l < lanes; ++l) y[l] = exp_or_zero(y[l]);
+      store(x + i, exp_or_zero_of<T>(load(x + i) - most));
     }
     const Vector<T> sum =
         sum_of_columns<T>(j, rows, row, [&](std::size_t i) { return load(x + i); });

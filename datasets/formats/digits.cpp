@@ -17,8 +17,6 @@
 namespace vitruvian {
 namespace {
 
-constexpr std::size_t side = InkCanvas::side;
-
 // The draws of one image, one after the other.
 class Draws {
  public:
@@ -148,8 +146,8 @@ void centre(const InkCanvas& canvas, Draws& draws, std::uint8_t* out) {
   const InkShift shift = shift_to_centre(canvas);
   const auto grain = static_cast<float>(std::max(0.0, draws.uniform(-0.2, 0.12)));
   std::uint64_t bits = 0;
-  for (int i = 0; i < static_cast<int>(side); ++i) {
-    for (int j = 0; j < static_cast<int>(side); ++j, ++out) {
+  for (int i = 0; i < static_cast<int>(InkCanvas::side); ++i) {
+    for (int j = 0; j < static_cast<int>(InkCanvas::side); ++j, ++out) {
       if (j % 8 == 0) bits = draws.bits();
       const auto noise = static_cast<float>(bits & 0xFFU) / 255.0F;
       bits >>= 8U;
@@ -191,16 +189,16 @@ Dataset digits(std::size_t n, std::uint64_t seed, std::string_view part) {
   if (n == 0 || n > most) {
     fail(Exit::usage, "digits: expected from 1 to {} images, was asked for {}", most, n);
   }
-  Dataset data = empty_digit_dataset("digits", side, side);
+  Dataset data = empty_digit_dataset("digits", InkCanvas::side, InkCanvas::side);
   data.labels.resize(n);
-  data.pixels.resize(n * side * side);
+  data.pixels.resize(n * InkCanvas::side * InkCanvas::side);
   const Rng rng = Rng(seed).fork(std::string("digits ") + std::string(part));
   constexpr std::size_t chunk = 64;
   parallel_for(n, chunk, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t digit = i % 10;
       data.labels[i] = static_cast<std::uint32_t>(digit);
-      draw(digit, rng.fork("image", {i}), &data.pixels[i * side * side]);
+      draw(digit, rng.fork("image", {i}), &data.pixels[i * InkCanvas::side * InkCanvas::side]);
     }
   });
   return data;
