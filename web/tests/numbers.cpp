@@ -73,6 +73,22 @@ void read_digits(std::size_t count) {
   }
 }
 
+void look_inside() {
+  Hash similarity;
+  similarity.add(checked(explorer_weights())["similarity"]);
+  checked(explorer_sample(R"({"index": 3})"));
+  const Json check = checked(explorer_check(R"({"parameter": "blocks.1.attn.qkv.weight"})"));
+  Hash derivatives;
+  for (const char* name : {"relative_error", "analytic", "numeric"}) {
+    derivatives.add(check[name].get<double>());
+  }
+  checked(explorer_draw(R"({"strokes": [[[0.2, 0.3], [0.7, 0.25], [0.4, 0.8]]]})"));
+  Hash drawn;
+  drawn.add(explorer_pixels(), 784);
+  print("similarity {} derivatives {} drawn {}\n", similarity.text(), derivatives.text(),
+        drawn.text());
+}
+
 void train(const char* settings, std::size_t steps) {
   checked(explorer_create(settings));
   for (std::size_t step = 1; step <= steps; ++step) {
@@ -101,7 +117,10 @@ int main(int argc, char** argv) {
     const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
     checked(explorer_open(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
     read_digits(std::stoul(argv[2]));
+    look_inside();
     train(R"({"dropout": 0.1})", 20);
+    // Rows that end in the middle of a vector, and another optimizer.
+    train(R"({"P": 4, "D": 50, "L": 2, "h": 5, "M": 90, "optimizer": "sgd"})", 5);
     return 0;
   });
 }

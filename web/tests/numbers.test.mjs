@@ -49,6 +49,15 @@ function* readDigits(engine, count) {
   }
 }
 
+function* lookInside(engine) {
+  const similarity = hash(engine.values(engine.weights().similarity));
+  engine.sample('digit', 3);
+  const { relative_error, analytic, numeric } = engine.check('blocks.1.attn.qkv.weight', 0);
+  engine.draw({ strokes: [[[0.2, 0.3], [0.7, 0.25], [0.4, 0.8]]] });
+  const drawn = hash(engine.pixels());
+  yield `similarity ${similarity} derivatives ${double(relative_error, analytic, numeric)} drawn ${drawn}`;
+}
+
 function* train(engine, settings, steps) {
   engine.create(settings);
   for (let step = 1; step <= steps; ++step) {
@@ -66,7 +75,13 @@ test(`${digits} digits and 20 training steps: the bits of the native build`, asy
   native.catch(() => {}); // said below, where it is awaited
   const engine = await startEngine();
   engine.open(await readFile(weights));
-  const lines = [...readDigits(engine, digits), ...train(engine, { dropout: 0.1 }, 20)];
+  const lines = [
+    ...readDigits(engine, digits),
+    ...lookInside(engine),
+    ...train(engine, { dropout: 0.1 }, 20),
+    // Rows that end in the middle of a vector, and another optimizer.
+    ...train(engine, { P: 4, D: 50, L: 2, h: 5, M: 90, optimizer: 'sgd' }, 5),
+  ];
   const expected = (await native).stdout.trimEnd().split('\n');
   assert.equal(lines.length, expected.length);
   lines.forEach((line, i) => assert.equal(line, expected[i]));
