@@ -8,12 +8,13 @@
 #include "vitruvian/train/settings/settings.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace vitruvian {
 namespace {
@@ -109,6 +110,7 @@ void run_train(const Flags& flags) {
 // first, and what was not said must not hide them.
 void add_settings(CLI::App& command, Flags& flags) {
   const TrainOptions usual;
+  const std::map<std::string, std::string> values = flag_values(usual);
   for_each_setting(usual, [&](const auto& field, const Setting& s) {
     using T = std::decay_t<decltype(field)>;
     const std::string name = s.name;
@@ -130,9 +132,9 @@ void add_settings(CLI::App& command, Flags& flags) {
                         : is_rate<T>            ? "X"
                         : std::is_integral_v<T> ? "N"
                                                 : "TEXT");
-      const auto value = to_value<nlohmann::json>(field);
-      if (value.is_string()) option->default_str(value.template get<std::string>());
-      if (value.is_number()) option->default_str(value.dump());
+      if (const auto found = values.find(name); found != values.end()) {
+        option->default_str(found->second);
+      }
     }
     option->group(s.group);
   });

@@ -35,6 +35,16 @@ std::string TrainOptions::to_json(const std::map<std::string, std::string>& make
   return json.dump(2) + "\n";
 }
 
+std::map<std::string, std::string> flag_values(const TrainOptions& options) {
+  std::map<std::string, std::string> values;
+  for_each_setting(options, [&](const auto& field, const Setting& s) {
+    const Json value = to_value<Json>(field);
+    if (value.is_string()) values[s.name] = value.get<std::string>();
+    if (value.is_number()) values[s.name] = value.dump();
+  });
+  return values;
+}
+
 std::string with_settings(const std::string& config, const TrainOptions& options) {
   Json json = Json::parse(config);
   const Json settings = Json::parse(options.to_json());

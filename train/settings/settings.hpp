@@ -4,7 +4,9 @@
 #include "vitruvian/vit/fields.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -80,6 +82,10 @@ struct Setting {
 
 /// "--label-smoothing" of "label_smoothing".
 std::string flag_name(std::string setting);
+
+/// What a user would say for each setting, by its name: "adamw", "0.001". Switches are not among
+/// them, nor what says nothing.
+std::map<std::string, std::string> flag_values(const TrainOptions& options);
 
 /// visit(field, Setting) for each.
 template <class Options, class Visit>
