@@ -1,0 +1,226 @@
+// What the engine promises a page (web/engine/explorer.h), asked of it under node: equations hold
+// between the numbers it shows, a mistake turns the gradient check red, and what it refuses is a
+// sentence after which everything goes on. That the numbers are the native build's is
+// numbers.test.mjs's matter.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { root, startEngine } from './engine.mjs';
+
+const weights = await readFile(new URL('models/digits.safetensors', root));
+const stroke = [[0.2, 0.3], [0.7, 0.25], [0.4, 0.8]];
+
+async function opened() {
+  const engine = await startEngine();
+  const model = engine.open(weights);
+  return { engine, model };
+}
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+const near = (a, b, tolerance, what) =>
+  assert.ok(Math.abs(a - b) <= tolerance, `${what}: ${a} and ${b} differ by more than ${tolerance}`);
+// Copies: a view ends with the next call.
+const numbers = (engine, forward, name) =>
+  Float32Array.from(engine.values(forward.tensors.find((t) => t.name === name)));
+
+test('a model says its sizes, and its parameters are as many numbers as it counts', async () => {
+  const { engine, model } = await opened();
+  const { C, H, W, P, D, h, N, T, D_h, K } = model.config;
+  assert.deepEqual([C, H, W, K], [1, 28, 28, 10]);
+  assert.equal(N, (H / P) * (W / P));
+  assert.equal(T, N + 1);
+  assert.equal(D_h * h, D);
+  assert.equal(sum(model.parameters.map((t) => engine.values(t).length)), model.count);
+  assert.equal(model.step, 0);
+  const similarity = engine.values(model.similarity);
+  for (let p = 0; p < N; ++p) near(similarity[p * N + p], 1, 1e-5, `the cosine of position ${p} with itself`);
+});
+
+test('the drawn digits are read', async () => {
+  const { engine } = await opened();
+  let right = 0;
+  for (let i = 0; i < 50; ++i) {
+    const { label } = engine.sample('digit', i);
+    right += Number(engine.forward().guess === label);
+  }
+  assert.ok(right >= 48, `${right} of 50`);
+});
+
+test('the equations of the paper hold between the intermediates', async () => {
+  const { engine, model } = await opened();
+  const { T, D, h, L, K } = model.config;
+  engine.sample('digit', 3);
+  const forward = engine.forward();
+  const of = (name) => numbers(engine, forward, name);
+  let before = of('z_0');
+  for (let l = 0; l < L; ++l) {
+    const probs = of(`blocks.${l}.attn.probs`);
+    assert.equal(probs.length, h * T * T);
+    for (let row = 0; row < h * T; ++row) near(sum(probs.slice(row * T, (row + 1) * T)), 1, 1e-5, `row ${row} of A`);
+    const [msa, prime, mlp, z] = ['msa', 'z_prime', 'mlp', 'z'].map((name) => of(`blocks.${l}.${name}`));
+    for (let i = 0; i < T * D; ++i) {
+      assert.equal(prime[i], Math.fround(msa[i] + before[i]), `z'_${l + 1}[${i}]`);
+      assert.equal(z[i], Math.fround(mlp[i] + prime[i]), `z_${l + 1}[${i}]`);
+    }
+    before = z;
+  }
+  // One score is a dot product of the q and k beside it.
+  const [q, k, scores] = ['q', 'k', 'scores'].map((name) => of(`blocks.0.attn.${name}`));
+  const size = D / h;
+  for (const [head, i, j] of [[0, 0, 0], [1, 3, 9], [h - 1, T - 1, 2]]) {
+    let product = 0;
+    for (let d = 0; d < size; ++d) product += q[(head * T + i) * size + d] * k[(head * T + j) * size + d];
+    near(scores[(head * T + i) * T + j], product / Math.sqrt(size), 1e-4, `the score of ${i} and ${j} in head ${head}`);
+  }
+  const probabilities = Array.from(engine.values(forward.probabilities));
+  const logits = Array.from(of('logits'), Math.exp);
+  probabilities.forEach((p, digit) => near(p, logits[digit] / sum(logits), 1e-6, `the probability of ${digit}`));
+  assert.equal(probabilities.indexOf(Math.max(...probabilities)), forward.guess);
+  const lens = engine.values(forward.lens);
+  assert.equal(lens.length, (L + 1) * K);
+  probabilities.forEach((p, digit) => near(lens[L * K + digit], p, 1e-6, `the last lens of ${digit}`));
+});
+
+test('the gradient is the slope of the loss', async () => {
+  const { engine } = await opened();
+  const { label } = engine.sample('digit', 7);
+  const { loss, tensors, walk } = engine.backward(label);
+  near(loss, -Math.log(engine.values(engine.forward().probabilities)[label]), 1e-5, 'the loss and -log p');
+  // The derivative by the logits is p - 1[label].
+  const logits = engine.backward(label).tensors.find((t) => t.name === 'logits');
+  const gradient = Array.from(engine.gradient(logits));
+  const probabilities = engine.values(engine.forward().probabilities);
+  gradient.forEach((g, digit) => near(g, probabilities[digit] - Number(digit === label), 1e-6, `logit ${digit}`));
+  assert.deepEqual(walk.map((step) => step.name), tensors.map((t) => t.name).reverse());
+  for (const { name, norm } of walk) assert.ok(norm > 0, `no cotangent reaches ${name}`);
+});
+
+test('a rule that is wrong turns the check red, and mending it green again', async () => {
+  const { engine } = await opened();
+  const { label } = engine.sample('digit', 2);
+  const parameter = 'blocks.1.attn.qkv.weight';
+  const good = engine.check(parameter, label);
+  assert.ok(good.passed && good.relative_error <= good.tolerance);
+  const { ops } = engine.fault(null);
+  assert.ok(ops.some(({ op }) => op === 'matmul'), ops.map(({ op }) => op).join(' '));
+  const clean = numbers(engine, engine.forward(), 'logits');
+  engine.fault({ op: 'matmul', kind: 'flip_sign', input: 0 });
+  const bad = engine.check(parameter, label);
+  assert.ok(!bad.passed && bad.relative_error > bad.tolerance);
+  assert.deepEqual(numbers(engine, engine.forward(), 'logits'), clean); // only derivatives are wrong
+  engine.fault(null);
+  assert.deepEqual(engine.check(parameter, label), good);
+});
+
+test('drawing: empty paper is empty, and centring moves the ink to the middle', async () => {
+  const { engine } = await opened();
+  assert.equal(engine.draw({ strokes: [] }).empty, true);
+  assert.equal(sum(engine.pixels()), 0);
+  const corner = [stroke.map(([x, y]) => [x / 3, y / 3])];
+  const middle = (pixels) => {
+    const ink = sum(pixels);
+    return [0, 1].map((axis) => sum(pixels.map((p, i) => p * (axis ? Math.floor(i / 28) : i % 28))) / ink);
+  };
+  const drawn = engine.draw({ strokes: corner });
+  assert.equal(drawn.empty, false);
+  assert.ok(drawn.scale > 1);
+  const away = middle(Array.from(engine.bytes(drawn.uncentred, 784)));
+  assert.ok(away.every((c) => c < 8), String(away));
+  const centred = middle(Array.from(engine.pixels()));
+  centred.forEach((c) => near(c, 13.5, 1, 'the centre of mass'));
+  engine.draw({ strokes: corner, centred: false });
+  assert.deepEqual(middle(Array.from(engine.pixels())), away);
+});
+
+test('samples: the same index gives the same picture, and what is no digit has no label', async () => {
+  const { engine } = await opened();
+  for (const kind of ['digit', 'thick', 'thin', 'shifted', 'letter', 'noise']) {
+    const { label } = engine.sample(kind, 4);
+    const first = engine.pixels().slice();
+    assert.equal(label, kind === 'letter' || kind === 'noise' ? null : 4);
+    engine.sample(kind, 5);
+    assert.notDeepEqual(engine.pixels(), first, kind);
+    engine.sample(kind, 4);
+    assert.deepEqual(engine.pixels(), first, kind);
+  }
+});
+
+test('training lowers the loss, and the same seed trains the same way', async () => {
+  const run = async () => {
+    const engine = await startEngine();
+    engine.create({ L: 1, D: 32, M: 64, images: 640, seed: 3 });
+    const before = engine.score(200);
+    const { losses, changes, step, images } = engine.train(30);
+    assert.deepEqual([step, images, losses.length], [30, 30 * 64, 30]);
+    for (const { name, update } of changes) assert.ok(update > 0, `${name} does not learn`);
+    const after = engine.score(200);
+    assert.ok(after.loss < before.loss && after.accuracy > before.accuracy, JSON.stringify([before, after]));
+    return losses;
+  };
+  assert.deepEqual(await run(), await run());
+});
+
+test('what is refused is a sentence, and the model before it stays', async () => {
+  const engine = await startEngine();
+  assert.throws(() => engine.forward(), /there is no model yet/);
+  engine.open(weights);
+  engine.sample('digit', 3);
+  const before = numbers(engine, engine.forward(), 'logits');
+  const refused = [
+    [() => engine.open(weights.subarray(0, 1000)), /weights/],
+    [() => engine.open(new Uint8Array(0)), /weights/],
+    [() => engine.create({ P: 5 }), /5/],
+    [() => engine.create({ D: 30, h: 4 }), /30/],
+    [() => engine.create({ D: 4096, L: 12 }), /too large for a page/],
+    [() => engine.create({ learning_rat: 1 }), /learning_rate/],
+    [() => engine.create({ optimizer: 'lion' }), /there is no optimizer 'lion'/],
+    [() => engine.create({ batch: 0 }), /batch: expected 1 to 512/],
+    [() => engine.backward(10), /the label is a digit, 0 to 9; got 10/],
+    [() => engine.train(1), /no model in training/],
+    [() => engine.score(0), /expected 1 to 10000 images/],
+    [() => engine.check('nobody', 0), /there is no parameter 'nobody'/],
+    [() => engine.fault({ op: 'nothing', kind: 'flip_sign', input: 0 }), /the model has no op 'nothing'/],
+    [() => engine.fault({ op: 'matmul', kind: 'flip_sign', input: 9 }), /there is no input 9/],
+    [() => engine.sample('digits'), /there is no sample 'digits'/],
+    [() => engine.draw({ strokes: [[[NaN, 0]]] }), /expected points/],
+    [() => engine.draw({ strokes: [stroke], pen: 1 }), /pen: expected above 0/],
+  ];
+  for (const [ask, sentence] of refused) {
+    assert.throws(ask, (error) => {
+      assert.equal(error.constructor.name, 'EngineError');
+      assert.match(error.message, sentence);
+      return true;
+    });
+    engine.sample('digit', 3);
+    assert.deepEqual(numbers(engine, engine.forward(), 'logits'), before, `after ${sentence}`);
+  }
+});
+
+test('a learning rate that breaks training is said, and a new model can be made', async () => {
+  const engine = await startEngine();
+  const wild = { optimizer: 'sgd', learning_rate: 10, weight_decay: 10, warmup: 0 };
+  engine.create({ L: 1, D: 32, M: 64, images: 640, ...wild });
+  assert.throws(() => engine.train(100), /training broke down at step \d+: .* a smaller learning rate may help/);
+  engine.create({ L: 1, images: 640 });
+  assert.ok(engine.train(2).losses.every(Number.isFinite));
+});
+
+test('memory does not grow with readings, gradients, checks and training', async () => {
+  const { engine } = await opened();
+  const all = () => {
+    for (let i = 0; i < 20; ++i) {
+      engine.draw({ strokes: [stroke] });
+      engine.forward();
+      engine.backward(i % 10);
+    }
+    engine.check('head.weight', 1);
+    engine.create({ L: 2, images: 640 });
+    engine.train(5);
+    engine.score(100);
+    engine.open(weights);
+  };
+  all();
+  const before = engine.memory;
+  for (let i = 0; i < 5; ++i) all();
+  assert.equal(engine.memory, before);
+  assert.ok(before < 200e6, `${before} bytes`);
+});
