@@ -69,15 +69,16 @@ function(vitruvian_room name)
   endforeach()
 endfunction()
 
+set(VITRUVIAN_UNHURRIED -Og)
+if(EMSCRIPTEN)
+  set(VITRUVIAN_UNHURRIED -Os) # a page is downloaded
+endif()
+
 # Code that asks the library for the work: half the compiler's time goes into optimising templates
 # whose speed nobody would feel. What nearly all of it reads is parsed once: `headers` are f32 or f64,
 # for code with tensors, which links that precision's core, or base, for code that links vitruvian_base.
 # A header that was parsed at one level of optimisation serves no other, nor, with g++, one that was
 # parsed for a shared library a program. Further arguments: how many files are compiled together.
-set(VITRUVIAN_UNHURRIED -Og)
-if(EMSCRIPTEN)
-  set(VITRUVIAN_UNHURRIED -Os) # a page is downloaded
-endif()
 function(vitruvian_unhurried target headers)
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_UNHURRIED}>)
   set(together 8)

@@ -46,11 +46,7 @@ float InkCanvas::at(int row, int column) const {
   return levels[static_cast<std::size_t>(row) * side + static_cast<std::size_t>(column)];
 }
 
-bool InkCanvas::empty() const {
-  return std::all_of(levels.begin(), levels.end(), [](float level) { return level == 0; });
-}
-
-InkFit fit_to_box(std::vector<InkPath>& paths) {
+double fit_to_box(std::vector<InkPath>& paths) {
   InkPoint low{1e9, 1e9};
   InkPoint high{-1e9, -1e9};
   double radius = 0;
@@ -69,7 +65,7 @@ InkFit fit_to_box(std::vector<InkPath>& paths) {
       p.y = middle + scale * (p.y - 0.5 * (low.y + high.y));
     }
   }
-  return {scale, middle - scale * 0.5 * (low.x + high.x), middle - scale * 0.5 * (low.y + high.y)};
+  return scale;
 }
 
 InkCanvas inked(const std::vector<InkPath>& paths, float softness) {

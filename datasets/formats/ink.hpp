@@ -23,16 +23,12 @@ struct InkCanvas {
 
   /// The level of a pixel; paper outside.
   [[nodiscard]] float at(int row, int column) const;
-  [[nodiscard]] bool empty() const;
 };
 
-/// What `fit_to_box` did: every point p became scale p + (x, y).
-struct InkFit {
-  double scale = 1, x = 0, y = 0;
-};
 /// Scales and moves the paths so that their ink fills a box of 20 x 20 in the middle, in its longer
-/// direction. The pen stays as thick as it was. A dot is only moved.
-InkFit fit_to_box(std::vector<InkPath>& paths);
+/// direction, and returns the scale. The pen, whose radius is below 10, stays as thick as it was. A
+/// dot is only moved.
+double fit_to_box(std::vector<InkPath>& paths);
 
 /// Inks every piece as a capsule, grey over `softness` pixels at its edge.
 InkCanvas inked(const std::vector<InkPath>& paths, float softness);

@@ -79,11 +79,11 @@ Json Picture::draw(const Json& request) {
   std::vector<InkPath> paths = paths_of(request);
   const InkCanvas where_drawn = inked(paths, softness);
   uncentred = bytes(where_drawn);
-  InkFit fit;
+  double scale = 1;
   InkShift shift;
   pixels = uncentred;
   if (field(request, "centred", true) && !paths.empty()) {
-    fit = fit_to_box(paths);
+    scale = fit_to_box(paths);
     const InkCanvas canvas = inked(paths, softness);
     shift = shift_to_centre(canvas);
     pixels = bytes(canvas, shift);
@@ -91,7 +91,7 @@ Json Picture::draw(const Json& request) {
   return {{"pixels", address(pixels.data())},
           {"uncentred", address(uncentred.data())},
           {"empty", std::all_of(pixels.begin(), pixels.end(), [](auto x) { return x == 0; })},
-          {"scale", fit.scale},
+          {"scale", scale},
           {"shift", {shift.right, shift.down}}};
 }
 

@@ -89,9 +89,9 @@ Trainer::Step Trainer::one_step() {
   step.norm = clip_grad_norm(learner_.parameters, 1);
   if (!std::isfinite(step.result.loss) || !std::isfinite(step.norm)) {
     fail(
-        "training broke down at step {}: the loss is {} (NaN or infinity); a smaller learning "
-        "rate may help",
-        step_ + 1, step.result.loss);
+        "training broke down at step {}: the loss {} and the norm of its gradient {} are not both "
+        "finite; a smaller learning rate may help",
+        step_ + 1, step.result.loss, step.norm);
   }
   step.lr = settings_.learning_rate *
             constant_schedule(step_, std::numeric_limits<std::size_t>::max() / 2, settings_.warmup);

@@ -1,0 +1,168 @@
+#include "web/engine/explorer.h"
+#include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/formats/digits.hpp"
+#include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/vit/model.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+// The C interface of pages in a browser, natively: so it is compiled and sanitized wherever the
+// library is. web/tests/ asks the same of WebAssembly.
+
+using namespace vitruvian;
+
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string weights = VITRUVIAN_TEST_DATA "/../models/digits.safetensors";
+
+Json said(const char* answer) { return Json::parse(answer); }
+std::string refusal(const char* answer) { return said(answer).value("error", ""); }
+
+Json open_digits() {
+  const RegularFile file(weights, Exit::checkpoint);
+  std::vector<char> bytes(file.size());
+  file.read_at(0, bytes);
+  return said(explorer_open(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+// What a tensor of an answer points to.
+const float* numbers(const Json& tensor, const char* where = "at") {
+  return reinterpret_cast<const float*>(tensor.at(where).get<std::uintptr_t>());
+}
+const Json& named(const Json& tensors, const std::string& name) {
+  for (const Json& tensor : tensors) {
+    if (tensor.at("name") == name) return tensor;
+  }
+  FAIL("nothing is called ", name);
+  return tensors;
+}
+
+}  // namespace
+
+TEST_CASE("a page reads what the library reads") {
+  CHECK(open_digits().at("config").at("T") == 17);
+  const Dataset data = digits(10, 1, "test");
+  VisionTransformer model = undrawn({});
+  load(model, weights);
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    CAPTURE(i);
+    const std::string request = R"({"kind": "digit", "index": )" + std::to_string(i) + "}";
+    CHECK(said(explorer_sample(request.c_str())).at("label") == data.labels[i]);
+    Array image = zeros({1, 1, 28, 28});
+    normalised_images(data, std::vector{i}, image.data());
+    const Array logits = model(Tensor(image)).value();
+    const Json answer = said(explorer_forward());
+    const float* const shown = numbers(named(answer.at("tensors"), "logits"));
+    for (std::size_t k = 0; k < 10; ++k) {
+      CHECK(shown[k] == doctest::Approx(logits.data()[k]).epsilon(1e-4));  // composed, and fused
+    }
+    CHECK(answer.at("guess") == data.labels[i]);
+    // The last row of the lens is the answer itself.
+    for (std::size_t k = 0; k < 10; ++k) {
+      CHECK(numbers(answer.at("lens"))[4 * 10 + k] ==
+            doctest::Approx(numbers(answer.at("probabilities"))[k]).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("a page's gradients are the loss's, and a mistake is found") {
+  open_digits();
+  explorer_sample(R"({"kind": "shifted", "index": 3})");
+  const Json forward = said(explorer_forward());
+  const std::vector<float> p(numbers(forward.at("probabilities")),
+                             numbers(forward.at("probabilities")) + 10);
+  const Json backward = said(explorer_backward(3));
+  CHECK(backward.at("loss").get<double>() == doctest::Approx(-std::log(p[3])).epsilon(1e-4));
+  const float* const g = numbers(named(backward.at("tensors"), "logits"), "gradient");
+  for (std::size_t k = 0; k < 10; ++k) {  // of a cross-entropy: p - y
+    CHECK(g[k] == doctest::Approx(p[k] - (k == 3 ? 1 : 0)).epsilon(1e-4));
+  }
+  const char* const asked = R"({"parameter": "blocks.1.attn.qkv.weight", "label": 3})";
+  CHECK(said(explorer_check(asked)).at("passed") == true);
+  said(explorer_fault(R"({"op": "matmul", "kind": "flip_sign", "input": 1})"));
+  CHECK(said(explorer_check(asked)).at("passed") == false);
+  const auto first_of_k = [] {
+    return *numbers(named(said(explorer_backward(3)).at("tensors"), "blocks.0.attn.k"), "gradient");
+  };
+  const float broken = first_of_k();
+  said(explorer_fault("{}"));
+  CHECK(first_of_k() != broken);
+  CHECK(said(explorer_check(asked)).at("passed") == true);
+}
+
+TEST_CASE("strokes are centred as the digits are") {
+  const auto drawn = [](const char* request) { return said(explorer_draw(request)); };
+  // Where the ink's centre of mass is, and how much there is.
+  const auto centre = [](const Json& answer, const char* which) {
+    const auto* const x =
+        reinterpret_cast<const unsigned char*>(answer.at(which).get<std::uintptr_t>());
+    double mass = 0, row = 0, column = 0;
+    for (std::size_t i = 0; i < 784; ++i) {
+      mass += x[i];
+      row += x[i] * (static_cast<double>(i / 28) + 0.5);
+      column += x[i] * (static_cast<double>(i % 28) + 0.5);
+    }
+    return std::vector{row / mass, column / mass};
+  };
+  const Json corner = drawn(R"({"strokes": [[[0.1, 0.1], [0.3, 0.1], [0.15, 0.4]]]})");
+  CHECK(corner.at("empty") == false);
+  CHECK(centre(corner, "uncentred")[0] < 8);
+  for (const double middle : centre(corner, "pixels")) CHECK(std::abs(middle - 14) <= 0.51);
+  const Json dot = drawn(R"({"strokes": [[[0.9, 0.9]]]})");
+  for (const double middle : centre(dot, "pixels")) CHECK(std::abs(middle - 14) <= 0.51);
+  CHECK(dot.at("scale") == 1);
+  const Json as_drawn = drawn(R"({"strokes": [[[0.9, 0.9]]], "centred": false})");
+  CHECK(centre(as_drawn, "pixels")[0] > 24);
+  CHECK(drawn(R"({"strokes": []})").at("empty") == true);
+}
+
+TEST_CASE("a page trains a model of its own") {
+  CHECK(said(explorer_create(R"({"D": 16, "L": 1, "h": 2, "images": 200, "batch": 20})"))
+            .at("config")
+            .at("M") == 64);
+  const Json first = said(explorer_train(1));
+  CHECK(first.at("losses")[0].get<double>() == doctest::Approx(std::log(10)).epsilon(0.1));
+  CHECK(named(first.at("changes"), "head.weight").at("update") > 0);
+  const Json later = said(explorer_train(150));
+  CHECK(later.at("step") == 151);
+  CHECK(later.at("losses").back() < 0.8 * first.at("losses")[0].get<double>());
+  CHECK(said(explorer_score(100)).at("accuracy") > 0.3);
+}
+
+TEST_CASE("what a page asks wrongly is refused in a sentence, and nothing changes") {
+  const Json before = open_digits();
+  CHECK(refusal(explorer_open(nullptr, 0)) ==
+        "the weights: 0 bytes are too few for a safetensors file");
+  CHECK(refusal(explorer_create(R"({"P": 5})")) ==
+        "a patch of 5 does not divide an image of 28 x 28");
+  CHECK(refusal(explorer_create(R"({"depth": 2})")).starts_with("there is no setting 'depth'"));
+  CHECK(refusal(explorer_create(R"({"D": 4096})")).find("too large for a page") !=
+        std::string::npos);
+  CHECK(refusal(explorer_create(R"({"batch": -1})")) ==
+        "batch: expected a whole number of at least 0, got -1");
+  CHECK(refusal(explorer_train(1)) == "there is no model in training: create one first");
+  CHECK(refusal(explorer_backward(10)) == "the label is a digit, 0 to 9; got 10");
+  CHECK(refusal(explorer_draw("no JSON")) == "the request is no JSON object");
+  CHECK(refusal(explorer_draw(R"({"strokes": [[[1]]]})")) ==
+        "strokes: expected points [x, y], got [1]");
+  CHECK(refusal(explorer_sample(R"({"kind": "lettre"})")) ==
+        "there is no sample 'lettre'; did you mean letter?");
+  CHECK(refusal(explorer_check(R"({"parameter": "nobody"})")) == "there is no parameter 'nobody'");
+  CHECK(said(explorer_weights()).at("parameters") == before.at("parameters"));
+
+  CHECK(said(explorer_create(
+                 R"({"D": 16, "L": 1, "h": 2, "images": 200, "optimizer": "sgd", "weight_decay": 10,
+                                 "learning_rate": 10, "warmup": 0})"))
+            .contains("config"));
+  CHECK(refusal(explorer_train(300)).starts_with("training broke down at step "));
+}
