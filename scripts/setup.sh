@@ -212,6 +212,7 @@ configure() ( # configure PRESET
   preset=$1
   folder=build-$preset
   [ "$preset" != default ] || folder=build
+  [ "$preset" != web ] || folder=build-web/wasm
   forget_stale_build "$folder" "$preset"
   cmake --preset "$preset" --log-level=WARNING $CMAKE_OPTIONS
 )
