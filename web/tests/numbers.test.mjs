@@ -2,9 +2,7 @@
 // about a thousand digits, and twenty training steps, in WebAssembly and from the native twin
 // (numbers.cpp), both in the portable form of the kernels.
 //
-//     cmake --preset portable && cmake --build build-portable --target explorer_numbers
-//
-// EXPLORER_NUMBERS names the twin where it lies elsewhere, EXPLORER_DIGITS another number of digits.
+// scripts/web.sh builds both. EXPLORER_NUMBERS names the twin where it lies elsewhere, EXPLORER_DIGITS another number of digits.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
