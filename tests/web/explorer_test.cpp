@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,44 @@ TEST_CASE("a page trains a model of its own") {
   CHECK(later.at("step") == 151);
   CHECK(later.at("losses").back() < 0.8 * first.at("losses")[0].get<double>());
   CHECK(said(explorer_score(100)).at("accuracy") > 0.3);
+}
+
+TEST_CASE("a page teaches its model one picture, between the batches of an epoch") {
+  explorer_create(
+      R"({"D": 16, "L": 1, "h": 2, "images": 200, "batch": 20, "dropout": 0.1, "warmup": 0})");
+  explorer_train(10);
+  explorer_sample(R"({"kind": "thick", "index": 6})");
+  const auto belief = [] { return numbers(said(explorer_forward()).at("probabilities"))[6]; };
+  const float before = belief();
+  const Json first = said(explorer_learn(6));
+  for (int i = 0; i < 3; ++i) explorer_learn(6);
+  const Json fifth = said(explorer_learn(6));
+  CHECK(fifth.at("losses")[0].get<double>() < first.at("losses")[0].get<double>());
+  CHECK(belief() > before);
+  CHECK(fifth.at("step") == 15);
+  CHECK(fifth.at("images") == 10 * 20 + 5);
+  CHECK(fifth.at("batch") == 1);
+  CHECK(named(fifth.at("changes"), "head.weight").at("update") > 0);
+  CHECK(said(explorer_train(1)).at("images") == 11 * 20 + 5);
+
+  // At a rate of 0 gradients are those of the batches, and of what dropout draws.
+  const auto norms = [](bool taught) {
+    explorer_create(R"({"D": 16, "L": 1, "h": 2, "images": 100, "batch": 20, "dropout": 0.1,
+                        "learning_rate": 0})");
+    std::vector<double> all;
+    for (int i = 0; i < 12; ++i) {
+      if (taught) explorer_learn(6);
+      all.push_back(said(explorer_train(1)).at("grad_norm"));
+    }
+    return all;
+  };
+  const std::vector<double> alone = norms(false);
+  CHECK(std::set<double>(alone.begin(), alone.end()).size() == alone.size());
+  CHECK(norms(true) == alone);
+
+  CHECK(refusal(explorer_learn(10)) == "the label is a digit, 0 to 9; got 10");
+  open_digits();
+  CHECK(refusal(explorer_learn(1)) == "there is no model in training: create one first");
 }
 
 TEST_CASE("what a page asks wrongly is refused in a sentence, and nothing changes") {

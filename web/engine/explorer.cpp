@@ -57,6 +57,10 @@ struct Explorer {
     if (!model) fail("there is no model yet: open one, or create one");
     return *model;
   }
+  [[nodiscard]] Trainer& in_training() const {
+    if (!trainer) fail("there is no model in training: create one first");
+    return *trainer;
+  }
 };
 
 Explorer& here() {
@@ -233,6 +237,10 @@ Json forward(Explorer& e) {
           {"rollout", tensor("rollout", "(B, gh, gw)", rollout)}};
 }
 
+void check_label(const ViTConfig& c, std::size_t label) {
+  if (label >= c.K) fail("the label is a digit, 0 to {}; got {}", c.K - 1, label);
+}
+
 double norm_of(const Array& x) {
   double squares = 0;
   for (const float v : x) squares += static_cast<double>(v) * static_cast<double>(v);
@@ -241,9 +249,7 @@ double norm_of(const Array& x) {
 
 Json backward(Explorer& e, std::size_t label) {
   const VisionTransformer& model = e.there();
-  if (label >= model.config.K) {
-    fail("the label is a digit, 0 to {}; got {}", model.config.K - 1, label);
-  }
+  check_label(model.config, label);
   auto& [trace, gradients, saliency, gradient_rollout] = e.backward;
   trace.clear();
   const Tensor image(image_of(e), true);
@@ -325,6 +331,12 @@ Json fault(Explorer& e, const Json& request) {
   return {{"ops", json}};
 }
 
+Json learn(Explorer& e, std::size_t label) {
+  Trainer& trainer = e.in_training();
+  check_label(e.model->config, label);
+  return trainer.learn(e.picture.pixels, label);
+}
+
 Json check(Explorer& e, const Json& request) {
   check_fields(request, {"parameter", "label", "entries", "seed"});
   CheckRequest asked;
@@ -387,10 +399,10 @@ const char* explorer_check(const char* request) {
   return answer([&] { return check(here(), parsed(request)); });
 }
 const char* explorer_train(size_t steps) {
-  return answer([&] {
-    if (!here().trainer) vitruvian::fail("there is no model in training: create one first");
-    return here().trainer->train(steps);
-  });
+  return answer([&] { return here().in_training().train(steps); });
+}
+const char* explorer_learn(size_t label) {
+  return answer([&] { return learn(here(), label); });
 }
 const char* explorer_score(size_t images) {
   return answer([&] { return vitruvian::web::score(here().there(), images); });

@@ -57,10 +57,15 @@ EXPLORER const char* explorer_fault(const char* request);
 /// "relative_error", "tolerance", "index", "analytic", "numeric", "checked"}.
 EXPLORER const char* explorer_check(const char* request);
 
-/// Trains so many steps. {"step", "images", "losses", "correct": [of each step], "learning_rate",
-/// "grad_norm", "batch", "changes": [{"name", "value", "gradient", "update"}]}: root mean squares
-/// of the last step.
+/// Trains so many steps, each on the next batch of the digits. {"step", "images", "losses",
+/// "correct": [of each step], "learning_rate", "grad_norm", "batch", "changes": [{"name", "value",
+/// "gradient", "update"}]}: root mean squares of the last step.
 EXPLORER const char* explorer_train(size_t steps);
+/// Trains one step on the picture that is there, with `label` for the right answer: a batch of one.
+/// Answers as explorer_train(1) does. The step counts as one, for the warm-up and the optimizer's
+/// moments, and the picture as one more image; but it takes no turn in the epochs: the batches that
+/// explorer_train takes, and what their dropout draws, are those it would have taken without it.
+EXPLORER const char* explorer_learn(size_t label);
 /// How well the model reads so many of the held-out digits: {"loss", "accuracy", "images"}.
 EXPLORER const char* explorer_score(size_t images);
 

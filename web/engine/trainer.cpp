@@ -71,37 +71,59 @@ Trainer::Trainer(const VisionTransformer& model, const TrainerSettings& settings
       digits_(digits(settings.images, settings.seed, "train")),
       rng_(settings.seed) {}
 
-Trainer::Step Trainer::one_step() {
+Trainer::Batch Trainer::next_batch() {
   const std::size_t an_epoch = settings_.images / settings_.batch;  // what is left over waits
-  const std::size_t in_epoch = step_ % an_epoch;
+  const std::size_t in_epoch = batches_ % an_epoch;
   if (in_epoch == 0) {
-    order_ = epoch_order(settings_.images, rng_.fork("order"), step_ / an_epoch + 1);
+    order_ = epoch_order(settings_.images, rng_.fork("order"), batches_ / an_epoch + 1);
   }
   const auto batch =
       std::span<const std::size_t>(order_).subspan(in_epoch * settings_.batch, settings_.batch);
-  const auto parts = shares(batch, micro_batches_of(learner_.tokens, batch.size()));
-  const MicroBatches micro{
-      parts.size(), batch.size(), [&](std::size_t i) {
-        return micro_batch(digits_, parts[i], rng_.fork("dropout", {step_, i}));
-      }};
-  Step step;
-  step.result = compute_gradients(learner_, micro, 0);
-  step.norm = clip_grad_norm(learner_.parameters, 1);
-  if (!std::isfinite(step.result.loss) || !std::isfinite(step.norm)) {
+  return {digits_, {batch.begin(), batch.end()}, rng_.fork("dropout", {batches_})};
+}
+
+Trainer::Step Trainer::step_on(const Batch& batch) {
+  const auto parts = shares(batch.indices, micro_batches_of(learner_.tokens, batch.indices.size()));
+  const MicroBatches micro{parts.size(), batch.indices.size(), [&](std::size_t i) {
+                             return micro_batch(batch.data, parts[i],
+                                                batch.dropout.fork("micro-batch", {i}));
+                           }};
+  Step taken;
+  taken.result = compute_gradients(learner_, micro, 0);
+  taken.norm = clip_grad_norm(learner_.parameters, 1);
+  if (!std::isfinite(taken.result.loss) || !std::isfinite(taken.norm)) {
     fail(
         "training broke down at step {}: the loss {} and the norm of its gradient {} are not both "
         "finite; a smaller learning rate may help",
-        step_ + 1, step.result.loss, step.norm);
+        step() + 1, taken.result.loss, taken.norm);
   }
-  step.lr = settings_.learning_rate *
-            constant_schedule(step_, std::numeric_limits<std::size_t>::max() / 2, settings_.warmup);
-  std::visit([&](auto& optimizer) { optimizer.step(step.lr); }, optimizer_);
-  ++step_;
-  return step;
+  taken.lr =
+      settings_.learning_rate *
+      constant_schedule(step(), std::numeric_limits<std::size_t>::max() / 2, settings_.warmup);
+  std::visit([&](auto& optimizer) { optimizer.step(taken.lr); }, optimizer_);
+  return taken;
 }
 
 Json Trainer::train(std::size_t steps) {
   if (steps == 0 || steps > 10'000) fail("expected 1 to 10000 steps, got {}", steps);
+  return report(steps, settings_.batch, [this] {
+    const Step taken = step_on(next_batch());
+    ++batches_;
+    return taken;
+  });
+}
+
+Json Trainer::learn(const Pixels& picture, std::size_t label) {
+  Dataset data = as_dataset(picture);
+  data.labels = {static_cast<std::uint32_t>(label)};
+  return report(1, 1, [&] {
+    const Step taken = step_on({data, {0}, rng_.fork("dropout of a picture", {learned_})});
+    ++learned_;
+    return taken;
+  });
+}
+
+Json Trainer::report(std::size_t steps, std::size_t batch, const std::function<Step()>& one_step) {
   Json losses = Json::array();
   Json correct = Json::array();
   Step last;
@@ -124,14 +146,10 @@ Json Trainer::train(std::size_t steps) {
                        {"gradient", p.tensor.grad() ? root_mean_square(*p.tensor.grad()) : 0},
                        {"update", root_mean_square(update)}});
   }
-  return {{"step", step_},
-          {"images", step_ * settings_.batch},
-          {"losses", losses},
-          {"correct", correct},
-          {"learning_rate", last.lr},
-          {"grad_norm", last.norm},
-          {"batch", settings_.batch},
-          {"changes", changes}};
+  return {{"step", step()},           {"images", batches_ * settings_.batch + learned_},
+          {"losses", losses},         {"correct", correct},
+          {"learning_rate", last.lr}, {"grad_norm", last.norm},
+          {"batch", batch},           {"changes", changes}};
 }
 
 Json score(const VisionTransformer& model, std::size_t images) {

@@ -5,8 +5,10 @@
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "web/engine/answer.hpp"
+#include "web/engine/picture.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,23 +31,35 @@ class Trainer {
  public:
   Trainer(const VisionTransformer& model, const TrainerSettings& settings);
 
-  /// As explorer_train says. Throws where the loss is not finite; the weights are those before.
+  /// As explorer_train and explorer_learn say; the label is a digit. They throw where the loss is
+  /// not finite; the weights are those before.
   Json train(std::size_t steps);
-  [[nodiscard]] std::size_t step() const { return step_; }
+  Json learn(const Pixels& picture, std::size_t label);
+  [[nodiscard]] std::size_t step() const { return batches_ + learned_; }
 
  private:
+  /// What a step learns from.
+  struct Batch {
+    const Dataset& data;
+    std::vector<std::size_t> indices;
+    Rng dropout;
+  };
   struct Step {
     StepResult result;
     double lr = 0, norm = 0;
   };
-  Step one_step();
+  Batch next_batch();
+  Step step_on(const Batch& batch);
+  /// Takes so many steps, and says what explorer_train says.
+  Json report(std::size_t steps, std::size_t batch, const std::function<Step()>& one_step);
 
   TrainerSettings settings_;
   Learner learner_;
   std::variant<AdamW, Adam, SGD> optimizer_;
   Dataset digits_;
   Rng rng_;
-  std::size_t step_ = 0;
+  std::size_t batches_ = 0;  // steps on batches of the digits: they alone move through the epochs
+  std::size_t learned_ = 0;  // steps on a picture that was on the pad
   std::vector<std::size_t> order_;  // of the epoch that is under way
 };
 

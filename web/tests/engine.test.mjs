@@ -159,6 +159,40 @@ test('training lowers the loss, and the same seed trains the same way', async ()
   assert.deepEqual(await run(), await run());
 });
 
+test('a step on one picture teaches that picture, and takes no turn in the epochs', async () => {
+  const settings = { L: 1, D: 32, M: 64, images: 128, batch: 64, dropout: 0.1, seed: 3 };
+  const engine = await startEngine();
+  engine.create(settings);
+  const first = engine.train(20);
+  const { label } = engine.sample('digit', 4);
+  const belief = () => engine.values(engine.forward().probabilities)[label];
+  const before = belief();
+  const steps = Array.from({ length: 5 }, () => engine.learn(label));
+  assert.ok(belief() > before, `${before}, then ${belief()}`);
+  assert.ok(steps.at(-1).losses[0] < steps[0].losses[0]);
+  steps.forEach(({ step, images, batch, losses, correct }, i) => {
+    assert.deepEqual([step, images, batch], [21 + i, 20 * 64 + 1 + i, 1]);
+    assert.deepEqual([losses.length, correct.length], [1, 1]);
+  });
+  assert.deepEqual(steps[0].changes.map((c) => c.name), first.changes.map((c) => c.name));
+  for (const { name, update } of steps[0].changes) assert.ok(update > 0, `${name} does not learn`);
+  const after = engine.train(1);
+  assert.deepEqual([after.step, after.images, after.batch], [26, 21 * 64 + 5, 64]);
+
+  // Where nothing is learned, gradients are those of the batches, and of the units dropped.
+  const still = { ...settings, learning_rate: 0, images: 320 };
+  const norms = (learn) => {
+    engine.create(still);
+    return Array.from({ length: 12 }, () => {
+      if (learn) engine.learn(label);
+      return engine.train(1).grad_norm;
+    });
+  };
+  const alone = norms(false);
+  assert.equal(new Set(alone).size, alone.length, 'batches differ');
+  assert.deepEqual(norms(true), alone);
+});
+
 test('what is refused is a sentence, and the model before it stays', async () => {
   const engine = await startEngine();
   assert.throws(() => engine.forward(), /there is no model yet/);
@@ -176,6 +210,7 @@ test('what is refused is a sentence, and the model before it stays', async () =>
     [() => engine.create({ batch: 0 }), /batch: expected 1 to 512/],
     [() => engine.backward(10), /the label is a digit, 0 to 9; got 10/],
     [() => engine.train(1), /no model in training/],
+    [() => engine.learn(1), /no model in training/],
     [() => engine.score(0), /expected 1 to 10000 images/],
     [() => engine.check('nobody', 0), /there is no parameter 'nobody'/],
     [() => engine.fault({ op: 'nothing', kind: 'flip_sign', input: 0 }), /the model has no op 'nothing'/],
@@ -202,6 +237,7 @@ test('a learning rate that breaks training is said, and a new model can be made'
   assert.throws(() => engine.train(100), /training broke down at step \d+: .* a smaller learning rate may help/);
   engine.create({ L: 1, images: 640 });
   assert.ok(engine.train(2).losses.every(Number.isFinite));
+  assert.throws(() => engine.learn(10), /the label is a digit, 0 to 9; got 10/);
 });
 
 test('memory does not grow with readings, gradients, checks and training', async () => {

@@ -119,6 +119,8 @@ export class Engine {
     return this.ask('check', { parameter, label, entries, seed });
   }
   train(steps: number): Trained { return this.call('train', steps); }
+  /** One step on the picture that is there. */
+  learn(label: number): Trained { return this.call('learn', label); }
   score(images: number): Score { return this.call('score', images); }
 
   /** A view of a tensor's numbers. */
