@@ -3,20 +3,24 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
+import { firstPicture } from './first.mjs';
 
 const root = new URL('..', import.meta.url).pathname;
 
-/** `import { wasm, weights } from 'virtual:engine'`: the files themselves, as gzip in base64. */
+/** What `virtual:engine` gives: the files themselves, as gzip in base64, and the first picture. */
 function engine(): Plugin {
   const packed = (path: string) => gzipSync(readFileSync(root + path), { level: 9 }).toString('base64');
   return {
     name: 'engine',
     resolveId: (id) => (id === 'virtual:engine' ? '\0engine' : undefined),
-    load: (id) =>
-      id === '\0engine'
-        ? `export const wasm = '${packed('build-web/wasm/explorer.wasm')}';\n` +
-          `export const weights = '${packed('models/digits.safetensors')}';`
-        : undefined,
+    async load(id) {
+      if (id !== '\0engine') return undefined;
+      return [
+        `export const wasm = '${packed('build-web/wasm/explorer.wasm')}';`,
+        `export const weights = '${packed('models/digits.safetensors')}';`,
+        `export const first = ${JSON.stringify(await firstPicture())};`,
+      ].join('\n');
+    },
   };
 }
 

@@ -2,9 +2,11 @@
 
 export function text(x: number): string {
   if (Number.isNaN(x)) return 'NaN';
+  if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
   const size = Math.abs(x);
-  const digits = size === 0 || (size >= 0.01 && size < 10000) ? x.toFixed(2) : x.toExponential(1);
-  return (digits === '-0.00' ? '0.00' : digits).replace('-', '−').replace('e-', 'e−');
+  if (size === 0) return '0';
+  const digits = size >= 0.01 && size < 10000 ? x.toFixed(2) : x.toExponential(1);
+  return digits.replace('e-', 'e−').replace('-', '−');
 }
 
 /** The shortest text that is this float32 and no other. */
@@ -16,7 +18,8 @@ export function exact(x: number): string {
   return String(x).replace('-', '−');
 }
 
-export const percent = (p: number): string => (p > 0 && p < 0.01 ? '< 1 %' : `${Math.round(100 * p)} %`);
+export const percent = (p: number): string =>
+  p > 0 && p < 0.01 ? '< 1 %' : p < 1 && p > 0.99 ? '> 99 %' : `${Math.round(100 * p)} %`;
 
 export function norm(values: Float32Array): number {
   let squares = 0;
@@ -29,3 +32,16 @@ export function largest(values: Float32Array): number {
   for (const v of values) if (Math.abs(v) > most) most = Math.abs(v);
   return most;
 }
+
+/** The next of 1, 2, 5, 10, ... so that a scale stays while its numbers stir. */
+export function niceRange(most: number): number {
+  if (!(most > 0) || !Number.isFinite(most)) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= most * (1 - 1e-9))!;
+}
+
+export const indexOfMost = (values: ArrayLike<number>): number => {
+  let best = 0;
+  for (let i = 1; i < values.length; ++i) if (values[i] > values[best]) best = i;
+  return best;
+};

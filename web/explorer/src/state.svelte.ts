@@ -1,32 +1,56 @@
-import type { Backward, Drawn, Engine, Forward, Kind, Model, Point, Tensor } from './engine';
+import { flushSync } from 'svelte';
+import type { Backward, Config, Drawn, Engine, FaultRequest, Forward, Kind, Model, Point, Tensor } from './engine';
+import { largest, niceRange } from './numbers';
 
-// The one state of the page. What the engine says is replaced as a whole (version counts it): nobody
-// keeps numbers of their own. What a teacher may want to send stands in the address' fragment.
+// The one state of the page. What the engine says is replaced as a whole, and `version` counts it:
+// nobody keeps numbers of their own. What a teacher may want to send stands in the address'
+// fragment (fragment.ts).
 
 export type Stroke = Point[];
+export type Scope = 'map' | 'layer' | 'model';
+export interface Cell { name: string; index: number }
+
+/** Where the numbers of a tensor lie: the engine, or what was recorded of it for the first picture. */
+export interface Numbers {
+  values(tensor: Tensor): Float32Array;
+  gradient(tensor: Tensor): Float32Array | undefined;
+}
+
+export const pen = 0.045; // of the pad's side
 
 class Explorer {
   engine: Engine | null = null;
+  numbers: Numbers | null = null;
+  ready = $state(false); // the engine runs
   model = $state.raw<Model | null>(null);
   forward = $state.raw<Forward | null>(null);
   backward = $state.raw<Backward | null>(null);
   drawn = $state.raw<Drawn | null>(null);
-  version = $state(0); // of forward and backward
+  pixels = $state.raw<Uint8Array>(new Uint8Array(784)); // what the model reads
+  version = $state(0);
   error = $state('');
+  learner = $state(false); // the page shows the model that learns, not the trained one
 
   strokes = $state.raw<Stroke[]>([]);
   sample = $state.raw<{ kind: Kind; index: number } | null>({ kind: 'digit', index: 3 });
   centred = $state(true);
 
-  patch = $state<number | null>(null); // whose row is lit
+  token = $state(0); // chosen: its row is lit and it asks in attention; 0 is the class token
+  hovered = $state<number | null>(null); // the token that is pointed at, for as long
   block = $state(0);
   head = $state(0);
-  query = $state(0); // the token that attends; 0 is the class token
   gradients = $state(false); // the pictures show dL/d(everything)
   label = $state(3); // the right answer
+  fault = $state.raw<FaultRequest | null>(null);
+  walked = $state<number | null>(null); // how far back the cotangents have come; null is all the way
+  scope = $state<Scope>('map');
+  cell = $state.raw<Cell | null>(null); // the number that is taken apart
   term = $state(''); // the symbol that is pointed at
+  stop = $state<number | null>(null); // of the tour
 
-  empty = $derived(this.drawn?.empty === true && this.sample === null);
+  lit = $derived(this.hovered ?? this.token);
+  config = $derived<Config | null>(this.model?.config ?? null);
+  empty = $derived(this.sample === null && (this.drawn?.empty ?? true));
 
   /** An intermediate of the last forward pass, or of the last backward pass where gradients show. */
   tensor(name: string): Tensor | undefined {
@@ -35,57 +59,146 @@ class Explorer {
   }
   /** What pictures show of it: its values, or the derivatives of the loss by it. */
   shown(name: string): Float32Array | undefined {
-    void this.version;
-    const tensor = this.tensor(name);
-    if (!tensor || !this.engine) return undefined;
-    return this.gradients ? this.engine.gradient(tensor) : this.engine.values(tensor);
+    return this.gradients ? this.cotangent(name) : this.values(name);
   }
-  /** Its values, whatever is shown. */
   values(name: string): Float32Array | undefined {
     void this.version;
     const tensor = this.forward?.tensors.find((t) => t.name === name);
-    return tensor && this.engine ? this.engine.values(tensor) : undefined;
+    return tensor && this.numbers?.values(tensor);
+  }
+  cotangent(name: string): Float32Array | undefined {
+    void this.version;
+    const tensor = this.backward?.tensors.find((t) => t.name === name);
+    return tensor && this.numbers?.gradient(tensor);
   }
   parameter(name: string): Float32Array | undefined {
+    void this.version;
     const tensor = this.model?.parameters.find((t) => t.name === name);
     return tensor && this.engine ? this.engine.values(tensor) : undefined;
   }
+  /** A parameter, or the derivatives by it, as `shown`. */
+  shownParameter(name: string): Float32Array | undefined {
+    if (!this.gradients) return this.parameter(name);
+    void this.version;
+    const tensor = this.backward?.parameters.find((t) => t.name === name);
+    return tensor && this.engine?.gradient(tensor);
+  }
+  /** The numbers of one of the answers' own tensors: probabilities, lens, rollout, saliency. */
+  read(tensor: Tensor | undefined): Float32Array | undefined {
+    void this.version;
+    return tensor && this.numbers ? this.numbers.values(tensor) : undefined;
+  }
+
+  /** How far the colours of a map of signed numbers reach, within the chosen scope. */
+  range(name: string): number {
+    const layer = /^blocks\.\d+\./.exec(name)?.[0] ?? name;
+    const counts = (other: string) =>
+      other === name || (this.scope === 'layer' ? other.startsWith(layer) : this.scope === 'model');
+    let most = 0;
+    for (const { name: other } of this.forward?.tensors ?? []) {
+      if (!counts(other) || (other !== name && /probs|images|x_p/.test(other))) continue;
+      most = Math.max(most, this.largest(other));
+    }
+    return niceRange(most);
+  }
+  private largest(name: string): number {
+    const key = `${this.version} ${this.gradients}`;
+    if (key !== this.maximaOf) {
+      this.maxima.clear();
+      this.maximaOf = key;
+    }
+    let most = this.maxima.get(name);
+    if (most === undefined) this.maxima.set(name, (most = largest(this.shown(name) ?? new Float32Array())));
+    return most;
+  }
+  private maxima = new Map<string, number>();
+  private maximaOf = '';
+
+  open(name: string, index: number): void { this.cell = { name, index }; }
 
   /** Reads what stands on the pad, once a frame however often it is asked. */
-  read(): void {
+  look(): void {
     if (this.waiting || !this.engine) return;
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      this.readNow();
+      const begin = performance.now();
+      this.lookNow();
+      flushSync();
+      const { port1, port2 } = new MessageChannel(); // comes round when the frame is painted
+      port1.onmessage = () => {
+        port1.close();
+        if (performance.getEntriesByName('redraw').length > 500) performance.clearMeasures('redraw');
+        performance.measure('redraw', { start: begin, end: performance.now() });
+      };
+      port2.postMessage(null);
     });
   }
-  readNow(): void {
+  lookNow(): void {
     this.try(() => {
       const engine = this.engine!;
-      performance.mark('stroke');
       if (this.sample) {
         const { label } = engine.sample(this.sample.kind, this.sample.index);
         this.drawn = null;
-        if (label !== null) this.label = label;
+        if (label !== null && this.chosen !== this.sample) this.label = label;
+        this.chosen = this.sample;
       } else {
-        this.drawn = engine.draw({ strokes: this.strokes, pen: 0.05, centred: this.centred });
+        this.drawn = engine.draw({ strokes: this.strokes, pen, centred: this.centred });
       }
-      this.forward = engine.forward();
-      this.backward = this.gradients ? engine.backward(this.label) : null;
-      ++this.version;
+      this.pixels = engine.pixels().slice();
+      this.pass();
     });
   }
+  private chosen: object | null = null; // the sample whose label was taken over
+
+  /** Forward, and backward where something shows it. */
+  private pass(): void {
+    this.forward = this.engine!.forward();
+    this.backward = this.wantsBackward ? this.engine!.backward(this.label) : null;
+    ++this.version;
+  }
+  /** Sections that show derivatives say so while they are on the screen. */
+  wantsBackward = false;
+  setWantsBackward(on: boolean): void {
+    const wanted = on || this.gradients;
+    if (wanted === this.wantsBackward) return;
+    this.wantsBackward = wanted;
+    if (wanted && !this.backward && this.engine) this.try(() => this.pass());
+  }
   showGradients(on: boolean): void {
+    if (on) this.wantsBackward = true;
+    if (on && !this.backward && this.engine) this.try(() => this.pass());
     this.gradients = on;
-    this.try(() => {
-      this.backward = on ? this.engine!.backward(this.label) : null;
-      ++this.version;
-    });
   }
   setLabel(label: number): void {
     this.label = label;
-    if (this.gradients) this.showGradients(true);
+    if (this.wantsBackward && this.engine) this.try(() => this.pass());
+  }
+  setFault(fault: FaultRequest | null): void {
+    this.try(() => {
+      this.engine!.fault(fault);
+      this.fault = fault;
+      this.pass();
+    });
+  }
+  /** Another model: its weights changed, or it is another one altogether. */
+  showModel(model: Model): void {
+    const last = model.config.L - 1;
+    this.model = model;
+    if (this.block > last) this.block = last;
+    if (this.head >= model.config.h) this.head = 0;
+    if (this.token >= model.config.T) this.token = 0;
+    if (this.cell) this.cell = null;
+  }
+
+  choose(kind: Kind, index: number): void {
+    this.sample = { kind, index };
+    this.look();
+  }
+  draw(strokes: Stroke[]): void {
+    this.sample = null;
+    this.strokes = strokes;
+    this.look();
   }
 
   /** Runs something of the engine's; what it refuses is said on the page. */
@@ -102,3 +215,4 @@ class Explorer {
 }
 
 export const app = new Explorer();
+

@@ -1,0 +1,47 @@
+import { first, wasm, weights } from 'virtual:engine';
+import { Engine } from './engine';
+import type { Tensor } from './engine';
+import { app } from './state.svelte';
+
+// First what was recorded of the engine when the page was built, at once; then the engine itself.
+
+export async function unpack(base64: string): Promise<Uint8Array> {
+  const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+export function showFirst(): void {
+  const numbers = new Float32Array(bytesOf(first.numbers).buffer);
+  app.numbers = {
+    values: ({ at, shape }: Tensor) => numbers.subarray(at, at + shape.reduce((n, d) => n * d, 1)),
+    gradient: () => undefined,
+  };
+  app.pixels = bytesOf(first.pixels);
+  app.model = first.model;
+  app.forward = first.forward;
+}
+
+let bytes: Uint8Array | undefined;
+/** The module itself, for a worker that starts an engine of its own. */
+export const moduleBytes = async (): Promise<Uint8Array> => (bytes ??= await unpack(wasm));
+export const trainedWeights = (): Promise<Uint8Array> => unpack(weights);
+
+export async function begin(): Promise<void> {
+  try {
+    // A frame for the first picture, before the module keeps the thread busy.
+    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    const [module, trained] = await Promise.all([moduleBytes(), trainedWeights()]);
+    const engine = await Engine.start(module as BufferSource);
+    app.engine = engine;
+    app.model = engine.open(trained);
+    app.numbers = engine;
+    app.ready = true;
+    app.lookNow();
+    performance.mark('engine');
+  } catch (error) {
+    app.error = `The engine did not start: ${error instanceof Error ? error.message : error}`;
+  }
+}

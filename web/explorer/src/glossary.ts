@@ -1,0 +1,23 @@
+// The words of the page, each in a sentence or two. The terminal's lessons say the rest.
+export const glossary: Record<string, string> = {
+  token: 'A token is one row of D numbers. Every patch of the picture becomes one, and one more, the class token, stands for the whole picture.',
+  patch: 'A patch is a small square of the picture. The model reads patches as a language model reads words.',
+  embedding: 'An embedding is a list of D numbers that stands for something. E turns the pixels of a patch into one; E was learned.',
+  class: 'The class token is an extra row that belongs to no patch. It starts the same for every picture, gathers from the others, and at the end the answer is read from it.',
+  position: 'Position embeddings are learned rows that are added to the tokens. Without them the model could not tell where a patch was.',
+  residual: 'The residual stream is what the tokens carry from block to block. A block adds to it and never replaces it (a skip connection).',
+  norm: 'Layer norm shifts and scales every token so that its numbers have mean 0 and variance 1, then applies a learned scale and shift.',
+  attention: 'Attention lets every token gather from others: its query is compared with their keys, and their values are mixed by how well they fit.',
+  head: 'A head is one of h attentions that run side by side, each on its own part of the numbers, so that each can look for something else.',
+  softmax: 'Softmax turns any numbers into shares: all positive, with the sum 1; the larger the number, the larger its share.',
+  mlp: 'The MLP is two layers of weighted sums with a bend (GELU) between them. It works on every token alone.',
+  gelu: 'GELU lets large positive numbers pass, stops large negative ones, and bends smoothly between.',
+  logit: 'Logits are the ten raw scores, one a digit, before softmax.',
+  lens: 'The logit lens reads an answer from the class token of an earlier block, as if the model ended there.',
+  loss: 'The loss says how wrong the answer is: minus the logarithm of the probability of the right digit. 0 is sure and right.',
+  gradient: 'A gradient says, for every number, how much the loss rises if that number rises a little. Blue: a rise raises the loss. Orange: a rise lowers it. Size: how strongly.',
+  cotangent: 'A cotangent is the gradient of the loss by an intermediate. It is computed from the end of the model to its beginning.',
+  saliency: 'Saliency is the size of the gradient by each pixel: where a little ink would change the loss most.',
+  rollout: 'Rollout multiplies the attention of all blocks, to say how much of each patch reaches the class token at the end.',
+  learned: 'A parameter is a number that was learned. Training nudges each against its gradient, again and again.',
+};

@@ -1,0 +1,11 @@
+import type { Config } from './engine';
+
+// The names of rows and columns, as people read them.
+
+export const tokenName = (token: number, { W, P }: Config): string => {
+  if (token === 0) return 'class token';
+  const across = W / P;
+  return `patch ${Math.floor((token - 1) / across) + 1}, ${((token - 1) % across) + 1}`;
+};
+export const features = (config: Config) => (row: number, col: number): string =>
+  `${tokenName(row, config)} · number ${col + 1}`;
