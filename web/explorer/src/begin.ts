@@ -1,6 +1,7 @@
 import { first, wasm, weights } from 'virtual:engine';
 import { Engine } from './engine';
 import type { Tensor } from './engine';
+import { followAddress } from './address';
 import { app } from './state.svelte';
 
 // First what was recorded of the engine when the page was built, at once; then the engine itself.
@@ -40,6 +41,7 @@ export async function begin(): Promise<void> {
     app.numbers = engine;
     app.ready = true;
     app.lookNow();
+    followAddress();
     performance.mark('engine');
   } catch (error) {
     app.error = `The engine did not start: ${error instanceof Error ? error.message : error}`;

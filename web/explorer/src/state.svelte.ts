@@ -44,6 +44,7 @@ class Explorer {
   fault = $state.raw<FaultRequest | null>(null);
   walked = $state<number | null>(null); // how far back the cotangents have come; null is all the way
   scope = $state<Scope>('map');
+  revealed = $state(false); // where the class token looks, after the guess
   cell = $state.raw<Cell | null>(null); // the number that is taken apart
   term = $state(''); // the symbol that is pointed at
   stop = $state<number | null>(null); // of the tour

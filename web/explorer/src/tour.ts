@@ -1,0 +1,62 @@
+import { text } from './numbers';
+import { app } from './state.svelte';
+
+// The guided tour: each stop sets the page and says what to look at, in two sentences.
+
+export interface Stop {
+  title: string;
+  place: string; // the id that is scrolled to
+  set?: () => void; // what differs from the plain page
+  text: () => string;
+}
+
+const other = () => (app.forward?.guess === 8 ? 3 : 8); // than what it reads
+
+export const stops: Stop[] = [
+  { title: 'A digit is numbers', place: 'draw',
+    text: () => `On the left is a digit, in the middle what the model gets of it: 28 × 28 numbers, nothing more. It reads ${app.forward?.guess}; draw over it whenever you like, everything on this page follows.` },
+  { title: 'Cut into patches', place: 'tokens', set: () => { app.token = 7; },
+    text: () => 'A Transformer reads rows, as a language model reads words, so the picture is cut into squares. One patch is lit: its pixels are one row of x_p, and its row is lit in every picture below.' },
+  { title: 'A patch becomes a token', place: 'embed', set: () => { app.token = 7; },
+    text: () => 'Each patch is compared with the learned pictures E; how well it matches each of them are the numbers of its token. The class token goes on top, a row for the whole picture, and the answer will be read from it.' },
+  { title: 'Where was the patch?', place: 'positions', set: () => { app.token = 7; },
+    text: () => 'A learned position is added to every token, or the model could not tell a 6 from its shuffled patches. In these small maps blue says that two positions were learned to be alike.' },
+  { title: 'The stream', place: 'blocks',
+    text: () => 'The class token runs straight down; each block adds an update from attention and one from its MLP, drawn as wide as they are large. The ten bars say what it would answer if the model ended there: watch it make up its mind.' },
+  { title: 'Ask, answer, give', place: 'qkv',
+    text: () => 'From every token three small rows are made: q, what it asks; k, what it answers to; v, what it has to give. Point at a row: it is the same token in all three.' },
+  { title: 'One number, taken apart', place: 'scores', set: () => { app.cell = { name: 'blocks.0.attn.scores', index: 6 }; },
+    text: () => 'This score says how well the class token’s question fits one patch: multiply q and k number by number, add up, divide by √D_h. Every number on this page opens like this, with Enter or a click.' },
+  { title: 'Who attends to whom', place: 'attention', set: () => { app.block = Math.min(1, (app.config?.L ?? 1) - 1); app.revealed = true; },
+    text: () => 'The darker a patch, the more of its value the class token takes; heads look at different places, and their shares add up to 100 %. Press a patch to see whom that patch attends to.' },
+  { title: 'Work alone', place: 'mlp',
+    text: () => 'Then each token passes the MLP by itself: hidden units that wait for a pattern stay near 0 until it comes. What they add goes back to the stream.' },
+  { title: 'The answer', place: 'answer',
+    text: () => `Ten logits, one a digit, become shares that add up to 100 %: the model says ${app.forward?.guess}. The logit lens below shows after which block it knew.` },
+  { title: 'Suppose it were wrong', place: 'backwards', set: () => { app.setWantsBackward(true); app.setLabel(other()); app.walked = null; },
+    text: () => `Say the right answer is ${other()}: the loss is ${app.backward ? text(app.backward.loss) : ''}, and the gradient says how each number would have to move to lower it. It is computed from the answer back to the pixels; press Play to watch.` },
+  { title: 'Is the gradient true?', place: 'check', set: () => { app.setWantsBackward(true); app.setFault({ op: 'matmul', kind: 'flip_sign', input: 1 }); },
+    text: () => 'One rule is broken now: a matrix product’s derivative has the wrong sign, and the check against plain slopes turns red. Press “Mend it”, and it is green again.' },
+  { title: 'Learning', place: 'learning',
+    text: () => 'Press Train: from random numbers, step by step, each number moves a little against its gradient, and the loss falls. Within half a minute it reads nine of ten, and you can look inside while it learns.' },
+];
+
+/** Goes to a stop, from whatever the page shows; the drawing stays. */
+export function visit(index: number): void {
+  const stop = stops[index];
+  if (!stop) return;
+  app.cell = null;
+  app.block = app.head = app.token = 0;
+  app.hovered = null;
+  app.showGradients(false);
+  if (app.fault) app.setFault(null);
+  if (app.empty) app.choose('digit', 3);
+  app.stop = index;
+  stop.set?.();
+  requestAnimationFrame(() => scrollTo(stop.place));
+}
+
+export function scrollTo(id: string): void {
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  document.getElementById(id)?.scrollIntoView({ behavior: still ? 'auto' : 'smooth', block: 'start' });
+}

@@ -1,0 +1,80 @@
+// Every number that the page takes apart is what its parts make: for each map, the sum of its factors,
+// and what follows, give the engine's number.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { build } from 'esbuild';
+import { root, startEngine } from './engine.mjs';
+
+async function explainer() {
+  const { outputFiles } = await build({ entryPoints: [new URL('web/explorer/src/explain.ts', root).pathname], bundle: true, format: 'esm', write: false });
+  return (await import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text))).explain;
+}
+
+function readerOf(engine, model, forward) {
+  const find = (name) => forward.tensors.find((t) => t.name === name);
+  const parameter = (name) => model.parameters.find((t) => t.name === name);
+  return {
+    config: model.config,
+    tensor: find,
+    values: (name) => find(name) && engine.values(find(name)),
+    parameter: (name) => parameter(name) && engine.values(parameter(name)),
+  };
+}
+
+async function takesApart(engine, model) {
+  const explain = await explainer();
+  engine.sample('digit', 3);
+  const forward = engine.forward();
+  const reader = readerOf(engine, model, forward);
+  let taken = 0;
+  for (const { name } of forward.tensors) {
+    if (name === 'images') {
+      assert.equal(explain(reader, name, 0), null);
+      continue;
+    }
+    const numbers = reader.values(name);
+    const step = Math.max(1, Math.floor(numbers.length / 97));
+    for (let i = 0; i < numbers.length; i += step) {
+      const found = explain(reader, name, i);
+      assert.ok(found && found.sentence && found.equation && found.factors.length, name);
+      const sum = found.factors.reduce((s, { a, b }) => s + a * b, 0);
+      const size = found.factors.reduce((s, { a, b }) => s + Math.abs(a * b), 1);
+      const made = found.after.length ? found.after.at(-1).value : sum;
+      assert.equal(found.value, numbers[i]);
+      assert.ok(Math.abs(made - numbers[i]) < 2e-5 * size, `${name}[${i}]: ${made} is not ${numbers[i]}`);
+      ++taken;
+    }
+  }
+  return taken;
+}
+
+test('the trained model: every map is the sum that is said', async (t) => {
+  const engine = await startEngine();
+  const model = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  t.diagnostic(`${await takesApart(engine, model)} numbers taken apart`);
+});
+
+test('a model of other sizes as well', async () => {
+  const engine = await startEngine();
+  await takesApart(engine, engine.create({ P: 4, D: 24, L: 2, h: 3, M: 40, images: 10, batch: 1 }));
+});
+
+test('GELU is x times the share of a bell curve below x', async () => {
+  // The factor beside x is taken from the engine; here it is held against the curve itself.
+  const engine = await startEngine();
+  const model = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  engine.sample('digit', 3);
+  const reader = readerOf(engine, model, engine.forward());
+  const explain = await explainer();
+  const share = (x) => {
+    let sum = 0.5;
+    const n = 2000;
+    for (let i = 0; i < n; ++i) sum += ((x / n) * Math.exp(-0.5 * (((i + 0.5) * x) / n) ** 2)) / Math.sqrt(2 * Math.PI);
+    return sum;
+  };
+  for (let i = 0; i < 4000; i += 53) {
+    const [{ a, b }] = explain(reader, 'blocks.1.mlp.hidden', i).factors;
+    assert.ok(Math.abs(b - share(a)) < 1e-5 + 1e-6 / Math.abs(a), `Phi(${a}) is ${share(a)}, not ${b}`);
+  }
+});
