@@ -34,13 +34,29 @@ async function takesApart(engine, model) {
       continue;
     }
     const numbers = reader.values(name);
-    const step = Math.max(1, Math.floor(numbers.length / 97));
+    const step = numbers.length > 97 ? 13 : 1; // a prime: every row and column is met
     for (let i = 0; i < numbers.length; i += step) {
       const found = explain(reader, name, i);
       assert.ok(found && found.sentence && found.equation && found.factors.length, name);
       const sum = found.factors.reduce((s, { a, b }) => s + a * b, 0);
       const size = found.factors.reduce((s, { a, b }) => s + Math.abs(a * b), 1);
       const made = found.after.length ? found.after.at(-1).value : sum;
+      // Every step says what it does, and does it: "− mean 0.12", "÷ √16", "× γ 1.03".
+      let now = sum;
+      for (const { label, value } of found.after) {
+        const by = /^([−+×÷]) (?:.* )?(√?)(−?[\d.]+(?:e−?\d+)?)$/.exec(label);
+        if (by && !/this one/.test(label)) {
+          const number = Number(by[3].replaceAll('−', '-'));
+          const operand = by[2] ? Math.sqrt(number) : number;
+          const next = { '−': now - operand, '+': now + operand, '×': now * operand, '÷': now / operand }[by[1]];
+          const rounded = by[2] ? 0 : /e/.test(by[3]) ? 0.06 * Math.abs(number) : 0.0051; // two decimals are said
+          const slack = '×÷'.includes(by[1]) ? (Math.abs(next) * rounded) / Math.max(1e-9, Math.abs(operand) - rounded) : rounded;
+          assert.ok(Math.abs(next - value) < 1e-4 * (1 + Math.abs(value)) + slack, `${name}[${i}]: ${now} ${label} is not ${value}`);
+        } else {
+          assert.match(label, /this one/);
+        }
+        now = value;
+      }
       assert.equal(found.value, numbers[i]);
       assert.ok(Math.abs(made - numbers[i]) < 2e-5 * size, `${name}[${i}]: ${made} is not ${numbers[i]}`);
       ++taken;
@@ -57,7 +73,9 @@ test('the trained model: every map is the sum that is said', async (t) => {
 
 test('a model of other sizes as well', async () => {
   const engine = await startEngine();
-  await takesApart(engine, engine.create({ P: 4, D: 24, L: 2, h: 3, M: 40, images: 10, batch: 1 }));
+  const model = engine.create({ P: 4, D: 24, L: 2, h: 3, M: 40, images: 100, batch: 10 });
+  engine.train(5); // so that no bias is 0
+  await takesApart(engine, model);
 });
 
 test('GELU is x times the share of a bell curve below x', async () => {

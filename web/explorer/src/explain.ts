@@ -1,6 +1,7 @@
 // The third zoom: one number of any map, and the sum that made it, with the engine's own operands.
 import type { Config, Tensor } from './engine';
 import { tokenName } from './layout';
+import { text } from './numbers';
 
 /** One term of a sum, a times b. */
 export interface Factor { a: number; b: number; where: string }
@@ -51,7 +52,7 @@ export function explain(reader: Reader, name: string, index: number): Explanatio
     const w = rowOf(weights(`${weight}.weight`), out, width);
     const factors = dot(rowOf(values(x), r, width), (i) => w[i], where);
     const bias = reader.parameter(`${weight}.bias`)?.[out];
-    return { a, b: 'weight', factors, after: bias === undefined ? [] : [{ label: `+ bias ${bias.toFixed(2)}`, value: sumOf(factors) + bias }] };
+    return { a, b: 'weight', factors, after: bias === undefined ? [] : [{ label: `+ bias ${text(bias)}`, value: sumOf(factors) + bias }] };
   };
   const add = (a: [string, string], b: [string, string]) => ({
     a: 'added', b: '', after: [],
@@ -67,10 +68,10 @@ export function explain(reader: Reader, name: string, index: number): Explanatio
     return {
       a: 'x', b: '', factors: [{ a: of[col], b: 1, where: number(col) }],
       after: [
-        { label: `− mean ${mean.toFixed(2)}`, value: centred },
-        { label: `÷ root of variance + ε, ${deviation.toFixed(2)}`, value: centred / deviation },
-        { label: `× γ ${gamma.toFixed(2)}`, value: (centred / deviation) * gamma },
-        { label: `+ β ${beta.toFixed(2)}`, value: (centred / deviation) * gamma + beta },
+        { label: `− mean ${text(mean)}`, value: centred },
+        { label: `÷ root of variance + ε, ${text(deviation)}`, value: centred / deviation },
+        { label: `× γ ${text(gamma)}`, value: (centred / deviation) * gamma },
+        { label: `+ β ${text(beta)}`, value: (centred / deviation) * gamma + beta },
       ],
     };
   };
@@ -118,7 +119,7 @@ export function explain(reader: Reader, name: string, index: number): Explanatio
         const most = Math.max(...scores);
         const factors = dot(scores.map((s) => Math.exp(s - most)), () => 1, token);
         return { symbol: 'A', equation: 'softmax', sentence: `The share of its attention that ${the(asks)} gives to ${the(col)}, in head ${head + 1}.`,
-                 a: 'e to (score − the largest score)', b: '', factors, after: [{ label: `this one, ${factors[col].a.toFixed(2)}, ÷ the sum`, value: factors[col].a / sumOf(factors) }] };
+                 a: 'e to (score − the largest score)', b: '', factors, after: [{ label: `this one, ${text(factors[col].a)}, ÷ the sum`, value: factors[col].a / sumOf(factors) }] };
       }
       case 'attn.heads': {
         const [of, d] = [Math.floor(col / D_h), col % D_h];

@@ -1,0 +1,146 @@
+import { moduleBytes, trainedWeights } from './begin';
+import type { Change, Model, Settings } from './engine';
+import { app } from './state.svelte';
+import type { Order, Said, Snapshot } from './worker';
+import TrainingWorker from './worker?worker&inline';
+
+// What the page knows of the model that learns in the worker.
+
+export interface Point { images: number; loss: number; smooth: number }
+export interface Scored { images: number; accuracy: number }
+const most = 600; // points of a curve; when there are more, every other one goes
+
+/** The rate that suits an optimizer and the other defaults. */
+export const rates = { adamw: 0.003, adam: 0.003, sgd: 0.05 };
+
+class Learning {
+  settings = $state<Required<Pick<Settings, 'P' | 'L' | 'h' | 'batch' | 'optimizer' | 'learning_rate' | 'dropout' | 'seed'>>>({
+    P: 7, L: 2, h: 4, batch: 16, optimizer: 'adamw', learning_rate: rates.adamw, dropout: 0, seed: 1,
+  });
+  model = $state.raw<Model | null>(null);
+  now = $state.raw<Snapshot | null>(null);
+  step = $state(0);
+  images = $state(0);
+  curve = $state.raw<Point[]>([]);
+  scores = $state.raw<Scored[]>([]);
+  strip = $state.raw<Float32Array[]>([]); // the probe's ten probabilities, a snapshot each
+  changes = $state.raw<Change[]>([]);
+  told = $state.raw<{ before: number; after: number; label: number } | null>(null); // of one step on one image
+  batchLoss = $state(0);
+  running = $state(false);
+  error = $state('');
+  inside = $state(false); // the page shows this model
+  began = $state.raw<object | null>(null); // the settings that it was made with
+
+  private worker: Worker | null = null;
+  private smooth = 0;
+
+  accuracy = $derived(this.scores.length ? this.scores[this.scores.length - 1].accuracy : null);
+  changed = $derived(this.began !== null && JSON.stringify(this.began) !== JSON.stringify(this.settings));
+
+  private send(order: Order): void { this.worker?.postMessage(order); }
+
+  /** A new model, its parameters drawn by the seed. */
+  async begin(): Promise<void> {
+    const wasm = await moduleBytes();
+    if (!this.worker) {
+      this.worker = new TrainingWorker();
+      this.worker.onmessage = ({ data }: MessageEvent<Said>) => this.hear(data);
+      this.worker.onerror = (event) => { this.error = event.message; this.running = false; };
+    }
+    this.error = '';
+    this.running = false;
+    this.step = this.images = this.smooth = 0;
+    this.curve = [];
+    this.scores = [];
+    this.strip = [];
+    this.changes = [];
+    this.told = null;
+    this.now = null;
+    this.began = { ...this.settings };
+    this.send({ do: 'begin', wasm, settings: { ...this.settings }, pixels: app.pixels, label: app.label });
+  }
+  async run(order: Order): Promise<void> {
+    if (!this.model || this.error) await this.begin();
+    this.running = order.do !== 'pause';
+    if (order.do !== 'learn') this.told = null;
+    this.send(order);
+  }
+  /** The page's picture is another. */
+  look(pixels: Uint8Array): void {
+    if (this.model) this.send({ do: 'look', pixels, label: app.label });
+  }
+
+  private hear(said: Said): void {
+    if (said.kind === 'error') {
+      this.error = said.sentence;
+      this.running = false;
+    } else if (said.kind === 'paused') {
+      this.running = false;
+    } else if (said.kind === 'begun') {
+      this.model = said.model;
+      if (this.inside) this.enter();
+    } else {
+      this.take(said);
+    }
+  }
+  private take(s: Snapshot): void {
+    if (s.trained) {
+      this.step = s.trained.step;
+      const batch = s.trained.batch;
+      const points = s.losses.map((loss, i) => {
+        this.smooth = this.curve.length || i ? 0.9 * this.smooth + 0.1 * loss : loss;
+        return { images: s.trained!.images - (s.losses.length - 1 - i) * batch, loss, smooth: this.smooth };
+      });
+      this.images = s.trained.images;
+      this.batchLoss = s.losses[s.losses.length - 1];
+      this.changes = s.trained.changes;
+      const all = [...this.curve, ...points];
+      this.curve = all.length > most ? all.filter((_, i) => i % 2 === 1 || i === 0) : all;
+      const strip = [...this.strip, s.probe];
+      this.strip = strip.length > 240 ? strip.filter((_, i) => i % 2 === 0) : strip;
+    }
+    if (s.score !== null) {
+      const all = [...this.scores.filter((p) => p.images !== this.images), { images: this.images, accuracy: s.score }];
+      this.scores = all.length > most ? all.filter((_, i) => i % 2 === 1 || i === 0) : all;
+    }
+    if (s.before !== null) this.told = { before: s.before, after: s.probe[app.label], label: app.label };
+    this.now = s;
+    if (this.inside) this.show(s);
+  }
+
+  /** The whole page shows the model that learns: the same sizes, and its numbers at every snapshot. */
+  enter(): void {
+    app.try(() => {
+      app.showModel(app.engine!.create({ ...this.began, images: 10, batch: 1 }));
+      app.learner = true;
+      if (this.now) this.show(this.now);
+      else app.lookNow();
+    });
+  }
+  private show(s: Snapshot): void {
+    app.try(() => {
+      const { engine, model } = app;
+      if (model!.parameters.length !== s.parameters.length) return; // of the model before
+      model!.parameters.forEach((p, i) => engine!.values(p).set(s.parameters[i]));
+      app.model = engine!.weights();
+      app.lookNow();
+    });
+  }
+  async setInside(on: boolean): Promise<void> {
+    this.inside = on;
+    if (on) {
+      if (!this.model) await this.begin(); // enters when it has begun
+      else this.enter();
+    } else {
+      const weights = await trainedWeights();
+      app.try(() => {
+        app.showModel(app.engine!.open(weights));
+        app.learner = false;
+        app.lookNow();
+      });
+    }
+  }
+}
+
+export const learning = new Learning();
