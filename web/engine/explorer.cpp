@@ -171,10 +171,13 @@ Json create(Explorer& e, const Json& settings) {
   check_fields(settings, {"P", "D", "L", "h", "M", "dropout", "seed", "images", "batch",
                           "optimizer", "learning_rate", "weight_decay", "warmup"});
   ViTConfig c;
+  c.D = 32;
+  c.L = 2;
+  c.h = 4;
   for (const auto& [name, size] : {std::pair{"P", &c.P}, {"D", &c.D}, {"L", &c.L}, {"h", &c.h}}) {
     *size = field(settings, name, std::uint64_t{*size});
   }
-  c.M = field(settings, "M", std::uint64_t{4 * c.D});
+  c.M = field(settings, "M", std::uint64_t{2 * c.D});
   c.dropout = field(settings, "dropout", c.dropout);
   c.validate();
   constexpr std::uint64_t most = 5'000'000;  // whose training takes some 100 MB
