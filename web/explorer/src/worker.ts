@@ -90,7 +90,11 @@ function guarded(action: () => void): void {
   }
 }
 
-onmessage = async ({ data }: MessageEvent<Order>) => {
+// One order after the other, also while the engine starts.
+let orders: Promise<void> = Promise.resolve();
+onmessage = ({ data }: MessageEvent<Order>) => { orders = orders.then(() => obey(data)); };
+
+async function obey(data: Order): Promise<void> {
   if (data.do === 'begin') {
     try {
       engine ??= await Engine.start(data.wasm as BufferSource);
@@ -135,4 +139,4 @@ onmessage = async ({ data }: MessageEvent<Order>) => {
         break;
     }
   });
-};
+}
