@@ -1,5 +1,5 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { readFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { viteSingleFile } from 'vite-plugin-singlefile';
@@ -24,8 +24,17 @@ function engine(): Plugin {
   };
 }
 
+/** One file, named for what it is. */
+const named = (name: string): Plugin => ({
+  name: 'named',
+  closeBundle() {
+    renameSync(`${root}build-web/${name}/index.html`, `${root}build-web/${name}.html`);
+    rmdirSync(`${root}build-web/${name}`);
+  },
+});
+
 export default defineConfig({
   root: `${root}web/explorer`,
-  plugins: [engine(), svelte({ configFile: `${root}web/svelte.config.js` }), viteSingleFile()],
+  plugins: [engine(), svelte({ configFile: `${root}web/svelte.config.js` }), viteSingleFile(), named('explorer')],
   build: { outDir: `${root}build-web/explorer`, emptyOutDir: true, target: 'es2022', chunkSizeWarningLimit: 4000 },
 });

@@ -3,8 +3,11 @@
 import { chromium } from 'playwright-core';
 import { pathToFileURL } from 'node:url';
 
-/** Gives `use` the page, its problems and the browser's context; closes the browser whatever happens. */
-export async function withPage(path, options, use) {
+/**
+ * Gives `use` the page, its problems and the browser's context; closes the browser whatever happens.
+ * `options` are the context's; besides, a `fragment` for the address, and a script to run `before` the page's.
+ */
+export async function withPage(path, { fragment = '', before, ...options }, use) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
@@ -14,15 +17,16 @@ export async function withPage(path, options, use) {
     const page = await context.newPage();
     const problems = [];
     const address = pathToFileURL(path).href;
+    if (before) await page.addInitScript(before);
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
     });
     page.on('pageerror', (error) => problems.push(`thrown: ${error.message}`));
     context.on('request', (request) => {
       const url = request.url();
-      if (url !== address && !/^(blob|data):/.test(url)) problems.push(`request: ${url}`);
+      if (url.split('#')[0] !== address && !/^(blob|data):/.test(url)) problems.push(`request: ${url}`);
     });
-    await page.goto(address);
+    await page.goto(address + fragment);
     await use(page, problems, context);
   } finally {
     await browser.close();

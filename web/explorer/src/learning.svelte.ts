@@ -8,7 +8,22 @@ import TrainingWorker from './worker?worker&inline';
 
 export interface Point { images: number; loss: number; smooth: number }
 export interface Scored { images: number; accuracy: number }
-const most = 600; // points of a curve; when there are more, every other one goes
+
+/** At most so many of a growing list, at even distances: when there are more, every other one goes. */
+class Thinned<T> {
+  all: T[] = [];
+  private stride = 1;
+  private seen = 0;
+  constructor(private readonly most: number) {}
+  add(...items: T[]): void {
+    for (const item of items) if (this.seen++ % this.stride === 0) this.all.push(item);
+    while (this.all.length > this.most) {
+      this.all = this.all.filter((_, i) => i % 2 === 0);
+      this.stride *= 2;
+    }
+    this.all = [...this.all]; // another list, so that what shows it knows
+  }
+}
 
 /** The rate that suits an optimizer and the other defaults. */
 export const rates = { adamw: 0.003, adam: 0.003, sgd: 0.05 };
@@ -26,7 +41,8 @@ class Learning {
   strip = $state.raw<Float32Array[]>([]); // the probe's ten probabilities, a snapshot each
   changes = $state.raw<Change[]>([]);
   told = $state.raw<{ before: number; after: number; label: number } | null>(null); // of one step on one image
-  batchLoss = $state(0);
+  accuracy = $state<number | null>(null); // of held-out digits
+  smoothLoss = $state<number | null>(null);
   running = $state(false);
   error = $state('');
   inside = $state(false); // the page shows this model
@@ -34,8 +50,10 @@ class Learning {
 
   private worker: Worker | null = null;
   private smooth = 0;
+  private losses = new Thinned<Point>(600);
+  private accuracies = new Thinned<Scored>(300);
+  private probes = new Thinned<Float32Array>(240);
 
-  accuracy = $derived(this.scores.length ? this.scores[this.scores.length - 1].accuracy : null);
   changed = $derived(this.began !== null && JSON.stringify(this.began) !== JSON.stringify(this.settings));
 
   private send(order: Order): void { this.worker?.postMessage(order); }
@@ -51,9 +69,13 @@ class Learning {
     this.error = '';
     this.running = false;
     this.step = this.images = this.smooth = 0;
+    this.losses = new Thinned(600);
+    this.accuracies = new Thinned(300);
+    this.probes = new Thinned(240);
     this.curve = [];
     this.scores = [];
     this.strip = [];
+    this.accuracy = this.smoothLoss = null;
     this.changes = [];
     this.told = null;
     this.now = null;
@@ -89,20 +111,21 @@ class Learning {
       this.step = s.trained.step;
       const batch = s.trained.batch;
       const points = s.losses.map((loss, i) => {
-        this.smooth = this.curve.length || i ? 0.9 * this.smooth + 0.1 * loss : loss;
+        this.smooth = this.curve.length || i ? 0.95 * this.smooth + 0.05 * loss : loss;
         return { images: s.trained!.images - (s.losses.length - 1 - i) * batch, loss, smooth: this.smooth };
       });
       this.images = s.trained.images;
-      this.batchLoss = s.losses[s.losses.length - 1];
+      this.smoothLoss = this.smooth;
       this.changes = s.trained.changes;
-      const all = [...this.curve, ...points];
-      this.curve = all.length > most ? all.filter((_, i) => i % 2 === 1 || i === 0) : all;
-      const strip = [...this.strip, s.probe];
-      this.strip = strip.length > 240 ? strip.filter((_, i) => i % 2 === 0) : strip;
+      this.losses.add(...points);
+      this.curve = this.losses.all;
+      this.probes.add(s.probe);
+      this.strip = this.probes.all;
     }
     if (s.score !== null) {
-      const all = [...this.scores.filter((p) => p.images !== this.images), { images: this.images, accuracy: s.score }];
-      this.scores = all.length > most ? all.filter((_, i) => i % 2 === 1 || i === 0) : all;
+      this.accuracies.add({ images: this.images, accuracy: s.score });
+      this.scores = this.accuracies.all;
+      this.accuracy = s.score;
     }
     if (s.before !== null) this.told = { before: s.before, after: s.probe[app.label], label: app.label };
     this.now = s;

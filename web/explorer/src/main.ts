@@ -13,5 +13,6 @@ if (missing.length) {
   place.textContent = '';
   showFirst();
   mount(App, { target: place });
+  performance.mark('first picture');
   void begin();
 }
