@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What pages in a browser are built on: the library as WebAssembly, and its tests.
+# The explorer: the library as WebAssembly, the page around it, and their tests.
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -7,10 +7,11 @@ usage() {
   cat <<USAGE
 usage: scripts/web.sh
 
-Compiles web/engine, the library as a page sees it, to build-web/wasm/explorer.wasm, and runs
-web/tests under node and in Chromium: every number must be that of the native portable build, to the
-bit. On Debian it installs emscripten, node, npm and Chromium where they are missing, and from npm what
-web/package-lock.json names.
+Makes build-web/explorer.html, one file that a browser opens from the disk: a Vision Transformer that
+reads what you draw, shows its every number and gradient, and learns. web/engine, the library as the
+page sees it, is compiled to WebAssembly; web/explorer is the page; web/tests runs both under node and
+in Chromium: every number must be that of the native portable build, to the bit. On Debian it installs
+emscripten, node, npm and Chromium where they are missing, and from npm what web/package-lock.json names.
 
   --help   this text
 USAGE
@@ -43,4 +44,7 @@ build portable explorer_numbers
 build web
 cd "$ROOT/web"
 npm ci --silent --no-fund --no-audit
+npm run --silent check
+npm run --silent build
 npm test
+say "build-web/explorer.html is the explorer: open it in a browser."

@@ -193,6 +193,21 @@ test('a step on one picture teaches that picture, and takes no turn in the epoch
   assert.deepEqual(norms(true), alone);
 });
 
+test('the defaults read nine of ten within half a minute', async (t) => {
+  const engine = await startEngine();
+  engine.create({});
+  const begin = performance.now();
+  let images = 0;
+  let accuracy = 0;
+  while (accuracy < 0.9 && images < 45000) {
+    images = engine.train(100).images;
+    accuracy = engine.score(1000).accuracy;
+  }
+  const seconds = (performance.now() - begin) / 1000;
+  t.diagnostic(`${accuracy} of 1,000 held-out digits after ${images} images, ${seconds.toFixed(1)} s`);
+  assert.ok(accuracy >= 0.9 && seconds < 30, `${accuracy} after ${images} images and ${seconds} s`);
+});
+
 test('what is refused is a sentence, and the model before it stays', async () => {
   const engine = await startEngine();
   assert.throws(() => engine.forward(), /there is no model yet/);

@@ -1,0 +1,26 @@
+// What the page looks like, for the documents: `npm run screenshots`, and look at them.
+import { fileURLToPath } from 'node:url';
+import { withPage } from './chromium.mjs';
+import { root } from './engine.mjs';
+
+const file = (path) => fileURLToPath(new URL(path, root));
+const wide = { width: 1440, height: 900 };
+const narrow = { width: 390, height: 844 };
+
+const shots = [
+  ['wide-light', wide, 'light', '#digit=3&block=2&token=0', 'blocks'],
+  ['wide-dark', wide, 'dark', '#digit=8&label=3&gradients=1', 'backwards'],
+  ['narrow-light', narrow, 'light', '#digit=5', 'draw'],
+  ['narrow-dark', narrow, 'dark', '#digit=8&tour=8', ''],
+];
+for (const [name, viewport, colorScheme, fragment, place] of shots) {
+  await withPage(file('build-web/explorer.html'), { viewport, colorScheme, fragment, reducedMotion: 'reduce' }, async (page) => {
+    await page.waitForFunction(() => performance.getEntriesByName('engine').length === 1);
+    await page.waitForTimeout(500);
+    for (let i = 0; i < 3 && place; ++i) { // sections above take their height as they are met
+      await page.evaluate((id) => document.getElementById(id).scrollIntoView(), place);
+      await page.waitForTimeout(300);
+    }
+    await page.screenshot({ path: file(`docs/figures/explorer-${name}.png`) });
+  });
+}
