@@ -147,7 +147,7 @@ test('samples: the same index gives the same picture, and what is no digit has n
 test('training lowers the loss, and the same seed trains the same way', async () => {
   const run = async () => {
     const engine = await startEngine();
-    engine.create({ L: 1, D: 32, M: 64, images: 640, seed: 3 });
+    engine.create({ L: 1, D: 32, M: 64, images: 640, batch: 64, seed: 3 });
     const before = engine.score(200);
     const { losses, changes, step, images } = engine.train(30);
     assert.deepEqual([step, images, losses.length], [30, 30 * 64, 30]);
