@@ -304,7 +304,7 @@ for (const [name, options] of [['wide, light', desktop], ['wide, dark', { ...des
     }));
 }
 
-test('on a phone a finger draws', () =>
+test('on a phone a finger draws, and opens a number with its second tap', () =>
   opened(phone, async (page, context) => {
     await button(page, 'Clear').click();
     const { x, y, width, height } = await page.getByRole('application', { name: /Drawing pad/ }).boundingBox();
@@ -315,6 +315,14 @@ test('on a phone a finger draws', () =>
     await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     await page.waitForTimeout(100);
     assert.match(await answer(page), /It reads\s+1/);
+
+    const map = page.getByRole('application', { name: /^LN\(z\)/ });
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    await map.tap();
+    assert.match(await page.locator('.said').innerText(), /^patch \d, \d · number \d+: /);
+    assert.equal(await panel.count(), 0);
+    await map.tap();
+    await panel.waitFor();
   }));
 
 test('a browser without what is needed gets a sentence', () =>

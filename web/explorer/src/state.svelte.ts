@@ -155,25 +155,31 @@ class Explorer {
   /** Forward, and backward where something shows it. */
   private pass(): void {
     this.forward = this.engine!.forward();
-    this.backward = this.wantsBackward ? this.engine!.backward(this.label) : null;
+    this.stale = !this.wantsBackward;
+    if (this.wantsBackward) this.backward = this.engine!.backward(this.label);
     ++this.version;
   }
   /** Sections that show derivatives say so while they are on the screen. */
-  wantsBackward = false;
+  private wantsBackward = false;
+  private stale = false; // nothing on the screen shows derivatives: the last ones stand, unseen
   setWantsBackward(on: boolean): void {
     const wanted = on || this.gradients;
     if (wanted === this.wantsBackward) return;
     this.wantsBackward = wanted;
-    if (wanted && !this.backward && this.engine) this.try(() => this.pass());
+    this.update();
+  }
+  private update(): void {
+    if (this.wantsBackward && (this.stale || !this.backward) && this.engine) this.try(() => this.pass());
   }
   showGradients(on: boolean): void {
     if (on) this.wantsBackward = true;
-    if (on && !this.backward && this.engine) this.try(() => this.pass());
+    this.update();
     this.gradients = on;
   }
   setLabel(label: number): void {
     this.label = label;
-    if (this.wantsBackward && this.engine) this.try(() => this.pass());
+    this.stale = true;
+    this.update();
   }
   setFault(fault: FaultRequest | null): void {
     this.try(() => {
