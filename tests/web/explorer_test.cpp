@@ -130,7 +130,7 @@ TEST_CASE("strokes are centred as the digits are") {
 TEST_CASE("a page trains a model of its own") {
   CHECK(said(explorer_create(R"({"D": 16, "L": 1, "h": 2, "images": 200, "batch": 20})"))
             .at("config")
-            .at("M") == 64);
+            .at("M") == 32);
   const Json first = said(explorer_train(1));
   CHECK(first.at("losses")[0].get<double>() == doctest::Approx(std::log(10)).epsilon(0.1));
   CHECK(named(first.at("changes"), "head.weight").at("update") > 0);
