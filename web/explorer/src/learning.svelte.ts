@@ -59,7 +59,12 @@ class Learning {
   private send(order: Order): void { this.worker?.postMessage(order); }
 
   /** A new model, its parameters drawn by the seed. */
-  async begin(): Promise<void> {
+  begin(): Promise<void> {
+    this.began = { ...this.settings };
+    return (this.beginning = this.start());
+  }
+  private beginning: Promise<void> | null = null; // the worker has its orders when this is over
+  private async start(): Promise<void> {
     const wasm = await moduleBytes();
     if (!this.worker) {
       this.worker = new TrainingWorker();
@@ -79,11 +84,10 @@ class Learning {
     this.changes = [];
     this.told = null;
     this.now = null;
-    this.began = { ...this.settings };
-    this.send({ do: 'begin', wasm, settings: { ...this.settings }, pixels: app.pixels, label: app.label });
+    this.send({ do: 'begin', wasm, settings: { ...this.began! }, pixels: app.pixels, label: app.label });
   }
   async run(order: Order): Promise<void> {
-    if (!this.model || this.error) await this.begin();
+    await (this.began === null || this.error ? this.begin() : this.beginning);
     this.running = order.do !== 'pause';
     if (order.do !== 'learn') this.told = null;
     this.send(order);
@@ -153,8 +157,8 @@ class Learning {
   async setInside(on: boolean): Promise<void> {
     this.inside = on;
     if (on) {
-      if (!this.model) await this.begin(); // enters when it has begun
-      else this.enter();
+      if (this.began === null) await this.begin(); // enters when it has begun
+      else if (this.model) this.enter();
     } else {
       const weights = await trainedWeights();
       app.try(() => {
