@@ -304,6 +304,42 @@ test('learning: 90 % within half a minute, no frame above 50 ms, one step, one i
     await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 1'));
   }));
 
+test('learning: a model begun anew is all there is of it, a quick look away and back stays inside, and at rest page and worker are silent', () => {
+  const before = () => { // counts what is sent to the worker
+    window.orders = 0;
+    const send = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (...order) { ++window.orders; return send.apply(this, order); };
+  };
+  return opened({ before }, async (page) => {
+    const inside = page.getByLabel('all pictures above show this model');
+    await page.getByLabel('blocks L').selectOption('4'); // as many as the trained model has
+    await button(page, 'Train').click();
+    await page.waitForFunction(() => /Step [1-9]/.test(document.querySelector('.now')?.innerText ?? ''));
+    await button(page, 'Start anew').click(); // while steps are under way
+    await page.waitForTimeout(600);
+    assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images\./);
+    assert.equal(await page.locator('.strip').count(), 0);
+
+    await button(page, 'ten steps').click();
+    await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 10,'));
+    const shown = async () => (await page.locator('#answer td.number').allTextContents()).slice(10);
+    const trained = await shown();
+    await inside.check();
+    await page.waitForFunction((was) => document.querySelectorAll('#answer td.number')[13].textContent !== was, trained[3]);
+    await inside.evaluate((box) => { box.click(); box.click(); });
+    await page.waitForTimeout(600);
+    assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents());
+
+    const orders = await page.evaluate(() => window.orders);
+    await page.waitForTimeout(500);
+    assert.equal(await page.evaluate(() => window.orders), orders, 'nothing is sent while nothing happens');
+    await button(page, 'sample digit 7').click();
+    await page.waitForTimeout(300);
+    assert.equal(await page.evaluate(() => window.orders), orders + 1, 'another picture is sent once');
+    assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents());
+  });
+});
+
 for (const [name, options] of [['wide, light', desktop], ['wide, dark', { ...desktop, colorScheme: 'dark' }], ['narrow, light', phone], ['narrow, dark', { ...phone, colorScheme: 'dark' }]]) {
   test(`accessible, and as wide as the screen: ${name}`, () =>
     opened(options, async (page) => {

@@ -49,6 +49,8 @@ class Learning {
   began = $state.raw<object | null>(null); // the settings that it was made with
 
   private worker: Worker | null = null;
+  private round = 0; // of models begun
+  private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
   private smooth = 0;
   private losses = new Thinned<Point>(600);
   private accuracies = new Thinned<Scored>(300);
@@ -84,7 +86,8 @@ class Learning {
     this.changes = [];
     this.told = null;
     this.now = null;
-    this.send({ do: 'begin', wasm, settings: { ...this.began! }, pixels: app.pixels, label: app.label });
+    this.looked = app.pixels;
+    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began! }, pixels: app.pixels, label: app.label });
   }
   async run(order: Order): Promise<void> {
     await (this.began === null || this.error ? this.begin() : this.beginning);
@@ -94,10 +97,14 @@ class Learning {
   }
   /** The page's picture is another. */
   look(pixels: Uint8Array): void {
-    if (this.model) this.send({ do: 'look', pixels, label: app.label });
+    // The page reads its picture anew at every snapshot: the same picture is no news, or it would go round for ever.
+    if (!this.model || pixels.every((v, i) => v === this.looked[i])) return;
+    this.looked = pixels;
+    this.send({ do: 'look', pixels, label: app.label });
   }
 
   private hear(said: Said): void {
+    if (said.round !== this.round) return; // of a model that is gone
     if (said.kind === 'error') {
       this.error = said.sentence;
       this.running = false;
@@ -161,6 +168,7 @@ class Learning {
       else if (this.model) this.enter();
     } else {
       const weights = await trainedWeights();
+      if (this.inside) return; // asked for again meanwhile
       app.try(() => {
         app.showModel(app.engine!.open(weights));
         app.learner = false;

@@ -2,7 +2,7 @@
 import { Engine, type Model, type Trained } from './engine';
 
 export type Order =
-  | { do: 'begin'; wasm: Uint8Array; settings: object; pixels: Uint8Array; label: number }
+  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; label: number }
   | { do: 'train'; steps: number } // as many as asked, or until 'pause'
   | { do: 'until'; accuracy: number }
   | { do: 'learn'; label: number } // one step on the page's picture
@@ -21,19 +21,24 @@ export interface Snapshot {
   memory: number;
   speed: number; // images a second
 }
-export type Said = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused' } | { kind: 'error'; sentence: string };
+type Message = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused' } | { kind: 'error'; sentence: string };
+/** `round` is that of the order to begin: what is still under way then is of the model before. */
+export type Said = Message & { round: number };
 
 const heldOut = 200;
 const chunk = 90; // milliseconds between two snapshots
 let engine: Engine;
 let model: Model;
+let round = 0;
 let running = false;
+let next: ReturnType<typeof setTimeout> | undefined; // steps that are due
 let goal: number | null = null; // an accuracy
 let left = 0; // steps
 let scoredAt = 0;
+let unscored = false; // the model changed since
 let pixels: Uint8Array = new Uint8Array(784);
 
-const say = (said: Said, transfer: Transferable[] = []) => postMessage(said, { transfer });
+const say = (message: Message, transfer: Transferable[] = []) => postMessage({ ...message, round }, { transfer });
 
 function probe(): Float32Array {
   engine.pixels().set(pixels);
@@ -42,9 +47,11 @@ function probe(): Float32Array {
 
 function snapshot(trained: Trained | null, losses: number[], seconds: number, before: number | null = null): void {
   let score: number | null = null;
-  if (trained === null || performance.now() - scoredAt > 1000 || !running || goal !== null) {
+  unscored ||= trained !== null;
+  if (unscored && (performance.now() - scoredAt > 1000 || !running || goal !== null)) {
     score = engine.score(heldOut).accuracy;
     scoredAt = performance.now();
+    unscored = false;
   }
   const now = engine.weights();
   const parameters = now.parameters.map((p) => engine.values(p).slice());
@@ -56,6 +63,7 @@ function snapshot(trained: Trained | null, losses: number[], seconds: number, be
 }
 
 function stop(): void {
+  clearTimeout(next);
   running = false;
   goal = null;
   left = 0;
@@ -76,7 +84,7 @@ function go(): void {
     const seconds = (performance.now() - begin) / 1000;
     if (left <= 0) stop();
     snapshot(trained, losses, seconds);
-    if (running) setTimeout(go);
+    if (running) next = setTimeout(go);
     else say({ kind: 'paused' });
   });
 }
@@ -96,6 +104,7 @@ onmessage = ({ data }: MessageEvent<Order>) => { orders = orders.then(() => obey
 
 async function obey(data: Order): Promise<void> {
   if (data.do === 'begin') {
+    round = data.round;
     try {
       engine ??= await Engine.start(data.wasm as BufferSource);
     } catch (error) {
@@ -109,6 +118,7 @@ async function obey(data: Order): Promise<void> {
         stop();
         pixels = data.pixels;
         model = engine.create(data.settings);
+        unscored = true;
         say({ kind: 'begun', model });
         snapshot(null, [], 0);
         break;
