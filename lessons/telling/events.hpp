@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,14 +70,15 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Two numbers, or two arrays that the numbers stand for, compared.
+/// Two numbers compared, or two arrays, of which the numbers are the largest entry or, where they
+/// disagree, the worst; or a question of yes or no, which has no names.
 struct Check {
   std::string what = {};
   std::string left_name = {};  ///< "analytic"
   double left = 0;
-  std::string right_name = {};  ///< "numeric"
+  std::string right_name = {};  ///< "numeric"; "" where the left one should be 0
   double right = 0;
-  double error = 0;  ///< relative, the largest of all that was compared
+  double error = 0;  ///< relative (to 0: absolute), the largest of all that was compared
   /// The most that agreement allows; for a difference, the least it takes.
   double tolerance = 0;
   std::size_t compared = 1;
@@ -86,23 +88,38 @@ struct Check {
   std::string reason = {};  ///< in words, when it failed
 };
 
+/// Checks that follow each other.
+struct Checks {
+  std::vector<Check> all;
+};
+
 /// Numbers as shades from the smallest to the largest, or a chart.
 struct Figure {
   std::string caption;
   std::variant<Matrix, Chart> data;
 };
 
+/// The lesson before or after this one.
+struct Neighbour {
+  int number = 0;
+  std::string name;
+  std::string title;
+};
+
 /// The last event.
 struct Closing {
   std::size_t checks = 0;
   std::size_t failed = 0;
-  std::string broken;  ///< the mistake that was asked for, or ""
-  std::string why;     ///< why the checks notice it
-  std::vector<std::pair<std::string, std::string>> breaks;  ///< all there are, and what they do
-  std::vector<std::string> rows;  ///< of docs/requirements.md, that the lesson holds: "2-3", "B4"
+  std::string broken = {};  ///< the mistake that was asked for, or ""
+  std::string why = {};     ///< why the checks notice it
+  std::vector<std::pair<std::string, std::string>> breaks =
+      {};  ///< all there are, and what they do
+  /// Of docs/requirements.md, that the lesson holds: "2-3", "B4". For tests: no reader sees them.
+  std::vector<std::string> rows = {};
+  std::optional<Neighbour> previous = {}, next = {};
 };
 
-using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Check,
+using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Checks,
                            Figure, Closing>;
 
 /// Turns events into text, in their order: it may remember the one before.
@@ -116,6 +133,7 @@ struct TerminalStyle {
   std::size_t width = 80;
   bool colour = false;
   bool ascii = false;  ///< no glyph beyond ASCII
+  bool all = false;    ///< each check with its numbers, also where it agrees
 };
 std::unique_ptr<Writer> terminal_writer(const TerminalStyle& style);
 /// For GitHub: equations between `$$`. Errors of checks that passed appear as their bound, so that
@@ -126,8 +144,7 @@ std::unique_ptr<Writer> json_writer();
 
 // --- what the writers share ------------------------------------------------------------------
 
-/// Whether an event goes on where the one before it ended: checks and shapes that follow each
-/// other.
+/// Whether an event goes on where the one before it ended: shapes that follow each other.
 bool goes_on(const Event& event, std::size_t index_before);
 /// A figure as lines of text, at most `width` wide.
 std::vector<std::string> lines_of(const Figure& figure, std::size_t width);
@@ -136,6 +153,14 @@ std::vector<std::string> lines_of(const Figure& figure, std::size_t width);
 std::string verdict(const Check& check);
 /// What was compared, and how many of them: "gradient of x (12 derivatives)".
 std::string subject(const Check& check);
+/// "by hand 0.35, tape 0.35", of arrays where they are largest; "" for a question of yes or no.
+std::string values_text(const Check& check);
+/// All those that passed, in a line or two: "3 checks agree, worst 5e-08: rows of p; dx". On a page
+/// (`bound`), the error as the most that they allow, which is the same on every machine. "" without
+/// any.
+std::string agreement_text(const Checks& checks, bool bound);
+/// What passed because it differs: "differ, as they should: ..."; "" without any.
+std::string difference_text(const Checks& checks);
 /// "q (B, T) = (2, 17)", and "WRONG SHAPE" where it is.
 std::string shape_text(const ShapeLine& shape);
 /// With the digits that a check of this relative tolerance vouches for, at most six: the others

@@ -73,11 +73,23 @@ json object(const Closing& e) {
 }
 
 // Numbers that JSON does not know (NaN) become null.
+std::string line(const json& o) {
+  return o.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+template <class E>
+std::string lines(const E& e) {
+  return line(object(e));
+}
+std::string lines(const Checks& e) {
+  std::string result;
+  for (const Check& check : e.all) result += line(object(check));
+  return result;
+}
+
 class Json final : public Writer {
  public:
   std::string write(const Event& event) override {
-    const json o = std::visit([](const auto& e) { return object(e); }, event);
-    return o.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return std::visit([](const auto& e) { return lines(e); }, event);
   }
 };
 

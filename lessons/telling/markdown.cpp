@@ -21,6 +21,16 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+// In the line of what is folded, where nothing but elements is markup.
+std::string summary_of(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '`') continue;
+    result += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  }
+  return result;
+}
+
 // In a table's cell a bar would end the cell, in code too.
 std::string cell(std::string_view text) {
   std::string result;
@@ -38,7 +48,6 @@ class Markdown final : public Writer {
     if (!goes_on(event, before_)) {
       if (fenced_) line("```");
       fenced_ = false;
-      names_.clear();
       if (before_ != std::variant_npos) line("");
     }
     before_ = event.index();
@@ -103,23 +112,25 @@ class Markdown final : public Writer {
     head(e.columns);
     for (const auto& r : e.rows) row(r);
   }
-  // Checks of the same kind that follow each other share a table. What passed shows its bound, not
-  // its last digits, which differ from machine to machine.
-  void show(const Check& e) {
-    const std::string names = e.left_name + "\n" + e.right_name;
-    if (names != names_) {
-      if (!names_.empty()) line("");
-      head({"check", e.left_name, e.right_name, "relative error", "verdict"});
-      names_ = names;
+  // What passed is folded under a line that says it. It shows its bound, not its last digits, which
+  // differ from machine to machine.
+  void show(const Checks& e) {
+    std::string passed;
+    for (const std::string& text : {agreement_text(e, true), difference_text(e)}) {
+      if (!text.empty()) passed += (passed.empty() ? "✓ " : "<br>✓ ") + summary_of(text);
     }
-    std::string error = error_text(e.error);
-    if (e.passed && e.tolerance == 0) error = "0";
-    if (e.passed && e.tolerance != 0) {
-      error = fmt::format("{} {:.0e}", e.must_differ ? "at least" : "below", e.tolerance);
+    if (!passed.empty()) line(fmt::format("<details><summary>{}</summary>\n", passed));
+    head({"check", "values", "error", "verdict"});
+    for (const Check& check : e.all) {
+      std::string error =
+          check.right_name.empty() && check.left_name.empty() ? "" : error_text(check.error);
+      if (check.passed && check.tolerance != 0) {
+        error = fmt::format("{} {:.0e}", check.must_differ ? "at least" : "below", check.tolerance);
+      }
+      row({subject(check), values_text(check), error, verdict(check)});
+      if (!check.reason.empty()) row({check.reason, "", "", ""});
     }
-    row({subject(e), number_text(e.left, e.tolerance), number_text(e.right, e.tolerance), error,
-         verdict(e)});
-    if (!e.reason.empty()) row({e.reason, "", "", "", ""});
+    if (!passed.empty()) line("\n</details>");
   }
   void show(const Figure& e) {
     line("```text");
@@ -134,13 +145,19 @@ class Markdown final : public Writer {
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
     }
+    const auto to = [](const std::string& word, const std::optional<Neighbour>& lesson) {
+      if (!lesson) return std::string();
+      return fmt::format("{}: [{}. {}]({}.md)", word, lesson->number, escaped(lesson->title),
+                         lesson->name);
+    };
+    line(fmt::format("\n{}{}[The course](README.md){}{}", to("Before", e.previous),
+                     e.previous ? " · " : "", e.next ? " · " : "", to("Next", e.next)));
     if (e.rows.empty()) return;
-    line(fmt::format("\nRows of the [requirements](../requirements.md) that stand here: {}.",
+    line(fmt::format("\n<!-- Rows of docs/requirements.md that stand here: {}. -->",
                      fmt::join(e.rows, ", ")));
   }
 
   std::string out_;
-  std::string names_;    // of the table of checks that is open
   bool fenced_ = false;  // whether lines of shapes are open
   std::size_t before_ = std::variant_npos;
 };

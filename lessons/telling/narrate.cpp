@@ -28,6 +28,8 @@ double relative_error(double a, double b) {
 // What two numbers that should agree look like, in words: a wrong derivative is often wrong by a
 // sign, by a whole factor, or altogether missing.
 std::string diagnosis(const Check& c) {
+  if (c.left_name.empty()) return {};
+  if (c.right_name.empty()) return "It should be 0.";
   const double ratio = c.left / c.right;
   const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-3 * std::abs(y); };
   if (std::isnan(c.left) || std::isnan(c.right)) return "One of the two is not a number.";
@@ -80,9 +82,16 @@ Narrator::Narrator(const Entry& entry, const Lesson& lesson, const Options& opti
 }
 Narrator::~Narrator() = default;
 
-void Narrator::tell(const Event& event) { stage_->show(event); }
+void Narrator::tell_checks() {
+  if (!pending_.all.empty()) stage_->show(std::exchange(pending_, {}));
+}
+void Narrator::tell(const Event& event) {
+  tell_checks();
+  stage_->show(event);
+}
 
 void Narrator::heading(std::string_view text, std::size_t line) {
+  tell_checks();
   if (failed_ != 0 && !(options_.broken.empty() && options_.fault.empty())) throw Noticed{};
   stage_->next_piece(line);
   tell(Heading{numbered(text)});
@@ -164,7 +173,17 @@ bool Narrator::differs(std::string_view what, const Value& left, const Value& ri
 }
 
 bool Narrator::holds(std::string_view what, bool yes) {
-  return check(fmt::format("{}: 0 or 1", what), {"measured", yes ? 1.0 : 0.0}, {"yes", 1}, 0);
+  Check c{.what = std::string(what)};
+  c.passed = yes;
+  return check(std::move(c));
+}
+
+bool Narrator::is_zero(std::string_view what, const Value& value, double at_most) {
+  Check c{.what = std::string(what), .left_name = value.name, .left = value.value};
+  c.error = std::abs(value.value);
+  c.tolerance = at_most;
+  c.passed = c.error <= at_most;
+  return check(std::move(c));
 }
 
 bool Narrator::check(Check finished) {
@@ -175,24 +194,24 @@ bool Narrator::check(Check finished) {
   }
   finished.what = numbered(finished.what);
   const bool passed = finished.passed;
-  tell(std::move(finished));
+  pending_.all.push_back(std::move(finished));
   return passed;
 }
 
 void Narrator::sources_disagree(std::string_view row, std::string_view text) {
-  tell(
-      Remark{row.empty() ? "A common mistake" : fmt::format("Where the sources disagree ({})", row),
-             numbered(text)});
+  tell(Remark{row.empty() ? "A common mistake" : "Where the sources disagree", numbered(text)});
   std::string id(row);  // "B 4", in the list "B4"
   std::erase(id, ' ');
   if (!id.empty() && std::find(rows_.begin(), rows_.end(), id) == rows_.end()) rows_.push_back(id);
 }
 
 void Narrator::question(std::string_view question, std::string_view answer) {
+  tell_checks();
   stage_->ask({"A question", numbered(question), numbered(answer)});
 }
-void Narrator::take_along(std::string_view question) {
-  tell(Remark{"To take along", numbered(question)});
+void Narrator::take_along(std::string_view question, std::string_view answer) {
+  tell_checks();
+  stage_->ask({"To take along", numbered(question), numbered(answer)});
 }
 
 bool Narrator::broken(std::string_view name) const {
@@ -205,8 +224,14 @@ std::uint64_t Narrator::seed() const { return options_.seed; }
 
 std::size_t Narrator::close() {
   const Break* const broken = break_of(lesson_, options_.broken);
-  Closing closing{checks_, failed_, options_.broken, broken == nullptr ? "" : broken->why,
-                  {},      rows_};
+  Closing closing{.checks = checks_, .failed = failed_, .broken = options_.broken, .rows = rows_};
+  if (broken != nullptr) closing.why = broken->why;
+  const std::vector<Entry>& all = contents();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Neighbour lesson{all[i].number, all[i].name, all[i].title};
+    if (i + 1 < all.size() && all[i + 1].name == entry_.name) closing.previous = lesson;
+    if (i > 0 && all[i - 1].name == entry_.name) closing.next = lesson;
+  }
   for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
   tell(closing);
   stage_->flush();

@@ -115,17 +115,21 @@ class Narrator {
   bool check(std::string_view what, const Value& left, const Value& right, double tolerance);
   /// The wrong variant beside the right one: passes when they differ by at least `at_least`.
   bool differs(std::string_view what, const Value& left, const Value& right, double at_least);
+  /// Passes when |value| is at most `at_most`.
+  bool is_zero(std::string_view what, const Value& value, double at_most);
   /// A question of yes or no: passes when it is a yes.
   bool holds(std::string_view what, bool yes);
   /// A comparison that was made elsewhere.
   bool check(Check finished);
 
   /// A row of requirements.md B ("B 8"), or "" for a mistake that is in none, and what is right.
+  /// Readers do not see the row.
   void sources_disagree(std::string_view row, std::string_view text);
   void pytorch(std::string_view text);
   /// On a terminal, waits for Enter before it reveals the answer; nowhere else.
   void question(std::string_view question, std::string_view answer);
-  void take_along(std::string_view question);
+  /// A question for the way home; its answer is shown as that of `question` is.
+  void take_along(std::string_view question, std::string_view answer = "");
 
   /// Whether `--break NAME` asked for this mistake.
   [[nodiscard]] bool broken(std::string_view name) const;
@@ -137,6 +141,7 @@ class Narrator {
 
  private:
   void tell(const Event& event);
+  void tell_checks();
 
   const Entry& entry_;
   const Lesson& lesson_;
@@ -144,6 +149,7 @@ class Narrator {
   std::unique_ptr<Stage> stage_;
   SymbolValues values_;
   std::vector<std::string> rows_;
+  Checks pending_;  // not told yet: more may follow
   std::size_t checks_ = 0;
   std::size_t failed_ = 0;
 };

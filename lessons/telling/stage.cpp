@@ -23,7 +23,7 @@ std::unique_ptr<Writer> writer_of(const Options& options) {
   const std::size_t width =
       terminal.columns >= 20 ? std::min<std::size_t>(terminal.columns, 80) : 80;
   return terminal_writer({options.width != 0 ? options.width : width,
-                          terminal.colour && !options.plain, options.ascii});
+                          terminal.colour && !options.plain, options.ascii, options.all});
 }
 
 void write(std::string_view text) {
@@ -63,6 +63,7 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   flag("--no-input", o.no_input, "Never wait, not even for an answer");
   app.add_option("--width", o.width, "Columns (the terminal's, at most 80)")
       ->check(CLI::Range(20, 1000));
+  flag("--all", o.all, "Each check with its numbers, also where it agrees");
   flag("--plain", o.plain, "No colour");
   flag("--ascii", o.ascii, "No glyph beyond ASCII");
   CLI::Option* const markdown = flag("--markdown", o.markdown, "The lesson as a page");
@@ -134,7 +135,7 @@ void Stage::next_piece(std::size_t line) {
 }
 
 void Stage::ask(const Remark& question) {
-  if (!can_ask_) return show(question);
+  if (!can_ask_ || question.answer.empty()) return show(question);
   show(Remark{question.title, question.text});
   flush();
   if (typed("\n  (think first, then press Enter) ") == "q") throw Quit{};

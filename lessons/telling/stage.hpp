@@ -19,6 +19,7 @@ struct Options {
   bool plain = false;
   bool json = false;
   bool markdown = false;
+  bool all = false;
   bool no_input = false;
   bool describe = false;  ///< hidden: prints what tests need to know
   std::size_t width = 0;  ///< 0: the terminal's, at most 80

@@ -149,6 +149,16 @@ class Terminal final : public Writer {
   }
   void show(const ShapeLine& e) { verbatim("  " + shape_text(e), ""); }
 
+  void show(const Checks& e) {
+    const auto in_short = [&](const std::string& text) {
+      if (!text.empty()) wrap(glyphs(text), "  " + in_colour(green, glyphs("✓")) + " ", 4);
+    };
+    if (!style_.all) in_short(agreement_text(e, false));
+    if (!style_.all) in_short(difference_text(e));
+    for (const Check& check : e.all) {
+      if (style_.all || !check.passed) show(check);
+    }
+  }
   void show(const Check& e) {
     const std::string word = verdict(e);
     const std::string_view colour = e.passed ? green : red;
@@ -159,10 +169,10 @@ class Terminal final : public Writer {
     } else {
       wrap(glyphs(subject(e)), "  " + in_colour(colour, padded(word, 9)) + " ", 12);
     }
-    if (std::isfinite(e.error)) {
-      prose(fmt::format("{} {}, {} {}, relative error {}", e.left_name,
-                        number_text(e.left, e.tolerance), e.right_name,
-                        number_text(e.right, e.tolerance), error_text(e.error)),
+    if (std::isfinite(e.error) && !e.left_name.empty()) {
+      prose(fmt::format("{}{}; {} error {}", e.compared > 1 && e.passed ? "largest: " : "",
+                        values_text(e), e.right_name.empty() ? "absolute" : "relative",
+                        error_text(e.error)),
             blanks);
     }
     if (!e.reason.empty()) prose(e.reason, blanks);
@@ -180,9 +190,6 @@ class Terminal final : public Writer {
     if (!e.breaks.empty()) prose("Break it and see which check notices:");
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
-    if (e.rows.empty()) return;
-    prose(
-        fmt::format("Rows of docs/requirements.md that stand here: {}.", fmt::join(e.rows, ", ")));
   }
 
   // Columns side by side, the last one wrapped; where there is no room for that, row by row.

@@ -132,6 +132,53 @@ std::string subject(const Check& check) {
   return fmt::format("{} ({} {})", check.what, check.compared, check.unit);
 }
 
+namespace {
+
+std::vector<Check> chosen(const Checks& checks, bool must_differ) {
+  std::vector<Check> result;
+  for (const Check& c : checks.all) {
+    if (c.passed && c.must_differ == must_differ) result.push_back(c);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string values_text(const Check& c) {
+  if (c.left_name.empty()) return "";
+  const std::string left = fmt::format("{} {}", c.left_name, number_text(c.left, c.tolerance));
+  if (c.right_name.empty()) return left;
+  return fmt::format("{}, {} {}", left, c.right_name, number_text(c.right, c.tolerance));
+}
+
+std::string agreement_text(const Checks& checks, bool bound) {
+  const std::vector<Check> all = chosen(checks, false);
+  if (all.empty()) return "";
+  double worst = 0, most = 0;
+  std::string subjects;
+  for (const Check& c : all) {
+    worst = std::max(worst, c.error);
+    most = std::max(most, c.tolerance);
+    subjects += (subjects.empty() ? "" : "; ") + c.what;
+  }
+  const std::string count =
+      all.size() == 1 ? "1 check agrees" : fmt::format("{} checks agree", all.size());
+  const std::string error = most == 0    ? ""
+                            : bound      ? fmt::format(" to {:.0e}", most)
+                            : worst == 0 ? ", to the last digit"
+                                         : fmt::format(", worst {:.0e}", worst);
+  return fmt::format("{}{}: {}", count, error, subjects);
+}
+
+std::string difference_text(const Checks& checks) {
+  std::string text;
+  for (const Check& c : chosen(checks, true)) {
+    text += (text.empty() ? "" : "; ") + c.what;
+    if (c.compared <= 1 && !c.left_name.empty()) text += fmt::format(" ({})", values_text(c));
+  }
+  return text.empty() ? "" : "differ, as they should: " + text;
+}
+
 std::string shape_text(const ShapeLine& e) {
   return fmt::format("{} {} = ({}{}){}", e.name, e.symbols, fmt::join(e.lengths, ", "),
                      e.lengths.size() == 1 ? "," : "", e.holds ? "" : "  WRONG SHAPE");
@@ -165,8 +212,7 @@ std::string summary(const Closing& closing) {
 }
 
 bool goes_on(const Event& event, std::size_t index_before) {
-  return event.index() == index_before &&
-         (std::holds_alternative<Check>(event) || std::holds_alternative<ShapeLine>(event));
+  return event.index() == index_before && std::holds_alternative<ShapeLine>(event);
 }
 
 std::vector<std::string> lines_of(const Figure& figure, std::size_t width) {

@@ -45,6 +45,19 @@ Check failed_check() {
   return check;
 }
 
+Check wrong_variant() {
+  Check check{"the mean, forgotten", "right", 1, "wrong", 2};
+  check.must_differ = check.passed = true;
+  check.error = 0.5;
+  check.tolerance = 1e-3;
+  return check;
+}
+Check yes() {
+  Check check{"it is refused"};
+  check.passed = true;
+  return check;
+}
+
 Figure curve(std::vector<Series> series, bool log_y) {
   return {"curves", Chart{.title = "", .series = std::move(series), .log_y = log_y}};
 }
@@ -74,16 +87,22 @@ std::vector<Event> all_events() {
           ShapeLine{"q", "(B, T)", {2, 3}, true},
           ShapeLine{"k", "(B, T)", {2, 4}, false},
           Table{{"a", "b"}, {{"1", "x | y"}}},
-          passed,
-          failed_check(),
+          Checks{{passed, wrong_variant(), yes(), failed_check()}},
           Figure{"a picture", Matrix{2, 3, {0, 1, 2, 3, 4, 5}}},
           bars({{"one", 1}, {"ten", 10}}, true),
           curve({{"s", {0, 1, 2}, {1, 10, 100}}}, true),
-          Remark{"Where the sources disagree (B 8)", "phi is not Phi."},
+          Remark{"Where the sources disagree", "phi is not Phi."},
           Text{"`torch.softmax`", "In PyTorch"},
           Remark{"A question", "why?", "because."},
           Remark{"To take along", "and now?"},
-          Closing{2, 1, "name", "of this.", {{"name", "does that"}}, {"2-3", "B4"}}};
+          Closing{2,
+                  1,
+                  "name",
+                  "of this.",
+                  {{"name", "does that"}},
+                  {"2-3", "B4"},
+                  Neighbour{8, "chains", "Chains"},
+                  {}}};
 }
 
 }  // namespace
@@ -162,14 +181,22 @@ TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   CHECK(contains(text, "In words: the largest"));
   CHECK(contains(text, "q (B, T) = (2, 3)\n"));
   CHECK(contains(text, "k (B, T) = (2, 4)  WRONG SHAPE"));
+  CHECK(contains(text, "✓ 2 checks agree, worst 3e-15: a | b; it is refused\n"));
+  CHECK(contains(text, "✓ differ, as they should: the mean, forgotten (right 1, wrong 2)\n"));
   CHECK(contains(text, "DISAGREE  gradient of x\n"));
+  CHECK(!contains(text, "12 numbers"));
   CHECK(contains(text, "2 times the analytic one"));
-  CHECK(contains(text, "Where the sources disagree (B 8)"));
+  CHECK(contains(text, "Where the sources disagree\n"));
+  CHECK(!contains(text, "2-3"));
   CHECK(contains(text, "1 of 2 checks failed. You asked for it with --break name: of this."));
   const auto coloured = terminal_writer({80, true, false});
   const std::string colours = told(*coloured, all_events());
   CHECK(contains(colours, "\x1b[1;31mDISAGREE"));
   CHECK(!contains(colours, "`code`"));
+  const auto in_full = terminal_writer({80, false, false, true});
+  const std::string all = told(*in_full, all_events());
+  CHECK(contains(all, "agree     a | b (12 numbers)\n"));
+  CHECK(contains(all, "largest: fused 0.123457, composed 0.123457; relative error 3.2e-15"));
 }
 
 TEST_CASE("Markdown renders on GitHub") {
@@ -181,21 +208,26 @@ TEST_CASE("Markdown renders on GitHub") {
   CHECK(contains(text, "\n- one\n- two\n"));
   CHECK(contains(text, "```cpp\nint x;\n\nint y = 1;\n```"));
   CHECK(contains(text, "```text\nq (B, T) = (2, 3)\nk (B, T) = (2, 4)  WRONG SHAPE\n```"));
-  CHECK(contains(text, "| a \\| b (12 numbers) | 0.123457 | 0.123457 | below 1e-12 | agree |"));
-  CHECK(contains(text, "| gradient of x | 1 | 2 | 5.0e-01 | DISAGREE |"));
+  CHECK(contains(text, "<details><summary>✓ 2 checks agree to 1e-12: a | b; it is refused<br>"));
+  CHECK(
+      contains(text, "| a \\| b (12 numbers) | fused 0.123457, composed 0.123457 | below 1e-12 |"));
+  CHECK(contains(text, "| gradient of x | analytic 1, numeric 2 | 5.0e-01 | DISAGREE |"));
+  CHECK(contains(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
+  CHECK(contains(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
   CHECK(contains(text, "<details><summary>Answer</summary>"));
 }
 
 TEST_CASE("JSON is one object a line, with the numbers in full") {
   const auto writer = json_writer();
-  for (const Event& event : all_events()) {
-    const auto object = nlohmann::json::parse(writer->write(event));
-    CHECK(object.at("event").is_string());
+  std::istringstream lines(told(*writer, all_events()));
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(nlohmann::json::parse(line).at("event").is_string());
   }
   Check nan = failed_check();
   nan.left = std::numeric_limits<double>::quiet_NaN();
-  CHECK(nlohmann::json::parse(writer->write(nan)).at("left").is_null());
-  CHECK(nlohmann::json::parse(writer->write(all_events()[10])).at("left") == 0.123456789);
+  CHECK(nlohmann::json::parse(writer->write(Checks{{nan}})).at("left").is_null());
+  const std::string checks = writer->write(all_events()[10]);
+  CHECK(nlohmann::json::parse(checks.substr(0, checks.find('\n'))).at("left") == 0.123456789);
 }
 
 TEST_CASE("figures hold their data") {

@@ -22,10 +22,10 @@ HELD = {path.name: re.sub(r"TEST_CASE\(\s*", "TEST_CASE(", re.sub(r'"\s+"', "", 
         for pattern in ("tests/**/*_test.*", "lessons/course/*.cpp")
         for path in ROOT.glob(pattern)}
 
-# (lesson, row) for each row that the last line of a lesson's page names.
+# (lesson, row) for each row that a comment at the end of a lesson's page names.
 ON_PAGES = {(path.stem, row)
             for path in ROOT.glob("docs/lessons/[a-z]*.md")
-            for rows in re.findall(r"^Rows of the .* that stand here: (.*)\.$", path.read_text(), re.M)
+            for rows in re.findall(r"^<!-- Rows of .* that stand here: (.*)\. -->$", path.read_text(), re.M)
             for row in rows.split(", ")}
 
 
