@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/charts/colours.hpp"
+#include "vitruvian/charts/diagram.hpp"
 #include "vitruvian/media/image.hpp"
 
 #include <cstddef>
@@ -31,12 +32,14 @@ struct Chart {
   std::string title;
   std::string x_label{}, y_label{};
   std::vector<Series> series{};
-  std::optional<Range> y{};          ///< without: what the numbers need
-  bool from_zero = false;            ///< without `y`: the axis begins at 0, whatever the numbers
-  bool whole_x = false;              ///< x counts: ticks at whole numbers only
-  bool log_y = false;                ///< numbers that are not above 0 are left out
-  bool percent = false;              ///< y are shares, shown in percent
-  std::vector<std::string> names{};  ///< of bars, in a terminal, in the place of their x
+  std::optional<Range> y{};  ///< without: what the numbers need
+  bool from_zero = false;    ///< without `y`: the axis begins at 0, whatever the numbers
+  bool whole_x = false;      ///< x counts: ticks at whole numbers only
+  bool log_y = false;        ///< numbers that are not above 0 are left out
+  bool percent = false;      ///< y are shares, shown in percent
+  /// Of bars that lie, one below the other, in the place of their x.
+  std::vector<std::string> names{};
+  bool tips = true;  ///< in SVG: the values, where the pointer is; not for what is only looked at
 };
 
 /// The colours beside a picture and the numbers that they stand for.
@@ -64,9 +67,9 @@ struct ImageGrid {
 /// numbered. Without a range: the least to the largest number.
 ImageGrid heat_map(const Matrix& matrix, std::string title, ColourBar bar, double side = 400);
 
-/// A figure: charts and grids beside and below each other.
+/// A figure: charts, grids and diagrams beside and below each other.
 struct Drawing {
-  using Panel = std::variant<Chart, ImageGrid>;
+  using Panel = std::variant<Chart, ImageGrid, Diagram>;
   std::vector<std::vector<Panel>> rows{};
 };
 

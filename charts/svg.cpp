@@ -56,6 +56,7 @@ constexpr std::string_view style = R"css(
 .chart .k1 { stroke-dasharray: 7 3; } .chart .k2 { stroke-dasharray: 2 3; }
 .chart .k3 { stroke-dasharray: 9 3 2 3; } .chart .k4 { stroke-dasharray: 14 4; }
 .chart .k5 { stroke-width: 1.2; }
+.chart .flow { fill: none; stroke-width: 1.3; } .chart .flow.back { stroke-dasharray: 4 3; }
 )css";
 
 struct Colours {
@@ -78,9 +79,16 @@ std::string rules_of(const Colours& c) {
       ".chart .paper {{ fill: {2}; }} .chart .grid, .chart .frame {{ stroke: {3}; }}\n"
       ".chart .tip rect {{ fill: {2}; stroke: {3}; }} .chart .tip line {{ stroke: {1}; }}\n",
       c.ink, c.muted, c.paper, c.rule);
+  css += fmt::format(
+      ".chart .name {{ fill: {0}; font-weight: 600; }} .chart .box {{ fill: {2}; stroke: {1}; }}\n"
+      ".chart .flow {{ stroke: {1}; }} .chart .head {{ fill: {1}; }}\n"
+      ".chart .flow.back {{ stroke: {3}; }} .chart .head.back, .chart text.back {{ fill: {3}; }}\n",
+      c.ink, c.muted, c.paper, c.series[1]);
   for (std::size_t i = 0; i < svg::palette; ++i) {
-    css += fmt::format(".chart .k{0} {{ stroke: {1}; }} .chart .f{0} {{ fill: {1}; }}\n", i,
-                       c.series[i]);
+    css += fmt::format(
+        ".chart .k{0} {{ stroke: {1}; }} .chart .f{0} {{ fill: {1}; }} "
+        ".chart .t{0} {{ fill: {1}; fill-opacity: .16; stroke: {1}; }}\n",
+        i, c.series[i]);
   }
   return css;
 }

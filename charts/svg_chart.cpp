@@ -260,9 +260,48 @@ std::string tips(const Chart& chart, const Frame& frame) {
   return svg;
 }
 
+// A bar a name, and its number behind it.
+Piece lying_bars(const Chart& chart) {
+  constexpr double row = 22, thick = 14, number = 70;
+  Piece piece{title_of(chart.title)};
+  double top = chart.title.empty() ? 4 : title_height;
+  double names = 0;
+  for (const std::string& name : chart.names) names = std::max(names, width_of(name));
+  const double begin = names + 10;
+  const double room = std::max(160.0, chart_width - begin - number);
+  for (const Series& series : chart.series) {
+    std::vector<double> heights;
+    for (const double y : series.y) heights.push_back(height_of(chart, y));
+    if (!chart.log_y) heights.push_back(0);
+    Range range = range_of(heights);
+    if (chart.log_y) range.low -= (range.high - range.low) / 20;  // no bar is empty
+    range = widened(range);
+    const double zero = begin + room * range.place(chart.log_y ? range.low : 0);
+    for (std::size_t i = 0; i < std::min(series.y.size(), chart.names.size()); ++i) {
+      const double y = top + thick - 3;
+      piece.svg += text_at(begin - 8, y, "end", chart.names[i]);
+      if (std::isfinite(heights[i])) {
+        const double end = begin + room * range.place(heights[i]);
+        piece.svg += fmt::format(
+            "<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
+            series.colour.value_or(0) % palette, std::min(zero, end), top, std::abs(end - zero),
+            thick);
+        piece.svg += text_at(
+            std::max(zero, end) + 6, y, "start",
+            chart.percent ? value_text(chart, series.y[i]) : fmt::format("{:.4g}", series.y[i]));
+      }
+      top += row;
+    }
+  }
+  piece.width = begin + room + number;
+  piece.height = top;
+  return piece;
+}
+
 }  // namespace
 
 Piece piece_of(const Chart& chart) {
+  if (!chart.names.empty()) return lying_bars(chart);
   const auto extent = extent_of(chart);
   if (!extent) return {};
   Chart shown = chart;
@@ -293,7 +332,7 @@ Piece piece_of(const Chart& chart) {
                  : series.mark == Mark::bars ? bars(series, frame, chart.log_y)
                                              : dots(series, frame, 4);
   }
-  piece.svg += tips(shown, frame);
+  if (chart.tips) piece.svg += tips(shown, frame);
   return {piece.svg, chart_width, frame.floor() + bottom};
 }
 

@@ -20,6 +20,7 @@ struct Piece {
 };
 Piece piece_of(const Chart& chart);
 Piece piece_of(const ImageGrid& grid);
+Piece piece_of(const Diagram& diagram);
 
 /// A generous width of a text.
 double width_of(std::string_view text);

@@ -62,6 +62,11 @@ Colour pixel_at(const Image& rgb, std::size_t y, std::size_t x) {
   return {p[0], p[1], p[2]};
 }
 
+// On which of so many levels: ITU-R 601's brightness, in thousandths.
+std::size_t brightness_of(Colour c, std::size_t levels) {
+  return ((299U * c.r + 587U * c.g + 114U * c.b) * (levels - 1) + 127'500) / 255'000;
+}
+
 int squared_distance(Colour a, Colour b) {
   return (a.r - b.r) * (a.r - b.r) + (a.g - b.g) * (a.g - b.g) + (a.b - b.b) * (a.b - b.b);
 }
@@ -154,6 +159,50 @@ std::vector<std::string> text_of(const Matrix& matrix, std::size_t width) {
   return lines;
 }
 
+std::vector<std::string> text_of(const ImageGrid& grid, std::size_t width) {
+  constexpr std::array<std::string_view, 5> shades = {" ", "░", "▒", "▓", "█"};
+  if (grid.images.empty() || grid.columns == 0) return {};
+  const std::size_t columns = std::min(grid.columns, grid.images.size());
+  const std::size_t room = std::max<std::size_t>((width + 2) / columns, 4) - 2;
+  std::size_t apart = 0;  // from one picture to the next
+  for (const Image& image : grid.images) {
+    apart = std::max(apart, 2 * std::min(image.width, room / 2) + 2);
+  }
+  for (const std::string& name : grid.x_names) {
+    if (grid.x_names.size() == columns) apart = std::max(apart, console::characters(name) + 1);
+  }
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < grid.images.size(); begin += columns) {
+    if (begin > 0) lines.emplace_back();
+    if (begin / columns < grid.y_names.size()) lines.push_back(grid.y_names[begin / columns] + ":");
+    const std::size_t first = lines.size();
+    const std::size_t end = std::min(begin + columns, grid.images.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      const Image rgb = in_rgb(shrunk(grid.images[i], room / 2, grid.images[i].height));
+      lines.resize(std::max(lines.size(), first + rgb.height));
+      for (std::size_t y = first; y < lines.size(); ++y) {  // to where this picture begins
+        const std::size_t at = (i - begin) * apart;
+        lines[y] += std::string(at - std::min(at, console::characters(lines[y])), ' ');
+      }
+      for (std::size_t y = 0; y < rgb.height; ++y) {
+        for (std::size_t x = 0; x < rgb.width; ++x) {
+          lines[first + y] +=
+              repeated(shades[brightness_of(pixel_at(rgb, y, x), shades.size())], 2);
+        }
+      }
+    }
+  }
+  if (grid.x_names.size() == columns) {
+    std::string names;
+    for (std::size_t i = 0; i < columns; ++i) {
+      const std::size_t at = i * apart;
+      names += std::string(at - std::min(at, console::characters(names)), ' ') + grid.x_names[i];
+    }
+    lines.push_back(names);
+  }
+  return lines;
+}
+
 std::string text_of(const Image& image, const console::Terminal& terminal) {
   const bool blocks = terminal.colour && terminal.utf8;
   const std::size_t across = blocks ? 1 : 2;  // columns of a pixel
@@ -164,10 +213,7 @@ std::string text_of(const Image& image, const console::Terminal& terminal) {
     constexpr std::string_view ramp = " .:-=+*#%@";
     for (std::size_t y = 0; y < rgb.height; ++y) {
       for (std::size_t x = 0; x < rgb.width; ++x) {
-        const Colour c = pixel_at(rgb, y, x);
-        // ITU-R 601's brightness, in thousandths.
-        const std::size_t bright = (299U * c.r + 587U * c.g + 114U * c.b) * (ramp.size() - 1);
-        text.append(2, ramp[(bright + 127'500) / 255'000]);
+        text.append(2, ramp[brightness_of(pixel_at(rgb, y, x), ramp.size())]);
       }
       text.erase(text.find_last_not_of(' ') + 1);
       text += '\n';

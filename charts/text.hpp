@@ -16,6 +16,11 @@ std::vector<std::string> text_of(const Chart& chart, std::size_t width);
 /// A matrix as shades from the least to the largest number; what is NaN is empty, and what is too
 /// wide is cut off.
 std::vector<std::string> text_of(const Matrix& matrix, std::size_t width);
+/// Pictures as shades of their brightness, beside each other as the grid has them, with the names
+/// of columns below and of rows above; those that are too wide are shrunk.
+std::vector<std::string> text_of(const ImageGrid& grid, std::size_t width);
+/// Boxes and arrows; what is too wide is cut off.
+std::vector<std::string> text_of(const Diagram& diagram, std::size_t width);
 
 /// A picture, each line with its newline: two pixels in a half block where the terminal has
 /// colours, ASCII from ' ' to '@' by brightness, two a pixel, elsewhere. One that is too wide is

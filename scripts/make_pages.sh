@@ -7,7 +7,7 @@ usage() {
   cat <<USAGE
 usage: scripts/make_pages.sh
 
-Builds the lessons and writes what they say to docs/lessons/: a page each, and the index. The tests
+Builds the lessons and writes what they say to docs/lessons/: a page each, its figures, and the index. The tests
 of the lessons fail where a page and what its lesson says differ.
 
   --help   this text
@@ -31,9 +31,9 @@ trap 'rm -rf "$made"' EXIT
 pages=0
 for source in "$ROOT"/lessons/course/*.cpp; do
   name=$(basename "$source" .cpp)
-  "$programs/lesson_$name" --markdown --no-input --seed 1 >"$made/$name.md"
+  "$programs/lesson_$name" --markdown --figures "$made/figures" --no-input --seed 1 >"$made/$name.md"
   pages=$((pages + 1))
 done
-rm -f "$out"/*.md # all or none: pages of lessons that are gone go, too
-cp "$made"/*.md "$out/"
+rm -rf "$out"/*.md "$out/figures" # all or none: pages of lessons that are gone go, too
+cp -r "$made"/* "$out/"
 say "$pages lessons, and their index"

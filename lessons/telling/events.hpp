@@ -3,6 +3,7 @@
 #include "vitruvian/charts/chart.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,10 +94,10 @@ struct Checks {
   std::vector<Check> all;
 };
 
-/// Numbers as shades from the smallest to the largest, or a chart.
+/// Numbers as shades from the smallest to the largest, a chart, pictures, or boxes and arrows.
 struct Figure {
   std::string caption;
-  std::variant<Matrix, Chart> data;
+  std::variant<Matrix, Chart, ImageGrid, Diagram> data;
 };
 
 /// The lesson before or after this one.
@@ -137,8 +138,9 @@ struct TerminalStyle {
 };
 std::unique_ptr<Writer> terminal_writer(const TerminalStyle& style);
 /// For GitHub: equations between `$$`. Errors of checks that passed appear as their bound, so that
-/// pages are the same on every machine.
-std::unique_ptr<Writer> markdown_writer();
+/// pages are the same on every machine. Figures are SVG files, NAME-1.svg and so on, in this
+/// folder, to which the page leads as `figures/`; without a folder they are text.
+std::unique_ptr<Writer> markdown_writer(std::filesystem::path figures = {});
 /// One object a line.
 std::unique_ptr<Writer> json_writer();
 
@@ -148,6 +150,8 @@ std::unique_ptr<Writer> json_writer();
 bool goes_on(const Event& event, std::size_t index_before);
 /// A figure as lines of text, at most `width` wide.
 std::vector<std::string> lines_of(const Figure& figure, std::size_t width);
+/// What a figure shows, for whoever cannot see it.
+std::string alternative(const Figure& figure);
 
 /// "agree", "DISAGREE", "differ, as they should", "SHOULD DIFFER".
 std::string verdict(const Check& check);

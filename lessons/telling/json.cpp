@@ -56,6 +56,28 @@ json object(const Figure& e) {
             {"columns", m->columns},
             {"values", m->values}};
   }
+  if (const Diagram* const diagram = std::get_if<Diagram>(&e.data)) {
+    json boxes = json::array(), arrows = json::array();
+    for (const Diagram::Box& b : diagram->boxes) {
+      boxes.push_back({{"name", b.name}, {"lines", b.lines}, {"column", b.column}, {"row", b.row}});
+    }
+    for (const Diagram::Arrow& a : diagram->arrows) {
+      arrows.push_back({{"from", a.from}, {"to", a.to}, {"label", a.label}, {"back", a.back}});
+    }
+    return {{"event", "diagram"}, {"caption", e.caption}, {"boxes", boxes}, {"arrows", arrows}};
+  }
+  if (const ImageGrid* const grid = std::get_if<ImageGrid>(&e.data)) {
+    json images = json::array();
+    for (const Image& i : grid->images) {
+      images.push_back({{"height", i.height},
+                        {"width", i.width},
+                        {"channels", i.channels},
+                        {"pixels", i.pixels}});
+    }
+    return {{"event", "pictures"},        {"caption", e.caption},
+            {"columns", grid->columns},   {"column_names", grid->x_names},
+            {"row_names", grid->y_names}, {"images", images}};
+  }
   const Chart& chart = std::get<Chart>(e.data);
   json series = json::array();
   for (const Series& s : chart.series) series.push_back({{"name", s.name}, {"x", s.x}, {"y", s.y}});

@@ -1,4 +1,6 @@
 #include "lessons/telling/events.hpp"
+#include "vitruvian/charts/svg.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <fmt/format.h>
 
@@ -41,8 +43,26 @@ std::string cell(std::string_view text) {
   return result;
 }
 
+// Nobody points at a page's figures.
+Drawing drawing_of(const Figure& figure) {
+  if (const Matrix* const m = std::get_if<Matrix>(&figure.data)) {
+    return {{{heat_map(*m, "", {ColourMap::viridis, range_of(m->values)}, 260)}}};
+  }
+  if (const Chart* const chart = std::get_if<Chart>(&figure.data)) {
+    Chart still = *chart;
+    still.tips = false;
+    return {{{still}}};
+  }
+  if (const Diagram* const diagram = std::get_if<Diagram>(&figure.data)) return {{{*diagram}}};
+  return {{{std::get<ImageGrid>(figure.data)}}};
+}
+
 class Markdown final : public Writer {
  public:
+  explicit Markdown(std::filesystem::path figures) : figures_(std::move(figures)) {
+    if (!figures_.empty()) std::filesystem::create_directories(figures_);
+  }
+
   std::string write(const Event& event) override {
     out_.clear();
     if (!goes_on(event, before_)) {
@@ -80,6 +100,7 @@ class Markdown final : public Writer {
   }
 
   void show(const Opening& e) {
+    name_ = e.name;
     line(fmt::format("# Lesson {0}. {1}\n\nAbout {2} minutes. Its program is "
                      "[lessons/course/{3}.cpp](../../lessons/course/{3}.cpp); run it with "
                      "`build/bin/lesson {0}`.",
@@ -133,9 +154,15 @@ class Markdown final : public Writer {
     if (!passed.empty()) line("\n</details>");
   }
   void show(const Figure& e) {
-    line("```text");
-    for (const std::string& l : lines_of(e, 76)) line(l.substr(0, l.find_last_not_of(' ') + 1));
-    line("```\n");
+    if (figures_.empty()) {
+      line("```text");
+      for (const std::string& l : lines_of(e, 76)) line(l.substr(0, l.find_last_not_of(' ') + 1));
+      line("```\n");
+    } else {
+      const std::string file = fmt::format("{}-{}.svg", name_, ++count_);
+      write_file_safely((figures_ / file).string(), svg_file(drawing_of(e)));
+      line(fmt::format("![{}](figures/{})\n", escaped(alternative(e)), file));
+    }
     prose(e.caption);
   }
   void show(const Closing& e) {
@@ -157,6 +184,9 @@ class Markdown final : public Writer {
                      fmt::join(e.rows, ", ")));
   }
 
+  std::filesystem::path figures_;
+  std::string name_;       // the lesson's
+  std::size_t count_ = 0;  // of figures
   std::string out_;
   bool fenced_ = false;  // whether lines of shapes are open
   std::size_t before_ = std::variant_npos;
@@ -164,6 +194,8 @@ class Markdown final : public Writer {
 
 }  // namespace
 
-std::unique_ptr<Writer> markdown_writer() { return std::make_unique<Markdown>(); }
+std::unique_ptr<Writer> markdown_writer(std::filesystem::path figures) {
+  return std::make_unique<Markdown>(std::move(figures));
+}
 
 }  // namespace vitruvian::lessons

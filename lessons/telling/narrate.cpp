@@ -143,6 +143,9 @@ void Narrator::figure(Figure figure) {
 void Narrator::curves(std::string caption, std::vector<Series> series, bool log_y) {
   figure({std::move(caption), Chart{.title = "", .series = std::move(series), .log_y = log_y}});
 }
+void Narrator::diagram(std::string caption, Diagram diagram) {
+  figure({std::move(caption), std::move(diagram)});
+}
 void Narrator::bars(std::string caption, const std::vector<std::pair<std::string, double>>& rows,
                     bool log) {
   Chart chart{.title = "", .series = {Series{.name = "", .mark = Mark::bars}}, .log_y = log};

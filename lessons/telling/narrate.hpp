@@ -102,6 +102,8 @@ class Narrator {
   void figure(Figure figure);
   /// y against x, one mark a series.
   void curves(std::string caption, std::vector<Series> series, bool log_y = false);
+  /// Boxes and arrows.
+  void diagram(std::string caption, Diagram diagram);
   /// One bar a number; with `log`, its length is the number's order of magnitude.
   void bars(std::string caption, const std::vector<std::pair<std::string, double>>& rows,
             bool log = false);

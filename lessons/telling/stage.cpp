@@ -18,7 +18,7 @@ namespace {
 
 std::unique_ptr<Writer> writer_of(const Options& options) {
   if (options.json) return json_writer();
-  if (options.markdown) return markdown_writer();
+  if (options.markdown) return markdown_writer(options.figures);
   const console::Terminal terminal = console::terminal_of(stdout);
   const std::size_t width =
       terminal.columns >= 20 ? std::min<std::size_t>(terminal.columns, 80) : 80;
@@ -67,6 +67,9 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   flag("--plain", o.plain, "No colour");
   flag("--ascii", o.ascii, "No glyph beyond ASCII");
   CLI::Option* const markdown = flag("--markdown", o.markdown, "The lesson as a page");
+  app.add_option("--figures", o.figures,
+                 "A folder for its figures (NAME-1.svg); else they are text")
+      ->needs(markdown);
   flag("--json", o.json, "Its events, one object a line")->excludes(markdown);
   app.add_option("--seed", o.seed, "Of what is drawn at random (1)")->check(CLI::NonNegativeNumber);
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
@@ -97,7 +100,7 @@ Stage::Stage(const Options& options, std::string source)
     add("plain", terminal_writer({80, false, false}));
     add("ascii", terminal_writer({80, false, true}));
     add("narrow", terminal_writer({40, false, true}));
-    add("page.md", markdown_writer());
+    add("page.md", markdown_writer(options.forms + "/figures"));
     add("json", json_writer());
   }
   step_ = options.step && can_ask_;

@@ -21,6 +21,7 @@ struct Options {
   bool markdown = false;
   bool all = false;
   bool no_input = false;
+  std::string figures;    ///< a folder for a page's figures; "": they are text
   bool describe = false;  ///< hidden: prints what tests need to know
   std::size_t width = 0;  ///< 0: the terminal's, at most 80
   std::uint64_t seed = 1;

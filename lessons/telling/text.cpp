@@ -53,6 +53,9 @@ constexpr auto spellings = std::to_array<std::pair<std::string_view, std::string
     {"▏", "|"},          {"│", "|"},          {"─", "-"},     {"═", "="},     {"┤", "+"},
     {"└", "+"},          {"●", "o"},          {"✓", "ok"},    {"✗", "x"},     {"⁺", "^+"},
     {"ω", "omega"},      {"ᴺ", "^N"},         {"ᴸ", "^L"},    {"ᵗ", "^t"},    {"∘", "o"},
+    {"┌", "+"},          {"┐", "+"},          {"┘", "+"},     {"├", "+"},     {"┬", "+"},
+    {"┴", "+"},          {"┼", "+"},          {"╌", "-"},     {"╎", ":"},     {"▶", ">"},
+    {"◀", "<"},          {"▲", "^"},          {"▼", "v"},
 });
 
 }  // namespace
@@ -217,6 +220,43 @@ bool goes_on(const Event& event, std::size_t index_before) {
 
 std::vector<std::string> lines_of(const Figure& figure, std::size_t width) {
   return std::visit([width](const auto& data) { return text_of(data, width); }, figure.data);
+}
+
+namespace {
+
+std::string shown(const Matrix& m) {
+  const Range range = range_of(m.values);
+  return fmt::format("{} by {} numbers as shades, from {:.3g} to {:.3g}", m.rows, m.columns,
+                     range.low, range.high);
+}
+std::string shown(const Chart& chart) {
+  std::vector<std::string> parts;
+  for (const Series& s : chart.series) {
+    for (std::size_t i = 0; i < std::min(s.y.size(), chart.names.size()); ++i) {
+      parts.push_back(fmt::format("{} {:.3g}", chart.names[i], s.y[i]));
+    }
+    if (!chart.names.empty() || s.y.empty()) continue;
+    parts.push_back(fmt::format("{} from {:.3g} to {:.3g}", s.name.empty() ? "a curve" : s.name,
+                                s.y.front(), s.y.back()));
+  }
+  return fmt::format("{}: {}", chart.names.empty() ? "Curves" : "Bars", fmt::join(parts, ", "));
+}
+std::string shown(const ImageGrid& grid) {
+  if (grid.x_names.empty()) return fmt::format("{} pictures", grid.images.size());
+  return fmt::format("{} pictures: {}", grid.images.size(), fmt::join(grid.x_names, ", "));
+}
+std::string shown(const Diagram& diagram) {
+  std::vector<std::string> parts;
+  for (const Diagram::Arrow& arrow : diagram.arrows) {
+    parts.push_back(fmt::format("{} to {}", arrow.from, arrow.to));
+  }
+  return fmt::format("Boxes and arrows: {}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string alternative(const Figure& figure) {
+  return std::visit([](const auto& data) { return shown(data); }, figure.data);
 }
 
 }  // namespace vitruvian::lessons

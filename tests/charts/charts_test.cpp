@@ -286,5 +286,67 @@ TEST_CASE("pictures in a terminal") {
   CHECK(text_of({1, 1, 1, {128}}, of_256) == "\x1b[38;5;244m▀\x1b[0m\n");
 }
 
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST_CASE("boxes and arrows") {
+  const Diagram tape{.boxes = {{"x", {"2"}}, {"f", {"4"}, 1}, {"y", {"8"}, 2, 1}},
+                     .arrows = {{"x", "f", "", "4"}, {"f", "y"}, {"x", "y"}}};
+  std::vector<std::string> lines = text_of(tape, 80);
+  CHECK(lines == std::vector<std::string>{
+                     "┌───┐      ┌───┐",
+                     "│ x │      │ f │",
+                     "│ 2 │─────▶│ 4 │────────┐",
+                     "└───┘◀╌╌╌╌╌└───┘        │",
+                     "  │     4               │",
+                     "  │                     ▼",
+                     "  │                   ┌───┐",
+                     "  │                   │ y │",
+                     "  └──────────────────▶│ 8 │",
+                     "                      └───┘",
+                 });
+  const std::string svg = svg_of(tape);
+  CHECK(times(svg, "class=\"box") == 3);
+  CHECK(times(svg, "class=\"flow\"") == 3);
+  CHECK(times(svg, "class=\"flow back\"") == 1);
+
+  // Over what stands between, as a residual connection goes.
+  const Diagram row{.boxes = {{"a"}, {"b", {}, 1}, {"c", {}, 2}}, .arrows = {{"a", "c"}}};
+  lines = text_of(row, 80);
+  CHECK(lines.at(1) == "  ┌─────────────────────┐");
+  CHECK(lines.at(2) == "  │                     ▼");
+
+  const auto layout = [](const Diagram& d) { static_cast<void>(layout_of(d, {})); };
+  CHECK(failure_of([&] {
+          layout({.boxes = {{"a"}}, .arrows = {{"a", "b"}}});
+        }).message == "a diagram has no box 'b'");
+  CHECK_THROWS_AS(layout({.boxes = {{"a"}, {"b"}}}), Error);
+  CHECK(svg_of(Diagram{}).empty());
+  CHECK(text_of(Diagram{}, 80).empty());
+}
+
+TEST_CASE("bars with names lie below each other in both forms") {
+  Chart chart{.title = "", .series = {{.name = "", .y = {1, 2, -1}, .mark = Mark::bars}}};
+  chart.names = {"one", "two", "minus one"};
+  const std::string svg = svg_of(chart);
+  for (const std::string& name : chart.names) CHECK(times(svg, ">" + name + "<") == 1);
+  CHECK(times(svg, "<rect class=\"f0\"") == 3);
+  CHECK(text_of(chart, 60).size() == 3);
+}
+
+TEST_CASE("pictures as shades, in the grid's rows") {
+  const Image light{1, 2, 1, {255, 255}}, dark{1, 2, 1, {0, 255}};
+  const ImageGrid grid{.title = "",
+                       .images = {light, dark, dark},
+                       .columns = 2,
+                       .x_names = {"a", "b"},
+                       .y_names = {"up", "low"}};
+  CHECK(text_of(grid, 80) ==
+        std::vector<std::string>{"up:", "████    ██", "", "low:", "  ██", "a     b"});
+}
+
 }  // namespace
 }  // namespace vitruvian

@@ -42,6 +42,8 @@ says '^# Lesson' page.md
 [ $(($(grep -c '^```' "$folder/page.md") % 2)) = 0 ] || fail "has code that does not end"
 diff -u "$root/docs/lessons/${name#lesson_}.md" "$folder/page.md" ||
   fail "says what its page does not: run scripts/make_pages.sh"
+python3 "$root/tests/lessons/same_figures.py" "$root/docs/lessons/figures" "$folder/figures" \
+  "${name#lesson_}" || fail "draws what its page does not: run scripts/make_pages.sh"
 says '"event":"closing"' json
 if grep -vq '^{.*}$' "$folder/json"; then fail "has a line that is no JSON object"; fi
 

@@ -77,6 +77,7 @@ std::vector<Event> all_events() {
   passed.tolerance = 1e-12;
   passed.passed = true;
   passed.compared = 12;
+  const Image two{1, 2, 1, {0, 255}};
   return {Opening{9, "softmax", "Softmax", "p = exp(x)", 5},
           Heading{"What we want to know"},
           Text{"A text with `code` in it, an under_score and a < b.\n\n- one\n- two"},
@@ -91,6 +92,9 @@ std::vector<Event> all_events() {
           Figure{"a picture", Matrix{2, 3, {0, 1, 2, 3, 4, 5}}},
           bars({{"one", 1}, {"ten", 10}}, true),
           curve({{"s", {0, 1, 2}, {1, 10, 100}}}, true),
+          Figure{"pictures", ImageGrid{.title = "", .images = {two, two}, .columns = 2}},
+          Figure{"boxes", Diagram{.boxes = {{"x", {"2.0"}}, {"y", {}, 1}},
+                                  .arrows = {{"x", "y", "f", "dx"}}}},
           Remark{"Where the sources disagree", "phi is not Phi."},
           Text{"`torch.softmax`", "In PyTorch"},
           Remark{"A question", "why?", "because."},
