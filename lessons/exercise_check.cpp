@@ -41,8 +41,10 @@ class Scratch {
 std::vector<fs::path> sources_of_checks() {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(project_path("lessons/exercises"))) {
-    const std::string name = entry.path().filename().string();
-    if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) sources.push_back(entry);
+    const bool exercise = std::any_of(
+        exercises().begin(), exercises().end(),
+        [&](const Exercise& one) { return entry.path().filename() == one.name + ".cpp"; });
+    if (!exercise && entry.path().extension() != ".txt") sources.push_back(entry);
   }
   return sources;
 }

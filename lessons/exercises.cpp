@@ -15,43 +15,14 @@
 
 namespace vitruvian::lessons {
 
-std::string Exercise::id() const { return fmt::format("{:02}_{}", number, name); }
-
 namespace {
 
 namespace fs = std::filesystem;
 
 // --- the files of exercises --------------------------------------------------------------------
 
-constexpr std::string_view home = "lessons/exercises";
-
 std::vector<std::string> lines_of(const Exercise& exercise) {
-  return source_lines(fmt::format("{}/{}.cpp", home, exercise.id()));
-}
-
-// All of them, in their order, read from the folder of sources.
-std::vector<Exercise> read_exercises() {
-  static const std::regex file_name(R"((\d\d)_(\w+)\.cpp)");
-  static const std::regex first_line(R"(// Exercise \d+\. (.+) \(after (\w+)\))");
-  std::vector<Exercise> all;
-  std::error_code gone;
-  for (const fs::directory_entry& entry : fs::directory_iterator(project_path(home), gone)) {
-    const std::string file = entry.path().filename().string();
-    std::smatch name, title;
-    if (!std::regex_match(file, name, file_name)) continue;
-    const std::string line = source_lines(fmt::format("{}/{}", home, file)).at(0);
-    if (!std::regex_match(line, title, first_line)) {
-      fail(Exit::data, "{} does not begin as an exercise does", entry.path().string());
-    }
-    all.push_back({std::stoi(name[1]), name[2], title[1], title[2]});
-  }
-  if (all.empty()) {
-    fail(Exit::data, "the exercises cannot be read from {}: is the project still there?",
-         project_path(home));
-  }
-  std::sort(all.begin(), all.end(),
-            [](const Exercise& a, const Exercise& b) { return a.number < b.number; });
-  return all;
+  return source_lines(exercise.source());
 }
 
 // Whether a line is "// [NAME]", for a name that matches.
@@ -59,14 +30,14 @@ bool is_marker(const std::string& line, const std::string& name) {
   return std::regex_match(line, std::regex(fmt::format(R"(\s*// \[{}\])", name)));
 }
 
-// The source without the other version's lines, the markers and the hints.
+// The source without the other version's lines, the markers and the hints. It names the exercise
+// and its lesson, as their numbers change where others come before them.
 std::string text_of(const Exercise& exercise, bool solved) {
-  const int lesson = entry_of(exercise.lesson).number;
-  std::string text = fmt::format("// Exercise {}. {} (after lesson {})\n", exercise.number,
-                                 exercise.title, lesson);
+  std::string text = fmt::format("// Exercise {}. {} ({}, after lesson {})\n", exercise.name,
+                                 exercise.title, exercise.level, exercise.lesson.name);
   if (!solved) {
     text +=
-        fmt::format("// Filled in: lesson check {0}.  Stuck: lesson hint {0}.\n", exercise.number);
+        fmt::format("// Filled in: lesson check {0}.  Stuck: lesson hint {0}.\n", exercise.name);
   }
   std::string part = "end";
   const std::vector<std::string> lines = lines_of(exercise);
@@ -100,7 +71,7 @@ std::vector<std::string> hints_of(const Exercise& exercise) {
 // --- what is remembered --------------------------------------------------------------------------
 
 std::string remembered(const std::string& name) {
-  std::ifstream in(state_file("exercises", name));
+  std::ifstream in(with_or_without_number(state_file("exercises", name)));
   std::string line;
   std::getline(in, line);
   return line;
@@ -118,8 +89,6 @@ void remember(const std::string& name, const std::string& line) {
   }
 }
 
-bool is_done(const Exercise& exercise) { return remembered(exercise.id()) == "done"; }
-
 // --- the commands --------------------------------------------------------------------------------
 
 struct Request {
@@ -133,7 +102,7 @@ struct Request {
       fail(Exit::usage, "which exercise? lesson exercise 1, for instance; lesson exercises lists "
                         "them");
     }
-    return find(read_exercises(), word, "exercise", "lesson exercises");
+    return find(exercises(), word, "exercise", "lesson exercises");
   }
   void print(std::string_view text) const {
     console::print("{}", console::lines(ascii ? to_ascii(text) : std::string(text)));
@@ -146,17 +115,22 @@ struct Request {
     if (!before.empty() && fs::is_directory(before, gone)) return before;
     return fs::absolute("exercises");
   }
+  // The learner's file, which keeps the number that an earlier version gave it.
+  [[nodiscard]] fs::path file(const Exercise& exercise) const {
+    return with_or_without_number(folder() / (exercise.name + ".cpp"));
+  }
 };
 
 int list(const Request& request) {
-  const std::vector<Exercise> all = read_exercises();
+  const std::vector<Exercise>& all = exercises();
   std::string text = "\n";
-  const auto done = std::count_if(all.begin(), all.end(), is_done);
+  const auto mark = [](const Exercise& e) { return is_done(e); };
+  const auto done = std::count_if(all.begin(), all.end(), mark);
   for (const Exercise& e : all) {
-    text += fmt::format("{:4}  {:4}  after lesson {:2}  {}\n", e.number, is_done(e) ? "done" : "",
-                        entry_of(e.lesson).number, e.title);
+    text += fmt::format("{:4}  {:4}  after lesson {:2}  {:6}  {}\n", e.number,
+                        is_done(e) ? "done" : "", e.lesson.number, e.level, e.title);
   }
-  const auto next = std::find_if_not(all.begin(), all.end(), is_done);
+  const auto next = std::find_if_not(all.begin(), all.end(), mark);
   request.print(text + fmt::format("\n{} of {} done. {}\n", done, all.size(),
                                    next == all.end()
                                        ? "You have solved them all."
@@ -167,7 +141,7 @@ int list(const Request& request) {
 int begin(const Request& request) {
   const Exercise exercise = request.exercise();
   const fs::path folder = request.folder();
-  const fs::path file = folder / (exercise.id() + ".cpp");
+  const fs::path file = request.file(exercise);
   std::error_code problem;
   fs::create_directories(folder, problem);
   const bool kept = fs::exists(file, problem) && !request.again;
@@ -179,18 +153,21 @@ int begin(const Request& request) {
     }
   }
   remember("folder", folder.string());
+  const bool renamed = kept && file.stem() != exercise.name;
   request.print(fmt::format(
-      "Exercise {0}. {1} (after lesson {2})\n\n  {3}\n\n{4}Fill in what is marked \"Yours\", then: "
-      "lesson check {0}\n",
-      exercise.number, exercise.title, entry_of(exercise.lesson).number,
+      "Exercise {0}. {1} ({2}, after lesson {3})\n\n  {4}\n\n{5}{6}Fill in what is marked "
+      "\"Yours\", "
+      "then: lesson check {0}\n",
+      exercise.number, exercise.title, exercise.level, exercise.lesson.number,
       console::visible(file.string()),
-      kept ? "It is there already and stays as you left it; --again starts over.\n" : ""));
+      kept ? "It is there already and stays as you left it; --again starts over.\n" : "",
+      renamed ? "Its name has the number of an earlier version; only the name counts now.\n" : ""));
   return 0;
 }
 
 int check(const Request& request) {
   const Exercise exercise = request.exercise();
-  const fs::path file = request.folder() / (exercise.id() + ".cpp");
+  const fs::path file = request.file(exercise);
   std::error_code unknown;
   if (!fs::exists(file, unknown)) {
     fail(Exit::usage,
@@ -202,7 +179,7 @@ int check(const Request& request) {
     console::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }
-  remember(exercise.id(), "done");
+  remember(exercise.name, "done");
   console::print("\nAll of it agrees: done. Ours, to compare: lesson solution {}\n",
                  exercise.number);
   return static_cast<int>(Exit::ok);
@@ -212,7 +189,7 @@ int hint(const Request& request) {
   const Exercise exercise = request.exercise();
   const std::vector<std::string> hints = hints_of(exercise);
   const int most = static_cast<int>(hints.size());
-  const std::string counter = exercise.id() + ".hints";
+  const std::string counter = exercise.name + ".hints";
   const int before = std::atoi(remembered(counter).c_str());
   const int level = request.level > 0 ? request.level : std::clamp(before + 1, 1, most);
   if (level > before) remember(counter, std::to_string(level));

@@ -9,23 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "lessons/telling/contents.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 namespace vitruvian::lessons {
 
-/// One exercise: lessons/exercises/NN_name.cpp, which holds everything about it but its check. Its
-/// first line is `// Exercise N. TITLE (after LESSON)`; a comment with the task follows. The lines
-/// between `// [gap]` and `// [solution]` stand in the learner's copy, without their `//| `; those
-/// between `// [solution]` and `// [end]` in the solution. At the end come three hints.
-struct Exercise {
-  int number = 0;
-  std::string name;
-  std::string title;
-  std::string lesson;  ///< its name
-
-  /// "06_softmax"
-  [[nodiscard]] std::string id() const;
-};
+// The file of an exercise: below its first line a comment with the task. The lines between `//
+// [gap]` and `// [solution]` stand in the learner's copy, without their `//| `; those between
+// `// [solution]` and `// [end]` in the solution. At the end come three hints.
 
 /// Adds what a learner does with exercises: exercises, exercise, check, hint and solution. What was
 /// asked for is left in `chosen`; it returns the exit code, 1 where a check failed or a solution is
@@ -53,8 +44,8 @@ const T& find(const std::vector<T>& all, const std::string& word, const char* ki
     names.push_back(one.name);
   }
   if (is_number) {
-    fail(Exit::usage, "there is no {} {}: they go from 1 to {}; see {}", kind, word,
-         all.back().number, list);
+    fail(Exit::usage, "there is no {} {}: they go from {} to {}; see {}", kind, word,
+         all.front().number, all.back().number, list);
   }
   fail(Exit::usage, "there is no {} '{}'; {}", kind, word,
        did_you_mean(word, names, fmt::format("see {}", list)));

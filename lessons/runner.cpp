@@ -27,7 +27,8 @@ constexpr const char* usage =
   lesson N --help         its flags, and the mistakes that it can make on purpose)";
 
 const Entry* first_unread() {
-  const auto next = std::find_if_not(contents().begin(), contents().end(), is_done);
+  const auto next = std::find_if_not(contents().begin(), contents().end(),
+                                     [](const Entry& entry) { return is_done(entry); });
   return next == contents().end() ? nullptr : &*next;
 }
 
@@ -51,7 +52,9 @@ void list(bool ascii) {
            });
   const Entry* const next = first_unread();
   text += fmt::format(
-      "\n{} of {} done. {}\n", std::count_if(contents().begin(), contents().end(), is_done),
+      "\n{} of {} done. {}\n",
+      std::count_if(contents().begin(), contents().end(),
+                    [](const Entry& entry) { return is_done(entry); }),
       contents().size(),
       next == nullptr ? "You have read them all." : fmt::format("Next: lesson {}", next->number));
   console::print("{}", console::raw(ascii ? to_ascii(text) : text));

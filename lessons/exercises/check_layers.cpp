@@ -1,4 +1,4 @@
-// The checks of exercises 6 to 10: layers.
+// The checks of exercises on layers.
 
 #include "lessons/exercises/judge.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"

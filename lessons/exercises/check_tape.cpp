@@ -1,4 +1,4 @@
-// The checks of exercises 1 to 5: the tape.
+// The checks of exercises on the tape.
 
 #include "lessons/exercises/judge.hpp"
 

@@ -1,4 +1,4 @@
-// The checks of exercises 17 to 21: training, and looking inside.
+// The checks of exercises on training, and on looking inside.
 
 #include "lessons/exercises/judge.hpp"
 #include "vitruvian/nn/optim.hpp"

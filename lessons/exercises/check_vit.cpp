@@ -1,4 +1,4 @@
-// The checks of exercises 11 to 16: the Vision Transformer.
+// The checks of exercises on the Vision Transformer.
 
 #include "lessons/exercises/judge.hpp"
 

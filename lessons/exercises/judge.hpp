@@ -69,13 +69,13 @@ class Judge {
 
 using Check = void (*)(Judge&);
 struct NamedCheck {
-  std::string name;  ///< of the exercise's file, without its number
+  std::string name;  ///< of the exercise
   Check check;
 };
-std::vector<NamedCheck> tape_checks();      // check_tape.cpp: 1 to 5
-std::vector<NamedCheck> layer_checks();     // check_layers.cpp: 6 to 10
-std::vector<NamedCheck> vit_checks();       // check_vit.cpp: 11 to 16
-std::vector<NamedCheck> training_checks();  // check_training.cpp: 17 to 21
+std::vector<NamedCheck> tape_checks();      // check_tape.cpp
+std::vector<NamedCheck> layer_checks();     // check_layers.cpp
+std::vector<NamedCheck> vit_checks();       // check_vit.cpp
+std::vector<NamedCheck> training_checks();  // check_training.cpp
 
 /// d sum(f(x) g) / dx by the four-point stencil, entry by entry.
 Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& g);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <system_error>
 
@@ -43,7 +44,43 @@ std::string field(const std::vector<std::string>& lines, const std::string& name
   fail(Exit::data, "the head of a lesson has no line {}..., that ends in a comma", begin);
 }
 
+// From contents.txt and the first line of each file.
+std::vector<Exercise> read_exercises() {
+  static const std::regex first_line(R"(// Exercise\. (.+) \(after (\w+), (easy|middle|hard)\))");
+  std::vector<Exercise> all;
+  for (const std::string& name : source_lines("lessons/exercises/contents.txt")) {
+    if (name.starts_with('#')) continue;
+    Exercise exercise;
+    exercise.number = static_cast<int>(all.size()) + 1;
+    exercise.name = name;
+    std::smatch parts;
+    const std::string line = source_lines(exercise.source()).at(0);
+    if (!std::regex_match(line, parts, first_line)) {
+      fail(Exit::data,
+           "{} does not begin with \"// Exercise. TITLE (after LESSON, easy)\", or middle, or hard",
+           exercise.source());
+    }
+    exercise.title = parts[1];
+    exercise.lesson = entry_of(parts[2].str());
+    exercise.level = parts[3];
+    all.push_back(exercise);
+  }
+  return all;
+}
+
 }  // namespace
+
+const std::vector<Exercise>& exercises() {
+  static const std::vector<Exercise> all = read_exercises();
+  return all;
+}
+
+std::vector<Exercise> exercises_after(std::string_view lesson) {
+  std::vector<Exercise> result;
+  std::copy_if(exercises().begin(), exercises().end(), std::back_inserter(result),
+               [&](const Exercise& exercise) { return exercise.lesson.name == lesson; });
+  return result;
+}
 
 const std::vector<Entry>& contents() {
   static const std::vector<Entry> list = [] {
@@ -87,18 +124,33 @@ fs::path state_file(const std::string& room, const std::string& name) {
   return fs::path(home) / ".local/state/vitruvian" / room / name;
 }
 
-fs::path done_file(const Entry& entry) { return state_file("lessons", entry.name); }
-
-// Marks of version 0.1 began with the number that the lesson had then: "09_softmax".
-bool is_done(const Entry& entry) {
-  const fs::path file = done_file(entry);
+fs::path with_or_without_number(const fs::path& file) {
   std::error_code none;
-  if (fs::exists(file, none)) return true;
-  for (const fs::directory_entry& mark : fs::directory_iterator(file.parent_path(), none)) {
-    const std::string name = mark.path().filename().string();
-    if (name.size() == entry.name.size() + 3 && name.substr(3) == entry.name) return true;
+  if (fs::exists(file, none)) return file;
+  const std::string name = file.filename().string();
+  for (const fs::directory_entry& entry : fs::directory_iterator(file.parent_path(), none)) {
+    const std::string other = entry.path().filename().string();
+    if (other.size() == name.size() + 3 && other.ends_with("_" + name) &&
+        other.find_first_not_of("0123456789") == 2) {
+      return entry.path();
+    }
   }
-  return false;
+  return file;
 }
+
+fs::path done_file(const Entry& entry) { return state_file("lessons", entry.name); }
+fs::path done_file(const Exercise& exercise) { return state_file("exercises", exercise.name); }
+
+namespace {
+
+bool marked(const fs::path& file) {
+  std::error_code none;
+  return fs::exists(with_or_without_number(file), none);
+}
+
+}  // namespace
+
+bool is_done(const Entry& entry) { return marked(done_file(entry)); }
+bool is_done(const Exercise& exercise) { return marked(done_file(exercise)); }
 
 }  // namespace vitruvian::lessons

@@ -23,9 +23,12 @@ lesson_says() {
   fi
 }
 
-yours() { ls exercises/"$(printf %02d "$1")"_*.cpp; }
+names=$(grep -v '^#' "$sources/contents.txt")
 
-# slip N CODE PATTERN: the learner's file of exercise N with the solution's gap filled with the
+# yours NAME: the learner's file of that exercise
+yours() { echo "exercises/$1.cpp"; }
+
+# slip NAME CODE PATTERN: the learner's file of that exercise with the solution's gap filled with the
 # mistake CODE; its check must fail and say PATTERN.
 slip() {
   "$lesson" exercise "$1" --again >out 2>&1
@@ -36,26 +39,28 @@ slip() {
 telling='//\||\[(gap|solution|end|hint)'
 every() {
   export NO_COLOR=1
-  local count=0 source number
-  for source in "$sources"/[0-9]*.cpp; do
-    number=$((10#$(basename "$source" | cut -c1-2)))
-    count=$((count + 1))
-    check "exercise $number has its number" test $count -eq $number
+  local number=0 name after place=0 before
+  for name in $names; do
+    number=$((number + 1))
+    before=$place
+    after=$(sed -nE '1s/.*\(after (\w+), (easy|middle|hard)\)/\1/p' "$sources/$name.cpp")
+    place=$(grep -n "^  $after\>" "$root/lessons/course/contents.txt" | cut -d: -f1)
+    check "exercise $name comes in the order of the lessons" test "$before" -le "$place"
     [ $((number % 2)) -eq "$1" ] || continue
-    lesson_says 0 "exercises/$(basename "$source")" exercise $number
-    check "exercise $number has a gap" grep -q Yours "$(yours $number)"
-    check "exercise $number shows no solution, marker or hint" not grep -qE "$telling" "$(yours $number)"
+    lesson_says 0 "exercises/$name.cpp" exercise $number
+    check "exercise $number has a gap" grep -q Yours "$(yours "$name")"
+    check "exercise $number shows no solution, marker or hint" not grep -qE "$telling" "$(yours "$name")"
     lesson_says 1 "gap (is still|may still be) open" check $number
     lesson_says 0 "hint 1 of 3.*hint $number --level 2" hint $number
     lesson_says 0 "hint 2 of 3" hint $number
     lesson_says 0 "hint 3 of 3.*give-up" hint $number
     lesson_says 1 "lesson solution $number --give-up" solution $number
-    "$lesson" solution $number --give-up >"$(yours $number)"
-    check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours $number)"
+    "$lesson" solution $number --give-up >"$(yours "$name")"
+    check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours "$name")"
     lesson_says 0 "agree .*All of it agrees" check $number
     lesson_says 0 "EXERCISE" solution $number
   done
-  check "there are sixteen or more" test $count -ge 16
+  check "there are sixteen or more" test $number -ge 16
 }
 
 mistakes() {
@@ -74,65 +79,74 @@ did you mean --again|exercise 1 --agian
 from 1 to 3, not '4'|hint 1 --level 4
 from 1 to 3600, not '-1'|check 1 --seconds -1
 dir: .*required|exercise 1 --dir
-exercise 6 is not started.*lesson exercise 6|check 6
+exercise [0-9]* is not started.*lesson exercise [0-9]*|check softmax
 TABLE
 
   # The learner's folder.
   lesson_says 0 "0 of [0-9]* done. Next: lesson exercise 1" exercises
-  lesson_says 0 "exercises/06_softmax.cpp" exercise softmax
-  cp "$(yours 6)" stub
-  printf '// mine\n' >>"$(yours 6)"
-  lesson_says 0 "stays as you left it; --again" exercise 6
-  check "the learner's file is not overwritten" grep -q mine "$(yours 6)"
-  lesson_says 0 "exercises/06" exercise 6 --again
-  check "--again starts over" cmp stub "$(yours 6)"
+  lesson_says 0 "exercises/softmax.cpp" exercise softmax
+  cp "$(yours softmax)" stub
+  printf '// mine\n' >>"$(yours softmax)"
+  lesson_says 0 "stays as you left it; --again" exercise softmax
+  check "the learner's file is not overwritten" grep -q mine "$(yours softmax)"
+  lesson_says 0 "exercises/softmax" exercise softmax --again
+  check "--again starts over" cmp stub "$(yours softmax)"
   mkdir elsewhere
   cd elsewhere || exit 1
-  lesson_says 1 "still open" check 6
+  lesson_says 1 "still open" check softmax
   cd "$folder" || exit 1
-  lesson_says 0 "other/01_difference.cpp" exercise 1 --dir other
+  lesson_says 0 "other/difference.cpp" exercise 1 --dir other
   lesson_says 1 "still open" check 1
-  lesson_says 0 "exercises/06" exercise 6 --dir exercises
+  lesson_says 0 "exercises/softmax" exercise softmax --dir exercises
+  # A folder and marks of version 0.1, whose names began with numbers.
+  mkdir old && sed 's/return {};/return y * (g - sum(g * y, {-1}, true));/' stub >old/09_softmax.cpp
+  printf 'done\n' >"$XDG_STATE_HOME/vitruvian/exercises/04_gelu"
+  lesson_says 0 " done  after lesson [0-9]* *middle  GELU" exercises
+  lesson_says 0 "old/09_softmax.cpp.*stays as you left it.*number of an earlier version" exercise softmax --dir old
+  check "no other file beside it" test "$(ls old)" = 09_softmax.cpp
+  lesson_says 0 "All of it agrees" check softmax
+  rm "$XDG_STATE_HOME/vitruvian/exercises/"*softmax
+  lesson_says 0 "exercises/softmax" exercise softmax --dir exercises
   printf '' >file
-  lesson_says 1 "file/06_softmax.cpp: cannot be written" exercise 6 --dir file
+  lesson_says 1 "file/softmax.cpp: cannot be written" exercise softmax --dir file
 
   # The file does not compile, or hands nothing in.
-  sed -i 's/return {};/return y * gg;/' "$(yours 6)"
-  lesson_says 1 "06_softmax.cpp, line 1[0-9]: error: .*gg.*return y \* gg;.*\^" check 6
-  printf '#include "lessons/exercises/exercise.hpp"\n' >"$(yours 6)"
-  lesson_says 1 "EXERCISE.*is missing" check 6
-  cp stub "$(yours 6)"
-  sed -i 's/const Tensor& g)/Tensor g)/' "$(yours 6)"
-  lesson_says 1 "other types than in the exercise" check 6
-  cp stub "$(yours 6)"
-  sed -i 's/return {};//' "$(yours 6)"
-  lesson_says 1 "no return statement|does not return" check 6
+  sed -i 's/return {};/return y * gg;/' "$(yours softmax)"
+  lesson_says 1 "softmax.cpp, line 1[0-9]: error: .*gg.*return y \* gg;.*\^" check softmax
+  printf '#include "lessons/exercises/exercise.hpp"\n' >"$(yours softmax)"
+  lesson_says 1 "EXERCISE.*is missing" check softmax
+  cp stub "$(yours softmax)"
+  sed -i 's/const Tensor& g)/Tensor g)/' "$(yours softmax)"
+  lesson_says 1 "other types than in the exercise" check softmax
+  cp stub "$(yours softmax)"
+  sed -i 's/return {};//' "$(yours softmax)"
+  lesson_says 1 "no return statement|does not return" check softmax
 
   # It crashes, does not end, throws.
-  slip 6 'return y.value().data()[1ull << 40] > 0 ? y : g;' "crashed.*working on: y, g \(3,\)"
-  slip 6 'return softmax_vjp(y, g);' "crashed.*calls itself too often"
-  "$lesson" exercise 6 --again >out
-  sed -i 's/return {};/for (volatile int i = 0;;) i = 1 - i;/' "$(yours 6)"
-  lesson_says 1 "did not end within 2 seconds.*working on: y, g" check 6 --seconds 2
-  slip 14 'return matmul(q, k);' "Your code stopped with: matmul.*inner"
+  slip softmax 'return y.value().data()[1ull << 40] > 0 ? y : g;' "crashed.*working on: y, g \(3,\)"
+  slip softmax 'return softmax_vjp(y, g);' "crashed.*calls itself too often"
+  "$lesson" exercise softmax --again >out
+  sed -i 's/return {};/for (volatile int i = 0;;) i = 1 - i;/' "$(yours softmax)"
+  lesson_says 1 "did not end within 2 seconds.*working on: y, g" check softmax --seconds 2
+  slip attention 'return matmul(q, k);' "Your code stopped with: matmul.*inner"
 
   # Answers that are wrong: what differs, where, by how much, and why.
-  slip 6 'return y * g;' "dx \([0-9, ]*\) at \[[0-9, ]*\]: yours -?[0-9.e-]*, differences say -?[0-9.e-]*\..* entries differ.*the term that every output.* shares is missing"
-  slip 6 'return -(y * (g - sum(g * y, {-1}, true)));' "opposite sign"
-  slip 10 'return mask * g;' "factor 1 / \(1 − p\) is missing"
-  slip 12 'return slice(g, 1, 0, 1);' "should have the shape \(1, 1, 2\); yours has|token is shared"
-  slip 12 'return mean(slice(g, 1, 0, 1), {0}, true);' "mean over the batch"
-  slip 14 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"
-  slip 2 'return {output};' "Node 1 is missing"
+  slip softmax 'return y * g;' "dx \([0-9, ]*\) at \[[0-9, ]*\]: yours -?[0-9.e-]*, differences say -?[0-9.e-]*\..* entries differ.*the term that every output.* shares is missing"
+  slip softmax 'return -(y * (g - sum(g * y, {-1}, true)));' "opposite sign"
+  slip dropout 'return mask * g;' "factor 1 / \(1 − p\) is missing"
+  slip class_token 'return slice(g, 1, 0, 1);' "should have the shape \(1, 1, 2\); yours has|token is shared"
+  slip class_token 'return mean(slice(g, 1, 0, 1), {0}, true);' "mean over the batch"
+  slip attention 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"
+  slip backward_order 'return {output};' "Node 1 is missing"
 
   # The compiler is gone.
   mkdir -p bare/bin bare/lessons/exercises
   cp "$lesson" "$(dirname "$lesson")/exercise_checks" bare/bin/
   printf '/nowhere/c++\n-std=c++20\n' >bare/lessons/exercises/compiler.txt
   lesson=$folder/bare/bin/lesson
-  lesson_says 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check 6
+  lesson_says 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check softmax
   unset XDG_STATE_HOME
-  HOME=$folder/elsewhere lesson_says 0 "hint 1 of 3" hint 6
+  HOME=$folder/elsewhere lesson_says 0 "hint 1 of 3" hint softmax
 }
 
 course() {

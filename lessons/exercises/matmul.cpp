@@ -1,4 +1,4 @@
-// Exercise 4. The matrix product goes back (after matmul)
+// Exercise. The matrix product goes back (after matmul, easy)
 //
 // Y = A B, with A (..., n, k), B (..., k, m) and Y (..., n, m). Given g, the cotangent of Y, return
 // the cotangents of A and B. Leading axes, if there are any, are batches of matrices: equal in A, B

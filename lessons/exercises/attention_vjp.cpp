@@ -1,8 +1,8 @@
-// Exercise 15. Attention goes back (after self_attention)
+// Exercise. Attention goes back (after self_attention, hard)
 //
 // A = softmax(q kᵀ / √D_h), y = A v, all of q, k, v (..., T, D_h). Given g, the cotangent of y,
-// return those of q, k and v. It is two matrix products (exercise 4) with a softmax (exercise 6)
-// between them, walked backwards.
+// return those of q, k and v. It is two matrix products (exercise matmul) with a softmax (exercise
+// softmax) between them, walked backwards.
 
 #include "lessons/exercises/exercise.hpp"
 

@@ -1,4 +1,4 @@
-// Exercise 19. Clipping by the global norm (after recipes)
+// Exercise. Clipping by the global norm (after recipes, easy)
 //
 // One bad batch can throw a model out of its valley. So, where the gradients of all parameters
 // together, seen as one long vector, are longer than `max_norm`, shorten them to that length. Their

@@ -1,4 +1,4 @@
-// Exercise 2. In which order the tape goes back (after tape)
+// Exercise. In which order the tape goes back (after tape, middle)
 //
 // A tape is a list of nodes; inputs[i] names the nodes that node i was computed from. `backward`
 // starts at `output` and sends cotangents down to inputs. A node may pass its cotangent on only

@@ -1,4 +1,4 @@
-// Exercise 5. The three gradients of a linear layer (after linear)
+// Exercise. The three gradients of a linear layer (after linear, middle)
 //
 // y = x Wᵀ + b, with x (..., in), W (out, in), b (out) and y (..., out). Given g, the cotangent of
 // y, return those of x, W and b. x may have any number of axes in front, (B, T, in) for instance;
@@ -24,8 +24,8 @@ LinearGradients linear_vjp(const Tensor& g, const Tensor& x, const Tensor& W) {
 EXERCISE(linear_vjp);
 
 // [hint 1]
-// Take x (n, in) first, a plain matrix. Then y = x Wᵀ is a matrix product (exercise 4), and b was
-// stretched over n rows (exercise 3).
+// Take x (n, in) first, a plain matrix. Then y = x Wᵀ is a matrix product (exercise matmul), and b
+// was stretched over n rows (exercise unbroadcast).
 // [hint 2]
 // dx = g W, without a transpose: W is turned over already in y = x Wᵀ. dW = gᵀ x, which is
 // (out, in) as it must be. db is g summed over all rows.

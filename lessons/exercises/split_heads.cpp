@@ -1,4 +1,4 @@
-// Exercise 16. Splitting heads (after heads)
+// Exercise. Splitting heads (after heads, easy)
 //
 // One linear layer computes the queries, keys and values of all heads at once: qkv (B, T, 3D). Its
 // 3D columns lie in the order (3, h, D_h): first all queries, head by head, then all keys, then all

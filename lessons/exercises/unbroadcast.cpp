@@ -1,4 +1,4 @@
-// Exercise 3. What broadcasting owes (after broadcasting)
+// Exercise. What broadcasting owes (after broadcasting, middle)
 //
 // In y = x + b, a bias b (D) is stretched to the shape of x (B, T, D): each of its entries is used
 // B·T times. So the cotangent of an entry of b is the sum of all cotangents that come back to its

@@ -1,4 +1,4 @@
-// Exercise 21. Attention rollout (after attention_maps)
+// Exercise. Attention rollout (after attention_maps, middle)
 //
 // Which patches does the last layer's class token look at, through all layers? In each layer, a
 // token's new state is what it attended to, plus its old state, by the residual path. So, after

@@ -1,4 +1,4 @@
-// Exercise 17. One step of AdamW (after optimizers)
+// Exercise. One step of AdamW (after optimizers, middle)
 //
 // With the gradient g at step t = 1, 2, 3, ..., all operations entry by entry:
 //

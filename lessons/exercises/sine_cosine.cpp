@@ -1,4 +1,4 @@
-// Exercise 13. Positions as waves (after class_and_positions)
+// Exercise. Positions as waves (after class_and_positions, easy)
 //
 // Vaswani et al. gave each position t a row of D numbers that nobody has to learn:
 //

@@ -1,4 +1,4 @@
-// Exercise 9. Layer norm goes back (after layer_norm)
+// Exercise. Layer norm goes back (after layer_norm, hard)
 //
 // Along the last axis of x (..., D): μ is the mean, σ² the biased variance,
 //
@@ -31,7 +31,7 @@ LayerNormGradients layer_norm_vjp(const Tensor& g, const Tensor& x, const Tensor
 EXERCISE(layer_norm_vjp);
 
 // [hint 1]
-// β and γ first: they are a bias and a factor, shared by all rows (exercise 3). Then call
+// β and γ first: they are a bias and a factor, shared by all rows (exercise unbroadcast). Then call
 // u = g γ the cotangent of x̂, and think about one row x̂ = (x − μ) / σ.
 // [hint 2]
 // x̂ does not change when a constant is added to the row, nor when the row is scaled. So what comes

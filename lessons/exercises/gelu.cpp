@@ -1,4 +1,4 @@
-// Exercise 8. GELU's derivative (after gelu)
+// Exercise. GELU's derivative (after gelu, middle)
 //
 // y = x Φ(x), where Φ(x) = (1 + erf(x / √2)) / 2 is the probability that a normal number is below
 // x. Given x, and g, the cotangent of y, return the cotangent of x. Φ's own derivative is the bell

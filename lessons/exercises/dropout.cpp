@@ -1,4 +1,4 @@
-// Exercise 10. Dropout goes back (after dropout)
+// Exercise. Dropout goes back (after dropout, easy)
 //
 // y = m x / (1 − p): the mask m, ones and zeros, was drawn in the forward pass and kept. Given m,
 // and g, the cotangent of y, return the cotangent of x.

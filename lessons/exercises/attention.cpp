@@ -1,4 +1,4 @@
-// Exercise 14. Scaled attention (after self_attention)
+// Exercise. Scaled attention (after self_attention, easy)
 //
 // Every token asks with its query, is found by its key and answers with its value:
 //

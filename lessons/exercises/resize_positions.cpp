@@ -1,4 +1,4 @@
-// Exercise 20. Positions for a larger image (after fine_tuning)
+// Exercise. Positions for a larger image (after fine_tuning, hard)
 //
 // A ViT that was trained on a grid of n x n patches is to read m x m of them. Its position
 // embeddings (1, 1 + n², D) are seen as a picture of n x n pixels with D colours, behind the class

@@ -1,4 +1,4 @@
-// Exercise 1. A derivative by differences (after differences)
+// Exercise. A derivative by differences (after differences, easy)
 //
 // The derivative of f at x says how fast f changes there. Compute it from values of f alone: look a
 // step h to the right and a step h to the left. Looking at one side only costs digits: the error is

@@ -1,4 +1,4 @@
-// Exercise 6. Softmax goes back (after softmax)
+// Exercise. Softmax goes back (after softmax, middle)
 //
 // y = softmax(x) along the last axis. Given y, and g, the cotangent of y, return the cotangent of
 // x. You need no x for it. Raising one x raises its own y and lowers all the others of its row, as

@@ -1,4 +1,4 @@
-// Exercise 18. Warm-up and cosine (after recipes)
+// Exercise. Warm-up and cosine (after recipes, easy)
 //
 // The learning rate of a step is a factor times the base rate. Steps count from 0 to steps − 1. In
 // the first `warmup` steps the factor grows in a line, (step + 1) / warmup: no step has rate 0, and

@@ -1,4 +1,4 @@
-// Exercise 7. The gradient that starts every training step (after softmax)
+// Exercise. The gradient that starts every training step (after softmax, easy)
 //
 // The loss of a batch is L = (1/B) Σ_b −log softmax(x_b)[label_b]: logits x (B, K), one label for
 // each row. Return dL/dx.

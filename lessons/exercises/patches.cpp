@@ -1,4 +1,4 @@
-// Exercise 11. An image becomes patches (after patches)
+// Exercise. An image becomes patches (after patches, middle)
 //
 // Cut images (B, C, H, W) into patches of P x P pixels: (B, N, C P²), N = HW / P². Patches run in
 // raster order, as one reads: along the first row of patches, then the next. Each patch is
