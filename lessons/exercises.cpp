@@ -218,6 +218,12 @@ int solution(const Request& request) {
 
 }  // namespace
 
+int begin_exercise(const Exercise& exercise) {
+  Request request;
+  request.word = exercise.name;
+  return begin(request);
+}
+
 void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
   const auto request = std::make_shared<Request>();
   const auto command = [&](const char* name, int (*run)(const Request&), const char* text) {

@@ -23,6 +23,10 @@ namespace vitruvian::lessons {
 /// not open yet, and throws where something else is wrong.
 void add_exercise_commands(CLI::App& app, std::function<int()>& chosen);
 
+/// Puts an exercise into the learner's folder and says how to go on: `lesson exercise N` without
+/// flags.
+int begin_exercise(const Exercise& exercise);
+
 /// Compiles a learner's file as this build was compiled, loads it into build/bin/exercise_checks
 /// (built first when it is missing or old) and lets it judge; all is said on standard output, but
 /// what stops the file from being judged on standard error. Returns whether everything agreed.

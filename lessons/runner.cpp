@@ -23,13 +23,41 @@ constexpr const char* usage =
     R"(The course: one lesson per equation, and exercises.
 
   lesson N [FLAG]...      lesson N, by its number or name
-  lesson next [FLAG]...   the first that you have not read yet
+  lesson next [FLAG]...   what comes next: the exercises of the lesson that you have read, then the first
+                          that you have not read yet; next --lesson passes the exercises over
   lesson N --help         its flags, and the mistakes that it can make on purpose)";
 
-const Entry* first_unread() {
-  const auto next = std::find_if_not(contents().begin(), contents().end(),
-                                     [](const Entry& entry) { return is_done(entry); });
-  return next == contents().end() ? nullptr : &*next;
+// What comes next: a lesson, an exercise, or neither. The exercises of a lesson that was read come
+// before the next lesson; once that is read, too, they wait until all lessons are.
+struct Next {
+  const Entry* lesson = nullptr;
+  const Exercise* exercise = nullptr;
+
+  [[nodiscard]] std::string command() const {
+    if (exercise != nullptr) return fmt::format("lesson exercise {}", exercise->number);
+    return fmt::format("lesson {}", lesson->number);
+  }
+};
+
+Next next() {
+  const auto unread = std::find_if_not(contents().begin(), contents().end(),
+                                       [](const Entry& entry) { return is_done(entry); });
+  const bool all_read = unread == contents().end();
+  const std::string before = unread == contents().begin() ? "" : std::prev(unread)->name;
+  const auto open =
+      std::find_if(exercises().begin(), exercises().end(), [&](const Exercise& exercise) {
+        return (all_read || exercise.lesson.name == before) && !is_done(exercise);
+      });
+  return {.lesson = all_read ? nullptr : &*unread,
+          .exercise = open == exercises().end() ? nullptr : &*open};
+}
+
+// Of lessons or exercises.
+template <class T>
+std::string done_of(const std::vector<T>& all) {
+  return fmt::format(
+      "{} of {}", std::count_if(all.begin(), all.end(), [](const T& one) { return is_done(one); }),
+      all.size());
 }
 
 // The lessons, under the titles of their parts.
@@ -49,14 +77,17 @@ void list(bool ascii) {
            [&](const Entry& e) {
              text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", e.number,
                                  is_done(e) ? "done" : "", e.minutes, e.title, "", e.equation);
+             for (const Exercise& exercise : exercises_after(e.name)) {
+               text += fmt::format("{:6}{:14}exercise {}: {} ({})\n", "",
+                                   is_done(exercise) ? "done" : "", exercise.number, exercise.title,
+                                   exercise.level);
+             }
            });
-  const Entry* const next = first_unread();
-  text += fmt::format(
-      "\n{} of {} done. {}\n",
-      std::count_if(contents().begin(), contents().end(),
-                    [](const Entry& entry) { return is_done(entry); }),
-      contents().size(),
-      next == nullptr ? "You have read them all." : fmt::format("Next: lesson {}", next->number));
+  const Next go_on = next();
+  const bool all_done = go_on.lesson == nullptr && go_on.exercise == nullptr;
+  text += fmt::format("\n{} lessons read, {} exercises done. {}\n", done_of(contents()),
+                      done_of(exercises()),
+                      all_done ? "That is all of it." : "Next: " + go_on.command());
   console::print("{}", console::raw(ascii ? to_ascii(text) : text));
 }
 
@@ -67,16 +98,30 @@ void list_markdown() {
       "One program per equation, from a derivative to a trained Vision Transformer. These pages "
       "are\n"
       "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
-      "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n");
+      "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n\n"
+      "After most lessons it is your turn. `build/bin/lesson exercise 1` puts a file with a gap "
+      "into\n"
+      "your folder, `lesson check 1` compiles what you have filled in, compares it with numbers "
+      "and\n"
+      "says which mistake it was, `lesson hint 1` helps, and `lesson next` leads through lessons "
+      "and\n"
+      "exercises in turn.\n");
   for_each(
       [](const std::string& part) {
-        console::print("\n## {}\n\n| | lesson | equation | minutes |\n|---|---|---|---|\n", part);
+        console::print(
+            "\n## {}\n\n| | lesson | equation | minutes | exercises |\n|---|---|---|---|---|\n",
+            part);
       },
       [](const Entry& e) {
         std::string equation;  // a bar would end the cell, in code too
         for (const char c : e.equation) equation += c == '|' ? "\\|" : std::string(1, c);
-        console::print("| {} | [{}]({}.md) | `{}` | {} |\n", e.number, e.title, e.name, equation,
-                       e.minutes);
+        std::string own;
+        for (const Exercise& exercise : exercises_after(e.name)) {
+          own += fmt::format("{}{}. {} ({})", own.empty() ? "" : "<br>", exercise.number,
+                             exercise.title, exercise.level);
+        }
+        console::print("| {} | [{}]({}.md) | `{}` | {} | {} |\n", e.number, e.title, e.name,
+                       equation, e.minutes, own);
       });
 }
 
@@ -94,6 +139,14 @@ void list_markdown() {
   console::flush();
   execv(words[0].c_str(), pointers(words).data());
   fail("{} cannot be run: {}", words[0], std::strerror(errno));
+}
+
+int begin_next(const Next& go_on) {
+  const int code = begin_exercise(*go_on.exercise);
+  if (go_on.lesson != nullptr) {
+    console::print("Rather read on: lesson next --lesson\n");
+  }
+  return code;
 }
 
 int run(int argc, char** argv) {
@@ -119,10 +172,14 @@ int run(int argc, char** argv) {
   if (word.starts_with("-")) {
     fail(Exit::usage, "which lesson? Its number comes first: lesson 1 {}", word);
   }
-  const std::vector<std::string> flags(argv + 2, argv + argc);
+  std::vector<std::string> flags(argv + 2, argv + argc);
   if (word != "next") become(find(contents(), word, "lesson", "lesson list"), flags);
-  if (const Entry* const entry = first_unread()) become(*entry, flags);
-  console::print("You have read them all. lesson list shows them.\n");
+  const Next go_on = next();
+  const bool read_on = std::erase(flags, "--lesson") > 0;
+  if (go_on.exercise != nullptr && !read_on) return begin_next(go_on);
+  if (go_on.lesson != nullptr) become(*go_on.lesson, flags);
+  console::print(
+      "You have read them all. lesson list shows them, lesson exercises your own part.\n");
   return 0;
 }
 

@@ -107,6 +107,14 @@ struct Neighbour {
   std::string title;
 };
 
+/// An exercise that follows the lesson.
+struct Practice {
+  int number = 0;
+  std::string name;
+  std::string title;
+  std::string level;  ///< "easy", "middle", "hard"
+};
+
 /// The last event.
 struct Closing {
   std::size_t checks = 0;
@@ -118,6 +126,7 @@ struct Closing {
   /// Of docs/requirements.md, that the lesson holds: "2-3", "B4". For tests: no reader sees them.
   std::vector<std::string> rows = {};
   std::optional<Neighbour> previous = {}, next = {};
+  std::vector<Practice> exercises = {};
 };
 
 using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Checks,

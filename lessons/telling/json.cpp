@@ -90,8 +90,14 @@ json object(const Figure& e) {
 json object(const Closing& e) {
   json breaks = json::array();
   for (const auto& [name, what] : e.breaks) breaks.push_back({{"name", name}, {"what", what}});
-  return {{"event", "closing"},    {"checks", e.checks}, {"failed", e.failed}, {"broken", e.broken},
-          {"summary", summary(e)}, {"breaks", breaks},   {"rows", e.rows}};
+  json exercises = json::array();
+  for (const Practice& p : e.exercises) {
+    exercises.push_back(
+        {{"number", p.number}, {"name", p.name}, {"title", p.title}, {"level", p.level}});
+  }
+  return {{"event", "closing"}, {"checks", e.checks},    {"failed", e.failed},
+          {"broken", e.broken}, {"summary", summary(e)}, {"breaks", breaks},
+          {"rows", e.rows},     {"exercises", exercises}};
 }
 
 // Numbers that JSON does not know (NaN) become null.

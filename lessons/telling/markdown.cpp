@@ -172,6 +172,11 @@ class Markdown final : public Writer {
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
     }
+    if (!e.exercises.empty()) line("\nNow you:\n");
+    for (const Practice& p : e.exercises) {  // by name: numbers move when others come before them
+      line(fmt::format("- `build/bin/lesson exercise {}`: {} ({})", p.name, escaped(p.title),
+                       p.level));
+    }
     const auto to = [](const std::string& word, const std::optional<Neighbour>& lesson) {
       if (!lesson) return std::string();
       return fmt::format("{}: [{}. {}]({}.md)", word, lesson->number, escaped(lesson->title),

@@ -236,6 +236,9 @@ std::size_t Narrator::close() {
     if (i > 0 && all[i - 1].name == entry_.name) closing.next = lesson;
   }
   for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
+  for (const Exercise& e : exercises_after(entry_.name)) {
+    closing.exercises.push_back({e.number, e.name, e.title, e.level});
+  }
   tell(closing);
   stage_->flush();
   return failed_;

@@ -190,6 +190,9 @@ class Terminal final : public Writer {
     if (!e.breaks.empty()) prose("Break it and see which check notices:");
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
+    if (!e.exercises.empty()) prose("Now you:");
+    for (const Practice& p : e.exercises)
+      prose(fmt::format("{}: {} ({})", p.number, p.title, p.level), "  lesson exercise ");
   }
 
   // Columns side by side, the last one wrapped; where there is no room for that, row by row.

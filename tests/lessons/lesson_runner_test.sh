@@ -191,7 +191,29 @@ TABLE
   lesson_says 0 "all passed" 1
   lesson_says 0 "done.*Next: lesson 2" list
   lesson_says 0 "Lesson 2\." next --plain
-  lesson_says 0 "Next: lesson 3" list
+  has err "Now you:" "lesson exercise 1: A derivative by differences \(easy\)"
+
+  # The exercises of a lesson come before the next one, until that is read or they are done.
+  local marks=$folder/state/vitruvian
+  lesson_says 0 "exercise 1: A deriv.*2 of [0-9]* lessons read, 0 of [0-9]* exercises done. Next: lesson exercise 1" list
+  lesson_says 0 "Exercise 1\. A deriv.*Rather read on: lesson next --lesson" next --plain
+  check "it puts the exercise there" test -f exercises/difference.cpp
+  lesson_says 0 "stays as you left it" next
+  lesson_says 0 "Lesson 3\." next --lesson --plain
+  lesson_says 0 "3 of [0-9]* lessons read.*Next: lesson 4" list
+  rm "$marks/lessons/chain_rule"
+  lesson_says 0 "Next: lesson exercise 1" list
+  touch "$marks/exercises/difference"
+  lesson_says 0 "done +exercise 1: .* 1 of [0-9]* exercises done. Next: lesson 3" list
+  # shellcheck disable=SC2046
+  (cd "$marks/lessons" && touch $(grep '^  ' "$root/lessons/course/contents.txt" | awk '{print $1}'))
+  lesson_says 0 "Next: lesson exercise 2" list
+  lesson_says 0 "You have read them all" next --lesson
+  # shellcheck disable=SC2086
+  (cd "$marks/exercises" && touch $names)
+  lesson_says 0 "That is all of it" list
+  lesson_says 0 "You have read them all" next
+  rm -r "$marks"
   lesson_says 1 "softmax twice" softmax --break double-softmax
   lesson_says 1 "the lesson ends here" 9 --break elementwise
   check "it does not go on from a mistake" not grep -q "Together they are simpler" err

@@ -106,7 +106,8 @@ std::vector<Event> all_events() {
                   {{"name", "does that"}},
                   {"2-3", "B4"},
                   Neighbour{8, "chains", "Chains"},
-                  {}}};
+                  {},
+                  {{6, "square", "The square goes back", "easy"}}}};
 }
 
 }  // namespace
@@ -216,6 +217,8 @@ TEST_CASE("Markdown renders on GitHub") {
   CHECK(
       contains(text, "| a \\| b (12 numbers) | fused 0.123457, composed 0.123457 | below 1e-12 |"));
   CHECK(contains(text, "| gradient of x | analytic 1, numeric 2 | 5.0e-01 | DISAGREE |"));
+  CHECK(contains(
+      text, "\nNow you:\n\n- `build/bin/lesson exercise square`: The square goes back (easy)\n"));
   CHECK(contains(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
   CHECK(contains(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
   CHECK(contains(text, "<details><summary>Answer</summary>"));
@@ -227,6 +230,9 @@ TEST_CASE("JSON is one object a line, with the numbers in full") {
   for (std::string line; std::getline(lines, line);) {
     CHECK(nlohmann::json::parse(line).at("event").is_string());
   }
+  const auto closing = nlohmann::json::parse(writer->write(all_events().back()));
+  CHECK(closing.at("exercises").at(0).at("name") == "square");
+  CHECK(closing.at("exercises").at(0).at("level") == "easy");
   Check nan = failed_check();
   nan.left = std::numeric_limits<double>::quiet_NaN();
   CHECK(nlohmann::json::parse(writer->write(Checks{{nan}})).at("left").is_null());
