@@ -4,13 +4,18 @@
 #include "lessons/process.hpp"
 #include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <system_error>
+#include <utility>
 
 namespace vitruvian::lessons {
 namespace {
@@ -20,9 +25,9 @@ namespace fs = std::filesystem;
 // A folder for what is compiled, gone at the end.
 class Scratch {
  public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "vitruvian-exercise-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) fail("no folder can be made in {}", name);
+  explicit Scratch(const fs::path& where) {
+    std::string name = (where / "vitruvian-exercise-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) fail("no folder can be made in {}", where.string());
     path_ = name;
   }
   ~Scratch() {
@@ -31,11 +36,14 @@ class Scratch {
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
+  [[nodiscard]] std::string operator/(const char* name) const { return (path_ / name).string(); }
 
  private:
   fs::path path_;
 };
+
+// What the build says about exercises.
+fs::path own_folder() { return program_folder().parent_path() / "lessons/exercises"; }
 
 // What the program of the checks is made of: all but the exercises themselves.
 std::vector<fs::path> sources_of_checks() {
@@ -73,26 +81,85 @@ std::string first_of(const std::vector<std::string>& said, const std::string& ki
   return console::visible(text, "\n\t") + "\n";
 }
 
-void compile(const fs::path& file, const fs::path& result, const fs::path& messages) {
-  const fs::path recorded = program_folder().parent_path() / "lessons/exercises/compiler.txt";
+// How a learner's file is compiled here: the compiler and its flags.
+std::vector<std::string> compiler() {
+  const fs::path recorded = own_folder() / "compiler.txt";
   std::vector<std::string> words = lines_of(recorded);
   std::erase(words, "");
   if (words.empty()) {
     fail("{} is missing, which says how files are compiled here: run cmake again",
          recorded.string());
   }
-  const std::string compiler = words.front();
-  words.insert(words.end(), {"-fdiagnostics-color=never", "-o", result.string(), file.string()});
+  return words;
+}
+
+// Compiles; what the compiler says goes to a file. Returns its exit code.
+int compile(std::vector<std::string> words, const fs::path& messages) {
   setenv("LC_ALL", "C", 1);  // for messages in English and in ASCII, which are read below
   const int log = open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (log == -1) fail("{} cannot be written", messages.string());
-  const int code = run_program(words, {.output = log, .errors = log});
+  const std::string compiler = words.front();
+  words.emplace_back("-fdiagnostics-color=never");
+  const int code = run_program(std::move(words), {.output = log, .errors = log});
   close(log);
   if (code == not_there) {
     fail("{}, which compiled Vitruvian, is not on this machine any more: scripts/start.sh installs "
          "a compiler and builds with it",
          compiler);
   }
+  return code;
+}
+
+// Whether a precompiled header is newer than all that it was made of, by the rule for make beside
+// it: "target: file file \", over several lines.
+bool is_fresh(const fs::path& made, const fs::path& rule) {
+  std::error_code gone;
+  const fs::file_time_type time = fs::last_write_time(made, gone);
+  if (gone) return false;
+  std::ifstream in(rule);
+  std::string file;
+  std::size_t files = 0;
+  for (in >> file; in >> file;) {
+    if (file == "\\") continue;
+    ++files;
+    if (fs::last_write_time(file, gone) > time || gone) return false;
+  }
+  return files > 0 && fs::last_write_time(own_folder() / "compiler.txt", gone) < time;
+}
+
+// What the compiler is to include first: a header whose precompiled form takes most of the time off
+// a learner's file. That is made at the first check, and whenever a header of the library changes.
+std::vector<std::string> precompiled(const std::vector<std::string>& compiler) {
+  const fs::path header = own_folder() / "yours.hpp";
+  const fs::path made = header.string() + ".gch";
+  const fs::path rule = header.string() + ".d";
+  std::vector<std::string> include = {"-include", header.string()};
+  if (is_fresh(made, rule)) return include;
+  if (access(own_folder().c_str(), W_OK) != 0) return {};  // each check takes longer, and no harm
+  console::print("The library's headers are compiled, once: ");
+  console::flush();
+  const auto begin = std::chrono::steady_clock::now();
+  write_file_safely(header.string(), "#include \"lessons/exercises/exercise.hpp\"\n");
+  const Scratch scratch(own_folder());  // others may be doing the same
+  std::vector<std::string> words = compiler;
+  words.insert(words.end(), {"-c", "-x", "c++-header", header.string(), "-o", scratch / "made",
+                             "-MD", "-MF", scratch / "rule"});
+  if (compile(std::move(words), scratch / "messages") == 0) {
+    fs::rename(scratch / "rule", rule);
+    fs::rename(scratch / "made", made);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  console::print("{:.0f} s\n\n", took.count());
+  return include;
+}
+
+// Compiles a learner's file, and says what the compiler says of it.
+void compile_answer(const fs::path& file, const fs::path& result, const fs::path& messages) {
+  std::vector<std::string> words = compiler();
+  const std::vector<std::string> first = precompiled(words);
+  words.insert(words.end(), first.begin(), first.end());
+  words.insert(words.end(), {"-o", result.string(), file.string()});
+  const int code = compile(std::move(words), messages);
   const std::vector<std::string> said = lines_of(messages);
   std::size_t count = 0;
   if (code == 0) {
@@ -116,11 +183,11 @@ void compile(const fs::path& file, const fs::path& result, const fs::path& messa
 
 bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds) {
   build_if_needed("exercise_checks", sources_of_checks());
-  const Scratch scratch;
-  const fs::path compiled = scratch / "yours.so";
-  compile(file, compiled, scratch / "messages");
+  const Scratch scratch(fs::temp_directory_path());
+  const std::string compiled = scratch / "yours.so";
+  compile_answer(file, compiled, scratch / "messages");
   const int code = run_program({(program_folder() / "exercise_checks").string(), exercise.name,
-                                compiled.string(), std::to_string(seconds)});
+                                compiled, std::to_string(seconds)});
   if (code > 1) fail("exercise_checks ended with {}", code);
   return code == 0;
 }

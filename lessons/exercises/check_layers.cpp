@@ -19,7 +19,7 @@ Axes rows_of(const Tensor& x) {
 
 void softmax_vjp(Judge& judge) {
   const auto yours = judge.yours<Tensor(const Tensor&, const Tensor&)>();
-  const Shape cases[] = {{3}, {2, 3}, {4, 2}, {3, 1}, {2, 3, 4}, {2, 3}};
+  const Shape cases[] = {{3}, {3, 1}, {2, 3}, {2, 3}, {4, 2}, {2, 3, 4}};
   std::uint64_t seed = 1;
   for (const Shape& shape : cases) {
     const Tensor x = normal(shape, seed++);
@@ -44,10 +44,10 @@ void cross_entropy_gradient(Judge& judge) {
   using Labels = std::vector<std::size_t>;
   const auto yours = judge.yours<Tensor(const Tensor&, const Labels&)>();
   const std::vector<std::pair<Shape, Labels>> cases = {{{1, 3}, {2}},
+                                                       {{2, 1}, {0, 0}},
                                                        {{2, 3}, {0, 2}},
                                                        {{4, 2}, {1, 1, 0, 1}},
-                                                       {{3, 5}, {4, 0, 4}},
-                                                       {{2, 1}, {0, 0}}};
+                                                       {{3, 5}, {4, 0, 4}}};
   std::uint64_t seed = 1;
   for (const auto& [shape, chosen] : cases) {
     const Labels labels = chosen;
@@ -104,7 +104,7 @@ void layer_norm_vjp(Judge& judge) {
     double eps;
   };
   const Case cases[] = {
-      {{1, 4}, 1e-6}, {{3, 5}, 1e-6}, {{4, 4}, 1e-5}, {{2, 3, 5}, 1e-6}, {{2, 3}, 0.5}};
+      {{1, 4}, 1e-6}, {{2, 3}, 0.5}, {{3, 5}, 1e-6}, {{4, 4}, 1e-5}, {{2, 3, 5}, 1e-6}};
   std::uint64_t seed = 1;
   for (const Case& c : cases) {
     const Tensor x = normal(c.shape, seed++);
@@ -146,7 +146,7 @@ void dropout_vjp(Judge& judge) {
     Shape shape;
     double p;
   };
-  const Case cases[] = {{{6}, 0.5}, {{3, 4}, 0.25}, {{2, 3, 4}, 0.1}, {{2, 5}, 0}};
+  const Case cases[] = {{{6}, 0.5}, {{2, 5}, 0}, {{3, 4}, 0.25}, {{2, 3, 4}, 0.1}};
   std::uint64_t seed = 1;
   for (const Case& c : cases) {
     const Tensor x = normal(c.shape, seed++);

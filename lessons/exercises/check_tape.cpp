@@ -119,8 +119,8 @@ void backward_order(Judge& judge) {
 void unbroadcast(Judge& judge) {
   const auto yours = judge.yours<Tensor(const Tensor&, const Shape&)>();
   const std::vector<std::pair<Shape, Shape>> cases = {
-      {{2, 3}, {3}},          {{2, 3}, {2, 1}}, {{2, 3, 4}, {4}}, {{2, 3, 4}, {3, 1}},
-      {{2, 3, 4}, {1, 3, 1}}, {{2, 3}, {2, 3}}, {{3}, {}},        {{1, 3}, {1, 1}}};
+      {{3}, {}},        {{1, 3}, {1, 1}}, {{2, 3}, {3}},       {{2, 3}, {2, 1}},
+      {{2, 3}, {2, 3}}, {{2, 3, 4}, {4}}, {{2, 3, 4}, {3, 1}}, {{2, 3, 4}, {1, 3, 1}}};
   std::uint64_t seed = 1;
   for (const auto& [from, to] : cases) {
     const Tensor g = normal(from, seed++);
@@ -168,7 +168,7 @@ void matmul_vjp(Judge& judge) {
 
 void linear_vjp(Judge& judge) {
   const auto yours = judge.yours<LinearGradients(const Tensor&, const Tensor&, const Tensor&)>();
-  const Shape cases[] = {{3, 4}, {1, 2}, {2, 3, 4}, {2, 1, 2, 3}, {4, 4}};
+  const Shape cases[] = {{3, 4}, {1, 2}, {4, 4}, {2, 1, 2, 3}, {2, 3, 4}};
   std::uint64_t seed = 1;
   for (const Shape& shape : cases) {
     const Tensor x = normal(shape, seed++);

@@ -48,17 +48,19 @@ struct AdamWRates {
 
 namespace vitruvian::lessons {
 
-/// The function that a file hands in, and its type, which is looked at before it is called.
+/// The function that a file hands in, its type, which is looked at before it is called, and the
+/// file.
 struct Submission {
   const char* type;
   void (*function)();
+  const char* file;
 };
 
 }  // namespace vitruvian::lessons
 
 /// Hands a function in: the last line of an exercise.
-#define EXERCISE(function)                                                      \
-  extern "C" ::vitruvian::lessons::Submission vitruvian_submission() {          \
-    return {typeid(&function).name(), reinterpret_cast<void (*)()>(&function)}; \
-  }                                                                             \
+#define EXERCISE(function)                                                                \
+  extern "C" ::vitruvian::lessons::Submission vitruvian_submission() {                    \
+    return {typeid(&function).name(), reinterpret_cast<void (*)()>(&function), __FILE__}; \
+  }                                                                                       \
   static_assert(true, "")

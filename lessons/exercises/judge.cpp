@@ -3,30 +3,25 @@
 
 #include "lessons/exercises/judge.hpp"
 
+#include "lessons/exercises/stops.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 
 #include <dlfcn.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <numeric>
+#include <regex>
 
 namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr double tolerance = 1e-6;
-
-char running[160] = "";  // read by a signal handler
 
 double largest(const Array& a) {
   double most = 0;
@@ -97,6 +92,27 @@ std::string place(const Shape& shape, std::size_t index) {
   return fmt::format(" at [{}]", fmt::join(at, ", "));
 }
 
+// An exception in a learner's words. xtensor's assertions, with which their file is compiled, speak
+// of a line of xtensor.
+std::string stopped_by(const std::string& what) {
+  static const std::regex outside(
+      R"(index (-?\d+) is out of bounds for axis (\d+) with size (\d+))");
+  static const std::regex too_many(
+      R"(Number of arguments \((\d+)\) is greater than the number of dimensions \((\d+)\))");
+  std::smatch parts;
+  if (std::regex_search(what, parts, outside)) {
+    const bool negative = parts[1].length() > 18 || *parts[1].first == '-';
+    return fmt::format(
+        "{} reads or writes outside of an array: index {} of axis {}, which has length {}.",
+        thrown_at(), negative ? "below 0" : parts[1].str(), parts[2].str(), parts[3].str());
+  }
+  if (std::regex_search(what, parts, too_many)) {
+    return fmt::format("{} gives {} indices to an array that has {} axes.", thrown_at(),
+                       parts[1].str(), parts[2].str());
+  }
+  return fmt::format("{} stopped with: {}", thrown_at(), what);
+}
+
 }  // namespace
 
 void Judge::expect_type(const char* type) const {
@@ -108,18 +124,30 @@ void Judge::expect_type(const char* type) const {
 }
 
 void Judge::in_case(const std::string& label, const std::function<void()>& body) {
-  cases_.push_back({label, ""});
-  fmt::format_to_n(running, sizeof running - 1, "{}", label).out[0] = '\0';
+  working_on(label);
+  problem_.clear();
   const NoGrad not_recorded;
   try {
     body();
   } catch (const std::exception& error) {
-    wrong(fmt::format("Your code stopped with: {}", error.what()));
+    wrong(stopped_by(error.what()));
   }
+  working_on("");
+  // Said at once: what the next case does to the program takes nothing of it back.
+  const bool agrees = problem_.empty();
+  console::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", label);
+  if (!agrees && agreed_ == cases_) {  // the first one
+    std::string indented;
+    for (const char c : problem_) indented += c == '\n' ? "\n            " : std::string(1, c);
+    console::print("            {}\n", console::lines(indented));
+  }
+  console::flush();
+  ++cases_;
+  agreed_ += agrees ? 1 : 0;
 }
 
 void Judge::wrong(const std::string& sentence) {
-  if (cases_.back().problem.empty()) cases_.back().problem = sentence;
+  if (problem_.empty()) problem_ = sentence;
 }
 
 void Judge::compare(std::string_view name, const Tensor& yours, const Tensor& expected,
@@ -179,20 +207,8 @@ void Judge::compare_gradient(std::string_view name, const Tensor& yours,
 }
 
 bool Judge::report() const {
-  std::size_t agreed = 0;
-  const Case* first = nullptr;
-  for (const Case& c : cases_) {
-    const bool agrees = c.problem.empty();
-    agreed += agrees ? 1 : 0;
-    if (!agrees && first == nullptr) first = &c;
-    console::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", c.label);
-  }
-  if (first == nullptr) return true;
-  std::string indented;
-  for (const char c : first->problem) indented += c == '\n' ? "\n  " : std::string(1, c);
-  console::print("\nWith {}:\n  {}\n\n{} of {} cases agree.\n", first->label,
-                 console::lines(indented), agreed, cases_.size());
-  return false;
+  if (agreed_ < cases_) console::print("\n{} of {} cases agree.\n", agreed_, cases_);
+  return agreed_ == cases_;
 }
 
 Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
@@ -220,48 +236,6 @@ Tensor counting(const Shape& shape) {
 }
 
 namespace {
-
-char seconds[8] = "10";
-
-void say(const char* text) {
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
-}
-
-// Only what is allowed in a signal handler.
-extern "C" void stopped(int signal) {
-  if (signal == SIGALRM) {
-    say("Your function did not end within ");
-    say(seconds);
-    say(" seconds. Is there a loop that never ends? (--seconds N waits longer.)\n");
-  } else {
-    say(signal == SIGSEGV || signal == SIGBUS ? "Your function crashed: it reads or writes outside "
-                                                "of an array, uses an empty Tensor, "
-                                                "or calls itself too often.\n"
-        : signal == SIGFPE ? "Your function crashed: it divides an integer by zero.\n"
-                           : "Your function crashed: it gave up (abort).\n");
-  }
-  say("It was working on: ");
-  say(running);
-  say("\n");
-  _exit(1);
-}
-
-void guard(int limit) {
-  static char stack[64 * 1024];  // a stack overflow leaves no other
-  const stack_t elsewhere = {.ss_sp = stack, .ss_flags = 0, .ss_size = sizeof stack};
-  sigaltstack(&elsewhere, nullptr);
-  struct sigaction action = {};
-  action.sa_handler = stopped;
-  action.sa_flags = SA_ONSTACK;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGALRM}) {
-    sigaction(signal, &action, nullptr);
-  }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  const rlimit memory = {2'000'000'000, 2'000'000'000};  // an endless push_back ends in bad_alloc
-  setrlimit(RLIMIT_AS, &memory);
-#endif
-  alarm(static_cast<unsigned>(limit));
-}
 
 Check check_of(const std::string& name) {
   for (const auto& list : {tape_checks(), layer_checks(), vit_checks(), training_checks()}) {
@@ -292,10 +266,10 @@ int main(int argc, char** argv) {
   using namespace vitruvian::lessons;
   return console::run("", [argc, argv] {
     if (argc != 4) fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS");
-    std::snprintf(seconds, sizeof seconds, "%s", argv[3]);
     const Check check = check_of(argv[1]);
-    guard(std::atoi(seconds));
-    Judge judge(submission_of(argv[2]));
+    const Submission submission = submission_of(argv[2]);
+    watch_over(submission.file, std::atoi(argv[3]));
+    Judge judge(submission);
     check(judge);
     return judge.report() ? 0 : 1;
   });

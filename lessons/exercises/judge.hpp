@@ -36,7 +36,9 @@ class Judge {
   }
 
   /// One case: `body` calls the learner's function and `compare`s what it returns. Nothing is
-  /// recorded on the tape meanwhile, and what it throws fails the case.
+  /// recorded on the tape meanwhile, and what it throws fails the case. The verdict is printed at
+  /// once, and of the first case that failed what differs: cases come from the smallest to the
+  /// largest, for the small ones say most about a crash in a large one.
   void in_case(const std::string& label, const std::function<void()>& body);
 
   /// Entry by entry, to a relative error of 1e-6 of the largest. `source` is who says what is
@@ -52,19 +54,16 @@ class Judge {
   /// A case's failure in other words; the first one of a case counts.
   void wrong(const std::string& sentence);
 
-  /// Prints a line a case and, of the first one that failed, what differs. Returns whether all
-  /// agreed.
+  /// Says how many cases failed, if any did. Returns whether all agreed.
   [[nodiscard]] bool report() const;
 
  private:
   void expect_type(const char* type) const;
 
-  struct Case {
-    std::string label;
-    std::string problem;  // empty when it agrees
-  };
   Submission submission_;
-  std::vector<Case> cases_;
+  std::string problem_;  // of the case at hand; empty when it agrees
+  std::size_t cases_ = 0;
+  std::size_t agreed_ = 0;
 };
 
 using Check = void (*)(Judge&);

@@ -128,7 +128,29 @@ TABLE
   "$lesson" exercise softmax --again >out
   sed -i 's/return {};/for (volatile int i = 0;;) i = 1 - i;/' "$(yours softmax)"
   lesson_says 1 "did not end within 2 seconds.*working on: y, g" check softmax --seconds 2
-  slip attention 'return matmul(q, k);' "Your code stopped with: matmul.*inner"
+  slip attention 'return matmul(q, k);' "Line 2[0-9] of attention.cpp stopped with: matmul.*inner"
+
+  slip softmax 'throw 42;' "gave up \(abort\).*working on: y, g \(3,\)"
+  slip softmax 'std::exit(0);' "left the program \(exit\).*working on: y, g \(3,\)"
+  # What was judged before it crashed stays said.
+  slip softmax 'if (y.rank() == 3) std::abort(); return y * g;' \
+    "DISAGREE  y, g \(3,\).*shares is missing.*DISAGREE  y, g \(2, 3\).*gave up.*working on: y, g \(2, 3, 4\)"
+
+  # It reads outside of an array: at the last row the neighbour below is beyond the grid.
+  "$lesson" exercise resize_positions >out
+  "$lesson" solution resize_positions --give-up | sed 's/std::min(\(.*\), n - 2)/\1/' >"$(yours resize_positions)"
+  lesson_says 1 "reads or writes outside of an array: index 5 of axis 1, which has length 5" check resize_positions
+  slip softmax 'return Tensor(scalar(y.value()(0, 0, 0, 0)));' "gives 4 indices to an array that has 1 axes"
+  if grep -q 'sanitize=.*address' "$(dirname "$lesson")/../lessons/exercises/compiler.txt"; then
+    lesson_says 1 "Line 3[0-9] of resize_positions.cpp reads or writes outside" check resize_positions
+    slip softmax 'return y.value().data()[y.value().size()] > 0 ? y : g;' \
+      "Line 1[0-9] of softmax.cpp reads outside of an array.*working on: y, g \(3,\)"
+    slip softmax 'Array a = empty({3}); a.data()[3] = 1; return g;' "Line 1[0-9] of softmax.cpp writes outside"
+    slip softmax 'const Array\& a = (y * g).value(); return Tensor(a);' "Line 1[0-9] .*reads an array .*that is gone"
+    slip softmax 'std::vector<int> v(std::size_t(1) << 34); return y;' "Line 1[0-9] .*asks for more memory"
+    slip softmax 'for (std::vector<Array> all;;) all.push_back(zeros({1000000}));' "Line 1[0-9] .*(memory|stopped with: std::bad_alloc)"
+    slip softmax 'std::abort(); return y;' "Line 1[0-9] of softmax.cpp gave up"
+  fi
 
   # Answers that are wrong: what differs, where, by how much, and why.
   slip softmax 'return y * g;' "dx \([0-9, ]*\) at \[[0-9, ]*\]: yours -?[0-9.e-]*, differences say -?[0-9.e-]*\..* entries differ.*the term that every output.* shares is missing"
