@@ -1,7 +1,9 @@
 // What `lesson check` does: compiles a learner's file, and has it judged.
 
+#include "lessons/complaints.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
+#include "lessons/telling/events.hpp"
 #include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
@@ -64,21 +66,26 @@ std::vector<std::string> lines_of(const fs::path& file) {
   return lines;
 }
 
-// The first complaint of a kind ("error", "warning") in what the compiler said: its line, and those
-// below it that begin with a blank, the source and what points into it. `count` is how many.
+// The first complaint of a kind ("error", "warning") in what the compiler said, one about the
+// learner's file where there is one: its line, those below it that begin with a blank, the source
+// and what points into it, and what it means. `count` is how many.
 std::string first_of(const std::vector<std::string>& said, const std::string& kind,
-                     std::size_t& count) {
+                     const fs::path& file, std::size_t& count) {
   static const std::regex place(R"(:(\d+):\d+: )");
-  std::string text;
-  count = 0;
-  for (std::size_t i = 0; i < said.size(); ++i) {
-    if (said[i].find(kind + ": ") == std::string::npos || ++count > 1) continue;
-    text = std::regex_replace(said[i], place, ", line $1: ");
-    for (std::size_t j = i + 1; j < said.size() && said[j].starts_with(' '); ++j) {
-      text += "\n" + said[j];
-    }
-  }
-  return console::visible(text, "\n\t") + "\n";
+  const auto complains = [&](const std::string& line) {
+    return line.find(kind + ": ") != std::string::npos;
+  };
+  count = static_cast<std::size_t>(std::count_if(said.begin(), said.end(), complains));
+  auto first = std::find_if(said.begin(), said.end(), [&](const std::string& line) {
+    return complains(line) && line.starts_with(file.string());
+  });
+  if (first == said.end()) first = std::find_if(said.begin(), said.end(), complains);
+  if (first == said.end()) return "";
+  std::string text = std::regex_replace(*first, place, ", line $1: ");
+  for (++first; first != said.end() && first->starts_with(' '); ++first) text += "\n" + *first;
+  std::string result = console::visible(text, "\n\t") + "\n";
+  for (const std::string& line : wrapped(in_other_words(text), 76)) result += "  " + line + "\n";
+  return result;
 }
 
 // How a learner's file is compiled here: the compiler and its flags.
@@ -163,11 +170,11 @@ void compile_answer(const fs::path& file, const fs::path& result, const fs::path
   const std::vector<std::string> said = lines_of(messages);
   std::size_t count = 0;
   if (code == 0) {
-    const std::string warning = first_of(said, "warning", count);
+    const std::string warning = first_of(said, "warning", file, count);
     if (count != 0) console::print("{}\n", console::raw(warning));
     return;
   }
-  const std::string error = first_of(said, "error", count);
+  const std::string error = first_of(said, "error", file, count);
   if (count == 0) {  // not about the source: the linker, or no memory
     fail("{} cannot be compiled: {}", file.string(),
          said.empty() ? fmt::format("it ended with {}", code) : said.back());
