@@ -94,7 +94,7 @@ void remember(const std::string& name, const std::string& line) {
 struct Request {
   std::string word;  // the exercise's number or name
   std::string dir;
-  bool again = false, ascii = false, give_up = false;
+  bool again = false, ascii = false, give_up = false, watch = false;
   int seconds = 10, level = 0;
 
   [[nodiscard]] Exercise exercise() const {
@@ -155,9 +155,9 @@ int begin(const Request& request) {
   remember("folder", folder.string());
   const bool renamed = kept && file.stem() != exercise.name;
   request.print(fmt::format(
-      "Exercise {0}. {1} ({2}, after lesson {3})\n\n  {4}\n\n{5}{6}Fill in what is marked "
-      "\"Yours\", "
-      "then: lesson check {0}\n",
+      "Exercise {0}. {1} ({2}, after lesson {3})\n\n  {4}\n\n{5}{6}"
+      "Fill in what is marked \"Yours\", then: lesson check {0}\n"
+      "Or, to have it judged whenever you save: lesson check {0} --watch\n",
       exercise.number, exercise.title, exercise.level, exercise.lesson.number,
       console::visible(file.string()),
       kept ? "It is there already and stays as you left it; --again starts over.\n" : "",
@@ -174,14 +174,22 @@ int check(const Request& request) {
          "exercise {0} is not started: there is no {1}. lesson exercise {0} puts it there",
          exercise.number, file.string());
   }
+  if (request.watch) {
+    const std::vector<std::string> once = {"check",     exercise.name,
+                                           "--dir",     request.folder().string(),
+                                           "--seconds", std::to_string(request.seconds)};
+    watch_exercise(file, once, {"hint", exercise.name});
+    return 0;
+  }
   console::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
   if (!check_exercise(exercise, file, request.seconds)) {
     console::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }
   remember(exercise.name, "done");
-  console::print("\nAll of it agrees: done. Ours, to compare: lesson solution {}\n",
-                 exercise.number);
+  console::print(
+      "\nAll of it agrees: done. Ours, to compare: lesson solution {}\nOn: lesson next\n",
+      exercise.number);
   return static_cast<int>(Exit::ok);
 }
 
@@ -250,9 +258,10 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
   command("exercises", list, "What you can do yourself, and what you have done");
   command("exercise", begin, "Put exercise N into your folder, with a gap to fill")
       ->add_flag("--again", request->again, "Start over, though you have changed the file");
-  command("check", check, "Compile it, and compare it with numbers")
-      ->add_option("--seconds", request->seconds, "How long your function may run (10)")
+  CLI::App* const checked = command("check", check, "Compile it, and compare it with numbers");
+  checked->add_option("--seconds", request->seconds, "How long your function may run (10)")
       ->check(from_1_to(3600));
+  checked->add_flag("--watch", request->watch, "Again whenever you save the file, until q");
   command("hint", hint, "A hint; three, each plainer than the one before")
       ->add_option("--level", request->level, "This one, 1 to 3")
       ->check(from_1_to(3));

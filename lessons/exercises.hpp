@@ -33,6 +33,11 @@ int begin_exercise(const Exercise& exercise);
 /// `seconds` is how long the function may run.
 bool check_exercise(const Exercise& exercise, const std::filesystem::path& file, int seconds);
 
+/// Runs `lesson CHECK...` now and whenever the file changes, and `lesson HINT...` when asked to,
+/// until q; throws (Exit::usage) where nobody sits at a terminal.
+void watch_exercise(const std::filesystem::path& file, const std::vector<std::string>& check,
+                    const std::vector<std::string>& hint);
+
 /// The one of these (lessons, exercises) with this number or name; throws (Exit::usage), naming
 /// the nearest, when there is none. `kind` is what they are called, `list` the command that lists
 /// them.

@@ -199,6 +199,32 @@ TABLE
   slip attention 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"
   slip backward_order 'return {output};' "Node 1 is missing"
 
+  # --watch: at each change of the file, at Enter; a hint at h, the next at the next; q.
+  cp stub "$(yours softmax)"
+  lesson_says 2 "--watch waits at a terminal.*and this is none" check softmax --watch
+  if script --version 2>/dev/null | grep -q util-linux; then
+    seen() { # seen PATTERN [TIMES]: waits until that many lines of the screen say so
+      for _ in $(seq 300); do
+        [ "$(grep -cE "$1" screen)" -ge "${2:-1}" ] && return
+        sleep 0.1
+      done
+      echo "never seen: $1" >>screen
+    }
+    true >screen
+    {
+      seen 'gap is still open' && seen '\[q\]uit'
+      sed -i 's/return {};/return y * g;/' "$(yours softmax)"
+      seen 'shares is missing' && seen '\[q\]uit' 2 && echo h
+      seen 'hint [1-3] of 3' && seen '\[q\]uit' 3 && echo
+      seen 'Judged 3 times' && seen '\[q\]uit' 4
+      sed -i 's/return y \* g;/return y * (g - sum(g * y, {-1}, true));/' "$(yours softmax)"
+      seen 'All of it agrees' && seen '\[q\]uit' 5 && echo q
+    } | TERM=xterm timeout 120 script -qfec "$lesson check softmax --watch" screen >out
+    check "--watch ends at q with 0" test "${PIPESTATUS[1]}" = 0
+    has screen $'^\e\[H\e\[JExercise' '\[Enter\] again  \[h\]int  \[q\]uit' 'Judged 4 times'
+    check "all of it was seen: $(grep 'never seen' screen)" not grep -q 'never seen' screen
+  fi
+
   # The compiler is gone.
   mkdir -p bare/bin bare/lessons/exercises
   cp "$lesson" "$(dirname "$lesson")/exercise_checks" bare/bin/
