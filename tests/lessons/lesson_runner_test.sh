@@ -180,7 +180,8 @@ TABLE
   "$lesson" solution resize_positions --give-up | sed 's/std::min(\(.*\), n - 2)/\1/' >"$(yours resize_positions)"
   lesson_says 1 "reads or writes outside of an array: index 5 of axis 1, which has length 5" check resize_positions
   slip softmax 'return Tensor(scalar(y.value()(0, 0, 0, 0)));' "$line.* gives 4 indices to an array that has 1 axes"
-  if grep -q 'sanitize=.*address' "$how"; then
+  if echo 'int main() {}' | "$(head -1 "$how")" -x c++ -fsanitize=address -o a.out - && ! grep -q 'sanitize=thread' "$how"; then
+    check "AddressSanitizer is used, as the compiler has it" grep -q 'sanitize=.*address' "$how"
     slip softmax 'return y.value().data()[y.value().size()] > 0 ? y : g;' \
       "$line.* reads outside of an array.*working on: y, g \(3,\)"
     slip softmax 'Array a = empty({3}); a.data()[3] = 1; return g;' "$line.* writes outside"
@@ -228,8 +229,17 @@ TABLE
   # The compiler is gone.
   mkdir -p bare/bin bare/lessons/exercises
   cp "$lesson" "$(dirname "$lesson")/exercise_checks" bare/bin/
-  printf '/nowhere/c++\n-std=c++20\n' >bare/lessons/exercises/compiler.txt
   lesson=$folder/bare/bin/lesson
+  # The headers are compiled once, and when one of them has changed.
+  printf '#!/bin/bash\nwhile [ "$1" ]; do\n[ "$1" = -o ] && true >"$2"\n[ "$1" = -MF ] && echo "made: '"$folder"'/header" >"$2"\nshift\ndone\n' >compiler
+  chmod +x compiler && touch -d 2001-01-01 header
+  echo "$folder/compiler" >bare/lessons/exercises/compiler.txt
+  lesson_says 1 "headers are compiled, once: [0-9]* s.*cannot be loaded" check softmax
+  lesson_says 1 "goes back +your file cannot be loaded" check softmax
+  touch -d tomorrow header
+  lesson_says 1 "headers are compiled, once" check softmax
+
+  printf '/nowhere/c++\n-std=c++20\n' >bare/lessons/exercises/compiler.txt
   lesson_says 1 "/nowhere/c\+\+, which compiled Vitruvian, is not on this machine" check softmax
   unset XDG_STATE_HOME
   HOME=$folder/elsewhere lesson_says 0 "hint 1 of 3" hint softmax
