@@ -20,6 +20,7 @@ export const glossary: Record<string, string> = {
   saliency: 'Saliency is the size of the gradient by each pixel: where a little ink would change the loss most.',
   rollout: 'Rollout multiplies the attention of all blocks, to say how much of each patch reaches the class token at the end.',
   step: 'A step shows the model one batch, computes the gradient of its mean loss, and changes every parameter once.',
+  epoch: 'An epoch is once through all the digits that are there to learn from, here 6,000. A step takes a batch of them.',
   batch: 'A batch is how many digits a step looks at. More make the gradient steadier, and the step slower.',
   optimizer: 'The optimizer turns gradients into updates. SGD follows them as they are, with momentum; Adam scales each by its usual size; AdamW also shrinks the weights a little.',
   rate: 'The learning rate is how long a step is. Too small, and learning takes forever; too large, and steps jump over what they look for.',

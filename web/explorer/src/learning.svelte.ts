@@ -25,6 +25,8 @@ class Thinned<T> {
   }
 }
 
+/** How many different ones there are to learn from. */
+export const digits = 6000;
 /** The rate that suits an optimizer and the other defaults. */
 export const rates = { adamw: 0.003, adam: 0.003, sgd: 0.05 };
 /** Only AdamW keeps weight decay apart from the gradient: in the others' gradient so much of it drowns the digits. */
@@ -89,7 +91,7 @@ class Learning {
     this.told = null;
     this.now = null;
     this.looked = app.pixels;
-    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, label: app.label });
+    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, label: app.label });
   }
   async run(order: Order): Promise<void> {
     await (this.began === null || this.error ? this.begin() : this.beginning);
