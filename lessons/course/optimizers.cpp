@@ -1,5 +1,6 @@
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/nn/optim.hpp"
+#include "vitruvian/vit/config.hpp"
 
 #include <functional>
 
@@ -75,35 +76,49 @@ void ten_steps(Narrator& say, const char* what, const Rule& rule, const Options&
 
 // [region valley]
 // f(a, b) = a^2 / 2 + 50 b^2: a hundred times steeper one way than the other.
-Series walk(const char* name, const Rule& rule, double lr) {
-  double a = 1, b = 1;
+struct Walk {
+  Series path, f;  // b against a, and f against steps
+};
+Walk walk(const char* name, const Rule& rule, double lr) {
+  double a = 1, b = 0.6;
   Memory of_a, of_b;
-  Series f{name, {}, {}};
+  Walk w{{name, {}, {}, Mark::dots}, {name, {}, {}}};
   for (int step = 0; step <= 100; ++step) {
-    f.x.push_back(step), f.y.push_back(a * a / 2 + 50 * b * b);
+    w.path.x.push_back(a), w.path.y.push_back(b);
+    w.f.x.push_back(step), w.f.y.push_back(a * a / 2 + 50 * b * b);
     a = rule(a, a, of_a, lr, 0), b = rule(b, 100 * b, of_b, lr, 0);
   }
-  return f;
+  return w;
 }
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("The tape says which way is down. How far do we go? There are four answers.");
+  say.text(
+      "The ViT that is to read digits begins as {} random numbers, its parameters. For each of "
+      "them the tape says which way the loss falls, but not how far to go. An optimizer decides "
+      "that, step after step: too short a step and the model never arrives, too long and it is "
+      "thrown out. Here are the four in common use, each in a few lines.",
+      ViTConfig{}.parameters());
+  say.text("θ is a parameter, g = ∂L/∂θ its gradient, η (eta) the learning rate.");
   say.symbols({{"D", D, "numbers that are learned here"}});
 
   say.heading("SGD, and momentum");
   say.equation(
       R"(\theta \leftarrow \theta - \eta\, g; \qquad m \leftarrow \mu\, m + g, \ \theta \leftarrow \theta - \eta\, m)",
       "θ ← θ − η g;    m ← μ m + g,  θ ← θ − η m");
-  say.in_words("walk against the slope, η times as far as it is steep; or against a running sum of "
-               "slopes: what keeps its direction adds up, what changes sign cancels.");
+  say.in_words(
+      "walk against the slope, η times as far as it is steep (stochastic gradient descent, "
+      "SGD: stochastic, because a batch of images is drawn for each step); or against a "
+      "running sum of slopes, the momentum: what keeps its direction adds up, what changes "
+      "sign cancels.");
   say.code("sgd");
   shapes(say, "θ, g, m, v (D)", zeros({D}));
   ten_steps<SGD>(say, "ten steps of SGD", sgd, SgdOptions{});
   ten_steps<SGD>(say, "ten steps with momentum", momentum, SgdOptions{.momentum = mu});
   Memory s;
   for (int i = 0; i < 400; ++i) momentum(0, 1, s, 1, 0);
-  say.check("slope 1, step 400", {"length", s.m}, {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
+  say.check("momentum on a slope that stays 1, step 400", {"length", s.m},
+            {"1/(1 − μ)", 1 / (1 - mu)}, 1e-12);
   say.text("A momentum of 0.9 is, in the end, a rate ten times as large: change both together.");
 
   say.heading("Adam");
@@ -115,19 +130,53 @@ void lesson(Narrator& say) {
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
   say.in_words("a mean of the slopes, divided by the root of a mean of their squares: about 1.");
   say.code("adam");
+  const Rule mine = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
   ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
-  const Rule used = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
-  ten_steps<AdamW>(say, "ten steps of AdamW, decay 0.1", used, AdamWOptions{.weight_decay = 0.1});
+  ten_steps<AdamW>(say, "ten steps of AdamW, decay 0.1", mine, AdamWOptions{.weight_decay = 0.1});
   const auto first = [](const Rule& rule, double slope, Memory fresh = {}) {
     return -rule(0, slope, fresh, 1, 0);
   };
-  say.check("the first step, slope 0.001", {"Adam / η", first(adam, 0.001)}, {"1", 1}, 1e-4);
-  say.check("the first step, slope -1000", {"Adam / -η", -first(adam, -1000)}, {"1", 1}, 1e-4);
+  say.check("first step, slope 0.001", {"AdamW / η", first(mine, 0.001)}, {"1", 1}, 1e-4);
+  say.check("first step, slope -1000", {"AdamW / -η", -first(mine, -1000)}, {"1", 1}, 1e-4);
   say.text("Why the hats? m and v start at 0: after one step they are (1 − β₁) g and (1 − β₂) g². "
            "Without hats the first step is too long by (1 − β₁)/√(1 − β₂):");
   const double bare = first(uncorrected, 1), too_long = 0.1 / std::sqrt(0.001);
-  say.check("the same without hats", {"steps of η", bare}, {"0.1/√0.001", too_long}, 1e-6);
+  say.check("first step without hats", {"steps of η", bare}, {"0.1/√0.001", too_long}, 1e-6);
   say.code("mistakes");
+  const auto lengths = [](const char* name, const Rule& rule) {
+    Series steps{name, {}, {}};
+    Memory memory;
+    for (int t = 1; t <= 60; ++t) {
+      steps.x.push_back(t), steps.y.push_back(-rule(0, 1, memory, 1, 0));
+    }
+    return steps;
+  };
+  say.figure({"How long each step is, in η, while the slope stays 1: with hats always 1; without, "
+              "the first steps are several times too long.",
+              Chart{.title = "",
+                    .x_label = "step",
+                    .y_label = "length / η",
+                    .series = {lengths("AdamW", mine), lengths("without hats", uncorrected)},
+                    .from_zero = true}});
+
+  say.heading("Weight decay: inside the gradient or apart");
+  say.text(
+      "Weight decay draws every weight towards 0, by λ of itself a step. For SGD it is the same "
+      "whether it joins the gradient or is done apart. For Adam it is not: what joins the gradient "
+      "is divided by √v̂, too. Adam does that; AdamW, the W is for weight decay, does not.");
+  Memory with, without, apart;
+  say.check("Adam's first step from θ = 1, slope 1: θ", {"decay 0.1", adam(1, 1, with, 0.1, 0.1)},
+            {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
+  say.check("AdamW's", {"decay 0.1", mine(1, 1, apart, 0.1, 0.1)},
+            {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
+  say.sources_disagree(
+      "B 25", "\"Adam with a weight decay of 0.1\", say the blog post and the paper's Table 3. In "
+              "`torch.optim.Adam(weight_decay=0.1)` the decay joins the gradient, and Adam divides "
+              "it away: a weight with large slopes hardly decays. In practice AdamW runs. A user "
+              "of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
+  say.text("What decays? In the authors' code, unless told otherwise, and in our trainer: weight "
+           "matrices (kernels) only. A bias or a norm's γ need not be near 0. PyTorch's optimizers "
+           "decay all that they are given.");
 
   say.heading("What PyTorch computes");
   say.text("θ = 1, slopes 0.5, −0.2, 0.1, η = 0.1, decay 0.1 (`tests/golden/lesson_numbers.py`):");
@@ -138,32 +187,26 @@ void lesson(Narrator& say) {
     say.check(name, {"by hand", x}, {"PyTorch", pytorch}, 1e-12);
   };
   golden("SGD", sgd, 0.931094), golden("SGD, momentum 0.9", momentum, 0.838574);
-  golden("Adam", adam, 0.7901621834311943), golden("AdamW", adamw, 0.8001348466347304);
+  golden("Adam", adam, 0.7901621834311943), golden("AdamW", mine, 0.8001348466347304);
 
   say.heading("A narrow valley");
+  say.text("A loss is rarely a round bowl. In a valley, one direction is steep and another flat:");
   say.code("valley");
-  const auto slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018);
-  const std::vector<Series> all = {slow, fast, walk("Adam", adam, 0.05)};
-  say.curves("f against steps (upwards logarithmic).", all, true);
-  say.text("Above 2/100 the steep direction throws SGD out; the flat one takes for ever. Momentum "
-           "gains speed there. Adam gives both the same step.");
-  const double f = slow.y.back(), flat = std::pow(0.982, 200) / 2;
+  const Walk slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018),
+             even = walk("AdamW", mine, 0.05);
+  say.figure({"The paths from (1, 0.6), seen from above: a dot a step. The minimum is (0, 0).",
+              Chart{.title = "",
+                    .x_label = "a, the flat direction",
+                    .y_label = "b, the steep one",
+                    .series = {slow.path, fast.path, even.path}}});
+  say.text("SGD jumps from wall to wall and creeps along the floor: with η above 2/100 the walls "
+           "would throw it out. Momentum swings, too, and gains speed on the floor. AdamW divides "
+           "by the size of the slopes: wall and floor get the same step, and it walks straight.");
+  say.curves("f against steps (upwards logarithmic).", {slow.f, fast.f, even.f}, true);
+  const double f = slow.f.y.back(), flat = std::pow(0.982, 200) / 2;
   say.check("SGD's f after 100 steps", {"measured", f}, {"0.982^200 / 2", flat}, 1e-6);
-  say.differs("f after 100 steps", {"momentum", fast.y.back()}, {"SGD", f}, 0.5);
+  say.differs("f after 100 steps", {"momentum", fast.f.y.back()}, {"SGD", f}, 0.5);
 
-  say.heading("What goes wrong");
-  say.sources_disagree(
-      "B 25", "\"Adam with a weight decay of 0.1\", say one source and the paper's Table 3. In "
-              "`torch.optim.Adam(weight_decay=0.1)` the decay joins the gradient, and Adam divides "
-              "it away: a weight with large slopes hardly decays. In practice AdamW runs. A user "
-              "of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
-  Memory with, without, apart;
-  say.check("Adam's first step from θ = 1, slope 1: θ", {"decay 0.1", adam(1, 1, with, 0.1, 0.1)},
-            {"no decay", adam(1, 1, without, 0.1, 0)}, 1e-7);
-  say.check("AdamW's", {"decay 0.1", adamw(1, 1, apart, 0.1, 0.1)},
-            {"1 − ηλ − η", 1 - 0.1 * 0.1 - 0.1}, 1e-7);
-  say.text("What decays? In the paper's code all parameters; in most recipes since, and in our "
-           "trainer, weight matrices: a bias or a norm's γ need not be near 0.");
   say.pytorch("`torch.optim.SGD(params, lr, momentum)`, `torch.optim.Adam`, "
               "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`. `optimizer.step()` "
               "after, `zero_grad()` before every `backward()`.");
