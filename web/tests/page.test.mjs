@@ -320,7 +320,7 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     await page.waitForFunction(() => /Step [1-9]/.test(document.querySelector('.now')?.innerText ?? ''));
     await button(page, 'Start anew').click(); // while steps are under way
     await page.waitForTimeout(600);
-    assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images\./);
+    assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images \(epoch\s+0\)\./);
     assert.equal(await page.locator('.strip').count(), 0);
 
     await button(page, 'ten steps').click();
