@@ -91,7 +91,10 @@ Rows rows_of(const char* table,
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "Two people train one model on one data set; one gets nowhere. What differs is the recipe.");
+      "Two people train the same ViT on the same digits, with the same optimizer; one gets "
+      "nowhere. What differs is the recipe: how the learning rate changes, how long a step may "
+      "be, which answer counts as right, and when to stop. These few lines make up for much "
+      "of what the model does not know beforehand.");
   say.symbols({{"S", S, "steps of the whole run"}, {"U", U, "steps of the warm-up"}, {"K", K}});
 
   say.heading("The rate over time");
@@ -103,20 +106,30 @@ void lesson(Narrator& say) {
   say.in_words("begin carefully, while Adam's mean of squares knows little; then come down, or one "
                "circles around the minimum. Linear comes down evenly, cosine lands softly.");
   say.code("schedules");
+  // The mistake is a warm-up that is one step late.
+  const std::size_t late = say.broken("from-zero") ? 1 : 0;
   std::vector<double> line, wave;
   Array mine = empty({2, S}), theirs = empty({2, S});
   for (std::size_t t = 0; t < S; ++t) {
-    line.push_back(linear_rate(t)), wave.push_back(cosine_rate(t));
+    const double less = t < U ? double(late) / U : 0;
+    line.push_back(linear_rate(t) - less), wave.push_back(cosine_rate(t) - less);
     mine(0, t) = real(line[t]), mine(1, t) = real(wave[t]);
-    if (say.broken("from-zero") && t < U) mine(0, t) = mine(1, t) = real(double(t) / U);
     theirs(0, t) = real(linear_schedule(t, S, U)), theirs(1, t) = real(cosine_schedule(t, S, U));
   }
   const std::vector<Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
-  say.curves("The two schedules of the paper, with a warm-up.", two);
+  say.figure(
+      {"The two schedules of the paper, with a warm-up: up in a tenth of the run, then down.",
+       Chart{.title = "",
+             .x_label = "step",
+             .y_label = "rate / peak",
+             .series = two,
+             .from_zero = true}});
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
   const auto decay = [](const auto& rates) { return std::reduce(rates.begin() + U, rates.end()); };
   say.check("summed over the decay", {"linear", decay(line)}, {"cosine", decay(wave)}, 1e-9);
-  say.text("Half the way of a constant rate. Mind the t + 1: with t/U the first step is wasted.");
+  say.text(
+      "Both sums are about half of what a constant rate would give. Mind the t + 1: with t/U the "
+      "first step has rate 0 and is wasted.");
 
   say.heading("Clipping");
   say.equation(R"(g \leftarrow g \cdot \min(1,\, c / \lVert g \rVert))", "g ← g · min(1, c / ‖g‖)");
@@ -135,6 +148,13 @@ void lesson(Narrator& say) {
   say.check("the norm after", {"library", length(library)}, {"1", 1}, 1e-6);
   say.text("Before, the lengths of a and b were as 5 to 12. Clipped each for itself, as 1 to 1:");
   check_differs(say, "gradient of a", "each", gradient(each, 0), "together", a, .1);
+  Rows clipped;
+  const auto before = two_gradients();
+  for (const auto& [name, of] :
+       {std::pair{"before", before}, {"clipped here", ours}, {"clipped each", each}}) {
+    clipped.push_back({name, entries_text(gradient(of, 0)), entries_text(gradient(of, 1))});
+  }
+  say.table({"c = 1", "gradient of a", "gradient of b"}, clipped);
 
   say.heading("Label smoothing");
   say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + e/K)", "yₖ = (1 − e) [k = label] + e/K");
@@ -151,21 +171,37 @@ void lesson(Narrator& say) {
   const Array dx = grad(cross_entropy(x, label, e), {x})[0];
   check_equal(say, "dL/dx", "p − y", softmax(x) - Tensor(target), "tape", dx, 1e-5);
   say.text("The loss is least where p = y: there it is y's entropy, and the label's logit leads by "
-           "ln((1 − e + e/K)/(e/K)).");
+           "ln((1 − e + e/K)/(e/K)), here ln 91 = {:.2f}.",
+           std::log(91.0));
   const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
   Array best = zeros({1, K});
   best(0, 3) = real(lead);
   const auto reached = double(cross_entropy(Tensor(best), label, e).item());
   const double entropy = -high * std::log(high) - (K - 1) * low * std::log(low);
   say.check("L at a lead of ln 91", {"library", reached}, {"entropy of y", entropy}, 1e-5);
+  Series hard{"e = 0", {}, {}}, soft{"e = 0.1", {}, {}};
+  for (int i = 0; i <= 60; ++i) {
+    Array logits = zeros({1, K});
+    logits(0, 3) = real(i * 0.2);
+    hard.x.push_back(i * 0.2), soft.x.push_back(i * 0.2);
+    hard.y.push_back(rounded(double(cross_entropy(Tensor(logits), label).item()), 3));
+    soft.y.push_back(rounded(double(cross_entropy(Tensor(logits), target).item()), 3));
+  }
+  say.figure({"L against the lead of the label's logit. Without smoothing more is always better; "
+              "with it, too much confidence costs.",
+              Chart{.title = "", .x_label = "lead", .y_label = "L", .series = {hard, soft}}});
 
   say.heading("Early stopping");
   say.code("stopping");
   const std::vector<double> epochs = {.61, .74, .80, .83, .85, .84, .86, .85, .84, .84, .85, .87};
-  say.text("Validation accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
+  say.text(
+      "Stop when the images kept aside for validation have not been read better for some epochs "
+      "(an epoch is one pass over all training images), and keep the best weights. Validation "
+      "accuracies .61 .74 .80 .83 .85 .84 .86 .85 .84 .84 .85 .87, patience 3:");
   const auto kept = double(early_stop(epochs, 3) + 1);
   say.check("the epoch that is kept", {"counted from 1", kept}, {"expected", 7}, 0);
-  say.text("Epoch 12 would have been better: a price. And never use the test images for this.");
+  say.text("Epoch 12 would have been better: a price. And never use the test images for this: what "
+           "was chosen by them cannot be judged by them.");
 
   say.heading("The recipes of the paper");
   const TrainOptions pre = resolve_settings({"table3-jft-b", "", {}}),
@@ -191,7 +227,7 @@ void lesson(Narrator& say) {
               return row(r.name, r.steps, r.rates, number(o.lr));
             }));
   say.sources_disagree(
-      "B 24", "One source gives one pre-training recipe: linear, weight decay 0.1, label "
+      "B 24", "The blog post gives one pre-training recipe: linear, weight decay 0.1, label "
               "smoothing, early stopping. That is JFT's row of Table 3, mixed with section 4.3's. "
               "On ImageNet alone the paper decays three times as much, drops out, clips, and comes "
               "down a cosine: the less data, the more must hold the model back.");
@@ -199,7 +235,12 @@ void lesson(Narrator& say) {
   say.pytorch(
       "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
       "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`.");
-  say.take_along("Adam divides every gradient by its own size. What then does clipping still do?");
+  say.take_along(
+      "Adam divides every gradient by its own size. What then does clipping still do?",
+      "A factor that all gradients share cancels, true. But a single gradient that is suddenly "
+      "long "
+      "is divided by the small √v of the steps before, moves far, and then spoils v for some "
+      "1/(1 − β₂) = 1000 steps. Clipping makes that one as short as the others.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
