@@ -146,9 +146,10 @@ struct TerminalStyle {
   bool all = false;    ///< each check with its numbers, also where it agrees
 };
 std::unique_ptr<Writer> terminal_writer(const TerminalStyle& style);
-/// For GitHub: equations between `$$`. Errors of checks that passed appear as their bound, so that
-/// pages are the same on every machine. Figures are SVG files, NAME-1.svg and so on, in this
-/// folder, to which the page leads as `figures/`; without a folder they are text.
+/// For GitHub: equations as `math`, which keeps every backslash. Errors of checks that passed
+/// appear as their bound, so that pages are the same on every machine. Figures are SVG files,
+/// NAME-1.svg and so on, in this folder, to which the page leads as `figures/`; without a folder
+/// they are text.
 std::unique_ptr<Writer> markdown_writer(std::filesystem::path figures = {});
 /// One object a line.
 std::unique_ptr<Writer> json_writer();

@@ -117,7 +117,7 @@ class Markdown final : public Writer {
   }
   void show(const Equation& e) {
     const std::string tag = e.number.empty() ? "" : fmt::format(" \\tag{{{}}}", e.number);
-    line(fmt::format("$$\n{}{}\n$$", e.tex, tag));
+    line(fmt::format("```math\n{}{}\n```", e.tex, tag));
   }
   // Without the line: it moves with every edit above it, and pages should not.
   void show(const Code& e) {

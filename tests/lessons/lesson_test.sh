@@ -38,7 +38,6 @@ if LC_ALL=C grep -n '[^ -~]' "$folder/ascii"; then fail "is not ASCII with --asc
 [ "$(marks ascii)" = "$(marks plain)" ] || fail "has a glyph without ASCII spelling"
 [ "$(longest narrow)" -le 60 ] || fail "does not fit into a narrow terminal"
 says '^# Lesson' page.md
-[ $(($(grep -c '^\$\$$' "$folder/page.md") % 2)) = 0 ] || fail "has an equation that does not end"
 [ $(($(grep -c '^```' "$folder/page.md") % 2)) = 0 ] || fail "has code that does not end"
 diff -u "$root/docs/lessons/${name#lesson_}.md" "$folder/page.md" ||
   fail "says what its page does not: run scripts/make_pages.sh"

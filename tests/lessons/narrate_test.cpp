@@ -208,7 +208,7 @@ TEST_CASE("Markdown renders on GitHub") {
   const auto writer = markdown_writer();
   const std::string text = told(*writer, all_events());
   CHECK(contains(text, "# Lesson 9. Softmax\n"));
-  CHECK(contains(text, "$$\ny = x_i \\tag{5}\n$$\n"));
+  CHECK(contains(text, "```math\ny = x_i \\tag{5}\n```\n"));
   CHECK(contains(text, "an under\\_score and a &lt; b"));
   CHECK(contains(text, "\n- one\n- two\n"));
   CHECK(contains(text, "```cpp\nint x;\n\nint y = 1;\n```"));
