@@ -127,7 +127,7 @@ int list(const Request& request) {
   const auto mark = [](const Exercise& e) { return is_done(e); };
   const auto done = std::count_if(all.begin(), all.end(), mark);
   for (const Exercise& e : all) {
-    text += fmt::format("{:4}  {:4}  after lesson {:2}  {:6}  {}\n", e.number,
+    text += fmt::format("{:3}  {:4}  after lesson {:2}  {:6}  {}\n", e.number,
                         is_done(e) ? "done" : "", e.lesson.number, e.level, e.title);
   }
   const auto next = std::find_if_not(all.begin(), all.end(), mark);

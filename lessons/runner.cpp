@@ -23,8 +23,8 @@ constexpr const char* usage =
     R"(The course: one lesson per equation, and exercises.
 
   lesson N [FLAG]...      lesson N, by its number or name
-  lesson next [FLAG]...   what comes next: the exercises of the lesson that you have read, then the first
-                          that you have not read yet; next --lesson passes the exercises over
+  lesson next [FLAG]...   the exercises of the lesson that you have read, then the
+                          next; next --lesson passes the exercises over
   lesson N --help         its flags, and the mistakes that it can make on purpose)";
 
 // What comes next: a lesson, an exercise, or neither. The exercises of a lesson that was read come
@@ -78,7 +78,7 @@ void list(bool ascii) {
              text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", e.number,
                                  is_done(e) ? "done" : "", e.minutes, e.title, "", e.equation);
              for (const Exercise& exercise : exercises_after(e.name)) {
-               text += fmt::format("{:6}{:14}exercise {}: {} ({})\n", "",
+               text += fmt::format("{:6}{:6}exercise {}: {} ({})\n", "",
                                    is_done(exercise) ? "done" : "", exercise.number, exercise.title,
                                    exercise.level);
              }

@@ -129,7 +129,7 @@ TABLE
   # The commonest mistakes of writing, each in other words than the compiler's.
   while IFS='|' read -r code pattern; do
     awk -v code="  $code" '{ print (/return \{\};/ ? code : $0) }' stub >"$(yours softmax)"
-    lesson_says 1 "error: .*  $pattern.*it does not compile yet" check softmax
+    lesson_says 1 "goes back +[^ ]*softmax.cpp, line 1[0-9]: error: .*  $pattern.*it does not compile yet" check softmax
   done <<'TABLE'
 return y * g|A semicolon is missing
 return y * (g;|A bracket . that was opened
@@ -259,6 +259,8 @@ course() {
 
   lesson_says 0 "Next: lesson 1" list
   has err "Notation, shapes, broadcasting" "\(B, T, D\) \+ \(D\)" "8 min"
+  check "the list is 80 columns wide" test "$("$lesson" list | LC_ALL=C.UTF-8 wc -L)" -le 80
+  check "that of the exercises, too" test "$("$lesson" exercises | LC_ALL=C.UTF-8 wc -L)" -le 80
   lesson_says 0 "" list --markdown
   check "another index: scripts/make_pages.sh" cmp err "$root/docs/lessons/README.md"
   ls "$root"/docs/lessons/*.md | sed 's|.*/||; s/\.md$//' >pages
