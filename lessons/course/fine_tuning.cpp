@@ -95,9 +95,12 @@ Tensor as_a_sequence(const Tensor& E_pos) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("The paper pre-trains at 224 pixels and fine-tunes at 384. The patches stay as large, "
-           "so there are more. All weights can go on with more tokens but one: the model has "
-           "learned N + 1 positions, and now needs more.");
+  say.text(
+      "A trained ViT need not be trained anew for another task or for larger pictures: that it "
+      "transfers is the paper's main point. It pre-trains at 224 pixels and fine-tunes at 384. "
+      "The patches stay as large, so there are more of them. All weights can go on with more "
+      "tokens, but one: the model has learned N + 1 positions, and now needs more. Here the "
+      "model that reads small digits learns, in 40 steps, to read large ones.");
   say.symbols(
       {{"D", D}, {"P", P}, {"g", g, "patches a side"}, {"G", G, "the same, after"}, {"N", N}});
   const VisionTransformer kept = digits_model();
@@ -112,7 +115,11 @@ void lesson(Narrator& say) {
   say.code("weights");
   const Tensor R = bilinear(G, g), two = bilinear(4, 2);
   shapes(say, "R (G, g)", R);
-  say.text("From 2 places to 4:\n\n{}", entries_text(two.value(), 2));
+  Rows weights;
+  for (std::size_t i = 0; i < 4; ++i) {
+    weights.push_back(row(i, two.value()(i, 0), two.value()(i, 1)));
+  }
+  say.table({"from 2 places to 4: new place", "of old place 0", "of old place 1"}, weights);
   check_equal(say, "R from 2 to 4", "here", two, "PyTorch's",
               array({4, 2}, {1, 0, .75, .25, .25, .75, 0, 1}), 1e-6);
   check_equal(say, "rows of R", "sum", sum(R, {1}), "1", full({G}, 1), 1e-6);
@@ -123,6 +130,18 @@ void lesson(Narrator& say) {
     check_equal(say, what, "resized", ours, "before", before, 1e-6);
   };
 
+  const auto entry = [](const Tensor& positions, std::size_t side, std::size_t zoom) {
+    const auto n = std::ptrdiff_t(side);
+    const Array small = reshape(slice(select(positions, 2, 3), 1, 1, n * n + 1), {n, n}).value();
+    Array large = empty({side * zoom, side * zoom});
+    for (std::size_t y = 0; y < side * zoom; ++y) {
+      for (std::size_t x = 0; x < side * zoom; ++x) large(y, x) = small(y / zoom, x / zoom);
+    }
+    return reshape(large, {1, n * std::ptrdiff_t(zoom), -1});
+  };
+  say.figure(tiles("One entry of the position vectors over the image: the 4 x 4 that were learned, "
+                   "and the 8 x 8 between them.",
+                   concat({entry(E_pos, g, 2), entry(E_new, G, 1)}, 0).value(), 2));
   same("the same size again", resized(E_pos, bilinear(g, g)), E_pos);
   same("the class token's", select(E_new, 1, 0), select(E_pos, 1, 0));
   same("the place in the corner", select(E_new, 1, 1), select(E_pos, 1, 1));
@@ -179,7 +198,7 @@ void lesson(Narrator& say) {
       "", "\"Bilinear\" is not one thing: places may be fields with a centre, as here, or points "
           "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, "
           "but cubically; timm and Hugging Face take fields, cubically. Four programs, four "
-          "answers; after fine-tuning none of it matters.");
+          "answers; fine-tuning goes on from any of them.");
   say.code("corners");
   check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",
               array({4, 2}, {1, 0, 2. / 3, 1. / 3, 1. / 3, 2. / 3, 0, 1}), 1e-6);
@@ -189,9 +208,16 @@ void lesson(Narrator& say) {
   say.pytorch(
       "`F.interpolate(grid, size=(8, 8), mode=\"bilinear\", align_corners=False)` for a grid (1, "
       "D, 4, 4); timm does it when `img_size` differs, torchvision in `interpolate_embeddings`.");
+  const auto length = [](const Tensor& E, std::size_t n) {
+    const Tensor grid = slice(E, 1, 1, std::ptrdiff_t(n) + 1);
+    return double(mean(sqrt(sum(square(grid), {2}))).item());
+  };
   say.take_along(
       "A mean of two vectors is shorter than they are, unless they point the same way. What does "
-      "resizing do to the length of position vectors? (DeiT went over to bicubic.)");
+      "resizing do to the length of position vectors?",
+      fmt::format("It shortens them: here from {:.2f} on average to {:.2f}. Cubic weights, some of "
+                  "which are negative, shorten less; so DeiT (arXiv 2012.12877) takes these.",
+                  length(E_pos, N), length(resized(E_pos, R), G * G)));
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
