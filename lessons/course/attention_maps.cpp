@@ -1,4 +1,5 @@
 #include "lessons/experiments/exhibits.hpp"
+#include "lessons/experiments/scenes.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
@@ -10,7 +11,7 @@ const Lesson about = {
     .equation = "R = Π (A + I) / 2",
     .minutes = 12,
     .rows = "3-6 4-25",
-    .breaks = {{"no-identity", "forgets the way around",
+    .breaks = {{"no-identity", "forgets the residual connection",
                 "a block adds to its input: half of each token's value is its own."},
                {"no-keepdim", "divides columns in place of rows",
                 "rows that do not sum to 1 are no shares any more."}},
@@ -19,11 +20,11 @@ const Lesson about = {
 constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;
 
 // [region rollout]
-// One layer: average the heads, add the way around, make rows sum to 1.
+// One layer: average the heads, add the residual connection, make rows sum to 1.
 
 Tensor layer_map(const Tensor& A) {  // (B, h, T, T) to (B, T, T)
-  const Tensor around = mean(A, {1}) + Tensor(identity(T));
-  return around / sum(around, {-1}, true);
+  const Tensor M = mean(A, {1}) + Tensor(identity(A.size(2)));
+  return M / sum(M, {-1}, true);
 }
 // All layers: R_l = M_l R_{l-1}. The later layer stands on the left.
 Tensor rollout(const std::vector<Array>& A) {
@@ -33,7 +34,7 @@ Tensor rollout(const std::vector<Array>& A) {
 }
 
 // [region mistakes]
-// No way around: as if a block kept nothing of its input.
+// No residual connection: as if a block kept nothing of its input.
 Tensor without_identity(const std::vector<Array>& A) {
   Tensor R = mean(A[0], {1});
   for (std::size_t l = 1; l < A.size(); ++l) R = matmul(mean(A[l], {1}), R);
@@ -79,14 +80,37 @@ Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // 
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("The model says \"seven\". Where did it look? Each head of each layer holds a matrix of "
-           "how much each token took from each other. What do they do together?");
+  const TrainedModel colour = cifar_model();
+  const std::vector<std::string> classes = colour.data.class_names(10);
+  say.text(
+      "The model says \"seven\". Should we believe it? Whoever uses a model wants to know what "
+      "its answer rests on. Each head of each layer holds a matrix of how much each token took "
+      "from each other; what do they do together? Two models are asked: that of the digits, "
+      "whose sizes the table shows, and one of photographs in colour, CIFAR-10.");
   say.symbols({{"B", B}, {"L", L}, {"h", h}, {"N", N}, {"T", T}});
   const VisionTransformer kept = digits_model();
   const Dataset data = digits(40, 1, "test");
   const Tensor images = all_of(data).images, image = slice(images, 0, 7, 8);
   say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
   const std::vector<Array> A = inspect::attention(kept, image.value()).probs;
+
+  say.text("Its pictures are drawn by this program, because the photographs are not ours to give "
+           "away. The model, which has seen photographs only, reads them so:");
+  const std::vector<Scene> drawn = scenes();
+  ImageGrid originals{.title = "", .images = {}, .columns = drawn.size(), .width = 110};
+  Rows answers;
+  std::size_t read = 0;
+  for (const Scene& scene : drawn) {
+    originals.images.push_back(scene.picture), originals.x_names.push_back(scene.name);
+    const Tensor p = softmax(colour.model(Tensor(normalised(scene.picture, colour.data))));
+    const auto best = std::max_element(p.value().begin(), p.value().end()) - p.value().begin();
+    answers.push_back(row(scene.name, classes[std::size_t(best)], in_fives(p.value()(0, best))));
+    read += std::size_t(best) == scene.label ? 1 : 0;
+  }
+  say.figure(
+      {"A ship, a car, an aeroplane, a lorry, of 32 x 32 pixels: 64 patches of 4 x 4.", originals});
+  say.table({"drawn", "the model says", "probability (to the next 5 %)"}, answers);
+  say.holds("three of four at least are read as they were meant", read >= 3);
 
   say.heading("One layer");
   say.equation(R"(A = \mathrm{softmax}\left(\frac{q k^\top}{\sqrt{D_h}}\right))",
@@ -122,6 +146,34 @@ void lesson(Narrator& say) {
       Tensor(identity(T)) * real(keep) + Tensor(full({B, T, T}, real((1 - keep) / T)));
   const Tensor mine = say.broken("no-identity") ? without_identity(even) : rollout(even);
   check_equal(say, "rollout of even attention", "rollout", mine, "closed form", known, 1e-5);
+
+  say.heading("Over its picture");
+  ImageGrid over{.title = "", .images = {}, .columns = drawn.size(), .width = 110};
+  over.x_names = originals.x_names;
+  over.images = originals.images;
+  ImageGrid each{.title = "", .images = {}, .columns = colour.model.config.h, .width = 80};
+  Array by_head;
+  for (const Scene& scene : drawn) {
+    const Array x = normalised(scene.picture, colour.data);
+    const std::vector<Array> maps = inspect::attention(colour.model, x).probs;
+    const Tensor all = rollout(maps);
+    const auto patches = std::ptrdiff_t(all.size(2));
+    const Array light = reshape(slice(class_row(all), 0, 1, patches), {8, 8}).value();
+    over.images.push_back(lit_by(scene.picture, light));
+    if (scene.name != "ship") continue;
+    by_head =
+        reshape(slice(select(select(maps.back(), 0, 0), 1, 0), 1, 1, patches), {-1, 8, 8}).value();
+  }
+  each.images = shades(by_head);
+  say.figure({"Above the pictures, below as bright as the rollout of the class token: the model's "
+              "answer comes from the lit patches.",
+              over});
+  say.figure({"The ship again: what each of the six heads of the last block attends to, from the "
+              "class token. Bright is much.",
+              each});
+  say.text(
+      "The light lies on what is drawn more than on sky and sea, on some pictures better than on "
+      "others. It says from where, not why.");
 
   say.heading("Does it lie on the strokes?");
   say.code("ink");
@@ -165,7 +217,10 @@ void lesson(Narrator& say) {
               "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "
               "average_attn_weights=False)` returns them.");
   say.take_along(
-      "What would the picture show with the first layer on the left, and on which images?");
+      "What would the picture show with the first layer on the left, and on which images?",
+      "What the tokens of the *first* block would hold if the blocks ran backwards: a product of "
+      "matrices depends on their order. Where all blocks attend alike, as in the even attention "
+      "above, the order does not matter and the picture is the same.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

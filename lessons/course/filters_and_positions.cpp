@@ -1,4 +1,5 @@
 #include "lessons/experiments/exhibits.hpp"
+#include "lessons/experiments/scenes.hpp"
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
@@ -14,7 +15,7 @@ const Lesson about = {
                 "the centres of neighbouring patches are P pixels apart, not 1."}},
 };
 
-constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;
+constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;  // of the digits' model
 
 // [region similarity]
 Tensor cosine(const Tensor& e) {  // (N, D) to (N, N)
@@ -44,16 +45,62 @@ double distance(const Tensor& A) {
   return mean;
 }
 
+// [region learned]
+// What training added to the filters. They began as noise, which this seed
+// draws again, and most of it is still there: a times the first filters.
+Array learned(const VisionTransformer& model) {
+  const VisionTransformer first(model.config, Rng(1).fork("weights"));
+  const Tensor now(inspect::filters(model)), then(inspect::filters(first));
+  const Tensor a = sum(now * then) / sum(then * then);
+  return (now - a * then).value();
+}
+
 // [region grid units]
 // In patches, not in pixels: two models with other P cannot be compared.
 double in_patches(const Tensor& A) { return distance(A) / P; }
 
+// [end]
+
+// 28 principal components, each in the full range of a picture; grey is 0.
+ImageGrid components(const Array& filters) {
+  const Array all = inspect::principal_components(filters).components;
+  const std::size_t channels = all.shape(1), side = all.shape(2), size = channels * side * side;
+  ImageGrid grid{.title = "", .images = {}, .columns = 7, .width = 60};
+  for (std::size_t k = 0; k < all.shape(0); ++k) {
+    double most = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      most = std::max(most, std::abs(double(all.data()[k * size + i])));
+    }
+    std::vector<std::uint8_t> planes(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      planes[i] = std::uint8_t(std::lround(127.5 + 127 * double(all.data()[k * size + i]) / most));
+    }
+    grid.images.push_back(from_planes(planes.data(), channels, side, side));
+  }
+  return grid;
+}
+
+// Where a place's likeness to all places is drawn, in the place's own position: (gh gw, gh, gw).
+ImageGrid likeness(const VisionTransformer& model) {
+  const Array alike = inspect::position_similarity(model);
+  const auto side = std::ptrdiff_t(alike.shape(0));
+  return {.title = "",
+          .images = shades(reshape(alike, {side * side, side, side}).value()),
+          .columns = alike.shape(0),
+          .width = 420.0 / double(side)};
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("The paper opens a trained model at three places (Figure 7): what does the first layer "
-           "look for, does the model know where its patches are, how far does attention reach?");
+  say.text(
+      "The ViT reads digits. What did it learn for that? The paper opens a trained model at "
+      "three places (Figure 7): what does the first layer look for, does the model know where "
+      "its patches are, how far does attention reach? We open two: the model that reads "
+      "digits, on a grid of 4 x 4 patches, whose sizes the table shows, and one that was shown "
+      "50,000 photographs in colour, CIFAR-10, on a grid of 8 x 8 patches of 4 x 4 pixels "
+      "(`models/cifar.safetensors`, 12 epochs). Where they differ, both are shown.");
   say.symbols({{"D", D}, {"P", P}, {"N", N}, {"T", T}, {"L", L}, {"h", h}});
-  const VisionTransformer model = digits_model();
+  const VisionTransformer model = digits_model(), photos = cifar_model().model;
 
   say.heading("Filters");
   say.text(
@@ -64,16 +111,6 @@ void lesson(Narrator& say) {
   shapes(say, "E (D, P^2)", reshape(model.patch_embed.weight, {std::ptrdiff_t(D), -1}));
   const auto found = inspect::principal_components(inspect::filters(model), 3);
   const Tensor directions = reshape(found.components, {3, P * P});
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Array v = select(directions, 0, std::ptrdiff_t(k)).value();
-    Matrix pixels{P, P, {v.begin(), v.end()}};
-    if (v(P * P / 2) < 0) {  // its sign means nothing
-      for (double& x : pixels.values) x = -x;
-    }
-    const double share = found.variances[k] / found.total;
-    say.figure(
-        {fmt::format("A component: {:.0f} % of the filters' variance.", 100 * share), pixels});
-  }
   check_equal(say, "each with each: of length 1, and at right angles", "products",
               matmul(directions, transpose(directions)), "identity", identity(3), 1e-6);
   say.holds("they come in order", std::is_sorted(found.variances.rbegin(), found.variances.rend()));
@@ -81,17 +118,31 @@ void lesson(Narrator& say) {
       array({6, 3, 1, 1}, {3, 0, 0, -3, 0, 0, 0, 2, 0, 0, -2, 0, 0, 0, 1, 0, 0, -1});
   say.check("largest variance of (±3, 0, 0), (0, ±2, 0), (0, 0, ±1)",
             {"measured", inspect::principal_components(known).variances[0]}, {"3² 2 / 6", 3}, 1e-9);
-  const VisionTransformer fresh(model.config, Rng(say.seed()).fork("weights"));
-  const auto shares = [](const VisionTransformer& m) {
-    const auto three = inspect::principal_components(inspect::filters(m), 3);
-    const double together = std::reduce(three.variances.begin(), three.variances.end());
-    return fmt::format("{:.0f} %", 100 * together / three.total);
+  const auto shares = [](const Array& filters) {
+    const auto three = inspect::principal_components(filters, 3);
+    return std::reduce(three.variances.begin(), three.variances.end()) / three.total;
   };
-  say.table({"filters", "variance in three components"},
-            {{"trained", shares(model)}, {"as drawn at the start", shares(fresh)}});
-  say.text("After millions of photos the paper finds colours, gratings and edges, as in a CNN, and "
-           "a few components hold nearly everything. After a minute of digits ours have hardly "
-           "begun to agree.");
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
+  const Array from_photos = learned(photos), from_digits = learned(model);
+  const auto drawn = [](const VisionTransformer& m) {
+    return Array(inspect::filters(VisionTransformer(m.config, Rng(1).fork("weights"))));
+  };
+  say.text(
+      "Both models learned for minutes, the paper's for days. So most of their filters is still "
+      "the noise that they began with, and hides what was learned; we take it off:");
+  say.code("learned");
+  say.table(
+      {"variance in three components", "photographs", "digits"},
+      {{"as drawn at the start", percent(shares(drawn(photos))), percent(shares(drawn(model)))},
+       {"trained", percent(shares(inspect::filters(photos))),
+        percent(shares(inspect::filters(model)))},
+       {"what training added", percent(shares(from_photos)), percent(shares(from_digits))}});
+  say.figure(
+      {"The first 28 components of what photographs added, the largest first: light to dark and "
+       "colour to colour, then edges, then finer stuff, as in the paper's Figure 7, left.",
+       components(from_photos)});
+  say.figure({"The same of the digits: bars that lie and bars that stand, then noise.",
+              components(from_digits)});
 
   say.heading("Positions");
   say.equation(
@@ -110,21 +161,36 @@ void lesson(Narrator& say) {
   for (std::size_t n = 0; n < N; ++n) grid(n, n / g) = grid(n, g + n % g) = 1;
   const auto of_known = inspect::lines(inspect::position_similarity(grid, g));
   say.check("same row or column", {"measured", of_known.line}, {"1/2", 0.5}, 1e-6);
-  say.check("1 + all others", {"measured", 1 + of_known.rest}, {"1 + 0", 1}, 1e-6);
+  say.is_zero("all others", {"measured", of_known.rest}, 1e-6);
   say.figure(
-      likeness_grids("Each of the 4 x 4 places: its likeness to all 4 x 4 places.", positions));
-  const auto ours = inspect::lines(inspect::position_similarity(positions, g));
+      {"The photographs' model: each of the 8 x 8 places, its likeness to all 8 x 8. Bright is "
+       "alike: near places are. Left and right edge are alike, too, because half of the "
+       "pictures were mirrored in training.",
+       likeness(photos)});
+  say.figure(
+      {"The digits' model: each of the 4 x 4 places. No rows, no columns.", likeness(model)});
+  const auto ours = inspect::lines(inspect::position_similarity(positions, g)),
+             theirs = inspect::lines(inspect::position_similarity(photos));
   const auto tenth = [](double x) { return fmt::format("{:.1f}", std::round(10 * x) / 10 + 0.0); };
-  const double size = std::sqrt(double(mean(square(positions)).item()));
-  say.table({"positions of the trained model", ""},
-            {{"likeness in the same row or column", tenth(ours.line)},
-             {"likeness to all others", tenth(ours.rest)},
-             {"size of an entry, drawn with 0.02", fmt::format("{:.2f}", size)}});
-  say.holds("they have grown", size > 0.03);
-  say.text("They are more than ten times as large as they were drawn, but show no rows or columns. "
-           "The paper's do, on 14 x 14, where one patch further is nearly the same place. Here "
-           "each place means something of its own, and it is enough that they differ (lesson "
-           "#miniature).");
+  const auto size_of = [](const Array& e) {
+    return std::sqrt(double(mean(square(Tensor(e))).item()));
+  };
+  const double size = size_of(positions);
+  say.table({"positions of the trained models", "photographs", "digits"},
+            {{"likeness in the same row or column", tenth(theirs.line), tenth(ours.line)},
+             {"likeness to all others", tenth(theirs.rest), tenth(ours.rest)},
+             {"size of an entry, drawn with 0.02",
+              fmt::format("{:.2f}", size_of(inspect::patch_positions(photos))),
+              fmt::format("{:.2f}", size)}});
+  say.holds("the digits' positions have grown", size > 0.03);
+  say.holds("photographs: rows and columns are alike, others not",
+            theirs.line > 0.15 && theirs.rest < theirs.line / 2);
+  say.text(
+      "Nobody told the model that patches lie on a grid: it was given 64 vectors without order. "
+      "From photographs, where one patch further is nearly the same place, it found the grid, as "
+      "the paper's model did (Figure 7, centre). The digits' positions have grown as well, but "
+      "each place means something of "
+      "its own, and it is enough that they differ (lesson #miniature).");
 
   say.heading("How far attention reaches");
   say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
@@ -136,26 +202,57 @@ void lesson(Narrator& say) {
   for (std::size_t i = 0; i < N * N; ++i) all += apart(i / N, i % N) / (N * N);
   const double reached = say.broken("in-patches") ? in_patches(even) : distance(even);
   say.check("attention to all alike", {"measured", rounded(reached, 5)}, {"all pairs", all}, 1e-4);
-  say.check("attention to itself: 1 + d", {"measured", 1 + distance(identity(T))}, {"1 + 0", 1}, 0);
+  say.is_zero("d where each attends to itself", {"measured", distance(identity(T))}, 0);
   const double corners = 7 * std::sqrt(18.0);
   say.check("corner to corner", {"measured", apart(0, N - 1)}, {"7 √18", corners}, 1e-9);
   const Dataset data = digits(32, 1, "test");
   const std::vector<Array> A = inspect::attention(model, all_of(data).images.value()).probs;
-  std::vector<std::pair<std::string, double>> heads;
+  const double unit = say.broken("in-patches") ? P : 1;
+  Series digit_heads{"digits", {}, {}, Mark::dots},
+      photo_heads{"drawn pictures", {}, {}, Mark::dots};
   double nearest = 1e9, farthest = 0;
   for (std::size_t k = 0; k < L * h; ++k) {
     const Tensor of_head = select(A[k / h], 1, std::ptrdiff_t(k % h));  // (32, T, T)
     double d = 0;
     for (int b = 0; b < 32; ++b) d += distance(select(of_head, 0, b)) / 32;
-    heads.emplace_back(fmt::format("block {}, head {}", k / h, k % h), rounded(d, 2));
+    digit_heads.x.push_back(double(k / h + 1)),
+        digit_heads.y.push_back(std::round(10 * d / unit) / 10);
     nearest = std::min(nearest, d), farthest = std::max(farthest, d);
   }
-  say.bars("Mean distance of each head, in pixels.", heads);
+  const TrainedModel colour = cifar_model();
+  Tensor pictures;
+  for (const Scene& scene : scenes()) {
+    const Tensor one(normalised(scene.picture, colour.data));
+    pictures = pictures ? concat({pictures, one}, 0) : one;
+  }
+  const Array reach = inspect::heads(inspect::attention(photos, pictures.value())).distance;
+  for (std::size_t l = 0; l < reach.shape(0); ++l) {
+    for (std::size_t k = 0; k < reach.shape(1); ++k) {
+      photo_heads.x.push_back(double(l + 1));
+      photo_heads.y.push_back(std::round(10 * double(reach(l, k))) / 10);
+    }
+  }
+  const auto depths = [](const Series& dots) {
+    return Chart{.title = dots.name,
+                 .x_label = "block",
+                 .y_label = "pixels",
+                 .series = {dots},
+                 .whole_x = true};
+  };
+  say.figure({fmt::format("Mean distance of each head by depth, digits' model: a dot a head. Even "
+                          "attention would reach {:.1f} pixels.",
+                          all),
+              depths(digit_heads)});
+  const Array apart_there = inspect::patch_distances(photos.config);
+  say.figure({fmt::format("The same of the photographs' model over four drawn pictures (lesson "
+                          "#attention_maps shows them). Even attention would reach {:.1f} pixels.",
+                          double(mean(Tensor(apart_there)).item())),
+              depths(photo_heads)});
   say.text(
-      "Evenly spread attention would reach {:.1f} pixels. Source S4 reads the paper's figure so: "
-      "in low layers some heads look near and some far, in high layers all look far. A convolution "
-      "of 3 x 3 can only look near. With 16 patches there is little room for either.",
-      all);
+      "The blog post reads the paper's figure so: in low layers some heads look near and some far, "
+      "in high layers all look far. A convolution of 3 x 3 can only look near. Here heads of one "
+      "block differ, too, and some look nearer than evenly; but truly short distances, as the "
+      "paper's heads learned them from 14 million images and more, are not there.");
   say.holds("heads differ, and the nearest looks nearer than even attention",
             nearest < all && farthest - nearest > 0.5);
 
@@ -170,8 +267,12 @@ void lesson(Narrator& say) {
 
   say.pytorch("`model.patch_embed.proj.weight`, `model.pos_embed[0, 1:]` in timm; "
               "`torch.nn.functional.cosine_similarity` and `torch.pca_lowrank` do the rest.");
-  say.take_along("What would the picture look like for sine and cosine (lesson "
-                 "#class_and_positions), before any training?");
+  say.take_along(
+      "What would the picture look like for sine and cosine (lesson "
+      "#class_and_positions), before any training?",
+      "A band: places whose numbers in the row of tokens are near are alike, so a place is "
+      "like its neighbours left and right, and the last of a row like the first of the "
+      "next. It knows an order, but no columns.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
