@@ -39,8 +39,10 @@ Array map(double (*f)(double), const Array& x) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Between the two linear layers of the MLP something must bend, or the two would be one. "
-           "The ViT uses GELU. Where does it come from, and why is it not simply max(x, 0)?");
+  say.text("Whether strokes make a 3 or an 8 is no weighted sum of pixels. So between two linear "
+           "layers of the ViT something must bend, or the two would be one. The ViT uses GELU, an "
+           "activation function. Where does it come from, and why is it not simply max(x, 0), "
+           "which is called relu?");
 
   say.heading("The equation");
   say.equation(R"(\mathrm{GELU}(x) = x\,\Phi(x), \qquad \Phi(x) = \frac12)"
@@ -50,17 +52,21 @@ void lesson(Narrator& say) {
                "large x nearly always passes, a very negative one nearly never; what we take is "
                "the average over that chance.");
   say.code("definition");
+  const auto door = say.broken("density") ? with_density : gelu_of;
+  const auto rule = say.broken("half-a-rule") ? half_a_rule : slope;
+  const double lowest = -0.751791524693;
   say.text(
-      "relu is the same idea with a hard door, open above 0. GELU's door swings: it is smooth, it "
-      "has a slope everywhere, and left of -0.75 it even falls as x grows, so it is not monotone.");
-  Series curve{"GELU", {}, {}};
-  Series hard{"relu", {}, {}};
-  for (int i = -60; i <= 50; ++i) {
+      "relu is the same idea with a hard door, open above 0. GELU's door swings: it is smooth, "
+      "it has a slope everywhere, and left of {:.4f} it even falls as x grows, so it is not "
+      "monotone.",
+      lowest);
+  Series curve{"GELU", {}, {}}, hard{"relu", {}, {}};
+  Series bent{"GELU's slope", {}, {}}, step{"relu's slope", {}, {}};
+  for (int i = -64; i <= 48; ++i) {
     const double x = i / 16.0;
-    hard.x.push_back(x);
-    hard.y.push_back(std::max(x, 0.0));
-    curve.x.push_back(x);
-    curve.y.push_back(gelu_of(x));
+    for (Series* s : {&hard, &curve, &step, &bent}) s->x.push_back(x);
+    hard.y.push_back(std::max(x, 0.0)), step.y.push_back(x > 0 ? 1 : 0);
+    curve.y.push_back(door(x)), bent.y.push_back(rule(x));
   }
   say.curves("GELU and relu. They differ most around zero.", {hard, curve});
 
@@ -68,7 +74,7 @@ void lesson(Narrator& say) {
   say.code_of("core/composed.cpp", "Tensor gelu(");
   const Tensor x(array({7}, {-3, -1, -0.5, 0, 0.5, 1, 3}), true);
   check_equal(say, "GELU at seven places", "composed", composed::gelu(x), "x Φ(x)",
-              map(gelu_of, x.value()));
+              map(door, x.value()));
   say.text(
       "And against numbers that PyTorch printed, in float64 (`tests/golden/lesson_numbers.py`):");
   const double golden[][2] = {{-3, -0.00404969409489},    {-1, -0.158655253931457},
@@ -78,8 +84,7 @@ void lesson(Narrator& say) {
     say.check(fmt::format("GELU({})", at), {"ours", gelu(Tensor(scalar(at))).item()},
               {"PyTorch", value}, 1e-11);
   }
-  const double lowest = -0.751791524693;
-  say.check("its lowest value, at -0.7518", {"ours", gelu_of(lowest)}, {"known", -0.16997120748},
+  say.check("its lowest value, at -0.7518", {"ours", door(lowest)}, {"known", -0.16997120748},
             1e-9);
 
   say.heading("The derivative by hand");
@@ -88,11 +93,14 @@ void lesson(Narrator& say) {
   say.in_words("a product of two functions of x, so two shares: x moves with Φ held, and Φ moves "
                "with x held. The slope of Φ is the density φ.");
   say.code("by hand");
-  const Array hand = map(say.broken("half-a-rule") ? half_a_rule : slope, x.value());
+  const Array hand = map(rule, x.value());
   check_equal(say, "slope at seven places", "by hand", hand, "tape",
               grad(gelu(x), {x}, full({7}, 1))[0]);
-  say.check("slope at 0", {"by hand", slope(0)}, {"1/2", 0.5}, 1e-15);
-  say.check("slope at 1", {"by hand", slope(1)}, {"PyTorch", 1.08331547058769}, 1e-12);
+  say.check("slope at 0", {"by hand", rule(0)}, {"1/2", 0.5}, 1e-15);
+  say.check("slope at 1", {"by hand", rule(1)}, {"PyTorch", 1.08331547058769}, 1e-12);
+  say.curves("The slopes. relu's jumps from 0 to 1; GELU's passes from one to the other, below 0 "
+             "and above 1 on its way.",
+             {step, bent});
   say.text("A slope above 1, and below 0 left of the lowest point: neither can happen with relu.");
   const Tensor z(random_normal({3, 5}, say.seed()), true);
   check_gradients(say, [&] { return gelu(z); }, {{"x", z}});
@@ -104,31 +112,41 @@ void lesson(Narrator& say) {
       say, [&] { return gelu(z); }, [&] { return composed::gelu(z); }, {{"x", z}});
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 8", "One source writes x φ(x), with a small φ: that is the density. It "
-                              "goes to zero on both sides, so large inputs would vanish.");
+  say.sources_disagree("B 8",
+                       "The annotated code writes x φ(x), with a small φ: that is the density. It "
+                       "goes to zero on both sides, so large inputs would vanish.");
   say.code("mistakes");
   const Array density = map(with_density, x.value());
-  check_mistake(say, "density", "GELU", "x φ(x)", density, "x Φ(x)", gelu(x));
+  check_differs(say, "GELU", "x φ(x)", density, "x Φ(x)", gelu(x));
   say.sources_disagree(
-      "B 9", "There are two GELUs in use. The original ViT code, and the code behind one of our "
-             "sources, take an approximation with tanh from the days when erf was slow; two other "
-             "sources are exact. They never differ by more than 0.00047, but weights trained with "
-             "one are meant for that one. Here the exact form is the rule.");
+      "B 9", "There are two GELUs in use. The original ViT code, and the repository behind the "
+             "annotated code, take an approximation with tanh from the days when erf was slow; the "
+             "notebook and the blog post are exact. Weights trained with one are meant for that "
+             "one. Here the exact form is the rule.");
   say.code_of("core/composed.cpp", "Tensor gelu_tanh(");
-  const Tensor t(scalar(2.699));
-  say.check("largest difference, at 2.699", {"tanh - exact", gelu_tanh(t).item() - gelu(t).item()},
-            {"known", 4.7324e-4}, 1e-4);
+  double apart = 0, where = 0;
+  for (int i = -6000; i <= 6000; ++i) {
+    const Tensor t(scalar(i / 1000.0));
+    const double d = std::abs(gelu_tanh(t).item() - gelu(t).item());
+    if (d > apart) apart = d, where = std::abs(i / 1000.0);
+  }
+  say.text("Of x from −6 to 6 in steps of 0.001, they differ most at ±{:.3f}: by {:.6f}.", where,
+           apart);
+  say.check("largest difference", {"tanh and exact", apart}, {"known", 4.7324e-4}, 1e-4);
   say.check("tanh form at 1", {"ours", gelu_tanh(Tensor(scalar(1))).item()},
             {"PyTorch", 0.841191990608277}, 1e-12);
   say.sources_disagree("B 21",
-                       "`torchvision.ops.MLP`, which one source proposes, bends with relu unless "
-                       "told otherwise; another well-known ViT really does. The paper says GELU.");
+                       "`torchvision.ops.MLP`, which the slides propose, bends with relu unless "
+                       "told otherwise. The paper says GELU.");
   check_differs(say, "at seven places", "relu", relu(x), "GELU", gelu(x), 1e-2);
 
   say.pytorch("`torch.nn.GELU()` is exact, `torch.nn.GELU(approximate=\"tanh\")` the other one; "
               "the function is `torch.nn.functional.gelu`.");
   say.take_along(
-      "relu sends no gradient back where x < 0: such a unit can die. Where does GELU send none?");
+      "relu sends no gradient back where x < 0: such a unit can die. Where does GELU send none?",
+      fmt::format("At one place only, its lowest point, x = {:.4f}. Far left next to nothing comes "
+                  "back: the slope at −4 is {:.4f}. A unit may sleep there, but it can wake.",
+                  lowest, slope(-4)));
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -58,8 +58,10 @@ Tensor plain(const Tensor& x, double eps) { return layer_norm(x, {x.size(-1)}, {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Twenty-four layers deep, numbers grow or die. Before each of its layers a ViT brings "
-           "every token back to mean 0 and standard deviation 1.");
+  say.text("A thick stroke and a thin one are the same digit. Yet through a deep network numbers "
+           "grow or die, and a token that is ten times as loud drowns the others in attention. "
+           "So before each of its layers a ViT brings every token back to mean 0 and standard "
+           "deviation 1.");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}});
@@ -82,14 +84,40 @@ void lesson(Narrator& say) {
   check_equal(say, "y", "composed", y, "loops",
               by_loops(x.value(), gamma.value(), beta.value(), eps));
 
+  say.heading("What it does to a token, seen in space");
+  say.text("A token of three numbers is a point in space. Taking off the mean drops it onto the "
+           "plane x₁ + x₂ + x₃ = 0; dividing by σ moves it along that plane to distance √3 from "
+           "the origin. Seen from straight above the plane:");
+  const auto normal_in_use = say.broken("unbiased") ? unbiased : plain;
+  const Array points = random_normal({60, 3}, say.seed() + 7);
+  const Tensor on_plane = Tensor(points) - mean(Tensor(points), {-1}, true);
+  const Tensor on_circle = normal_in_use(points, 0);
+  const Tensor axes(array({3, 2}, {std::sqrt(.5), std::sqrt(1 / 6.), -std::sqrt(.5),
+                                   std::sqrt(1 / 6.), 0, -std::sqrt(4 / 6.)}));
+  const auto seen = [&](const char* name, const Tensor& t) {
+    const Array xy = matmul(t, axes).value();
+    Series dots{name, {}, {}, Mark::dots};
+    for (std::size_t i = 0; i < 60; ++i) dots.x.push_back(xy(i, 0)), dots.y.push_back(xy(i, 1));
+    return dots;
+  };
+  say.figure(
+      {"60 random tokens, D = 3. After layer norm all lie on a circle of radius √3: what is "
+       "left of a token is its direction.",
+       Chart{.title = "",
+             .series = {seen("mean taken off", on_plane), seen("and divided by σ", on_circle)}}});
+  const Array lengths = sqrt(sum(square(on_circle), {-1})).value();
+  check_equal(say, "length of each token", "measured", lengths, "√3", full({60}, std::sqrt(3.0)));
+
   say.heading("The derivative by hand");
   say.text("Each x reaches y in three ways: directly, through the mean, through the variance. With "
            "u = g γ, the cotangent of x̂, they add up to:");
-  say.equation(R"(\bar x = \frac{1}{\sigma}\Big(u - \mathrm{mean}(u))"
+  say.equation(R"(dx = \frac{1}{\sigma}\Big(u - \mathrm{mean}(u))"
                R"( - \hat x\,\mathrm{mean}(u \odot \hat x)\Big))",
-               "dx = (u − mean(u) − x̂ mean(u x̂)) / σ");
-  say.in_words("layer norm ignores a token's mean and size. So what comes back must not try to "
-               "change them: the parts of u along (1, 1, …, 1) and along x̂ are taken off.");
+               "dx = (u − mean(u) − x̂ mean(u ⊙ x̂)) / σ");
+  say.in_words(
+      "layer norm ignores a token's mean and size. So what comes back must not try to "
+      "change them: the parts of u along (1, 1, …, 1) and along x̂ are taken off (⊙ multiplies "
+      "number by number).");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 3);
   const std::vector<Array> tape = grad(y, {x, gamma, beta}, g);
@@ -97,8 +125,8 @@ void lesson(Narrator& say) {
   const Tensor cut = constants(g, x.detach(), gamma.detach(), eps);
   if (say.broken("constants")) hand[0].tensor = cut;
   check_by_hand(say, hand, tape);
-  check_equal(say, "what comes back has mean 0: 1 + mean(dx)", "tape",
-              (mean(Tensor(tape[0]), {-1}) + 1), "1", full({B, T}, 1));
+  say.is_zero("mean of each token's dx", {"largest", amax(abs(mean(Tensor(tape[0]), {-1}))).item()},
+              1e-12);
 
   say.heading("Against numbers, and fused");
   const std::vector<Leaf> leaves = {{"x", x}, {"gamma", gamma}, {"beta", beta}};
@@ -135,7 +163,7 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("B 10",
-                       "ε is 1e-5 in PyTorch and four of our sources, 1e-6 in the original ViT, "
+                       "ε is 1e-5 in PyTorch and so in most tutorials, 1e-6 in the original ViT, "
                        "timm and torchvision, 1e-12 in Hugging Face's default. On tokens of "
                        "ordinary size nobody notices; on small ones it decides. Weights want the ε "
                        "they were trained with, so it is a parameter here.");
@@ -145,21 +173,22 @@ void lesson(Narrator& say) {
     say.check(fmt::format("last of LN(0, .001, .002, .003), ε = {:.0e}", epsilon),
               {"ours", plain(small, epsilon).value()(0, 3)}, {"PyTorch", value}, 1e-5);
   }
-  say.sources_disagree("B 19", "One source writes μ and σ without an index, as if one served the "
-                               "whole sequence. They belong to each token of each image.");
+  say.sources_disagree("B 19",
+                       "The blog post gives μ and σ the layer's index only, as if one "
+                       "served the whole sequence. They belong to each token of each image.");
   check_differs(say, "one mean and variance for all tokens", "all",
                 layer_norm(x, {T, D}, {}, {}, eps), "each", plain(x, eps));
   say.sources_disagree("", "Two classics: mean and variance taken for constants on the way back, "
                            "and a variance divided by D − 1.");
   say.code("mistakes");
-  check_mistake(say, "unbiased", "variance divided by D - 1", "unbiased", unbiased(x, eps),
-                "library", plain(x, eps));
+  check_differs(say, "variance divided by D − 1", "unbiased", unbiased(x, eps), "library",
+                plain(x, eps));
 
   say.pytorch("`torch.nn.LayerNorm(D, eps=1e-6)`, with `weight` for γ and `bias` for β; "
               "`torch.nn.BatchNorm1d` also keeps running averages for inference.");
   say.question("Of two tokens one is ten times the other. After layer norm they are equal. What is "
                "lost, and who could still know it?",
-               "The token's size. In a pre-LN block the residual path goes around the norm and "
+               "The token's size. In a block of a ViT a skip connection goes around the norm and "
                "carries it on: lesson #residuals.");
 }
 

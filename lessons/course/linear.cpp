@@ -1,5 +1,6 @@
 #include "lessons/telling/lesson.hpp"
 #include "vitruvian/nn/layers.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -53,11 +54,21 @@ Tensor untransposed(const Tensor& x, const Tensor& W) { return matmul(x, W); }
 // The bias' gradient from the first token alone.
 Array first_row(const Tensor& g) { return select(select(g, 0, 0), 0, 0).value(); }
 
+// [end]
+
+std::string shape_text(std::size_t rows, std::size_t columns) {
+  return fmt::format("({}, {})", rows, columns);
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Nearly all of a Vision Transformer's parameters, and nearly all of its time, sit in "
-           "one operation: multiply by a matrix, add a vector. What does it compute, and what are "
-           "its three derivatives?");
+  const ViTConfig& base = variant("vit_b_16").config;
+  const std::size_t vectors = base.T() * base.D + base.D + (2 * base.L + 1) * 2 * base.D;
+  say.text("The ViT that reads a page of digits is made of very few kinds of parts. One of them, "
+           "multiply by a matrix and add a vector, holds {:.1f} % of ViT-Base's parameters: it "
+           "makes tokens of patches, queries of tokens, digits of the last token. What does it "
+           "compute, and what are its three derivatives?",
+           100 * (1 - double(vectors) / double(base.parameters())));
 
   say.heading("The equation");
   say.symbols({{"B", B},
@@ -86,11 +97,22 @@ void lesson(Narrator& say) {
   check_equal(say, "y", "composed", y, "loops", linear_by_loops(x.value(), W.value(), b.value()));
 
   say.heading("The derivative by hand");
-  say.text("Let g be the cotangent of y: ∂L/∂y, the same shape as y. One output is y[r,m] = Σ_d "
+  say.diagram("The shapes, forwards (full lines) and back (dashed), with g = dy.",
+              {.boxes = {{"x", {"(B T, D)", shape_text(B * T, D)}, 0, 0},
+                         {"W", {"(M, D)", shape_text(M, D)}, 0, 1},
+                         {"x Wᵀ", {"(B T, M)", shape_text(B * T, M)}, 1, 0},
+                         {"b", {"(M)", fmt::format("({})", M)}, 1, 1},
+                         {"y", {"(B T, M)", shape_text(B * T, M)}, 2, 0}},
+               .arrows = {{"x", "x Wᵀ", "", "g W"},
+                          {"W", "x Wᵀ", "", "gᵀ x"},
+                          {"x Wᵀ", "y", "", "g"},
+                          {"b", "y", "", "Σᵣ g[r]"}}});
+  say.text("Let g be the cotangent of y: ∂L/∂y, the same shape as y; dx is short for ∂L/∂x. One "
+           "output is y[r,m] = Σ_d "
            "x[r,d] W[m,d] + b[m]. Now ask each input where it was used.\n- x[r,d] was used in all "
            "M outputs of its row, each time with weight W[m,d].\n- W[m,d] was used in every row r, "
            "each time with x[r,d].\n- b[m] was used in every row r, with weight 1.");
-  say.equation(R"(\bar x = g\,W, \qquad \bar W = g^\top x, \qquad \bar b = \sum_r g_r)",
+  say.equation(R"(dx = g\,W, \qquad dW = g^\top x, \qquad db = \sum_r g_r)",
                "dx = g W,    dW = gᵀ x,    db = Σᵣ g[r]");
   say.in_words("what was used several times gathers what comes back from every use. And the shapes "
                "leave no choice: (M, B T) times (B T, D) is the only way to a gradient (M, D).");
@@ -118,7 +140,7 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("B 11",
-                       "The paper's E, U_qkv and U_msa have no bias, and one source follows it; "
+                       "The paper's E, U_qkv and U_msa have no bias, and the notes follow it; "
                        "every implementation whose weights you can download has biases everywhere. "
                        "We have them, with a flag. A linear layer learns M D + M numbers:");
   say.check("parameters of this layer", {"counted", double(count_parameters(layer))},
@@ -137,7 +159,9 @@ void lesson(Narrator& say) {
   say.pytorch("`torch.nn.Linear(D, M)`, its `weight` is (M, D) as here; the function is "
               "`torch.nn.functional.linear`. Both start from U(-1/√D, 1/√D).");
   say.take_along("dx needs W, dW needs x, db needs neither. So which of the three forward inputs "
-                 "must be kept in memory until the backward pass, and which may be thrown away?");
+                 "must be kept in memory until the backward pass, and which may be thrown away?",
+                 "x and W are kept; b may go. W is there anyway, as a parameter: so it is x, the "
+                 "activation, that makes training take more memory than reading.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -10,7 +10,7 @@ const Lesson about = {
     .breaks = {{"elementwise", "softmax's derivative as if each p depended on its own x alone",
                 "raising one logit lowers all other probabilities: the sum over j is theirs."},
                {"double-softmax", "hands probabilities to a loss that wants logits",
-                "the second softmax flattens the first: a perfect model still pays 0.9."},
+                "the second softmax flattens the first: a perfect model still pays ln(1 + 4/e)."},
                {"flipped-sign", "the loss sends back y − p instead of p − y",
                 "training would climb: it makes the right class less likely at every step.",
                 "cross_entropy:flip_sign"}},
@@ -50,9 +50,11 @@ Tensor double_softmax(const Tensor& x, const Labels& labels) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("A classifier ends in K numbers, one a class: the logits. How do they become "
-           "probabilities, how do we measure how wrong they are, and what comes back? Softmax "
-           "meets us a second time inside attention, so its derivative is worth knowing by heart.");
+  say.text(
+      "Our ViT ends in ten numbers for each digit on the page, the logits: one a class. How do "
+      "they become probabilities, how do we measure how wrong they are (the loss), and what comes "
+      "back? Softmax meets us a second time inside attention, where it decides which token "
+      "listens to which: its derivative is worth knowing by heart.");
 
   say.heading("Softmax");
   say.symbols({{"B", B}, {"K", K}});
@@ -75,11 +77,31 @@ void lesson(Narrator& say) {
             {{"1000 1001 1002", entries_text(as_written(large).value()),
               entries_text(composed::softmax(large).value())}});
 
+  say.heading("Temperature");
+  say.text("Divide all logits by a number τ, the temperature, before softmax. Attention does just "
+           "that, with τ = √D_h (lesson #self_attention):");
+  std::vector<Series> shares(4);
+  for (std::size_t i = 0; i < 4; ++i) shares[i].name = fmt::format("logit {}", i);
+  for (int step = 0; step <= 60; ++step) {
+    const double tau = 0.1 * std::pow(100, step / 60.0);  // from 0.1 to 10
+    const Array share = softmax(Tensor(array({4}, {0, 1 / tau, 2 / tau, 3 / tau}))).value();
+    for (std::size_t i = 0; i < 4; ++i) {
+      shares[i].x.push_back(std::log10(tau)), shares[i].y.push_back(share(i));
+    }
+  }
+  say.figure({"The logits 0, 1, 2, 3 at temperatures from 0.1 to 10. Cold: the largest takes all. "
+              "Hot: all get a quarter.",
+              Chart{.title = "",
+                    .x_label = "log₁₀ τ",
+                    .y_label = "p",
+                    .series = shares,
+                    .from_zero = true}});
+
   say.heading("Its derivative by hand");
   say.text("Every p depends on every x, through the sum. With δ = 1 where i = j, else 0:");
   say.equation(
       R"(\frac{\partial p_j}{\partial x_i} = p_j (\delta_{ij} - p_i) \qquad\Rightarrow\qquad)"
-      R"( \bar x_i = p_i \Big(g_i - \sum_j g_j p_j\Big))",
+      R"( dx_i = p_i \Big(g_i - \sum_j g_j p_j\Big))",
       "∂pⱼ/∂xᵢ = pⱼ (δᵢⱼ − pᵢ)    ⇒    dxᵢ = pᵢ (gᵢ − Σⱼ gⱼ pⱼ)");
   say.in_words("take off the average cotangent, weighted by p; then scale by p. What comes back "
                "adds up to zero, because a constant added to all logits changes nothing.");
@@ -91,11 +113,11 @@ void lesson(Narrator& say) {
   check_equal(say, "dx of softmax", "by hand", hand, "tape", grad(p, {x}, g.value())[0]);
   check_gradients(say, [&] { return softmax(x); }, {{"x, through softmax", x}});
   const Array of_sum = grad(softmax(x), {x}, full({B, K}, 1))[0];
-  check_equal(say, "dx for g = 1 everywhere", "tape", add(of_sum, 1.0), "zero, plus 1",
-              full({B, K}, 1));
-  say.text(
-      "Mind the last line. Had we checked with g = 1, a common habit, every derivative would have "
-      "been zero, and a wrong one might have passed. That is why our weights are random.");
+  say.is_zero("dx for g = 1 everywhere", {"largest", amax(abs(Tensor(of_sum))).item()}, 1e-12);
+  say.text("Mind the last check. Had we checked with g = 1 only, a common habit, every derivative "
+           "would have "
+           "been zero, and a wrong one might have passed. That is why "
+           "what we send back is random.");
 
   say.heading("Cross-entropy");
   say.equation(R"(L = -\frac{1}{B} \sum_{b=1}^{B} \log p_{b,\,k_b})",
@@ -126,24 +148,42 @@ void lesson(Narrator& say) {
       [&] { return composed::cross_entropy(x, labels); }, {{"x", x}});
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 33",
-                       "Softmax in the model, and then a loss that applies softmax itself. Nothing "
-                       "crashes and the loss falls, but it can never come down: probabilities lie "
-                       "in [0, 1], and the softmax of those is nearly flat. With one p = 1 and the "
-                       "others 0 the best that is left is ln(1 + (K − 1)/e).");
+  say.sources_disagree(
+      "B 33", "Softmax in the model, and then a loss that applies softmax itself. Nothing "
+              "crashes, and the loss falls; but not to 0. Probabilities lie in [0, 1], and "
+              "the softmax of such numbers is nearly flat. With one p = 1 and the others "
+              "0, ln(1 + (K − 1)/e) is left:");
   say.code("mistakes");
   const Tensor sure(array({B, K}, {0, 50, 0, 0, 0, 0, 0, 0, 0, 50, 50, 0, 0, 0, 0}));
-  const double twice = double_softmax(sure, labels).item();
-  const double once = say.broken("double-softmax") ? twice : cross_entropy(sure, labels).item();
-  say.check("a model that is right and sure: 1 + L", {"logits", 1 + once}, {"expected", 1}, 1e-12);
-  say.check("the same, softmax twice", {"library", twice},
+  const auto loss_in_use =
+      say.broken("double-softmax") ? double_softmax : [](const Tensor& z, const Labels& k) {
+        return cross_entropy(z, k);
+      };
+  Series once{"logits to the loss", {}, {}}, twice{"softmax twice", {}, {}};
+  for (int i = 0; i <= 40; ++i) {
+    const Tensor logits(array({1, K}, {i * 0.25, 0, 0, 0, 0}));
+    once.x.push_back(i * 0.25), twice.x.push_back(i * 0.25);
+    once.y.push_back(loss_in_use(logits, {0}).item());
+    twice.y.push_back(double_softmax(logits, {0}).item());
+  }
+  say.figure({"The loss while the right class' logit grows, K = 5: with logits it goes to 0, after "
+              "two softmaxes it stops falling.",
+              Chart{.title = "",
+                    .x_label = "lead of the right logit",
+                    .y_label = "L",
+                    .series = {once, twice},
+                    .from_zero = true}});
+  say.is_zero("loss of a model that is right and sure", {"L", loss_in_use(sure, labels).item()},
+              1e-12);
+  say.check("the same, softmax twice", {"library", double_softmax(sure, labels).item()},
             {"ln(1 + 4/e)", std::log(1 + 4 / std::exp(1.0))}, 1e-12);
 
   say.pytorch("`torch.nn.functional.cross_entropy(logits, labels)`; `log_softmax` followed by "
               "`nll_loss` is the same. For attention, `torch.softmax(x, dim=-1)`.");
-  say.question("At the start of training, logits are near 0 and K = 10. What should the first loss "
-               "be, and what do you suspect when it is 4?",
-               "ln 10 = 2.30. At 4 the model is sure and wrong: its last layer starts too large.");
+  say.question(
+      "At the start of training, logits are near 0 and K = 10. What should the first loss "
+      "be, and what do you suspect when it is 4?",
+      "ln 10 = 2.30. At 4 the model is often sure and wrong: its last layer starts too large.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
