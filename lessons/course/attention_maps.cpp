@@ -132,7 +132,8 @@ void lesson(Narrator& say) {
   say.in_words("a block passes on its input and what attention took, half and half. Follow all "
                "paths from the output down to the patches, and add up what comes along each.");
   say.code("rollout");
-  const Tensor R = rollout(A);
+  const auto roll = say.broken("no-identity") ? without_identity : rollout;
+  const Tensor R = roll(A);
   shapes(say, "R (B, T, T)", R);
   check_equal(say, "rows of R", "sum", sum(R, {-1}), "1", full({B, T}, 1), 1e-5);
   say.figure(tiles("Rollout: where the class token's value comes from.",
@@ -144,8 +145,7 @@ void lesson(Narrator& say) {
   const double keep = std::pow(0.5, L);
   const Tensor known =
       Tensor(identity(T)) * real(keep) + Tensor(full({B, T, T}, real((1 - keep) / T)));
-  const Tensor mine = say.broken("no-identity") ? without_identity(even) : rollout(even);
-  check_equal(say, "rollout of even attention", "rollout", mine, "closed form", known, 1e-5);
+  check_equal(say, "rollout of even attention", "rollout", roll(even), "closed form", known, 1e-5);
 
   say.heading("Over its picture");
   ImageGrid over{.title = "", .images = {}, .columns = drawn.size(), .width = 110};

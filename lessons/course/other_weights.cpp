@@ -83,8 +83,11 @@ Tensor reshaped(const Tensor& kernel) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Is this a ViT, or something that resembles one? Put the numbers of a model that others "
-           "wrote into ours, show both the same images, and compare the logits.");
+  say.text(
+      "Is what reads your digits a ViT, or something that resembles one? If it is one, the "
+      "models that others trained on millions of pictures run in it, and you need not train "
+      "them. Put the numbers of a model that others wrote into ours, show both the same images, "
+      "and compare the logits.");
   say.symbols({{"B", B}, {"C", C}, {"P", P}, {"D", D}, {"h", h}, {"L", L}, {"M", M}, {"K", K}});
   say.text("The others: torchvision 0.14.1, in float64, as tiny as their class allows, with "
            "weights that `tests/golden/other_weights.py` drew.");
@@ -163,10 +166,17 @@ void lesson(Narrator& say) {
   const Array crossed =
       answer(1e-6, "blocks.0.attn.qkv.weight", in_another_order(parts[0], parts[1], parts[2]));
   check_differs(say, "logits", "k, q, v", crossed, "q, k, v", logits, 1e-3);
+  say.bars(
+      "How far each mistake moves the logits, against the largest of them (each step to the right "
+      "is a power of ten). None is loud.",
+      {{"ε = 1e-5", rounded(distance(other_eps, logits), 2)},
+       {"k, q, v", rounded(distance(crossed, logits), 2)},
+       {"kernel reshaped", rounded(distance(scrambled, logits), 2)}},
+      true);
 
   say.pytorch("`model.load_state_dict(state)` refuses names and shapes that do not fit, not an "
-              "order or an ε. Published weights take the same path; we do not download them (row "
-              "1-22 of the requirements).");
+              "order or an ε. Published weights take the same path; we do not "
+              "download them here.");
   say.question(
       "Here k and q were exchanged in one block, and the logits changed. When would they not?",
       "When the scores are symmetric, as for a single token: k qᵀ is q kᵀ transposed, and softmax "

@@ -64,8 +64,11 @@ double gpt3(double L, double D) { return L * (12 * D * D + 13 * D) + (50257 + 20
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("You have seen every equation of the paper run. What did we leave out, what is it "
-           "called elsewhere, and what came before and after?");
+  say.text(
+      "You have seen every equation of the paper run, from one derivative to a model that reads "
+      "a page of digits and tells what its answer rests on. With that you can read the paper "
+      "and the programs that others use. What did we leave out, what is it called elsewhere, "
+      "and what came before and after?");
 
   say.heading("Where the ViT stands");
   say.table({"when", "what", "why it is on the way"},
@@ -78,11 +81,11 @@ void lesson(Narrator& say) {
              {"2021", "DeiT, PVT, TNT, Swin", "less data; pyramids, windows, tokens in tokens"},
              {"2022", "DALL-E 2, Stable Diffusion", "images from words"},
              {"2023", "GPT-4", "text and images in one model"}});
-  say.text("The dates are those of source S1, after a survey (arXiv 2012.12556, Figure 1).");
-  say.sources_disagree("B 29",
-                       "GPT-3 has 170 billion parameters, says one source, VTAB nine tasks "
-                       "another. GPT-3's paper says 175, and its sizes agree: 96 blocks of width "
-                       "12,288. VTAB has 7 natural, 4 specialised and 8 structured tasks.");
+  say.text("The dates are those of the slides, after a survey (arXiv 2012.12556, Figure 1).");
+  say.sources_disagree(
+      "B 29", "GPT-3 has 170 billion parameters, say the slides, VTAB nine tasks, "
+              "says the blog post. GPT-3's paper says 175, and its sizes agree: 96 blocks of width "
+              "12,288. VTAB has 7 natural, 4 specialised and 8 structured tasks.");
   say.code("gpt-3");
   const double quoted = say.broken("as-quoted") ? 170 : 175;
   say.check("GPT-3, in billions", {"from its sizes", gpt3(96, 12288) / 1e9}, {"quoted", quoted},
@@ -96,7 +99,7 @@ void lesson(Narrator& say) {
            "Pre-trained on large amounts of data, it \"attains excellent results compared to "
            "state-of-the-art convolutional networks\".\n- It does so \"while requiring "
            "substantially fewer computational resources to train\".");
-  say.text("The blog post S4 adds: the architecture is the Transformer's, so it grows as that does "
+  say.text("The blog post adds: the architecture is the Transformer's, so it grows as that does "
            "and keeps what is known of it; transfer costs less than a CNN's; but it assumes less "
            "(lesson #inductive_bias), and so needs more data.");
 
@@ -115,13 +118,31 @@ void lesson(Narrator& say) {
   say.holds("on ImageNet alone the larger L/16 is worse than B/16 on average",
             larger_by(imagenet) < 0);
   say.holds("on JFT it is better", larger_by(jft) > 0);
+  const auto with_32 = [](Data data) {
+    return mean(data, &Accuracies::l32) - mean(data, &Accuracies::b32);
+  };
+  say.holds("the same of L/32 and B/32", with_32(imagenet) < 0 && with_32(jft) > 0);
   bool always = true;
   for (std::size_t i = 0; i < 6; ++i) always = always && table5[i].l16 < table5[i + 6].l16;
   say.holds("for L/16, more data is better in every one of the six tasks", always);
   say.holds("smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
             std::all_of(table5.begin() + 12, table5.end(),
                         [](const Accuracies& a) { return a.b16 > a.b32; }));
-  say.text("The blog post S4 sums it up: medium data, below a ResNet of the size; large data, "
+  const std::vector<double> amounts = {1, 2, 3};
+  const auto against = [&](const char* name, double Accuracies::*model) {
+    return Series{
+        name, amounts, {mean(imagenet, model), mean(imagenet21k, model), mean(jft, model)}};
+  };
+  say.figure(
+      {"Mean accuracy in % over the six tasks, pre-trained on 1 ImageNet, 2 ImageNet-21k, 3 "
+       "JFT: with little data the large models L are below the base models B, with much above.",
+       Chart{.title = "",
+             .x_label = "data",
+             .y_label = "%",
+             .series = {against("B/16", &Accuracies::b16), against("L/16", &Accuracies::l16),
+                        against("B/32", &Accuracies::b32), against("L/32", &Accuracies::l32)},
+             .whole_x = true}});
+  say.text("The blog post sums it up: medium data, below a ResNet of the size; large data, "
            "above. Of VTAB's tasks (natural, specialised, structured) H/14 leads in the first and "
            "the last. Table 2, at higher resolutions: H/14 88.55 % of ImageNet, L/16 87.76, BiT-L, "
            "a ResNet, 87.54, for 2,500, 680 and 9,900 TPUv3-core-days on JFT: the third claim.");
@@ -175,8 +196,11 @@ void lesson(Narrator& say) {
   say.pytorch("You can leave here with `torchvision.models.vit_b_16()`: lesson #other_weights "
               "holds this model "
               "against it, number for number.");
-  say.take_along("Which equations would change for a video, for sound, for a sentence? Begin with "
-                 "Equation 1, and see how little is left to do after it.");
+  say.take_along(
+      "Which equations would change for a video, for sound, for a sentence?",
+      "Equation 1, which cuts the input into tokens and says where they lie: blocks of "
+      "several frames, patches of a spectrogram, words from a table. Equations 2 to 4 stay "
+      "as they are.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
