@@ -83,12 +83,22 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
       "A CNN eats the raw image, a grid of pixels. A Transformer eats a sequence of vectors, "
-      "whatever they stand for. So the first step of a ViT makes a sequence of an image, patch by "
-      "patch. A digit of 28 x 28 pixels, and its patches of 7 x 7:");
+      "whatever they stand for. So the first step of a ViT that reads digits makes a sequence of "
+      "an image, patch by patch. A digit of 28 x 28 pixels:");
   const Tensor digit = digit_image(3);
-  say.figure(picture_of("The digit.", {digit}));
   const Array pieces = reshape(patches_of(digit), {16, 7, 7}).value();
-  say.figure(tiles("Its 16 patches, counted as one reads, from the top left.", pieces, 4));
+  const Matrix ruled = std::get<Matrix>(tiles("", pieces, 4).data);
+  say.figure(
+      {"Its 16 patches of 7 x 7, with lines between them. They are counted as one reads: 0 to "
+       "3 on top, patch 5 in row 1 and column 1.",
+       ImageGrid{.title = "",
+                 .images = {coloured(ruled, ColourMap::grey, range_of(ruled.values))},
+                 .width = 232,
+                 .x_count = 4,
+                 .y_count = 4}});
+  const Array rows_of_49 = reshape(patches_of(digit), {16, 49}).value();
+  say.figure({"The same as a sequence, x_p: 16 rows, a patch each, of 49 pixels.",
+              Matrix{16, 49, {rows_of_49.begin(), rows_of_49.end()}}});
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"C", C}, {"H", H}, {"W", W}, {"P", P}, {"N", N}, {"D", D}});
@@ -129,7 +139,7 @@ void lesson(Narrator& say) {
   check_differs(say, "moved by one pixel", "its tokens", layer(moved(x, 1)), "before", y, .1);
 
   say.heading("The derivative by hand");
-  say.equation(R"(\bar x_p = g E^\top, \qquad \bar E = \sum_{b,n} x_{p,b,n}^\top g_{b,n})",
+  say.equation(R"(dx_p = g E^\top, \qquad dE = \sum_{b,n} x_{p,b,n}^\top g_{b,n})",
                "dxₚ = g Eᵀ,    dE = Σ over all patches of xₚᵀ g");
   say.in_words(
       "cutting loses and doubles nothing: going back is gluing. What all share gathers from all.");
@@ -149,14 +159,15 @@ void lesson(Narrator& say) {
     return double(of.N() * of.patch_length());
   };
   const double base = size("ImageNet, (3, 224, 224)", 3, 224, 16);
-  size("a source's example, (3, 256, 256)", 3, 256, 16);
+  size("the blog post's example, (3, 256, 256)", 3, 256, 16);
   const double cifar = size("CIFAR-10, (3, 32, 32)", 3, 32, 4);
   size("our digits, (1, 28, 28)", 1, 28, 7);
   say.table({"image", "P", "x_p (N, P² C)"}, rows);
   say.check("ViT-Base/16: numbers in x_p", {"N P² C", base}, {"C H W", 3 * 224 * 224}, 0);
   say.check("CIFAR-10: numbers in x_p", {"N P² C", cifar}, {"64 48", 64 * 48}, 0);
-  say.text("That source goes on with CIFAR-10: at D = 128 its x_p E is (64, 128), and z_0, with a "
-           "class token, (65, 128). Its code cuts the patches in the data set.");
+  say.text(
+      "The blog post goes on with CIFAR-10: at D = 128 its x_p E is (64, 128), and z_0, with a "
+      "class token, (65, 128). Its code cuts the patches in the data set.");
 
   say.heading("What goes wrong");
   say.sources_disagree(
@@ -167,9 +178,9 @@ void lesson(Narrator& say) {
   const auto times = [&](const Tensor& e) { return linear(last, reshape(e, {D, length}), bias); };
   check_mistake(say, "channels-last", "x_p (P, P, C), E (C, P, P)", "mixed", times(E), "right", y);
   check_equal(say, "x_p and E (P, P, C)", "both", times(E_last), "right", y);
-  say.sources_disagree("B 17",
-                       "Slides flatten (14, 14, 768) to (196, 768). The convolution returns (768, "
-                       "14, 14): reshaped as it lies it has the right shape and scrambled tokens.");
+  say.sources_disagree(
+      "B 17", "The slides flatten (14, 14, 768) to (196, 768). The convolution returns (768, "
+              "14, 14): reshaped as it lies it has the right shape and scrambled tokens.");
   const Tensor scrambled = reshape(conv2d(x, E, bias, P), {B, N, D});
   check_mistake(say, "scrambled", "reshaped, not transposed", "tokens", scrambled, "right", y);
   say.pytorch("`nn.Conv2d(C, D, kernel_size=P, stride=P)`, then `.flatten(2).transpose(1, 2)`; or "
