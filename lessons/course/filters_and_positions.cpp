@@ -250,8 +250,9 @@ void lesson(Narrator& say) {
               depths(photo_heads)});
   say.text(
       "The blog post reads the paper's figure so: in low layers some heads look near and some far, "
-      "in high layers all look far. A convolution of 3 x 3 can only look near. So does this model, "
-      "a little: over 256 real photographs the heads of its first two blocks reach 13.0 to 16.4 "
+      "in high layers all look far. A convolution of 3 x 3 can only look near. The photographs' "
+      "model leans that way: over 256 real photographs the heads of its first two blocks reach "
+      "13.0 to 16.4 "
       "pixels, those of its last two 15.8 to 17.3 (`docs/results/inside.md`). Truly short "
       "distances, "
       "as the paper's heads learned them from 14 million images and more, are not there.");
