@@ -62,16 +62,37 @@ Tensor across_images(const MultiHeadSelfAttention& msa, const Tensor& z) {
   return transpose(msa(transpose(z, 0, 1)), 0, 1);
 }
 
+// [end]
+
 // All heads at once, from primitive ops, with all that lies between.
 Tensor traced(const MultiHeadSelfAttention& msa, const Tensor& z, Trace& trace) {
   const Composed from_primitive_ops;
   return msa(z, {.trace = &trace});
 }
 
+// A digit (1, 1, 28, 28), each of its patches as bright as a map (4, 4) says.
+Image over_picture(const Array& map, const Array& digit) {
+  const Range inks = range_of({digit.begin(), digit.end()});
+  const Range shares = {0, range_of({map.begin(), map.end()}).high};
+  Image image{28, 28, 3, {}};
+  for (std::size_t y = 0; y < 28; ++y) {
+    for (std::size_t x = 0; x < 28; ++x) {
+      const double ink = 0.35 + 0.65 * inks.place(digit(0, 0, y, x));
+      const Colour c = colour_at(ColourMap::viridis, shares.place(map(y / 7, x / 7)));
+      for (const auto part : {c.r, c.g, c.b}) {
+        image.pixels.push_back(static_cast<std::uint8_t>(std::lround(part * ink)));
+      }
+    }
+  }
+  return image;
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("One head gives each token one average; it may want several. So the ViT runs h heads "
-           "beside each other. What does that cost, and how are they one product?");
+  say.text(
+      "To read a digit a token may want to know several things at once: what lies above, where "
+      "the stroke goes on, how the whole looks. One head gives it one average. So the ViT runs "
+      "h heads beside each other. What does that cost, and how are they one product?");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"D_h", D_h}});
@@ -82,18 +103,20 @@ void lesson(Narrator& say) {
       "each head attends by itself; answers lie side by side; one more matrix mixes them.");
 
   say.heading("Four ways to write it");
-  say.text("One head after the other, as one source has it:");
+  say.text("One head after the other, as the annotated code has it:");
   say.code("heads");
   const MultiHeadSelfAttention msa(D, h, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor &U_qkv = msa.qkv.weight, &b = msa.qkv.bias, &U_msa = msa.proj.weight;
   const auto SA = [&] { return heads(z, U_qkv, b); };
-  const Tensor right = concatenated(SA(), msa.proj);
+  const bool unmixed = say.broken("no-projection");
+  const auto equation_8 = [&] { return unmixed ? concat(SA(), -1) : concatenated(SA(), msa.proj); };
+  const Tensor right = equation_8();
   shapes(say, "U_qkv (3 D, D)", U_qkv, "each SA (B, T, D_h)", SA()[0], "MSA (B, T, D)", right);
-  say.text("Another source: (T, h, D_h) times (h, D_h, D), an einsum. That is a sum over heads:");
+  say.text("The paper's own code multiplies (T, h, D_h) by (h, D_h, D). That is a sum over heads:");
   say.code("summed");
   check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
-  say.text("The others take one product. D is h times D_h: splitting is a change of shape:");
+  say.text("Most code takes one product. D is h times D_h: splitting is a change of shape:");
   say.code_of("core/composed.cpp", "Attention self_attention(");
   Trace trace;
   const Tensor fused = traced(msa, z, trace);
@@ -103,7 +126,7 @@ void lesson(Narrator& say) {
   check_equal(say, "MSA", "library", msa(z), "concatenated", right);
 
   say.heading("The derivative by hand");
-  say.equation(R"(\bar{\mathrm{SA}}_i = g\, U_{msa,i}^\top, \qquad \bar z = \sum_i \bar z_i)",
+  say.equation(R"(\mathrm{dSA}_i = g\, U_{msa,i}^\top, \qquad dz = \sum_i dz_i)",
                "dSAᵢ = g U_msa,ᵢᵀ,    dz = Σᵢ dzᵢ");
   say.in_words("each head hears through its own rows of U_msa; z adds up what comes from all.");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
@@ -120,7 +143,6 @@ void lesson(Narrator& say) {
   check_equal(say, "dz", "sum over heads", dz, "tape", grad(msa(z), {z}, g)[0]);
   const std::vector<Leaf> leaves = {{"z", z}, {"U_qkv", U_qkv}, {"bias", b}, {"U_msa", U_msa}};
   const auto library = [&] { return msa(z); };
-  const auto equation_8 = [&] { return concatenated(SA(), msa.proj); };
   check_gradients(say, library, leaves);
   check_twins(say, library, equation_8, leaves);
 
@@ -138,23 +160,34 @@ void lesson(Narrator& say) {
   say.heading("What heads look at");
   const VisionTransformer model = digits_model();
   const Tensor digit = digit_image(3);
-  say.figure(picture_of("A digit for the model that comes with the project.", {digit}));
-  const std::vector<Array> A = inspect::attention(model, digit.value()).probs;
+  const inspect::Attention seen = inspect::attention(model, digit.value());
+  ImageGrid looks_at{.title = "", .columns = 4, .width = 112};
+  looks_at.y_names = {"first block", "last block"};
+  for (const std::size_t layer : {std::size_t{0}, model.config.L - 1}) {
+    for (std::size_t head = 0; head < model.config.h; ++head) {
+      looks_at.images.push_back(
+          over_picture(inspect::attention_map(seen, layer, head), digit.value()));
+    }
+  }
+  say.text("The model that comes with the project reads a digit. Over the picture lies how much of "
+           "its attention the class token gives to each patch:");
   say.figure(
-      tiles("Where its class token looks: the heads of the first block, and of the last below.",
-            concat({class_token_looks(A[0]), class_token_looks(A[3])}, 0).value(), 4, 2));
+      {"Four heads of the first block, and of the last below: bright is where the class token "
+       "looks. Each head looks elsewhere.",
+       looks_at});
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "B 2", "One source has Equation 8 in its text and no U_msa in its code: head 1 writes into "
-             "the first D_h numbers for ever. Two other public implementations had the same gap.");
-  check_mistake(say, "no-projection", "MSA", "without U_msa", concat(SA(), -1), "with", right);
-  say.sources_disagree("B 30",
-                       "The same source concatenates as (N, D_h, k): in turns. Everybody's weights "
-                       "are head-major, (k, D_h): all of head 1, then all of head 2.");
+      "B 2",
+      "The blog post has Equation 8 in its text and no U_msa in its code: head 1 writes into "
+      "the first D_h numbers for ever.");
+  check_differs(say, "MSA", "without U_msa", concat(SA(), -1), "with", right);
+  say.sources_disagree(
+      "B 30", "The blog post's text concatenates as (N, D_h, k): in turns. Everybody's weights "
+              "are head-major, (k, D_h): all of head 1, then all of head 2.");
   say.code("mistakes");
   check_differs(say, "MSA", "in turns", interleaved(parts, msa.proj), "head-major", right);
-  say.sources_disagree("B 3", "That source permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
+  say.sources_disagree("B 3", "Its code permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
                               "writes `q @ k`. No slip: its k is transposed already.");
   const Tensor grid = reshape(linear(z, of_head(U_qkv, 2), of_head(b, 2)), {B, T, 1, D_h});
   const Tensor theirs = permute(grid, {0, 2, 3, 1}), k = permute(grid, {0, 2, 1, 3});
@@ -170,11 +203,13 @@ void lesson(Narrator& say) {
   check_equal(say, "image 0, when image 1 changes", "after", first(ours), "before", first(right));
   check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
   say.sources_disagree(
-      "B 31", "Two sources compute D_h = int(D / h): of D = 8, three heads leave two numbers over. "
-              "Another keeps √D_h as a tensor on a GPU. Here such heads are refused:");
+      "B 31",
+      "The blog post computes D_h = int(D / h): of D = 8, three heads leave two numbers over. "
+      "It also keeps a constant, the root, as a tensor on a GPU. Here such heads are refused:");
   const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
   check_refused(say, "refused with a sentence", three_heads);
-  say.text("Its other arguments, and what of them a ViT needs. All of them are here, too:");
+  say.text("The other arguments of `nn.MultiheadAttention`, and what of them a ViT needs. All of "
+           "them are here, too:");
   say.table({"nn.MultiheadAttention(", "what it is for", "in a ViT"},
             {{"embed_dim, num_heads", "D and h; D_h = D / h", "of Table 1"},
              {"dropout = 0", "of the shares in A", "0"},
@@ -200,7 +235,11 @@ void lesson(Narrator& say) {
       "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv, `out_proj` "
       "U_msa. It also returns the heads' mean map, unless `need_weights=False`.");
   say.take_along(
-      "Nothing bends between v and U_msa. Why can one head do without U_msa, and h heads not?");
+      "Nothing bends between v and U_msa. Why can one head do without U_msa, and h heads not?",
+      "One head: A (z U_v) U_msa = A (z (U_v U_msa)), and a product of two matrices is a matrix "
+      "that "
+      "U_v could be itself. With h heads U_v makes D_h numbers each; without U_msa they would stay "
+      "in that head's own places of the token.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -71,8 +71,10 @@ Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("\"The MLP is standard\", says one source, and moves on. It holds two thirds of a ViT's "
-           "parameters. What does it do that attention cannot?");
+  say.text("Attention gathers what strokes lie where; that together they are a 3, no average can "
+           "say. For that each block has an MLP, a multilayer perceptron with one hidden layer. "
+           "\"MLP is standard\", says the annotated code, and moves on. It holds two thirds of a "
+           "block's parameters. What does it do that attention cannot?");
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"M", M, "hidden width: 4 D in the paper's models"}});
@@ -85,7 +87,10 @@ void lesson(Narrator& say) {
   say.code("equation");
   const Mlp mlp(D, M, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
-  const Tensor right = equation(mlp, z);
+  const auto used = say.broken("no-gelu") ? without_gelu
+                    : say.broken("relu")  ? with_relu
+                                          : equation;
+  const Tensor right = used(mlp, z);
   shapes(say, "z (B, T, D)", z, "W_1, as stored (M, D)", mlp.fc1.weight);
   Trace trace;
   const Tensor layer = mlp(z, {.trace = &trace});
@@ -94,6 +99,18 @@ void lesson(Narrator& say) {
   say.text("And for one token, without a matrix:");
   say.code("loops");
   check_equal(say, "MLP(z)", "equation", right, "loops", by_loops(mlp, z.value()));
+  Series shut{"the token's units", {}, {}, Mark::dots}, opened{"GELU(u)", {}, {}};
+  for (int i = -48; i <= 48; ++i) {
+    const double x = i / 16.0;
+    opened.x.push_back(x), opened.y.push_back(gelu(Tensor(scalar(x))).item());
+  }
+  const Array u_of_token = reshape(linear(z, mlp.fc1.weight, mlp.fc1.bias), {B * T, M}).value();
+  const Array answers = gelu(Tensor(u_of_token)).value();
+  for (std::size_t m = 0; m < M; ++m) {
+    shut.x.push_back(u_of_token(0, m)), shut.y.push_back(answers(0, m));
+  }
+  say.figure({"The 16 hidden units for one token, on GELU's curve: some are open, most hardly.",
+              Chart{.title = "", .x_label = "u", .y_label = "GELU(u)", .series = {opened, shut}}});
   say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
            "M questions, M vectors: a memory looked up by content.");
 
@@ -109,10 +126,10 @@ void lesson(Narrator& say) {
 
   say.heading("The derivative by hand");
   say.equation(
-      R"(\bar u = (g\, W_2^\top) \odot \mathrm{GELU}'(u), \quad)"
-      R"( \bar W_2 = \mathrm{GELU}(u)^\top g, \quad \bar W_1 = z^\top \bar u, \quad)"
-      R"( \bar z = \bar u\, W_1^\top)",
-      "u = z W₁ + b₁\ndu = (g W₂ᵀ) GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
+      R"(du = (g\, W_2^\top) \odot \mathrm{GELU}'(u), \quad)"
+      R"( dW_2 = \mathrm{GELU}(u)^\top g, \quad dW_1 = z^\top du, \quad)"
+      R"( dz = du\, W_1^\top)",
+      "u = z W₁ + b₁\ndu = (g W₂ᵀ) ⊙ GELU′(u),   dW₂ = GELU(u)ᵀ g\ndW₁ = zᵀ du,   dz = du W₁ᵀ");
   say.in_words("a linear layer, a slope for each number, a linear layer. A unit that is shut sends "
                "hardly anything back, and learns as little.");
   say.code("by hand");
@@ -134,9 +151,9 @@ void lesson(Narrator& say) {
   say.heading("Where the parameters are");
   const ViTConfig base = {.D = 768, .L = 12, .M = 3072};
   const double D_ = 768, M_ = 3072, attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
-  say.table({"one block of ViT-Base", "parameters"},
-            {row("attention, 4 D² + 4 D", attention), row("MLP, 2 D M + M + D", both),
-             row("two layer norms, 4 D", 4 * D_)});
+  say.bars("The parameters of one block of ViT-Base.", {{"attention, 4 D² + 4 D", attention},
+                                                        {"MLP, 2 D M + M + D", both},
+                                                        {"two layer norms, 4 D", 4 * D_}});
   ViTConfig deeper = base;
   deeper.L = 13;
   say.check("one block more", {"library", double(deeper.parameters() - base.parameters())},
@@ -151,13 +168,11 @@ void lesson(Narrator& say) {
   const Tensor one = matmul(W_2, W_1);  // (D, D)
   const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
   check_equal(say, "without GELU", "two layers", without_gelu(mlp, z), "one layer", flat);
-  check_mistake(say, "no-gelu", "MLP(z)", "without GELU", flat, "with", right);
+  check_differs(say, "MLP(z)", "without GELU", flat, "with", right);
   say.sources_disagree(
-      "B 21", "One source proposes `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless "
+      "B 21", "The slides propose `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless "
               "handed `activation_layer=nn.GELU`, and ends, as it should, in no non-linearity: an "
               "MLP that bends its answer could hardly take anything away from the token.");
-  const auto variant = say.broken("relu") ? with_relu : equation;
-  check_equal(say, "MLP(z)", "what is used", variant(mlp, z), "GELU", right);
   say.table(
       {"torchvision.ops.MLP(", "what it is for", "in a ViT"},
       {{"in_channels", "the width that comes in", "D"},
@@ -189,8 +204,12 @@ void lesson(Narrator& say) {
 
   say.pytorch("`nn.Sequential(nn.Linear(D, M), nn.GELU(), nn.Dropout(p), nn.Linear(M, D), "
               "nn.Dropout(p))`. timm writes M as `int(D * mlp_ratio)`, with a ratio of 4.");
-  say.take_along("Attention mixes tokens and is linear in v; the MLP bends and mixes none. What "
-                 "could twelve attention layers without an MLP still compute, and what not?");
+  say.take_along(
+      "Attention mixes tokens and is linear in v; the MLP bends and mixes none. What "
+      "could twelve attention layers without an MLP still compute, and what not?",
+      "They could still choose whom to listen to, and average. But each token would be a "
+      "weighted sum of the inputs' linear parts: no \"this stroke and that one\" that is "
+      "not in the shares A.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -1,5 +1,6 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
+#include "vitruvian/vit/config.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -67,10 +68,19 @@ std::vector<Leaf> by_hand(const Tensor& g, const Steps& s, const Tensor& U, real
   return {{"dq", dq}, {"dk", dk}, {"dv", dv}, {"dz = [dq, dk, dv] U^T", dz}};
 }
 
+// [region mistakes]
+// Scores divided by another root, or shares that add up down the columns.
+Steps wrong_steps(Steps s, double root, int axis) {
+  s.S_n = s.S / real(root), s.A = softmax(s.S_n, axis), s.Z = matmul(s.A, s.v);
+  return s;
+}
+
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Until here no token knew of any other. Attention lets each look at all, and decide "
-           "from what they hold which to listen to. How does one decide with matrix products?");
+  say.text(
+      "A 3 is no patch: it is how strokes in many patches lie to each other. But until here no "
+      "token knew of any other. Attention lets each look at all, and decide from what they "
+      "hold which to listen to. How does one decide with matrix products?");
 
   say.heading("The equations");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"D_h", D_h, "width of query, key and value"}});
@@ -85,22 +95,34 @@ void lesson(Narrator& say) {
                "shares that add up to 1: how token i divides its attention.");
   say.equation(R"(\mathrm{SA}(z) = A\,v)", "SA(z) = A v", "7");
   say.in_words("each token receives the average of all values, weighted by its row. The paper "
-               "writes N for any sequence; in a ViT the class token counts: T = N + 1 (B 4).");
+               "writes N for any sequence; in a ViT the class token counts: T = N + 1.");
 
   say.heading("The equations as code");
+  say.diagram("The shapes on the way, for each image.", {.boxes = {{"q", {"(T, D_h)"}, 0, 0},
+                                                                   {"k", {"(T, D_h)"}, 0, 1},
+                                                                   {"S = q kᵀ", {"(T, T)"}, 1, 0},
+                                                                   {"A", {"(T, T)"}, 2, 0},
+                                                                   {"v", {"(T, D_h)"}, 1, 1},
+                                                                   {"Z = A v", {"(T, D_h)"}, 3, 0}},
+                                                         .arrows = {{"q", "S = q kᵀ", ""},
+                                                                    {"k", "S = q kᵀ", ""},
+                                                                    {"S = q kᵀ", "A", "softmax"},
+                                                                    {"A", "Z = A v", ""},
+                                                                    {"v", "Z = A v", ""}}});
   say.text("After the projection a survey of Transformers counts four steps, and so do we:");
   say.code("four steps");
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor U(mul(random_normal({D, 3 * D_h}, say.seed() + 1), .5).value(), true);
-  const Steps s = self_attention_of(z, U);
+  Steps s = self_attention_of(z, U);
+  if (say.broken("wrong-root")) s = wrong_steps(s, std::sqrt(D), -1);
+  if (say.broken("columns")) s = wrong_steps(s, std::sqrt(D_h), -2);
   shapes(say, "z (B, T, D)", z, "U_qkv (D, 3 D_h)", U, "q, k, v (B, T, D_h)", s.k,
          "S = q k^T (B, T, T)", s.S, "A (B, T, T)", s.A, "SA(z) (B, T, D_h)", s.Z);
   say.text("The same without a matrix in it, for one query at a time:");
   say.code("loops");
   check_equal(say, "SA(z)", "four steps", s.Z, "loops",
               by_loops(s.q.value(), s.k.value(), s.v.value()));
-  const Tensor A = say.broken("columns") ? softmax(s.S_n, -2) : s.A;
-  check_equal(say, "rows of A add up", "sum", sum(A, {-1}), "1", full({B, T}, 1));
+  check_equal(say, "rows of A add up", "sum", sum(s.A, {-1}), "1", full({B, T}, 1));
   say.text("A of the first image:");
   Rows looks;
   for (std::size_t t = 0; t < T; ++t) {
@@ -111,11 +133,11 @@ void lesson(Narrator& say) {
   say.table({"looks at", "0", "1", "2", "3", "4"}, looks);
 
   say.heading("The derivative by hand");
-  say.equation(R"(\bar v = A^\top g, \quad \bar A = g v^\top, \quad)"
-               R"( \bar S = \tfrac{1}{\sqrt{D_h}} A \odot)"
-               R"( \big(\bar A - \textstyle\sum_j \bar A_j A_j\big), \quad)"
-               R"( \bar q = \bar S k, \quad \bar k = \bar S^\top q)",
-               "dv = Aᵀ g,   dA = g vᵀ\ndS = A (dA − Σⱼ dAⱼ Aⱼ) / √Dₕ\ndq = dS k,   dk = dSᵀ q");
+  say.equation(R"(dv = A^\top g, \quad dA = g v^\top, \quad)"
+               R"( dS = \tfrac{1}{\sqrt{D_h}} A \odot)"
+               R"( \big(dA - \textstyle\sum_j dA_j A_j\big), \quad)"
+               R"( dq = dS k, \quad dk = dS^\top q)",
+               "dv = Aᵀ g,   dA = g vᵀ\ndS = A ⊙ (dA − Σⱼ dAⱼ Aⱼ) / √Dₕ\ndq = dS k,   dk = dSᵀ q");
   say.in_words("two products with a softmax between them, gone back as in lessons #matmul and "
                "#softmax. A value hears from all who listened to it, in their shares.");
   say.code("by hand");
@@ -125,8 +147,16 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return self_attention_of(z, U).Z; }, {{"z", z}, {"U_qkv", U}});
 
   say.heading("The fused form");
-  say.text("The maps A are the largest thing in a ViT. The library's `attention` goes through them "
-           "in pieces; its twin:");
+  const auto numbers = [](std::size_t side) {
+    const ViTConfig of = {.C = 3, .H = side, .W = side, .P = 16, .D = 768, .h = 12, .M = 3072};
+    const std::size_t tokens = of.T();
+    return row(fmt::format("{} x {} pixels", side, side), tokens, of.h * tokens * tokens,
+               of.M * tokens);
+  };
+  say.text("The maps A grow with the square of the number of tokens. In one layer of ViT-Base/16:");
+  say.table({"one image of", "T", "numbers in A, h T²", "widest in the MLP, M T"},
+            {numbers(224), numbers(384), numbers(512)});
+  say.text("So the library's `attention` goes through them in pieces; its twin:");
   say.code_of("core/composed.cpp", "Attention attention(");
   const Tensor q(s.q.value(), true), k(s.k.value(), true), v(s.v.value(), true);
   check_equal(say, "SA(z)", "attention", attention(q, k, v), "four steps", s.Z);
@@ -140,26 +170,39 @@ void lesson(Narrator& say) {
   say.code("sharpness", "lessons/experiments/exhibits.cpp");
   Rows rows;
   Sharpness plain{}, scaled{};
+  Series hears{"q kᵀ", {}, {}}, hears_scaled{"q kᵀ / √D_h", {}, {}};
   for (const std::size_t width : {4, 16, 64, 256, 512, 1024}) {
     const double spreads = std::sqrt(double(width));
     plain = sharpness(width, 1, say.seed()), scaled = sharpness(width, spreads, say.seed());
     rows.push_back(row(width, plain.text(), scaled.text()));
+    for (Series* line : {&hears, &hears_scaled}) line->x.push_back(std::log2(width));
+    hears.y.push_back(plain.gradient), hears_scaled.y.push_back(scaled.gradient);
     say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
               {"√D_h", spreads}, .2);
   }
   say.table({"D_h", "q k^T: spread, share, gradient", "q k^T / √D_h: the same"}, rows);
+  say.figure({"The gradient that softmax lets through to the median query, against the width of a "
+              "head: without the root it dies out.",
+              Chart{.title = "",
+                    .x_label = "log₂ D_h",
+                    .y_label = "gradient",
+                    .series = {hears, hears_scaled},
+                    .from_zero = true}});
   say.text("At the 64 of ViT's heads the loss is mild; further on, most queries stop learning.");
   say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
               .9);
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 1", "One source's code divides by √D, its text, the paper and all others "
-                              "by √D_h: in ViT-Base 27.7 for 8, and tokens look at all more nearly "
-                              "alike. It trains, and at least five public implementations had it.");
-  const Tensor flat = softmax(s.S / std::sqrt(real{D}));
-  check_mistake(say, "wrong-root", "A", "divided by √D", flat, "by √D_h", s.A);
   say.sources_disagree(
-      "B 20", "A survey's fourth step, which one source repeats, reads Z = V P. For tokens in rows "
+      "B 1",
+      fmt::format("The blog post's code divides by √D; its text, the paper and all others by "
+                  "√D_h. In ViT-Base that is {:.1f} for 8, and tokens look at all more "
+                  "nearly alike. It trains, so nobody notices.",
+                  std::sqrt(768.0)));
+  say.code("mistakes");
+  check_differs(say, "A", "divided by √D", wrong_steps(s, std::sqrt(D), -1).A, "by √D_h", s.A);
+  say.sources_disagree(
+      "B 20", "A survey's fourth step, which the slides repeat, reads Z = V P. For tokens in rows "
               "it is Z = P V. Mostly the shapes object; where T = D_h, nothing does.");
   say.text("`{}`", refusal([&] { matmul(s.v, s.A); }));
   const Tensor P = softmax(Tensor(random_normal({4, 4}, 5))), V(random_normal({4, 4}, 6));
@@ -167,7 +210,7 @@ void lesson(Narrator& say) {
   say.text(
       "It also says d_k = d_v = 512. That is D, the width of the Transformer of 2017; each of "
       "its 8 heads has D / h of it, 64, as have the 12 of ViT-Base's 768. Divided by √512, the "
-      "scores of such a head would spread by 0.35, and its shares be nearly even:");
+      "scores of such a head would spread by √(64/512), and its shares be nearly even:");
   const double D_h_2017 = 512.0 / 8, D_h_base = 768.0 / 12;
   say.check("D / h", {"512 / 8", D_h_2017}, {"768 / 12", D_h_base}, 0);
   say.check("spread of q k^T / √512, D_h = 64",
@@ -175,13 +218,14 @@ void lesson(Narrator& say) {
             {"√(64 / 512)", std::sqrt(64 / 512.0)}, .2);
   say.sources_disagree(
       "B 32",
-      "A note calls the class token \"the token that attends to all other tokens\". Every token "
+      "The annotated code calls the class token \"the token that attends to all other tokens\". "
+      "Every token "
       "does: no share in A is zero. The class token is only the one that is read at the end.");
   say.holds("the smallest share in A is above 0", -amax(-s.A).item() > 0);
   say.pytorch("`torch.nn.functional.scaled_dot_product_attention(q, k, v)`, whose scale is 1/√E "
               "with E the last axis of q: D_h.");
   say.question("Double all queries and halve all keys. What changes?",
-               "Nothing: only their products count.");
+               "Nothing: only their products count. The scores tell no more of q and k than that.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
