@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <regex>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -186,6 +187,87 @@ void compile_answer(const fs::path& file, const fs::path& result, const fs::path
        count);
 }
 
+// The earlier exercises that this one is built on: those that its comment lists behind "Parts:".
+std::vector<Exercise> parts_of(const Exercise& exercise) {
+  std::vector<Exercise> parts;
+  bool listing = false;
+  for (std::string line : source_lines(exercise.source())) {
+    if (line.starts_with("// Parts:")) {
+      listing = true;
+      line = "// " + line.substr(9);
+    }
+    if (!listing) continue;
+    if (!line.starts_with("// ")) break;
+    std::istringstream words(line.substr(3));
+    for (std::string word; words >> word;) {
+      parts.push_back(find(exercises(), word, "exercise", "lesson exercises"));
+    }
+  }
+  return parts;
+}
+
+// Where an answer is kept, compiled, when its check has agreed.
+fs::path kept_answer(const Exercise& exercise) {
+  return state_file("exercises", exercise.name + ".so");
+}
+
+// A learner whose home cannot be written has ours in their ViT, nothing worse.
+void keep_answer(const Exercise& exercise, const fs::path& compiled) {
+  const fs::path kept = kept_answer(exercise);
+  if (kept.empty()) return;
+  std::error_code ignored;
+  fs::create_directories(kept.parent_path(), ignored);
+  const fs::path aside = kept.string() + ".new";
+  fs::copy_file(compiled, aside, fs::copy_options::overwrite_existing, ignored);
+  if (!ignored) fs::rename(aside, kept, ignored);
+}
+
+// The learner's answer to an earlier exercise as it was when its check agreed, compiled: empty
+// where there is none. One that an older program judged is compiled anew from the learner's folder.
+fs::path answer_to(const Exercise& part, const fs::path& folder, const fs::path& scratch) {
+  if (!is_done(part)) return {};
+  const fs::path kept = kept_answer(part);
+  std::error_code gone;
+  const auto judged = fs::last_write_time(kept, gone);
+  if (!gone && judged > fs::last_write_time(program_folder() / "exercise_checks", gone))
+    return kept;
+  const fs::path file = with_or_without_number(folder / (part.name + ".cpp"));
+  if (!fs::exists(file, gone)) return {};
+  console::print("Your answer to exercise {} is compiled again, as Vitruvian has changed.\n",
+                 part.name);
+  console::flush();
+  std::vector<std::string> words = compiler();
+  const std::vector<std::string> first = precompiled(words);
+  const std::string compiled = (scratch / (part.name + ".so")).string();
+  words.insert(words.end(), first.begin(), first.end());
+  words.insert(words.end(), {"-o", compiled, file.string()});
+  if (compile(std::move(words), scratch / "messages") != 0) return {};
+  keep_answer(part, compiled);
+  return compiled;
+}
+
+// What is handed to the checks of an exercise that earlier ones are built into; says whose they
+// are.
+std::vector<std::string> earlier_answers(const Exercise& exercise, const fs::path& folder,
+                                         const fs::path& scratch) {
+  std::vector<std::string> answers, yours, ours;
+  for (const Exercise& part : parts_of(exercise)) {
+    const fs::path answer = answer_to(part, folder, scratch);
+    if (!answer.empty()) answers.push_back(part.name + "=" + answer.string());
+    (answer.empty() ? ours : yours).push_back(part.name);
+  }
+  std::string text;
+  if (!yours.empty()) text += fmt::format("Yours in it: {}.\n", fmt::join(yours, ", "));
+  if (!ours.empty())
+    text += fmt::format("Ours, until yours are done: {}.\n", fmt::join(ours, ", "));
+  for (const std::string& line : text.empty() ? std::vector<std::string>() : wrapped(text, 78)) {
+    console::print("{}\n", line);
+  }
+  if (!text.empty()) console::print("\n");
+  console::flush();
+  return answers;
+}
+
 }  // namespace
 
 bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds) {
@@ -193,9 +275,15 @@ bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds)
   const Scratch scratch(fs::temp_directory_path());
   const std::string compiled = scratch / "yours.so";
   compile_answer(file, compiled, scratch / "messages");
-  const int code = run_program({(program_folder() / "exercise_checks").string(), exercise.name,
-                                compiled, std::to_string(seconds)});
+  std::vector<std::string> words = {(program_folder() / "exercise_checks").string(), exercise.name,
+                                    compiled, std::to_string(seconds)};
+  const fs::path folder = scratch / "";
+  for (const std::string& answer : earlier_answers(exercise, file.parent_path(), folder)) {
+    words.push_back(answer);
+  }
+  const int code = run_program(std::move(words));
   if (code > 1) fail("exercise_checks ended with {}", code);
+  if (code == 0) keep_answer(exercise, compiled);
   return code == 0;
 }
 

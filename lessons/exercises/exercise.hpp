@@ -43,6 +43,20 @@ struct AdamWRates {
   double lambda = 0.01;  ///< the weight decay
 };
 
+/// A link of a chain of functions: f and its derivative.
+struct Link {
+  std::function<double(double)> f, df;
+};
+/// A function of several numbers.
+using OfNumbers = std::function<double(const std::vector<double>&)>;
+/// Takes the cotangent of a function's result to that of its input.
+using Way = std::function<Tensor(const Tensor& g)>;
+
+/// The sizes by which a ViT's numbers are counted; S is the side of an image.
+struct CountedSizes {
+  std::size_t C = 3, S = 224, P = 16, D = 768, L = 12, M = 3072, K = 1000;
+};
+
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian
 

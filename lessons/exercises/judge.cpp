@@ -1,8 +1,10 @@
-// exercise_checks NAME FILE.so SECONDS: loads what a learner's file was compiled to, and judges it.
-// `lesson check` runs it. Exit code 0 when everything agrees, else 1.
+// exercise_checks NAME FILE.so SECONDS PART=PART.so...: loads what a learner's file was compiled
+// to, and judges it; the parts are earlier answers that it is built on. `lesson check` runs it.
+// Exit code 0 when everything agrees, else 1.
 
 #include "lessons/exercises/judge.hpp"
 
+#include "lessons/exercises/own.hpp"
 #include "lessons/exercises/stops.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -237,10 +239,11 @@ Tensor counting(const Shape& shape) {
 
 namespace {
 
-Check check_of(const std::string& name) {
-  for (const auto& list : {tape_checks(), layer_checks(), vit_checks(), training_checks()}) {
+NamedCheck check_of(const std::string& name) {
+  for (const auto& list : {tape_checks(), layer_checks(), vit_checks(), training_checks(),
+                           own_checks(), more_checks()}) {
     for (const NamedCheck& named : list) {
-      if (named.name == name) return named.check;
+      if (named.name == name) return named;
     }
   }
   fail("there is no check for the exercise '{}'", name);
@@ -265,12 +268,17 @@ int main(int argc, char** argv) {
   using namespace vitruvian;
   using namespace vitruvian::lessons;
   return console::run("", [argc, argv] {
-    if (argc != 4) fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS");
-    const Check check = check_of(argv[1]);
+    if (argc < 4) fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS PART=PART.so...");
+    const NamedCheck check = check_of(argv[1]);
+    for (int i = 4; i < argc; ++i) {
+      const std::string part = argv[i];
+      const std::size_t equals = part.find('=');
+      take_part(part.substr(0, equals), submission_of(part.substr(equals + 1).c_str()));
+    }
     const Submission submission = submission_of(argv[2]);
-    watch_over(submission.file, std::atoi(argv[3]));
+    watch_over(submission.file, std::max(std::atoi(argv[3]), check.seconds));
     Judge judge(submission);
-    check(judge);
+    check.check(judge);
     return judge.report() ? 0 : 1;
   });
 }

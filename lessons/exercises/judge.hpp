@@ -54,6 +54,10 @@ class Judge {
   /// A case's failure in other words; the first one of a case counts.
   void wrong(const std::string& sentence);
 
+  /// Whether all cases so far agreed, and the learner's file.
+  [[nodiscard]] bool all_agreed() const { return agreed_ == cases_; }
+  [[nodiscard]] std::string file() const { return submission_.file; }
+
   /// Says how many cases failed, if any did. Returns whether all agreed.
   [[nodiscard]] bool report() const;
 
@@ -70,11 +74,14 @@ using Check = void (*)(Judge&);
 struct NamedCheck {
   std::string name;  ///< of the exercise
   Check check;
+  int seconds = 0;  ///< that it may run, if more than the learner allows
 };
 std::vector<NamedCheck> tape_checks();      // check_tape.cpp
 std::vector<NamedCheck> layer_checks();     // check_layers.cpp
 std::vector<NamedCheck> vit_checks();       // check_vit.cpp
 std::vector<NamedCheck> training_checks();  // check_training.cpp
+std::vector<NamedCheck> own_checks();       // check_own.cpp
+std::vector<NamedCheck> more_checks();      // check_more.cpp
 
 /// d sum(f(x) g) / dx by the four-point stencil, entry by entry.
 Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& g);

@@ -60,7 +60,7 @@ every() {
     lesson_says 0 "agree .*All of it agrees" check $number
     lesson_says 0 "EXERCISE" solution $number
   done
-  check "there are sixteen or more" test $number -ge 16
+  check "there are 36 or more" test $number -ge 36
 }
 
 mistakes() {
