@@ -4,6 +4,7 @@
 #   course        the runner of the lessons, in a folder of its own, with a stand-in for cmake
 #   every REST    every stub of an exercise fails its check, with words that help, and every solution
 #                 passes; those with N % 2 = REST
+#   own_vit       all solutions are done, and the ViT that they make up learns to read: a minute or two
 #   mistakes      what goes wrong in an exercise ends in a line that helps, and in the right exit code
 # shellcheck source=tests/program.sh
 source "$(dirname "$0")/../program.sh" "$1"
@@ -56,11 +57,28 @@ every() {
     lesson_says 0 "hint 3 of 3.*give-up" hint $number
     lesson_says 1 "lesson solution $number --give-up" solution $number
     "$lesson" solution $number --give-up >"$(yours "$name")"
+    [ "$name" != own_training ] || continue # trains: see own_vit
     check "the solution of $number shows no marker or hint" not grep -qE "$telling" "$(yours "$name")"
     lesson_says 0 "agree .*All of it agrees" check $number
     lesson_says 0 "EXERCISE" solution $number
   done
   check "there are 36 or more" test $number -ge 36
+}
+
+# Every answer is there: all of them are in the ViT that learns to read, and its file is read by predict.
+own_vit() {
+  export NO_COLOR=1
+  local name parts
+  for name in $names; do
+    "$lesson" exercise "$name" >out 2>&1
+    "$lesson" solution "$name" --give-up >"$(yours "$name")"
+    lesson_says 0 "All of it agrees" check "$name"
+  done
+  check "all of it is the learner's own" not grep -q "^Ours, until" err
+  parts=$(tr '\n' ' ' <err | sed -nE 's/.*Yours in it: ([^.]*)\..*/\1/p' | wc -w)
+  check "twenty answers are in it" test "$parts" -ge 19
+  check "it reads 950 or more" grep -qE "It reads (9[5-9].|1000) of 1000" err
+  check "its weights are there" test -s exercises/own_vit/model.safetensors
 }
 
 mistakes() {
