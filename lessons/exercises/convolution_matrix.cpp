@@ -1,4 +1,4 @@
-// Exercise. A convolution is a linear layer with its hands tied (after inductive_bias, middle)
+// Exercise. A convolution as a matrix (after inductive_bias, middle)
 //
 // A convolution of a row x of n numbers with a kernel w of odd length m, zeros beyond the ends, is
 //

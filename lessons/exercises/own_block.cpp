@@ -1,4 +1,4 @@
-// Exercise. Equations 2 and 3: the encoder block as a class (after block, middle)
+// Exercise. Your block as a class, Equations 2 and 3 (after block, middle)
 //
 //   z'_l = MSA(LN(z_{l−1})) + z_{l−1}                                                      (Eq. 2)
 //   z_l  = MLP(LN(z'_l)) + z'_l                                                            (Eq. 3)
@@ -51,7 +51,8 @@ EXERCISE(own_block);
 
 // [hint 1]
 // Layer norm stands inside the branch, before MSA and before the MLP. What is added behind the
-// branch is what came in, without layer norm: that is the residual (or skip) connection. [hint 2]
+// branch is what came in, without layer norm: that is the residual (or skip) connection.
+// [hint 2]
 // The second equation reads z', the result of the first, at both of its places.
 // [hint 3]
 // const Var z_prime = msa(w_, name_ + ".attn", norm("norm1", z), heads_) + z; and the same with

@@ -30,10 +30,11 @@ Var own_msa(const Weights& w, const std::string& name, const Var& z, std::size_t
 EXERCISE(own_msa);
 
 // [hint 1]
-// One linear layer makes queries, keys and values of all heads at once. Then every head works by
-// itself, all in one call of `attention`, which takes (B, h, T, D_h).
+// One linear layer makes queries, keys and values of all heads at once. Then every head works
+// by itself, all in one call of `attention`, which takes (B, h, T, D_h).
 // [hint 2]
 // Behind `attention` the heads stand apart: merge_heads puts them side by side. The last linear
-// layer mixes them. [hint 3] qkv = linear(z, qkv.weight, qkv.bias); [q, k, v] = split_heads(qkv,
-// heads); together = merge_heads(attention(q, k, v)); return linear(together, proj.weight,
-// proj.bias).
+// layer mixes them.
+// [hint 3]
+// qkv = linear(z, qkv.weight, qkv.bias); [q, k, v] = split_heads(qkv, heads); together =
+// merge_heads(attention(q, k, v)); return linear(together, proj.weight, proj.bias).

@@ -1,9 +1,9 @@
-// Exercise. Equations 1 to 4: your Vision Transformer as a class (after vit, hard)
+// Exercise. Your ViT as a class, Equations 1 to 4 (after vit, hard)
 //
-//   z_0 = [x_class; x_p^1 E; …; x_p^N E] + E_pos                                           (Eq. 1)
-//   z_l = block l of z_{l−1},  l = 1 … L                                              (Eqs. 2 and
-//   3) y = LN(z_L^0)                                                                          (Eq.
-//   4) logits = y W_headᵀ + b_head
+//   z_0 = [x_class; x_p^1 E; …; x_p^N E] + E_pos                             (Eq. 1)
+//   z_l = block l of z_{l−1},  l = 1 … L                                     (Eqs. 2 and 3)
+//   y = LN(z_L^0)                                                            (Eq. 4)
+//   logits = y W_headᵀ + b_head
 //
 // z_L^0 is token 0 of each image, the class token. The parameters are cls_token (1, 1, D),
 // pos_embed (1, 1 + N, D), patch_embed.proj.weight (D, C P²) and .bias (D), those of the blocks

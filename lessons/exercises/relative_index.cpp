@@ -31,6 +31,9 @@ std::vector<std::size_t> relative_index(std::size_t g) {
 EXERCISE(relative_index);
 
 // [hint 1]
-// Shift both offsets by g − 1, so that they begin at 0. Then it is the number of a place on a grid
-// that is 2g − 1 wide. [hint 2] std::size_t knows no negative numbers: add g − 1 before you
-// subtract. [hint 3] (y_i + g − 1 − y_j) · (2g − 1) + (x_i + g − 1 − x_j).
+// Shift both offsets by g − 1, so that they begin at 0. Then it is the number of a place on a
+// grid that is 2g − 1 wide.
+// [hint 2]
+// std::size_t knows no negative numbers: add g − 1 before you subtract.
+// [hint 3]
+// (y_i + g − 1 − y_j) · (2g − 1) + (x_i + g − 1 − x_j).

@@ -27,6 +27,7 @@ EXERCISE(residual_vjp);
 // [hint 1]
 // One layer: the cotangent of z is g, through the sum, plus what f hands back of the same g.
 // [hint 2]
-// From the last layer to the first: the cotangent that comes out of one is the one that goes into
-// the layer before. [hint 3] Tensor bar = g; for (std::size_t l = ways.size(); l-- > 0;) bar = bar
-// + ways[l](bar);
+// From the last layer to the first: the cotangent that comes out of one is the one that goes
+// into the layer before.
+// [hint 3]
+// Tensor bar = g; for (std::size_t l = ways.size(); l-- > 0;) bar = bar + ways[l](bar);

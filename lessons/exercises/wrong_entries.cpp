@@ -37,8 +37,11 @@ std::vector<std::size_t> wrong_entries(const OfNumbers& f, const std::vector<dou
 EXERCISE(wrong_entries);
 
 // [hint 1]
-// For each entry: two copies of x, one moved up by h there, one down. All else stays where it is.
+// For each entry: two copies of x, one moved up by h there, one down. All else stays where it
+// is.
 // [hint 2]
 // The allowed error grows with |d|: a derivative of 1000 that is off by 0.0005 is right, one of
-// 0.001 is not. [hint 3] d = (f(up) − f(down)) / (2 * h); if (std::abs(claimed[i] - d) > 1e-6 *
-// std::max(1.0, std::abs(d))) wrong.push_back(i);
+// 0.001 is not.
+// [hint 3]
+// d = (f(up) − f(down)) / (2 * h); if (std::abs(claimed[i] - d) > 1e-6 * std::max(1.0,
+// std::abs(d))) wrong.push_back(i);
