@@ -66,7 +66,8 @@ double size_of(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("Networks are made of blocks: inception, residual, and here the Transformer's encoder "
-           "block. Its parts have had their lessons; now we put them together in the right order.");
+           "block, the unit of which a ViT that reads digits is stacked. Its parts have had their "
+           "lessons; now we put them together in the right order, for the wrong one runs as well.");
 
   say.heading("The equations");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"M", M}});
@@ -79,13 +80,32 @@ void lesson(Narrator& say) {
   say.in_words("normalise each token again, with a norm of its own, let it think for itself, and "
                "add that. The shape is what it was, so L blocks can follow one another.");
   say.question(
-      "An exercise from one of our sources: go on with Equations 3 and 4 yourself, and make each "
-      "block a class. Begin before you read on: write 2 and 3 as code. How many lines do you need, "
+      "An exercise from the slides: go on with Equations 3 and 4 yourself, and make each "
+      "block a class. To warm up, before you read on, write 2 and 3 as code. How many lines do you "
+      "need, "
       "and how many norms?",
       "Two and two, as below. If line two reads z_{l-1} or the first norm, look at the primes. "
       "Equation 4 is one line and one norm more (lesson #vit).");
 
   say.heading("The equations as code");
+  say.diagram(
+      "The block. Both sums are fed twice: by an update, and by the residual connection that "
+      "goes around it.",
+      {.boxes = {{"zₗ₋₁", {"(B, T, D)"}, 0, 0},
+                 {"LN 1", {}, 1, 0},
+                 {"MSA", {}, 2, 0},
+                 {"z′ₗ", {"sum"}, 3, 0},
+                 {"LN 2", {}, 3, 1},
+                 {"MLP", {}, 2, 1},
+                 {"zₗ", {"sum"}, 1, 1}},
+       .arrows = {{"zₗ₋₁", "LN 1", ""},
+                  {"LN 1", "MSA", ""},
+                  {"MSA", "z′ₗ", ""},
+                  {"zₗ₋₁", "z′ₗ", "residual"},
+                  {"z′ₗ", "LN 2", ""},
+                  {"LN 2", "MLP", ""},
+                  {"MLP", "zₗ", ""},
+                  {"z′ₗ", "zₗ", "residual"}}});
   say.code("equations");
   say.text("The library's, with names for errors and traces. `msa` and `mlp` may be skipped in "
            "training, `rows` says how many tokens are asked for, and `post_norm` is the block of "
@@ -99,10 +119,17 @@ void lesson(Narrator& say) {
   const Tensor right = block(z, {.trace = &trace});
   shapes(say, "z_{l-1} (B, T, D)", z);
   shapes(say, trace);
-  check_equal(say, "z_l", "equations", equations(block, z), "library", block(z));
+  const auto used = say.broken("post-ln")            ? post_ln
+                    : say.broken("around-from-norm") ? around_from_norm
+                                                     : equations;
+  const double sent = size_of(used(block, z * 100));
+  say.table({"numbers of z of size", "numbers of z_l"},
+            {{fmt::format("{:.2f}", size_of(z)), fmt::format("{:.2f}", size_of(used(block, z)))},
+             {fmt::format("{:.2f}", size_of(z * 100)), fmt::format("{:.2f}", sent)}});
+  check_equal(say, "z_l", "equations", used(block, z), "library", block(z));
 
   say.heading("The derivative by hand");
-  say.equation(R"(\bar z' = g + J_{MLP}^\top g, \qquad \bar z = \bar z' + J_{MSA}^\top \bar z')",
+  say.equation(R"(dz' = g + J_{MLP}^\top g, \qquad dz = dz' + J_{MSA}^\top dz')",
                "dz′ = g + (MLP ∘ LN)ᵀ g\ndz = dz′ + (MSA ∘ LN)ᵀ dz′");
   say.in_words("the same two lines, from the bottom: an update that comes back, added to what "
                "comes past it. g arrives at the bottom untouched, however many blocks there are.");
@@ -144,19 +171,19 @@ void lesson(Narrator& say) {
                        "The first Transformer put the norm after the sum (post-LN): the same "
                        "parts, the same names of weights, another function (lesson #residuals).");
   say.code("mistakes");
-  check_mistake(say, "post-ln", "z_l", "post-LN", post_ln(block, z), "right", right);
-  say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the way around "
+  check_differs(say, "z_l", "post-LN", post_ln(block, z), "right", right);
+  say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the residual "
+                           "connection "
                            "starts behind the norm. It trains, not badly; but the stream is cut in "
                            "every block, and size no longer passes.");
-  check_mistake(say, "around-from-norm", "z_l", "around from the norm", around_from_norm(block, z),
-                "right", right);
+  check_differs(say, "z_l", "around from the norm", around_from_norm(block, z), "right", right);
   const double loud = size_of(block(z * 100)), cut = size_of(around_from_norm(block, z * 100));
   say.differs("size of z_l for 100 z", {"cut", cut}, {"right", loud}, .5);
   say.sources_disagree("",
                        "Equation 3 reads z′, not z. Some models take z for both, to save time.");
   check_differs(say, "z_l", "side by side", side_by_side(block, z), "right", right);
   say.sources_disagree(
-      "B 14", "One source gives its attention a dropout rate of its own, and its block never "
+      "B 14", "The notebook gives its attention a dropout rate of its own, and its block never "
               "passes it on: it is always 0. A rate that nobody reads is seen in no shape.");
   ViTConfig rates = tiny_vit();
   rates.attention_dropout = .25, rates.dropout = .1;
@@ -169,7 +196,11 @@ void lesson(Narrator& say) {
   say.pytorch(
       "`nn.TransformerEncoderLayer(D, h, M, dropout, activation=\"gelu\", batch_first=True, "
       "norm_first=True)`: three defaults are another model's. Then `nn.Sequential(*blocks)`.");
-  say.take_along("Without its seventh block a trained ViT-Base still classifies most images. Why?");
+  say.take_along(
+      "Take one block out of a trained residual network: it still classifies most images "
+      "(Veit et al., arXiv 1605.06431). Why?",
+      "The block only added something. The stream that the next ones read is still the "
+      "sum of all other updates, and hardly any update is needed by all that follow.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
