@@ -89,23 +89,24 @@ void lesson(Narrator& say) {
 
   say.heading("The equations as code");
   say.diagram(
-      "The block. Both sums are fed twice: by an update, and by the residual connection that "
-      "goes around it.",
+      "The block, first the upper half, then the lower. Both sums are fed twice: by an update, and "
+      "by the residual connection that goes around it.",
       {.boxes = {{"zₗ₋₁", {"(B, T, D)"}, 0, 0},
                  {"LN 1", {}, 1, 0},
                  {"MSA", {}, 2, 0},
                  {"z′ₗ", {"sum"}, 3, 0},
-                 {"LN 2", {}, 3, 1},
+                 {"z′ₗ, again", {"(B, T, D)"}, 0, 1},
+                 {"LN 2", {}, 1, 1},
                  {"MLP", {}, 2, 1},
-                 {"zₗ", {"sum"}, 1, 1}},
+                 {"zₗ", {"sum"}, 3, 1}},
        .arrows = {{"zₗ₋₁", "LN 1", ""},
                   {"LN 1", "MSA", ""},
                   {"MSA", "z′ₗ", ""},
                   {"zₗ₋₁", "z′ₗ", "residual"},
-                  {"z′ₗ", "LN 2", ""},
+                  {"z′ₗ, again", "LN 2", ""},
                   {"LN 2", "MLP", ""},
                   {"MLP", "zₗ", ""},
-                  {"z′ₗ", "zₗ", "residual"}}});
+                  {"z′ₗ, again", "zₗ", "residual"}}});
   say.code("equations");
   say.text("The library's, with names for errors and traces. `msa` and `mlp` may be skipped in "
            "training, `rows` says how many tokens are asked for, and `post_norm` is the block of "

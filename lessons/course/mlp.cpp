@@ -151,9 +151,12 @@ void lesson(Narrator& say) {
   say.heading("Where the parameters are");
   const ViTConfig base = {.D = 768, .L = 12, .M = 3072};
   const double D_ = 768, M_ = 3072, attention = 4 * D_ * D_ + 4 * D_, both = 2 * D_ * M_ + M_ + D_;
-  say.bars("The parameters of one block of ViT-Base.", {{"attention, 4 D² + 4 D", attention},
-                                                        {"MLP, 2 D M + M + D", both},
-                                                        {"two layer norms, 4 D", 4 * D_}});
+  say.table({"one block of ViT-Base", "parameters"},
+            {row("attention, 4 D² + 4 D", attention), row("MLP, 2 D M + M + D", both),
+             row("two layer norms, 4 D", 4 * D_)});
+  say.bars(
+      "The same in thousands: the MLP has twice as many as attention.",
+      {{"attention", attention / 1e3}, {"MLP", both / 1e3}, {"two layer norms", 4 * D_ / 1e3}});
   ViTConfig deeper = base;
   deeper.L = 13;
   say.check("one block more", {"library", double(deeper.parameters() - base.parameters())},

@@ -171,7 +171,7 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree(
-      "B 16", "Which number of a patch comes first? Three sources flatten (C, P, P), as PyTorch "
+      "B 16", "Which number of a patch comes first? Tutorials flatten (C, P, P), as PyTorch "
               "does; the paper writes P² C, and its code has the channel last. Both learn as well, "
               "but weights of one order, read in the other, are noise:");
   const Tensor last = cut_by_shapes(x, channels_last), E_last = permute(E, {0, 2, 3, 1});

@@ -148,11 +148,17 @@ void lesson(Narrator& say) {
   say.check("lines that are the notebook's", {"same", same}, {"all", 5}, 0);
   const std::uint64_t embed = 16 * 16 * 3 * 192 + 192 + 192 + 197 * 192;
   const std::uint64_t block = count_parameters(vit.blocks[0]);
-  say.bars(fmt::format("Where its {} parameters sit.", with_commas(count_parameters(vit))),
-           {{"E, class token, positions", double(embed)},
-            {"two blocks of 12 D² + 13 D", double(2 * block)},
-            {"last norm, 2 D", double(count_parameters(vit.norm))},
-            {"head, D K + K", double(count_parameters(vit.head))}});
+  say.table({"part", "parameters"}, {{"E and its bias, class token, positions", with_commas(embed)},
+                                     {"two blocks of 12 D² + 13 D", with_commas(2 * block)},
+                                     {"last norm, 2 D", with_commas(count_parameters(vit.norm))},
+                                     {"head, D K + K", with_commas(count_parameters(vit.head))},
+                                     {"all", with_commas(count_parameters(vit))}});
+  say.bars(
+      "Where they sit, in thousands: five of six are in the blocks, though there are only two.",
+      {{"E, class token, positions", double(embed) / 1e3},
+       {"two blocks", 2 * double(block) / 1e3},
+       {"last norm", double(count_parameters(vit.norm)) / 1e3},
+       {"head", double(count_parameters(vit.head)) / 1e3}});
   say.check("parameters", {"counted", double(count_parameters(vit))}, {"PyTorch", 1077706}, 0);
   say.check("parameters", {"sum", double(embed + 2 * block + 384 + 1930)},
             {"formula", double(demo.parameters())}, 0);
