@@ -108,6 +108,8 @@ void lesson(Narrator& say) {
                   {"MLP", "zₗ", ""},
                   {"z′ₗ, again", "zₗ", "residual"}}});
   say.code("equations");
+
+  say.heading("In the library");
   say.text("The library's, with names for errors and traces. `msa` and `mlp` may be skipped in "
            "training, `rows` says how many tokens are asked for, and `post_norm` is the block of "
            "2017, which normalises after the sum:");
@@ -173,6 +175,8 @@ void lesson(Narrator& say) {
                        "parts, the same names of weights, another function (lesson #residuals).");
   say.code("mistakes");
   check_differs(say, "z_l", "post-LN", post_ln(block, z), "right", right);
+
+  say.heading("A stream that is cut");
   say.sources_disagree("", "`x = ln(x); x = x + msa(x)`: one variable too few, and the residual "
                            "connection "
                            "starts behind the norm. It trains, not badly; but the stream is cut in "
@@ -183,6 +187,8 @@ void lesson(Narrator& say) {
   say.sources_disagree("",
                        "Equation 3 reads z′, not z. Some models take z for both, to save time.");
   check_differs(say, "z_l", "side by side", side_by_side(block, z), "right", right);
+
+  say.heading("A rate that nobody reads");
   say.sources_disagree(
       "B 14", "The notebook gives its attention a dropout rate of its own, and its block never "
               "passes it on: it is always 0. A rate that nobody reads is seen in no shape.");

@@ -141,15 +141,21 @@ void lesson(Narrator& say) {
   const Array times = matmul(waves, transpose(waves)).value();
   say.check("row 2 times row 5", {"ours", times(2, 5)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
   say.check("row 9 times row 12", {"ours", times(9, 12)}, {"Σ cos(3 ωᵢ)", by_distance}, 1e-12);
+
+  say.heading("How alike they are");
   say.figure(likeness_grids("Sine-cosine: how alike each of the 16 places is to all 16. They know "
                             "the order in which one reads, not what lies below.",
                             waves));
   const Tensor learned = reshape(slice(Tensor(E_learned), 1, 1, T), {N, 64});
+
+  say.heading("Positions that were learned");
   say.figure(likeness_grids(
       "The learned positions of our model: each place is most like itself. Those of ViT-Base show "
       "rows and columns, which nobody told it (the paper's Figure 7; lesson "
       "#filters_and_positions).",
       learned));
+
+  say.heading("Which is best");
   say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
             {{"none", "0.614"},
              {"learned, one for each place", "0.642"},
@@ -166,6 +172,8 @@ void lesson(Narrator& say) {
   const Array& start = say.broken("ones") ? ones : fresh.pos_embed.table.value();
   shuffling(false, "logits, all positions 1", ones, 1e-10);
   shuffling(true, "logits, positions N(0, .02²)", start, 1e-4);
+
+  say.heading("How large they begin");
   say.sources_disagree(
       "B 26", "Annotated code and blog post draw positions and class token from N(0, 1); the "
               "notebook from a normal of "

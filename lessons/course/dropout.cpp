@@ -103,6 +103,8 @@ void lesson(Narrator& say) {
       "B 15", "The blog post says \"except qkv\" and then drops the attention probabilities. "
               "The original code has a rate of its own for those, and it is 0. Here they "
               "are two settings, `dropout` and `attention_dropout`.");
+
+  say.heading("Maps before dropout");
   say.sources_disagree(
       "B 7",
       "Who shows attention maps must take the probabilities before dropout. After it, as "

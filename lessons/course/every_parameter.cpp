@@ -89,6 +89,8 @@ void lesson(Narrator& say) {
                "∂yₖ/∂θᵢ ≈ (yₖ(θ + h eᵢ) − yₖ(θ − h eᵢ)) / 2h    for all k and i");
   say.in_words("move one of the model's numbers a little both ways, look at the logits, put it "
                "back; so for all of them, and for the loss, one op more.");
+
+  say.heading("The model that is checked");
   say.code("loss");
   const VisionTransformer vit(c, Rng(say.seed()));
   const std::vector<NamedParameter> parameters = named_parameters(vit);
@@ -182,6 +184,8 @@ void lesson(Narrator& say) {
                row("freshly initialised", noticed)});
     say.is_zero("wrong gradients that are seen when fresh", {"counted", noticed}, 0);
   }
+
+  say.heading("What no gradient check can see");
   say.sources_disagree(
       "B 5", "A class token for each place in the batch would pass every check above. They prove "
              "that code computes the derivative of its function, not that it is the right one. For "

@@ -52,6 +52,8 @@ void lesson(Narrator& say) {
                "large x nearly always passes, a very negative one nearly never; what we take is "
                "the average over that chance.");
   say.code("definition");
+
+  say.heading("A door that swings");
   const auto door = say.broken("density") ? with_density : gelu_of;
   const auto rule = say.broken("half-a-rule") ? half_a_rule : slope;
   const double lowest = -0.751791524693;
@@ -98,6 +100,8 @@ void lesson(Narrator& say) {
               grad(gelu(x), {x}, full({7}, 1))[0]);
   say.check("slope at 0", {"by hand", rule(0)}, {"1/2", 0.5}, 1e-15);
   say.check("slope at 1", {"by hand", rule(1)}, {"PyTorch", 1.08331547058769}, 1e-12);
+
+  say.heading("How steep");
   say.curves("The slopes. relu's jumps from 0 to 1; GELU's passes from one to the other, below 0 "
              "and above 1 on its way.",
              {step, bent});
@@ -118,6 +122,8 @@ void lesson(Narrator& say) {
   say.code("mistakes");
   const Array density = map(with_density, x.value());
   check_differs(say, "GELU", "x φ(x)", density, "x Φ(x)", gelu(x));
+
+  say.heading("Two GELUs");
   say.sources_disagree(
       "B 9", "There are two GELUs in use. The original ViT code, and the repository behind the "
              "annotated code, take an approximation with tanh from the days when erf was slow; the "
@@ -135,6 +141,8 @@ void lesson(Narrator& say) {
   say.check("largest difference", {"tanh and exact", apart}, {"known", 4.7324e-4}, 1e-4);
   say.check("tanh form at 1", {"ours", gelu_tanh(Tensor(scalar(1))).item()},
             {"PyTorch", 0.841191990608277}, 1e-12);
+
+  say.heading("Not relu");
   say.sources_disagree("B 21",
                        "`torchvision.ops.MLP`, which the slides propose, bends with relu unless "
                        "told otherwise. The paper says GELU.");

@@ -113,9 +113,13 @@ void lesson(Narrator& say) {
   const auto equation_8 = [&] { return unmixed ? concat(SA(), -1) : concatenated(SA(), msa.proj); };
   const Tensor right = equation_8();
   shapes(say, "U_qkv (3 D, D)", U_qkv, "each SA (B, T, D_h)", SA()[0], "MSA (B, T, D)", right);
+
+  say.heading("A sum over heads");
   say.text("The paper's own code multiplies (T, h, D_h) by (h, D_h, D). That is a sum over heads:");
   say.code("summed");
   check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
+
+  say.heading("One product");
   say.text("Most code takes one product. D is h times D_h: splitting is a change of shape:");
   say.code_of("core/composed.cpp", "Attention self_attention(");
   Trace trace;
@@ -182,6 +186,8 @@ void lesson(Narrator& say) {
       "The blog post has Equation 8 in its text and no U_msa in its code: head 1 writes into "
       "the first D_h numbers for ever.");
   check_differs(say, "MSA", "without U_msa", concat(SA(), -1), "with", right);
+
+  say.heading("Whose numbers come first");
   say.sources_disagree(
       "B 30", "The blog post's text concatenates as (N, D_h, k): in turns. Everybody's weights "
               "are head-major, (k, D_h): all of head 1, then all of head 2.");
@@ -192,6 +198,8 @@ void lesson(Narrator& say) {
   const Tensor grid = reshape(linear(z, of_head(U_qkv, 2), of_head(b, 2)), {B, T, 1, D_h});
   const Tensor theirs = permute(grid, {0, 2, 3, 1}), k = permute(grid, {0, 2, 1, 3});
   check_equal(say, "keys", "permuted (0, 2, 3, 1)", theirs, "k^T", transpose(k), 0);
+
+  say.heading("Which axis comes first");
   say.sources_disagree(
       "B 22", "`nn.MultiheadAttention` takes (T, B, D) unless told `batch_first=True`. Given (B, "
               "T, D) it lets images attend to each other. Change one, look at another:");
@@ -202,12 +210,16 @@ void lesson(Narrator& say) {
   const Tensor ours = say.broken("batch-axis") ? mixed : msa(changed);
   check_equal(say, "image 0, when image 1 changes", "after", first(ours), "before", first(right));
   check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
+
+  say.heading("What is refused");
   say.sources_disagree(
       "B 31",
       "The blog post computes D_h = int(D / h): of D = 8, three heads leave two numbers over. "
       "It also keeps a constant, the root, as a tensor on a GPU. Here such heads are refused:");
   const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
   check_refused(say, "refused with a sentence", three_heads);
+
+  say.heading("PyTorch's module, argument by argument");
   say.text("The other arguments of `nn.MultiheadAttention`, and what of them a ViT needs. All of "
            "them are here, too:");
   say.table({"nn.MultiheadAttention(", "what it is for", "in a ViT"},

@@ -72,6 +72,8 @@ void lesson(Narrator& say) {
   say.in_words("take off the mean of one token's D numbers and divide by their standard deviation; "
                "then give each feature a learned scale γ and shift β, shared by all tokens. ε is "
                "for a token whose numbers are all equal.");
+
+  say.heading("The equation as code");
   say.code("loops");
   say.code_of("core/composed.cpp", "Tensor layer_norm(");
   const double eps = 1e-6;
@@ -173,11 +175,15 @@ void lesson(Narrator& say) {
     say.check(fmt::format("last of LN(0, .001, .002, .003), ε = {:.0e}", epsilon),
               {"ours", plain(small, epsilon).value()(0, 3)}, {"PyTorch", value}, 1e-5);
   }
+
+  say.heading("Whose mean and variance");
   say.sources_disagree("B 19",
                        "The blog post gives μ and σ the layer's index only, as if one "
                        "served the whole sequence. They belong to each token of each image.");
   check_differs(say, "one mean and variance for all tokens", "all",
                 layer_norm(x, {T, D}, {}, {}, eps), "each", plain(x, eps));
+
+  say.heading("Two classics");
   say.sources_disagree("", "Two classics: mean and variance taken for constants on the way back, "
                            "and a variance divided by D − 1.");
   say.code("mistakes");

@@ -85,6 +85,8 @@ void lesson(Narrator& say) {
 
   say.heading("The equation as code");
   say.code("loops");
+
+  say.heading("With the library's ops");
   say.text(
       "The library writes it with two ops that it already has, the matrix product and the sum:");
   say.code_of("core/composed.cpp", "Tensor linear(");
@@ -116,6 +118,8 @@ void lesson(Narrator& say) {
                "dx = g W,    dW = gᵀ x,    db = Σᵣ g[r]");
   say.in_words("what was used several times gathers what comes back from every use. And the shapes "
                "leave no choice: (M, B T) times (B T, D) is the only way to a gradient (M, D).");
+
+  say.heading("The formulas as code");
   say.code("by hand");
   const Array g = random_normal({B, T, M}, say.seed() + 1);
   const std::vector<Array> tape = grad(y, {x, W, b}, g);
@@ -134,6 +138,8 @@ void lesson(Narrator& say) {
       "where the result lies, and a backward pass that is the three formulas above. It is what the "
       "trainer runs. Here it is, and here is the proof that it is the same function:");
   say.code_of("core/ops/linear.cpp", "Tensor linear(");
+
+  say.heading("Its backward pass");
   say.code_of("core/ops/linear.cpp", "Cotangents linear_vjp(");
   check_twins(
       say, [&] { return layer(x); }, [&] { return composed::linear(x, W, b); }, leaves);
@@ -145,6 +151,8 @@ void lesson(Narrator& say) {
                        "We have them, with a flag. A linear layer learns M D + M numbers:");
   say.check("parameters of this layer", {"counted", double(count_parameters(layer))},
             {"M D + M", M * D + M}, 0);
+
+  say.heading("A forgotten transpose");
   say.sources_disagree(
       "", "W stored as (in, out) in one program and as (out, in) in another. While the two sizes "
           "differ, nothing can go wrong unnoticed. When they are equal, as in the projection after "

@@ -96,6 +96,8 @@ void lesson(Narrator& say) {
   const Tensor layer = mlp(z, {.trace = &trace});
   shapes(say, trace);
   shapes(say, "W_2, as stored (D, M)", mlp.fc2.weight, "MLP(z) (B, T, D)", right);
+
+  say.heading("For one token, without a matrix");
   say.text("And for one token, without a matrix:");
   say.code("loops");
   check_equal(say, "MLP(z)", "equation", right, "loops", by_loops(mlp, z.value()));
@@ -172,6 +174,8 @@ void lesson(Narrator& say) {
   const Tensor flat = linear(z, one, linear(b_1, W_2, b_2));
   check_equal(say, "without GELU", "two layers", without_gelu(mlp, z), "one layer", flat);
   check_differs(say, "MLP(z)", "without GELU", flat, "with", right);
+
+  say.heading("torchvision's MLP");
   say.sources_disagree(
       "B 21", "The slides propose `torchvision.ops.MLP(D, [M, D])`. It bends with relu unless "
               "handed `activation_layer=nn.GELU`, and ends, as it should, in no non-linearity: an "
@@ -198,6 +202,8 @@ void lesson(Narrator& say) {
   check_differs(say, "MLP(z)", "bent at the end", bent_at_the_end(mlp, z), "GELU", right);
   say.holds("bent at the end, nothing is below -0.17",
             amax(-bent_at_the_end(mlp, z * 10)).item() <= .17);
+
+  say.heading("Where it drops");
   say.text("In training it drops twice, after GELU and at the end. Without randomness in the pass "
            "both are the identity; with it, the stream alone decides:");
   const Mlp dropping(D, M, Rng(say.seed()), .5);

@@ -97,6 +97,8 @@ void lesson(Narrator& say) {
                  .x_count = 4,
                  .y_count = 4}});
   const Array rows_of_49 = reshape(patches_of(digit), {16, 49}).value();
+
+  say.heading("A sequence");
   say.figure({"The same as a sequence, x_p: 16 rows, a patch each, of 49 pixels.",
               Matrix{16, 49, {rows_of_49.begin(), rows_of_49.end()}}});
 
@@ -110,8 +112,12 @@ void lesson(Narrator& say) {
 
   say.heading("The equation as code");
   say.code("loops");
+
+  say.heading("By a change of shape");
   say.text("No pixel is computed; they only move. A change of shape can do it:");
   say.code("shapes");
+
+  say.heading("In the library");
   say.text("The library's op is `unfold`; the layer is that and a linear layer:");
   say.code_of("vit/model.cpp", "Tensor PatchEmbed::operator()(");
   const PatchEmbed layer({.C = C, .H = H, .W = W, .P = P, .D = D});
@@ -178,6 +184,8 @@ void lesson(Narrator& say) {
   const auto times = [&](const Tensor& e) { return linear(last, reshape(e, {D, length}), bias); };
   check_mistake(say, "channels-last", "x_p (P, P, C), E (C, P, P)", "mixed", times(E), "right", y);
   check_equal(say, "x_p and E (P, P, C)", "both", times(E_last), "right", y);
+
+  say.heading("Scrambled tokens");
   say.sources_disagree(
       "B 17", "The slides flatten (14, 14, 768) to (196, 768). The convolution returns (768, "
               "14, 14): reshaped as it lies it has the right shape and scrambled tokens.");

@@ -103,8 +103,12 @@ void lesson(Narrator& say) {
                "3");
   say.in_words(
       "a layer adds to its input. What it looks at is normalised; what it adds to is not.");
+
+  say.heading("The block of the library");
   say.text("The library's block, whose two lines are these equations:");
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
+
+  say.heading("Four forms to compare");
   say.text("We compare four such layers. The original Transformer put the norm after the sum: the "
            "one difference that the blog post points out.");
   say.code("forms");
@@ -155,6 +159,8 @@ void lesson(Narrator& say) {
       series[i].x.push_back(double(L)), series[i].y.push_back(size);
     }
   }
+
+  say.heading("What arrives");
   say.table({"layers", "plain", "residual", "post-LN", "pre-LN"}, rows);
   say.curves("What arrives at z_0 for a cotangent of size 1 at z_L, against the number of "
              "layers (upwards logarithmic): the plain stack falls off, the others stay.",
@@ -180,6 +186,8 @@ void lesson(Narrator& say) {
                     .from_zero = true}});
   say.check("size of z after 64 pre-LN layers", {"measured", stream.y.back()},
             {"√(1 + 64)", std::sqrt(65.0)}, 0.3);
+
+  say.heading("The last layer's gradient");
   say.code("last layer");
   Rows last;
   for (const std::size_t L : {4, 16, 64}) {
@@ -194,6 +202,8 @@ void lesson(Narrator& say) {
   say.text("However deep the net, post-LN's last layers feel the full gradient from the first "
            "step: it needs a long warm-up. Pre-LN spreads it over the depth (Xiong et al., arXiv "
            "2002.04745). The ViT is pre-LN.");
+
+  say.heading("Without the last norm");
   say.sources_disagree("B 13",
                        "The code behind the annotated one has no final norm. It trains, but it is "
                        "not Equation 4, and weights of other ViTs do not fit it.");

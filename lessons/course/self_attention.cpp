@@ -109,6 +109,8 @@ void lesson(Narrator& say) {
                                                                     {"S = q kᵀ", "A", "softmax"},
                                                                     {"A", "Z = A v", ""},
                                                                     {"v", "Z = A v", ""}}});
+
+  say.heading("Four steps");
   say.text("After the projection a survey of Transformers counts four steps, and so do we:");
   say.code("four steps");
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
@@ -118,6 +120,8 @@ void lesson(Narrator& say) {
   if (say.broken("columns")) s = wrong_steps(s, std::sqrt(D_h), -2);
   shapes(say, "z (B, T, D)", z, "U_qkv (D, 3 D_h)", U, "q, k, v (B, T, D_h)", s.k,
          "S = q k^T (B, T, T)", s.S, "A (B, T, T)", s.A, "SA(z) (B, T, D_h)", s.Z);
+
+  say.heading("Without a matrix");
   say.text("The same without a matrix in it, for one query at a time:");
   say.code("loops");
   check_equal(say, "SA(z)", "four steps", s.Z, "loops",
@@ -167,6 +171,8 @@ void lesson(Narrator& say) {
   say.text("A score is a sum of D_h products. Where q and k are independent with variance 1, so is "
            "each product; the sum spreads like √D_h. Of large scores softmax makes a 1 and zeros, "
            "and there it is flat: no gradient comes back. Dividing by √D_h keeps the spread at 1.");
+
+  say.heading("Measured");
   say.code("sharpness", "lessons/experiments/exhibits.cpp");
   Rows rows;
   Sharpness plain{}, scaled{};
@@ -181,6 +187,8 @@ void lesson(Narrator& say) {
               {"√D_h", spreads}, .2);
   }
   say.table({"D_h", "q k^T: spread, share, gradient", "q k^T / √D_h: the same"}, rows);
+
+  say.heading("What a query still learns");
   say.figure({"The gradient that softmax lets through to the median query, against the width of a "
               "head: without the root it dies out.",
               Chart{.title = "",
@@ -201,6 +209,8 @@ void lesson(Narrator& say) {
                   std::sqrt(768.0)));
   say.code("mistakes");
   check_differs(say, "A", "divided by √D", wrong_steps(s, std::sqrt(D), -1).A, "by √D_h", s.A);
+
+  say.heading("The fourth step");
   say.sources_disagree(
       "B 20", "A survey's fourth step, which the slides repeat, reads Z = V P. For tokens in rows "
               "it is Z = P V. Mostly the shapes object; where T = D_h, nothing does.");
@@ -216,6 +226,8 @@ void lesson(Narrator& say) {
   say.check("spread of q k^T / √512, D_h = 64",
             {"measured", sharpness(64, std::sqrt(512.0), say.seed()).spread},
             {"√(64 / 512)", std::sqrt(64 / 512.0)}, .2);
+
+  say.heading("Who attends to all");
   say.sources_disagree(
       "B 32",
       "The annotated code calls the class token \"the token that attends to all other tokens\". "

@@ -68,7 +68,10 @@ void lesson(Narrator& say) {
   shapes(say, "x (B, K)", x, "p (B, K)", p);
   check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));
   check_equal(say, "7 added to every logit", "p", as_written(x + 7), "p before", p);
-  say.text("That last line saves us. In float64 exp(710) is infinity, and infinity over infinity "
+
+  say.heading("What overflows");
+  say.text("That a constant cancels saves us. In float64 exp(710) is infinity, and infinity over "
+           "infinity "
            "is not a number; in float32 it happens at 89. So the library takes the largest logit "
            "off first, which changes no value:");
   say.code_of("core/composed.cpp", "Tensor softmax(");
@@ -155,6 +158,8 @@ void lesson(Narrator& say) {
               "0, ln(1 + (K − 1)/e) is left:");
   say.code("mistakes");
   const Tensor sure(array({B, K}, {0, 50, 0, 0, 0, 0, 0, 0, 0, 50, 50, 0, 0, 0, 0}));
+
+  say.heading("What is left of the loss");
   const auto loss_in_use =
       say.broken("double-softmax") ? double_softmax : [](const Tensor& z, const Labels& k) {
         return cross_entropy(z, k);
