@@ -48,7 +48,7 @@ void lesson(Narrator& say) {
   const Rng stream = Rng(say.seed()).fork("lesson");
   const Array mask = mask_of({3, 8}, p, stream);
   const Tensor y = dropout(x, p, stream);
-  say.figure({"A mask for (3, 8) at p = 0.25: dark stays, empty is dropped.",
+  say.figure({"A mask for (3, 8) at p = 0.25: 1 (full, or yellow) stays, 0 is dropped.",
               Matrix{3, 8, {mask.begin(), mask.end()}}});
   check_equal(say, "y", "library", y, "m x / (1 - p)", by_mask(x.value(), mask, p));
 

@@ -193,8 +193,9 @@ void lesson(Narrator& say) {
               "are head-major, (k, D_h): all of head 1, then all of head 2.");
   say.code("mistakes");
   check_differs(say, "MSA", "in turns", interleaved(parts, msa.proj), "head-major", right);
-  say.sources_disagree("B 3", "Its code permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
-                              "writes `q @ k`. No slip: its k is transposed already.");
+  say.sources_disagree("B 3",
+                       "The blog post's code permutes k by (0, 2, 3, 1), q by (0, 2, 1, 3), and "
+                       "writes `q @ k`. No slip: its k is transposed already.");
   const Tensor grid = reshape(linear(z, of_head(U_qkv, 2), of_head(b, 2)), {B, T, 1, D_h});
   const Tensor theirs = permute(grid, {0, 2, 3, 1}), k = permute(grid, {0, 2, 1, 3});
   check_equal(say, "keys", "permuted (0, 2, 3, 1)", theirs, "k^T", transpose(k), 0);

@@ -109,8 +109,8 @@ void lesson(Narrator& say) {
   say.code_of("vit/model.cpp", "Tensor Block::operator()(");
 
   say.heading("Four forms to compare");
-  say.text("We compare four such layers. The original Transformer put the norm after the sum: the "
-           "one difference that the blog post points out.");
+  say.text("We compare four such layers. The original Transformer put the norm after the sum; "
+           "that is the difference which the blog post points out.");
   say.code("forms");
   const Net two(2, say.seed());
   const Tensor z(random_normal({T, D}, say.seed()), true);
@@ -136,7 +136,9 @@ void lesson(Narrator& say) {
            returned(Form::pre_ln, 24, say.seed()));
 
   say.heading("A case that can be worked out");
-  say.text("Let f be a = 0.1 times z, twenty times: a²⁰ comes back; with a way around, (1 + a)²⁰.");
+  say.text("Let f be a = 0.1 times z, twenty times: a²⁰ = {:.0e} comes back; with a way around, "
+           "(1 + a)²⁰ = {:.2f}.",
+           std::pow(0.1, 20), std::pow(1.1, 20));
   const Tensor s(scalar(1), true);
   Tensor without = s, with = s;
   for (int l = 0; l < 20; ++l) without = without * 0.1, with = with * 0.1 + with;
@@ -204,9 +206,9 @@ void lesson(Narrator& say) {
            "2002.04745). The ViT is pre-LN.");
 
   say.heading("Without the last norm");
-  say.sources_disagree("B 13",
-                       "The code behind the annotated one has no final norm. It trains, but it is "
-                       "not Equation 4, and weights of other ViTs do not fit it.");
+  say.sources_disagree(
+      "B 13", "The repository behind the annotated code has no final norm. It trains, but it is "
+              "not Equation 4, and weights of other ViTs do not fit it.");
 
   say.pytorch("`torch.nn.TransformerEncoderLayer(..., norm_first=True)` is pre-LN; the default, "
               "False, is post-LN.");

@@ -210,8 +210,9 @@ void lesson(Narrator& say) {
   check_differs(say, "average", "mean(LN(z_L))", mean(all, {1}), "LN(mean(z_L))", mean_first);
 
   say.heading("The last norm");
-  say.sources_disagree("B 13", "Without Equation 4's norm (the code behind the annotated one) the "
-                               "head sees a sum of 2 L updates.");
+  say.sources_disagree(
+      "B 13", "Without Equation 4's norm (so the repository behind the annotated code) the "
+              "head sees a sum of 2 L updates.");
   check_differs(say, "logits", "no last norm", bare, "right", tiny(small));
 
   say.heading("The head");
