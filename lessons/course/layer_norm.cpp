@@ -164,11 +164,12 @@ void lesson(Narrator& say) {
   check_gradients(say, [&] { return batch_norm(n, {}, {}, 1e-6); }, {{"x, through batch norm", n}});
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 10",
-                       "ε is 1e-5 in PyTorch and so in most tutorials, 1e-6 in the original ViT, "
-                       "timm and torchvision, 1e-12 in Hugging Face's default. On tokens of "
-                       "ordinary size nobody notices; on small ones it decides. Weights want the ε "
-                       "they were trained with, so it is a parameter here.");
+  say.sources_disagree(
+      "B 10",
+      "ε is 1e-5 in PyTorch, and so wherever nothing else is said, 1e-6 in the original ViT, "
+      "timm and torchvision, 1e-12 in Hugging Face's default. On tokens of "
+      "ordinary size nobody notices; on small ones it decides. Weights want the ε "
+      "they were trained with, so it is a parameter here.");
   const Tensor small(array({1, 4}, {0, 0.001, 0.002, 0.003}));
   const double wanted[][2] = {{1e-12, 1.34164}, {1e-6, 1.0}, {1e-5, 0.44721}};
   for (const auto& [epsilon, value] : wanted) {
