@@ -115,7 +115,8 @@ void lesson(Narrator& say) {
   shapes(say, "U_qkv (3 D, D)", U_qkv, "each SA (B, T, D_h)", SA()[0], "MSA (B, T, D)", right);
 
   say.heading("A sum over heads");
-  say.text("The paper's own code multiplies (T, h, D_h) by (h, D_h, D). That is a sum over heads:");
+  say.text(
+      "In its text the blog post has an einsum, (T, h, D_h) times (h, D_h, D): a sum over heads:");
   say.code("summed");
   check_equal(say, "MSA", "summed", summed(SA(), msa.proj), "concatenated", right);
 
