@@ -8,7 +8,7 @@ export const glossary: Record<string, string> = {
   residual: 'The residual stream is what the tokens carry from block to block. A block adds to it and never replaces it (a skip connection).',
   norm: 'Layer norm shifts and scales every token so that its numbers have mean 0 and variance 1, then applies a learned scale and shift.',
   attention: 'Attention lets every token gather from others: its query is compared with their keys, and their values are mixed by how well they fit.',
-  head: 'A head is one of h attentions that run side by side, each on its own part of the numbers, so that each can look for something else.',
+  head: 'A head is one of h attentions that run side by side, each on its own part of the numbers. Its queries and keys are made by learned matrices: what it looks for was learned, depends on the picture and on who asks, and has no name.',
   softmax: 'Softmax turns any numbers into shares: all positive, with the sum 1; the larger the number, the larger its share.',
   mlp: 'The MLP is two layers of weighted sums with a bend (GELU) between them. It works on every token alone.',
   gelu: 'GELU lets large positive numbers pass, stops large negative ones, and bends smoothly between.',
