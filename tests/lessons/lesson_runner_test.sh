@@ -29,12 +29,12 @@ names=$(grep -v '^#' "$sources/contents.txt")
 # yours NAME: the learner's file of that exercise
 yours() { echo "exercises/$1.cpp"; }
 
-# slip NAME CODE PATTERN: the learner's file of that exercise with the solution's gap filled with the
+# slip NAME CODE PATTERN [FLAG...]: the learner's file of that exercise with the solution's gap filled with the
 # mistake CODE; its check must fail and say PATTERN.
 slip() {
   "$lesson" exercise "$1" --again >out 2>&1
   sed -i "s#return .*;\$#$2#" "$(yours "$1")"
-  lesson_says 1 "$3" check "$1"
+  lesson_says 1 "$3" check "$1" "${@:4}"
 }
 
 telling='//\||\[(gap|solution|end|hint)'
@@ -206,7 +206,7 @@ TABLE
     slip softmax 'Array a = empty({3}); a.data()[3] = 1; return g;' "$line.* writes outside"
     slip softmax 'const Array\& a = (y * g).value(); return Tensor(a);' "$line.* reads an array .*that is gone"
     slip softmax 'std::vector<int> v(std::size_t(1) << 34); return y;' "$line.* asks for more memory"
-    slip softmax 'for (std::vector<Array> all;;) all.push_back(zeros({1000000}));' "$line.* (memory|stopped with: std::bad_alloc)"
+    slip softmax 'for (std::vector<Array> all;;) all.push_back(zeros({1000000}));' "$line.* (memory|stopped with: std::bad_alloc)" --seconds 100
     slip softmax 'std::abort(); return y;' "$line.* gave up"
   fi
 
