@@ -19,7 +19,6 @@ namespace {
 constexpr const char* open_gap = "The gap may still be open; look for \"Yours\" in the file.";
 
 // --- a tape
-// ----------------------------------------------------------------------------------------
 
 // What a walk back gives; `forgetful` keeps the last share alone.
 std::vector<Tensor> walked(const OwnTape& tape, std::size_t loss, bool forgetful) {
@@ -104,7 +103,6 @@ void walk_back_check(Judge& judge) {
 }
 
 // --- layers: a value, and what goes back to every input
-// --------------------------------------------
 
 struct Mistake {
   std::string why;
@@ -467,7 +465,6 @@ void own_gradients_check(Judge& judge) {
 }
 
 // --- training
-// --------------------------------------------------------------------------------------
 
 using Step = double(TrainingState&, const Tensor&, const std::vector<std::size_t>&, std::size_t,
                     const TrainingPlan&);

@@ -8,6 +8,77 @@
 #include <cmath>
 #include <set>
 
+// Ours are the solutions, as they stand in their files: what those hand in is `answer`, each in a
+// namespace of its own. (All that they include is included above.)
+#undef EXERCISE
+#define EXERCISE(function)            \
+  constexpr auto* answer = &function; \
+  static_assert(true, "")
+
+namespace ours::of_walk_back {
+#include "lessons/exercises/walk_back.cpp"
+}
+namespace ours::of_unbroadcast {
+#include "lessons/exercises/unbroadcast.cpp"
+}
+namespace ours::of_linear {
+#include "lessons/exercises/linear.cpp"
+}
+namespace ours::of_softmax {
+#include "lessons/exercises/softmax.cpp"
+}
+namespace ours::of_cross_entropy {
+#include "lessons/exercises/cross_entropy.cpp"
+}
+namespace ours::of_gelu {
+#include "lessons/exercises/gelu.cpp"
+}
+namespace ours::of_layer_norm {
+#include "lessons/exercises/layer_norm.cpp"
+}
+namespace ours::of_patches {
+#include "lessons/exercises/patches.cpp"
+}
+namespace ours::of_class_token {
+#include "lessons/exercises/class_token.cpp"
+}
+namespace ours::of_attention {
+#include "lessons/exercises/attention.cpp"
+}
+namespace ours::of_attention_vjp {
+#include "lessons/exercises/attention_vjp.cpp"
+}
+namespace ours::of_split_heads {
+#include "lessons/exercises/split_heads.cpp"
+}
+namespace ours::of_own_linear {
+#include "lessons/exercises/own_linear.cpp"
+}
+namespace ours::of_own_mlp {
+#include "lessons/exercises/own_mlp.cpp"
+}
+namespace ours::of_own_heads {
+#include "lessons/exercises/own_heads.cpp"
+}
+namespace ours::of_own_block {
+#include "lessons/exercises/own_block.cpp"
+}
+namespace ours::of_own_vit {
+#include "lessons/exercises/own_vit.cpp"
+}
+namespace ours::of_own_gradients {
+#include "lessons/exercises/own_gradients.cpp"
+}
+namespace ours::of_adamw {
+#include "lessons/exercises/adamw.cpp"
+}
+namespace ours::of_schedule {
+#include "lessons/exercises/schedule.cpp"
+}
+namespace ours::of_clipping {
+#include "lessons/exercises/clipping.cpp"
+}
+
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
@@ -28,183 +99,9 @@ F* theirs_or(const std::string& exercise, F* ours) {
 
 std::vector<std::ptrdiff_t> lengths(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
-// --- ours
-// ------------------------------------------------------------------------------------------
-
-namespace ours {
-
-std::vector<Tensor> walk_back(const OwnTape& tape, std::size_t loss) {
-  std::vector<Tensor> bars(tape.size());
-  for (std::size_t i = 0; i < tape.size(); ++i) bars[i] = zeros(tape[i].value.shape());
-  bars[loss] = full(tape[loss].value.shape(), 1);
-  for (std::size_t i = loss + 1; i-- > 0;) {
-    if (!tape[i].back) continue;
-    const std::vector<Tensor> shares = tape[i].back(bars[i]);
-    for (std::size_t n = 0; n < shares.size(); ++n) {
-      bars[tape[i].inputs[n]] = bars[tape[i].inputs[n]] + shares[n];
-    }
-  }
-  return bars;
-}
-
-Tensor unstretched(const Tensor& g, const Shape& shape) {
-  Axes axes;
-  const std::size_t added = g.rank() - shape.size();
-  for (std::size_t i = 0; i < g.rank(); ++i) {
-    if (i < added || (shape[i - added] == 1 && g.shape()[i] != 1)) {
-      axes.push_back(static_cast<int>(i));
-    }
-  }
-  return axes.empty() ? g : reshape(sum(g, axes), lengths(shape));
-}
-
-LinearGradients linear_vjp(const Tensor& g, const Tensor& x, const Tensor& W) {
-  const Tensor rows_x = reshape(x, {-1, static_cast<std::ptrdiff_t>(x.size(-1))});
-  const Tensor rows_g = reshape(g, {-1, static_cast<std::ptrdiff_t>(g.size(-1))});
-  return {.dx = matmul(g, W), .dW = matmul(transpose(rows_g), rows_x), .db = sum(rows_g, {0})};
-}
-
-Tensor softmax_vjp(const Tensor& y, const Tensor& g) { return y * (g - sum(g * y, {-1}, true)); }
-
-Tensor gelu_vjp(const Tensor& x, const Tensor& g) {
-  const Tensor Phi = (erf(x / std::sqrt(2.0)) + 1) / 2;
-  return g * (Phi + x * exp(-square(x) / 2) / std::sqrt(2 * std::numbers::pi));
-}
-
-LayerNormGradients layer_norm_vjp(const Tensor& g, const Tensor& x, const Tensor& gamma,
-                                  double eps) {
-  const Tensor rstd = rsqrt(var(x, {-1}, 0, true) + eps);
-  const Tensor hat = (x - mean(x, {-1}, true)) * rstd;
-  const Tensor u = g * gamma;
-  Axes rows;
-  for (int i = 0; i + 1 < static_cast<int>(x.rank()); ++i) rows.push_back(i);
-  return {.dx = rstd * (u - mean(u, {-1}, true) - hat * mean(u * hat, {-1}, true)),
-          .dgamma = sum(g * hat, rows),
-          .dbeta = sum(g, rows)};
-}
-
-Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v) {
-  return vitruvian::attention(q, k, v);
-}
-
-// With the learner's softmax, if it is there.
-AttentionGradients attention_vjp(const Tensor& g, const Tensor& q, const Tensor& k,
-                                 const Tensor& v) {
-  const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  const Tensor A = softmax(matmul(q, transpose(k)) * scale);
-  const Tensor dS = vitruvian::softmax_vjp(A, matmul(g, transpose(v))) * scale;
-  return {.dq = matmul(dS, k), .dk = matmul(transpose(dS), q), .dv = matmul(transpose(A), g)};
-}
-
-Tensor cross_entropy_gradient(const Tensor& logits, const std::vector<std::size_t>& labels) {
-  Array one_hot = zeros(logits.shape());
-  for (std::size_t b = 0; b < labels.size(); ++b) one_hot(b, labels[b]) = 1;
-  return (softmax(logits) - Tensor(one_hot)) / static_cast<double>(labels.size());
-}
-
-Var linear(const Var& x, const Var& W, const Var& b) {
-  const Tensor x_value = x.value(), W_value = W.value();
-  return record({x, W, b}, vitruvian::linear(x_value, W_value, b.value()),
-                [x_value, W_value](const Tensor& g) {
-                  const LinearGradients d = vitruvian::linear_vjp(g, x_value, W_value);
-                  return std::vector<Tensor>{d.dx, d.dW, d.db};
-                });
-}
-
-Tensor split_heads(const Tensor& qkv, std::size_t heads) {
-  const std::vector<std::ptrdiff_t> n = lengths(qkv.shape());
-  return permute(reshape(qkv, {n[0], n[1], 3, static_cast<std::ptrdiff_t>(heads), -1}),
-                 {2, 0, 3, 1, 4});
-}
-
-Tensor class_token_vjp(const Tensor& g) { return sum(slice(g, 1, 0, 1), {0}, true); }
-
-Tensor patches(const Tensor& images, std::size_t P) {
-  return unfold(images, {.height = P, .width = P, .stride_y = P, .stride_x = P});
-}
-
-Var mlp(const Weights& w, const std::string& name, const Var& x) {
-  const Var hidden =
-      gelu(vitruvian::linear(x, w.at(name + ".fc1.weight"), w.at(name + ".fc1.bias")));
-  return vitruvian::linear(hidden, w.at(name + ".fc2.weight"), w.at(name + ".fc2.bias"));
-}
-
-Var msa(const Weights& w, const std::string& name, const Var& x, std::size_t heads) {
-  const Var qkv = vitruvian::linear(x, w.at(name + ".qkv.weight"), w.at(name + ".qkv.bias"));
-  const auto [q, k, v] = vitruvian::split_heads(qkv, heads);
-  return vitruvian::linear(merge_heads(vitruvian::attention(q, k, v)), w.at(name + ".proj.weight"),
-                           w.at(name + ".proj.bias"));
-}
-
-Var encoder_block(const Weights& w, const std::string& name, const Var& z, std::size_t heads) {
-  const auto norm = [&](const std::string& which, const Var& x) {
-    return layer_norm(x, w.at(name + which + ".weight"), w.at(name + which + ".bias"));
-  };
-  const Var z_prime = vitruvian::msa(w, name + ".attn", norm(".norm1", z), heads) + z;
-  return vitruvian::mlp(w, name + ".mlp", norm(".norm2", z_prime)) + z_prime;
-}
-
-Var vit(const Weights& w, const Tensor& images, const VitSizes& sizes) {
-  OwnTape& tape = *w.at("cls_token").tape;
-  const Var x_p = leaf(tape, vitruvian::patches(images, sizes.P));
-  const Var embedded =
-      vitruvian::linear(x_p, w.at("patch_embed.proj.weight"), w.at("patch_embed.proj.bias"));
-  Var z = with_class_token(w.at("cls_token"), embedded) + w.at("pos_embed");
-  for (std::size_t l = 0; l < sizes.L; ++l) {
-    z = vitruvian::encoder_block(w, "blocks." + std::to_string(l), z, sizes.h);
-  }
-  const Var y = token(layer_norm(z, w.at("norm.weight"), w.at("norm.bias")), 0);
-  return vitruvian::linear(y, w.at("head.weight"), w.at("head.bias"));
-}
-
-LossAndGradients gradients(const Parameters& parameters, const Tensor& images,
-                           const std::vector<std::size_t>& labels, const VitSizes& sizes) {
-  OwnTape tape;
-  Weights w;
-  for (const auto& [name, value] : parameters) w[name] = leaf(tape, value);
-  const Var loss = cross_entropy(vitruvian::vit(w, images, sizes), labels);
-  const std::vector<Tensor> bars = vitruvian::walk_back(tape, loss.place);
-  LossAndGradients result{.loss = loss.value().item(), .gradients = {}};
-  for (const auto& [name, var] : w) result.gradients[name] = bars[var.place];
-  return result;
-}
-
-AdamWState adamw_step(AdamWState s, const Tensor& g, const AdamWRates& r) {
-  const double t = static_cast<double>(++s.t);
-  s.w = s.w - s.w * (r.eta * r.lambda);
-  s.m = s.m * r.beta1 + g * (1 - r.beta1);
-  s.v = s.v * r.beta2 + square(g) * (1 - r.beta2);
-  const Tensor m_hat = s.m / (1 - std::pow(r.beta1, t));
-  const Tensor v_hat = s.v / (1 - std::pow(r.beta2, t));
-  s.w = s.w - m_hat / (sqrt(v_hat) + r.eps) * r.eta;
-  return s;
-}
-
-double warmup_cosine(std::size_t step, std::size_t steps, std::size_t warmup) {
-  if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
-  const double p = static_cast<double>(step - warmup) / static_cast<double>(steps - warmup);
-  return (1 + std::cos(std::numbers::pi * p)) / 2;
-}
-
-double clip(std::vector<Array>& gradients, double max_norm) {
-  double squares = 0;
-  for (const Array& g : gradients) {
-    for (const double x : g) squares += x * x;
-  }
-  const double norm = std::sqrt(squares);
-  if (norm > max_norm) {
-    for (Array& g : gradients) {
-      for (double& x : g) x *= max_norm / norm;
-    }
-  }
-  return norm;
-}
-
-}  // namespace ours
 }  // namespace
 
 // --- the tape
-// --------------------------------------------------------------------------------------
 
 Var leaf(OwnTape& tape, const Tensor& value) {
   tape.push_back({value, {}, {}});
@@ -224,38 +121,36 @@ Var record(const std::vector<Var>& inputs, const Tensor& value, const WayBack& b
 }
 
 std::vector<Tensor> walk_back(const OwnTape& tape, std::size_t loss) {
-  return theirs_or("walk_back", ours::walk_back)(tape, loss);
+  return theirs_or("walk_back", ours::of_walk_back::answer)(tape, loss);
 }
 
 // --- one op, without a tape
-// --------------------------------------------------------------------------
 
 Tensor unstretched(const Tensor& g, const Shape& shape) {
-  return theirs_or("unbroadcast", ours::unstretched)(g, shape);
+  return theirs_or("unbroadcast", ours::of_unbroadcast::answer)(g, shape);
 }
 LinearGradients linear_vjp(const Tensor& g, const Tensor& x, const Tensor& W) {
-  return theirs_or("linear", ours::linear_vjp)(g, x, W);
+  return theirs_or("linear", ours::of_linear::answer)(g, x, W);
 }
 Tensor softmax_vjp(const Tensor& y, const Tensor& g) {
-  return theirs_or("softmax", ours::softmax_vjp)(y, g);
+  return theirs_or("softmax", ours::of_softmax::answer)(y, g);
 }
 Tensor gelu_vjp(const Tensor& x, const Tensor& g) {
-  return theirs_or("gelu", ours::gelu_vjp)(x, g);
+  return theirs_or("gelu", ours::of_gelu::answer)(x, g);
 }
 LayerNormGradients layer_norm_vjp(const Tensor& g, const Tensor& x, const Tensor& gamma,
                                   double eps) {
-  return theirs_or("layer_norm", ours::layer_norm_vjp)(g, x, gamma, eps);
+  return theirs_or("layer_norm", ours::of_layer_norm::answer)(g, x, gamma, eps);
 }
 AttentionGradients attention_vjp(const Tensor& g, const Tensor& q, const Tensor& k,
                                  const Tensor& v) {
-  return theirs_or("attention_vjp", ours::attention_vjp)(g, q, k, v);
+  return theirs_or("attention_vjp", ours::of_attention_vjp::answer)(g, q, k, v);
 }
 Tensor cross_entropy_gradient(const Tensor& logits, const std::vector<std::size_t>& labels) {
-  return theirs_or("cross_entropy", ours::cross_entropy_gradient)(logits, labels);
+  return theirs_or("cross_entropy", ours::of_cross_entropy::answer)(logits, labels);
 }
 
 // --- ops on the tape
-// -------------------------------------------------------------------------------
 
 Var operator+(const Var& a, const Var& b) {
   const Shape of_a = a.value().shape(), of_b = b.value().shape();
@@ -265,7 +160,7 @@ Var operator+(const Var& a, const Var& b) {
 }
 
 Var linear(const Var& x, const Var& W, const Var& b) {
-  return theirs_or("own_linear", ours::linear)(x, W, b);
+  return theirs_or("own_linear", ours::of_own_linear::answer)(x, W, b);
 }
 
 Var gelu(const Var& x) {
@@ -286,7 +181,8 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& b) {
 
 Var attention(const Var& q, const Var& k, const Var& v) {
   const Tensor q_value = q.value(), k_value = k.value(), v_value = v.value();
-  return record({q, k, v}, theirs_or("attention", ours::attention)(q_value, k_value, v_value),
+  return record({q, k, v},
+                theirs_or("attention", ours::of_attention::answer)(q_value, k_value, v_value),
                 [q_value, k_value, v_value](const Tensor& g) {
                   const AttentionGradients d = attention_vjp(g, q_value, k_value, v_value);
                   return std::vector<Tensor>{d.dq, d.dk, d.dv};
@@ -294,7 +190,7 @@ Var attention(const Var& q, const Var& k, const Var& v) {
 }
 
 std::array<Var, 3> split_heads(const Var& qkv, std::size_t heads) {
-  const Tensor all = theirs_or("split_heads", ours::split_heads)(qkv.value(), heads);
+  const Tensor all = theirs_or("split_heads", ours::of_split_heads::answer)(qkv.value(), heads);
   const std::vector<std::ptrdiff_t> whole = lengths(qkv.value().shape());
   std::array<Var, 3> result;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -321,7 +217,7 @@ Var with_class_token(const Var& x_class, const Var& patches) {
   const Shape shape = patches.value().shape();
   const Tensor row = broadcast_to(x_class.value(), {shape[0], 1, shape[2]});
   return record({x_class, patches}, concat({row, patches.value()}, 1), [](const Tensor& g) {
-    return std::vector<Tensor>{theirs_or("class_token", ours::class_token_vjp)(g),
+    return std::vector<Tensor>{theirs_or("class_token", ours::of_class_token::answer)(g),
                                slice(g, 1, 1, slice_end)};
   });
 }
@@ -342,36 +238,36 @@ Var cross_entropy(const Var& logits, const std::vector<std::size_t>& labels) {
 }
 
 Tensor patches(const Tensor& images, std::size_t P) {
-  return theirs_or("patches", ours::patches)(images, P);
+  return theirs_or("patches", ours::of_patches::answer)(images, P);
 }
 
 // --- layers, the model, training
-// ---------------------------------------------------------------------
 
 Var mlp(const Weights& w, const std::string& name, const Var& x) {
-  return theirs_or("own_mlp", ours::mlp)(w, name, x);
+  return theirs_or("own_mlp", ours::of_own_mlp::answer)(w, name, x);
 }
 Var msa(const Weights& w, const std::string& name, const Var& x, std::size_t heads) {
-  return theirs_or("own_heads", ours::msa)(w, name, x, heads);
+  return theirs_or("own_heads", ours::of_own_heads::answer)(w, name, x, heads);
 }
 Var encoder_block(const Weights& w, const std::string& name, const Var& z, std::size_t heads) {
-  return theirs_or("own_block", ours::encoder_block)(w, name, z, heads);
+  return theirs_or("own_block", ours::of_own_block::answer)(w, name, z, heads);
 }
 Var vit(const Weights& w, const Tensor& images, const VitSizes& sizes) {
-  return theirs_or("own_vit", ours::vit)(w, images, sizes);
+  return theirs_or("own_vit", ours::of_own_vit::answer)(w, images, sizes);
 }
 LossAndGradients gradients(const Parameters& parameters, const Tensor& images,
                            const std::vector<std::size_t>& labels, const VitSizes& sizes) {
-  return theirs_or("own_gradients", ours::gradients)(parameters, images, labels, sizes);
+  return theirs_or("own_gradients", ours::of_own_gradients::answer)(parameters, images, labels,
+                                                                    sizes);
 }
 AdamWState adamw_step(AdamWState s, const Tensor& g, const AdamWRates& r) {
-  return theirs_or("adamw", ours::adamw_step)(std::move(s), g, r);
+  return theirs_or("adamw", ours::of_adamw::answer)(std::move(s), g, r);
 }
 double warmup_cosine(std::size_t step, std::size_t steps, std::size_t warmup) {
-  return theirs_or("schedule", ours::warmup_cosine)(step, steps, warmup);
+  return theirs_or("schedule", ours::of_schedule::answer)(step, steps, warmup);
 }
 double clip(std::vector<Array>& gradients, double max_norm) {
-  return theirs_or("clipping", ours::clip)(gradients, max_norm);
+  return theirs_or("clipping", ours::of_clipping::answer)(gradients, max_norm);
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -14,7 +14,6 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
 // --- the tape
-// --------------------------------------------------------------------------------------
 
 /// Cotangent of a value to the cotangents of its inputs, one for each, in their order.
 using WayBack = std::function<std::vector<Tensor>(const Tensor& g)>;
@@ -43,7 +42,6 @@ Var record(const std::vector<Var>& inputs, const Tensor& value, const WayBack& b
 std::vector<Tensor> walk_back(const OwnTape& tape, std::size_t loss);
 
 // --- what goes back through one op, without a tape
-// ---------------------------------------------------
 
 Tensor unstretched(const Tensor& g, const Shape& shape);                        // unbroadcast
 LinearGradients linear_vjp(const Tensor& g, const Tensor& x, const Tensor& W);  // linear
@@ -57,7 +55,6 @@ Tensor cross_entropy_gradient(const Tensor& logits,
                               const std::vector<std::size_t>& labels);  // cross_entropy
 
 // --- ops on the tape
-// -------------------------------------------------------------------------------
 
 Var operator+(const Var& a, const Var& b);                     // unbroadcast on the way back
 Var linear(const Var& x, const Var& W, const Var& b);          // own_linear: y = x Wᵀ + b
@@ -78,7 +75,6 @@ Var cross_entropy(const Var& logits, const std::vector<std::size_t>& labels);
 Tensor patches(const Tensor& images, std::size_t P);
 
 // --- layers and the model
-// ----------------------------------------------------------------------------
 
 /// Parameters by their names, which are those of `vitruvian train`'s files.
 using Weights = std::map<std::string, Var>;
@@ -110,7 +106,6 @@ LossAndGradients gradients(const Parameters& parameters, const Tensor& images,
                            const VitSizes& sizes);  // own_gradients
 
 // --- training
-// --------------------------------------------------------------------------------------
 
 AdamWState adamw_step(AdamWState s, const Tensor& g, const AdamWRates& r);      // adamw
 double warmup_cosine(std::size_t step, std::size_t steps, std::size_t warmup);  // schedule

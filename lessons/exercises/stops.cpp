@@ -201,7 +201,6 @@ std::string thrown_at() { return line_of(thrown, "Your code"); }
 }  // namespace vitruvian::lessons
 
 // --- what the C++ library and AddressSanitizer ask this program
-// -----------------------------------
 
 #ifdef VITRUVIAN_ADDRESS_SANITIZER
 
