@@ -48,14 +48,11 @@ class Scratch {
 // What the build says about exercises.
 fs::path own_folder() { return program_folder().parent_path() / "lessons/exercises"; }
 
-// What the program of the checks is made of: all but the exercises themselves.
+// What the program of the checks is made of: the exercises as well, whose solutions are its own.
 std::vector<fs::path> sources_of_checks() {
   std::vector<fs::path> sources;
   for (const auto& entry : fs::directory_iterator(project_path("lessons/exercises"))) {
-    const bool exercise = std::any_of(
-        exercises().begin(), exercises().end(),
-        [&](const Exercise& one) { return entry.path().filename() == one.name + ".cpp"; });
-    if (!exercise && entry.path().extension() != ".txt") sources.push_back(entry);
+    if (entry.path().extension() != ".txt") sources.push_back(entry);
   }
   return sources;
 }

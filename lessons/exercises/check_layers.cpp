@@ -164,14 +164,43 @@ void dropout_vjp(Judge& judge) {
   }
 }
 
+void residual(Judge& judge) {
+  const auto yours = judge.yours<Tensor(const Tensor&, const std::vector<Way>&)>();
+  for (const std::size_t L : {1, 2, 5}) {
+    judge.in_case(fmt::format("L = {}, g (2, 3)", L), [&] {
+      std::vector<Tensor> matrices;
+      for (std::size_t l = 0; l < L; ++l) matrices.push_back(normal({3, 3}, 10 + l) * 0.5);
+      std::vector<Way> ways;
+      for (const Tensor& A : matrices) {
+        ways.emplace_back([A](const Tensor& g) { return matmul(g, transpose(A)); });
+      }
+      const Tensor g = normal({2, 3}, 3);
+      const auto forward = [&](Tensor z) {
+        for (const Tensor& A : matrices) z = z + matmul(z, A);
+        return z;
+      };
+      Tensor alone = g, first = g, beside = g;
+      for (std::size_t l = L; l-- > 0;) {
+        alone = ways[l](alone);
+        beside = beside + ways[l](g);
+      }
+      for (std::size_t l = 0; l < L; ++l) first = first + ways[l](first);
+      judge.compare_gradient(
+          "dz_0", yours(g, ways), forward, zeros({2, 3}), g,
+          {{"That went through the f's alone: the sum beside each is missing.", alone},
+           {"The layers are walked from the first to the last.", first},
+           {"Each f got g itself; it gets what has come back so far.", beside},
+           {"That is g: what the f's hand back is missing.", g}});
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<NamedCheck> layer_checks() {
-  return {{"softmax", softmax_vjp},
-          {"cross_entropy", cross_entropy_gradient},
-          {"gelu", gelu_vjp},
-          {"layer_norm", layer_norm_vjp},
-          {"dropout", dropout_vjp}};
+  return {{"softmax", softmax_vjp}, {"cross_entropy", cross_entropy_gradient},
+          {"gelu", gelu_vjp},       {"layer_norm", layer_norm_vjp},
+          {"dropout", dropout_vjp}, {"residual", residual}};
 }
 
 }  // namespace VITRUVIAN_PRECISION

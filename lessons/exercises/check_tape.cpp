@@ -197,14 +197,83 @@ void linear_vjp(Judge& judge) {
   }
 }
 
+void chain_rule(Judge& judge) {
+  const auto yours = judge.yours<double(const std::vector<Link>&, double)>();
+  const Link square_it = {[](double x) { return x * x; }, [](double x) { return 2 * x; }};
+  const Link wave = {[](double x) { return std::sin(x); }, [](double x) { return std::cos(x); }};
+  const Link grow = {[](double x) { return std::exp(x); }, [](double x) { return std::exp(x); }};
+  const Link three = {[](double x) { return 3 * x; }, [](double) { return 3.0; }};
+  struct Case {
+    std::string label;
+    std::vector<Link> links;
+    double x;
+  };
+  for (const Case& c :
+       {Case{"y = 3 x", {three}, 2}, Case{"y = x²", {square_it}, 3},
+        Case{"y = sin(x²)", {square_it, wave}, 1.3},
+        Case{"y = exp(sin(3 x))", {three, wave, grow}, 0.4}, Case{"an empty chain", {}, 5}}) {
+    judge.in_case(c.label, [&] {
+      const auto run = [&](double x) {
+        for (const Link& link : c.links) x = link.f(x);
+        return x;
+      };
+      constexpr double h = 1e-3;
+      const double right =
+          (8 * (run(c.x + h) - run(c.x - h)) - (run(c.x + 2 * h) - run(c.x - 2 * h))) / (12 * h);
+      double at_x = 1, after = 1, at = c.x;
+      for (const Link& link : c.links) {
+        at_x *= link.df(c.x);
+        at = link.f(at);
+        after *= link.df(at);
+      }
+      const double got = yours(c.links, c.x);
+      judge.compare("dy/dx", got, right, "differences say",
+                    {{fmt::format("A derivative is not 0 here. {}", open_gap), Tensor(scalar(0))},
+                     {"Every derivative is taken at x; link i's at what it got, x_{i−1}.",
+                      Tensor(scalar(at_x))},
+                     {"Each derivative is taken at its link's result; it belongs at what went in.",
+                      Tensor(scalar(after))},
+                     {"That is y itself, not its derivative.", Tensor(scalar(run(c.x)))}});
+    });
+  }
+}
+
+void wrong_entries(Judge& judge) {
+  using List = std::vector<double>;
+  const auto yours =
+      judge.yours<std::vector<std::size_t>(const OfNumbers&, const List&, const List&)>();
+  const OfNumbers f = [](const List& x) {
+    return x[0] * x[0] * x[1] + std::sin(x[2]) + 1000 * x[3];
+  };
+  const List x = {1.5, -0.5, 0.25, 2};
+  const List right = {2 * x[0] * x[1], x[0] * x[0], std::cos(x[2]), 1000};
+  struct Case {
+    std::string label;
+    List errors;
+    std::vector<std::size_t> wrong, absolute, relative;
+  };
+  for (const Case& c :
+       {Case{"one entry of the wrong sign", {0, -2 * right[1], 0, 0}, {1}, {1}, {1}},
+        Case{"all right", {0, 0, 0, 0}, {}, {}, {}},
+        Case{"the first and the last are wrong", {1e-3, 0, 0, 1}, {0, 3}, {0, 3}, {0, 3}},
+        Case{"a derivative of 1000 that is off by 5e-4", {0, 0, 1e-5, 5e-4}, {2}, {2, 3}, {2}}}) {
+    judge.in_case(c.label, [&] {
+      List claimed = right;
+      for (std::size_t i = 0; i < x.size(); ++i) claimed[i] += c.errors[i];
+      judge.compare_indices(
+          "the wrong entries", yours(f, x, claimed), c.wrong,
+          {{"The allowed error grows with |d_i|: 10⁻⁶ · max(1, |d_i|).", c.absolute}});
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<NamedCheck> tape_checks() {
-  return {{"difference", difference},
-          {"backward_order", backward_order},
-          {"unbroadcast", unbroadcast},
-          {"matmul", matmul_vjp},
-          {"linear", linear_vjp}};
+  return {
+      {"difference", difference},   {"chain_rule", chain_rule}, {"backward_order", backward_order},
+      {"unbroadcast", unbroadcast}, {"matmul", matmul_vjp},     {"wrong_entries", wrong_entries},
+      {"linear", linear_vjp}};
 }
 
 }  // namespace VITRUVIAN_PRECISION

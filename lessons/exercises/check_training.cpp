@@ -1,4 +1,4 @@
-// The checks of exercises on training, and on looking inside.
+// The checks of exercises on training.
 
 #include "lessons/exercises/judge.hpp"
 #include "vitruvian/nn/optim.hpp"
@@ -172,104 +172,129 @@ void clip(Judge& judge) {
   }
 }
 
-// Row by row as a product with a matrix of hat functions: another way than the exercise's.
-Array hats(std::size_t n, std::size_t m, bool aligned) {
-  Array w = zeros({m, n});
-  for (std::size_t i = 0; i < m; ++i) {
-    const double at = static_cast<double>(i), N = static_cast<double>(n),
-                 M = static_cast<double>(m);
-    const double y =
-        aligned ? at * (N - 1) / (M - 1) : std::clamp((at + 0.5) * N / M - 0.5, 0.0, N - 1);
-    for (std::size_t j = 0; j < n; ++j) {
-      w(i, j) = std::max(0.0, 1 - std::abs(y - static_cast<double>(j)));
-    }
-  }
-  return w;
-}
-
-void resize_positions(Judge& judge) {
-  const auto yours = judge.yours<Tensor(const Tensor&, std::size_t, std::size_t)>();
-  struct Case {
-    std::size_t n, m, D;
-  };
-  const Case cases[] = {{2, 3, 1}, {3, 3, 2}, {3, 5, 2}, {5, 2, 2}, {4, 7, 3}};
-  std::uint64_t seed = 1;
-  for (const Case& c : cases) {
-    const Tensor x = normal({1, 1 + c.n * c.n, c.D}, seed++);
-    judge.in_case(fmt::format("{0} x {0} to {1} x {1}, D = {2}", c.n, c.m, c.D), [&] {
-      const Tensor token = slice(x, 1, 0, 1);
-      const auto n = static_cast<std::ptrdiff_t>(c.n), m = static_cast<std::ptrdiff_t>(c.m);
-      // (D, n, n), resized on both sides to (D, m, m).
-      const Tensor picture = permute(reshape(slice(x, 1, 1, slice_end), {n, n, -1}), {2, 0, 1});
-      const auto joined = [&](const Tensor& resized) {
-        const Tensor rows = reshape(permute(resized, {1, 2, 0}), {1, m * m, -1});
-        return concat({token, rows}, 1);
+void one_batch(Judge& judge) {
+  const auto yours =
+      judge.yours<Tensor(const Tensor&, const Tensor&, Tensor, std::size_t, double)>();
+  for (const std::size_t steps : {1, 2, 50}) {
+    const std::size_t B = 4, n = 3, K = 2;
+    const Tensor x = normal({B, n}, 1), W = normal({K, n}, 2);
+    Array Y = zeros({B, K});
+    for (std::size_t b = 0; b < B; ++b) Y(b, b % K) = 1;
+    judge.in_case(fmt::format("{} steps", steps), [&] {
+      // 1: the softmax's axis; 2: uphill; 4: gradients that pile up
+      const auto run = [&](int slips) {
+        Tensor w = W, dW = W * 0.0;
+        for (std::size_t step = 0; step < steps; ++step) {
+          const Tensor P = softmax(matmul(x, transpose(w)), (slips & 1) != 0 ? 0 : -1);
+          const Tensor fresh = matmul(transpose(P - Tensor(Y)), x) / static_cast<double>(B);
+          dW = (slips & 4) != 0 ? dW + fresh : fresh;
+          w = (slips & 2) != 0 ? w + dW * 0.5 : w - dW * 0.5;
+        }
+        return w;
       };
-      const auto with = [&](const Tensor& hat) {
-        return matmul(matmul(hat, picture), transpose(hat));
-      };
-      const Tensor hat = hats(c.n, c.m, true);
-      Array nearest = hat.value();
-      for (double& w : nearest) w = w > 0.5 ? 1 : 0;
-      const Tensor right = joined(with(hat));
-      Array without = right.value();
-      for (std::size_t d = 0; d < c.D; ++d) without(0, 0, d) = 0;
       judge.compare(
-          "positions", yours(x, c.n, c.m), right, "the equation says",
-          {{"The class token's row is empty: it is copied as it is.", without},
-           {"Corners do not stay corners here: that is the other convention, in which a pixel is a "
-            "square and the grid is scaled by n / m.",
-            joined(with(hats(c.n, c.m, false)))},
-           {"Rows and columns are exchanged.", joined(transpose(with(hat)))},
-           {"That is the nearest neighbour: mix the four around the point.",
-            joined(with(nearest))}});
+          "W", yours(x, Y, W, steps, 0.5), run(0), "the equations say",
+          {{fmt::format("All three mistakes are there. {}", open_gap), run(7)},
+           {"One is left: over what does the softmax run?", run(1)},
+           {"One is left: the step leads uphill.", run(2)},
+           {"One is left: the gradients of all steps pile up.", run(4)},
+           {"Two are left: the softmax's axis and the direction of the step.", run(3)},
+           {"Two are left: the softmax's axis, and gradients that pile up.", run(5)},
+           {"Two are left: the direction of the step, and gradients that pile up.", run(6)}});
     });
   }
 }
 
-void rollout(Judge& judge) {
-  const auto yours = judge.yours<Tensor(const std::vector<Tensor>&)>();
+void momentum_steps(Judge& judge) {
+  const auto yours = judge.yours<Tensor(Tensor, const std::vector<Tensor>&, double, double)>();
   struct Case {
-    std::size_t L, h, T;
+    std::size_t steps;
+    double eta, mu;
   };
-  const Case cases[] = {{1, 1, 3}, {1, 2, 3}, {2, 1, 3}, {3, 4, 5}};
-  std::uint64_t seed = 1;
-  for (const Case& c : cases) {
-    std::vector<Tensor> maps;
-    for (std::size_t l = 0; l < c.L; ++l) {
-      maps.push_back(softmax(normal({c.h, c.T, c.T}, seed++) * 2));
-    }
-    judge.in_case(
-        fmt::format("{} layer{}, attention ({}, {}, {})", c.L, c.L == 1 ? "" : "s", c.h, c.T, c.T),
-        [&] {
-          Array eye = zeros({c.T, c.T});
-          for (std::size_t t = 0; t < c.T; ++t) eye(t, t) = 1;
-          // Row i of R, one vector carried down from the last layer: eᵢᵀ Â_L ⋯ Â₁.
-          const auto carried = [&](double identity, double divisor, bool reversed) {
-            Array R = eye;
-            for (std::size_t i = 0; i < c.T; ++i) {
-              for (std::size_t step = 0; step < c.L; ++step) {
-                const Array& A = maps[reversed ? step : c.L - 1 - step].value();
-                std::vector<double> row(c.T, 0);
-                for (std::size_t s = 0; s < c.T; ++s)
-                  for (std::size_t t = 0; t < c.T; ++t) {
-                    double mean = 0;
-                    for (std::size_t head = 0; head < c.h; ++head) mean += A(head, s, t);
-                    mean /= static_cast<double>(c.h);
-                    row[t] += R(i, s) * (mean + identity * eye(s, t)) / divisor;
-                  }
-                for (std::size_t t = 0; t < c.T; ++t) R(i, t) = row[t];
-              }
-            }
-            return R;
-          };
-          judge.compare("R", yours(maps), carried(1, 2, false), "the equation says",
-                        {{"The identity is missing: every token also keeps its own state.",
-                          carried(0, 1, false)},
-                         {"The layers are multiplied in the wrong order: later ones from the left.",
-                          carried(1, 2, true)},
-                         {"The halving is missing: rows have to sum to 1.", carried(1, 1, false)}});
-        });
+  for (const auto& [count, rate, kept] : {Case{1, 0.1, 0.9}, Case{3, 0.1, 0}, Case{6, 0.2, 0.7}}) {
+    const std::size_t steps = count;
+    const double eta = rate, mu = kept;
+    judge.in_case(fmt::format("{} steps, η = {}, μ = {}", steps, eta, mu), [&] {
+      const Tensor w = normal({2, 2}, 1);
+      std::vector<Tensor> g;
+      for (std::size_t s = 0; s < steps; ++s) g.push_back(normal({2, 2}, 2 + s));
+      const auto run = [&](int slip) {
+        Tensor at = w, v = zeros({2, 2});
+        for (const Tensor& gradient : g) {
+          const Tensor before = v;
+          v = v * mu + gradient * (slip == 1 ? 1 - mu : 1);
+          const Tensor direction = slip == 2   ? gradient
+                                   : slip == 3 ? before
+                                   : slip == 5 ? gradient + v * mu
+                                               : v;
+          at = at - direction * (slip == 4 ? -eta : eta);
+        }
+        return at;
+      };
+      judge.compare("w", yours(w, g, eta, mu), run(0), "the equations say",
+                    {{"That is Adam's running mean; here g is added whole.", run(1)},
+                     {"That is plain descent: w moves by v, not by g.", run(2)},
+                     {"w moves by the v of the step before.", run(3)},
+                     {"That leads uphill.", run(4)},
+                     {"That is Nesterov's momentum, which looks a step ahead.", run(5)}});
+    });
+  }
+}
+
+void label_smoothing(Judge& judge) {
+  const auto yours = judge.yours<Tensor(const Tensor&, const std::vector<std::size_t>&, double)>();
+  struct Case {
+    Shape shape;
+    double epsilon;
+  };
+  for (const auto& [size, share] : {Case{{1, 2}, 0.1}, Case{{3, 4}, 0}, Case{{4, 10}, 0.2}}) {
+    const Shape shape = size;
+    const double epsilon = share;
+    judge.in_case(fmt::format("logits {}, ε = {}", to_string(shape), epsilon), [&] {
+      const Tensor logits = normal(shape, 1);
+      const double K = static_cast<double>(shape[1]), B = static_cast<double>(shape[0]);
+      std::vector<std::size_t> labels;
+      for (std::size_t b = 0; b < shape[0]; ++b) labels.push_back((3 * b + 1) % shape[1]);
+      const auto target = [&](double others, double extra) {
+        Array t = full(shape, others);
+        for (std::size_t b = 0; b < labels.size(); ++b) t(b, labels[b]) += extra;
+        return Tensor(t);
+      };
+      const Tensor t = target(epsilon / K, 1 - epsilon), P = softmax(logits);
+      const Tensor rest = target(epsilon / (K - 1), 1 - epsilon - epsilon / (K - 1));
+      judge.compare_gradient(
+          "dL/dlogits", yours(logits, labels, epsilon),
+          [&](const Tensor& z) { return sum(t * log_softmax(z)) / -B; }, logits, scalar(1),
+          {{"Divide by B: the loss is a mean over the batch.", P - t},
+           {"ε is shared by the K − 1 others; here all K have their ε / K.", (P - rest) / B},
+           {"The label's entry is (1 − ε) + ε / K.",
+            (P - target(epsilon / K, 1 - epsilon - epsilon / K)) / B},
+           {"That is the gradient without smoothing.", (P - target(0, 1)) / B}});
+    });
+  }
+}
+
+void accumulation(Judge& judge) {
+  const auto yours =
+      judge.yours<Tensor(const std::vector<Tensor>&, const std::vector<std::size_t>&)>();
+  for (const std::vector<std::size_t>& n :
+       {std::vector<std::size_t>{4}, {3, 3}, {30, 30, 4}, {1, 2, 3, 4}}) {
+    judge.in_case(fmt::format("parts of {} images", fmt::join(n, ", ")), [&] {
+      std::vector<Tensor> means;
+      double B = 0;
+      Tensor total = zeros({2, 3}), plain = zeros({2, 3});
+      for (std::size_t i = 0; i < n.size(); ++i) {
+        means.push_back(normal({2, 3}, 1 + i));
+        for (std::size_t image = 0; image < n[i]; ++image) total = total + means.back();
+        B += static_cast<double>(n[i]);
+        plain = plain + means.back();
+      }
+      judge.compare("the gradient", yours(means, n), total / B, "counting images says",
+                    {{"A mean of means: a part of 4 images counts as much as one of 30.",
+                      plain / static_cast<double>(n.size())},
+                     {"That is the sum of the means: it is too long.", plain},
+                     {"That is the sum over all images: divide by how many they are.", total}});
+    });
   }
 }
 
@@ -279,8 +304,10 @@ std::vector<NamedCheck> training_checks() {
   return {{"adamw", adamw_step},
           {"schedule", warmup_cosine},
           {"clipping", clip},
-          {"resize_positions", resize_positions},
-          {"rollout", rollout}};
+          {"one_batch", one_batch},
+          {"momentum", momentum_steps},
+          {"label_smoothing", label_smoothing},
+          {"accumulation", accumulation}};
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -225,6 +225,45 @@ void split_heads(Judge& judge) {
   }
 }
 
+void parameter_count(Judge& judge) {
+  const auto yours = judge.yours<std::size_t(const CountedSizes&)>();
+  struct Case {
+    std::string label;
+    CountedSizes sizes;
+  };
+  for (const Case& c :
+       {Case{"no block: C = 1, S = 2, P = 1, D = 2, K = 3", {1, 2, 1, 2, 0, 2, 3}},
+        Case{"one block: C = 1, S = 4, P = 2, D = 2, M = 3, K = 2", {1, 4, 2, 2, 1, 3, 2}},
+        Case{"the digits' ViT: D = 64, L = 4, M = 256", {1, 28, 7, 64, 4, 256, 10}},
+        Case{"ViT-Base/16", {}}}) {
+    judge.in_case(c.label, [&] {
+      const CountedSizes& s = c.sizes;
+      const std::size_t N = (s.S / s.P) * (s.S / s.P), D = s.D;
+      const std::size_t biases = 3 * D + D + s.M + D;
+      const std::size_t block = 4 * D + 3 * D * D + D * D + 2 * D * s.M + biases;
+      const std::size_t rest = s.C * s.P * s.P * D + D + D + (1 + N) * D + 2 * D + D * s.K + s.K;
+      const std::size_t right = rest + s.L * block;
+      const std::size_t got = yours(s);
+      if (got == right) return;
+      const std::pair<std::size_t, const char*> guesses[] = {
+          {0, open_gap},
+          {right - D, "The class token is missing, or its position."},
+          {right - 2 * D, "The last layer norm, or the class token and its position, is missing."},
+          {right - s.L * biases, "The biases of the blocks are missing."},
+          {right - s.L * biases - D - s.K, "The biases are missing."},
+          {right - s.L * 2 * D, "A block has two layer norms."},
+          {right - (N + 1) * D, "The positions are missing."},
+          {right - D * s.K - s.K, "The head is missing."},
+          {rest + block, "There are L blocks, not one."}};
+      std::string why;
+      for (const auto& [value, reason] : guesses) {
+        if (why.empty() && got == value) why = fmt::format("\n{}", reason);
+      }
+      judge.wrong(fmt::format("yours {}, counted {}.{}", got, right, why));
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<NamedCheck> vit_checks() {
@@ -233,7 +272,8 @@ std::vector<NamedCheck> vit_checks() {
           {"sine_cosine", sine_cosine},
           {"attention", scaled_attention},
           {"attention_vjp", attention_vjp},
-          {"split_heads", split_heads}};
+          {"split_heads", split_heads},
+          {"parameter_count", parameter_count}};
 }
 
 }  // namespace VITRUVIAN_PRECISION

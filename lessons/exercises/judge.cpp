@@ -208,6 +208,22 @@ void Judge::compare_gradient(std::string_view name, const Tensor& yours,
   compare(name, yours, differences(f, x, g), "differences say", guesses);
 }
 
+void Judge::compare_indices(
+    std::string_view name, const std::vector<std::size_t>& yours,
+    const std::vector<std::size_t>& right,
+    const std::vector<std::pair<std::string, std::vector<std::size_t>>>& guesses) {
+  if (yours == right) return;
+  const auto text = [](const std::vector<std::size_t>& list) {
+    return list.empty() ? std::string("none") : fmt::format("{}", fmt::join(list, ", "));
+  };
+  std::string why;
+  for (const auto& [reason, guess] : guesses) {
+    if (why.empty() && yours == guess) why = "\n" + reason;
+  }
+  if (yours.empty()) why = fmt::format("\n{}", open_gap);
+  wrong(fmt::format("{}: yours {}, right {}.{}", name, text(yours), text(right), why));
+}
+
 bool Judge::report() const {
   if (agreed_ < cases_) console::print("\n{} of {} cases agree.\n", agreed_, cases_);
   return agreed_ == cases_;
@@ -241,7 +257,7 @@ namespace {
 
 NamedCheck check_of(const std::string& name) {
   for (const auto& list : {tape_checks(), layer_checks(), vit_checks(), training_checks(),
-                           own_checks(), more_checks()}) {
+                           inside_checks(), own_checks()}) {
     for (const NamedCheck& named : list) {
       if (named.name == name) return named;
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <typeinfo>
+#include <utility>
 #include <vector>
 
 // What the checks of exercises are written with. A check calls the learner's function on several
@@ -17,6 +18,10 @@
 
 namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
+
+/// What is said where nothing may have been filled in.
+inline constexpr const char* open_gap =
+    "The gap may still be open; look for \"Yours\" in the file.";
 
 /// What a common mistake gives, and what is to be said about it.
 struct Guess {
@@ -51,6 +56,11 @@ class Judge {
   void compare_gradient(std::string_view name, const Tensor& yours,
                         const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
                         const Tensor& g, const std::vector<Guess>& guesses = {});
+  /// Indices, which are right or wrong. A guess is what is to be said, and of which list.
+  void compare_indices(
+      std::string_view name, const std::vector<std::size_t>& yours,
+      const std::vector<std::size_t>& right,
+      const std::vector<std::pair<std::string, std::vector<std::size_t>>>& guesses = {});
   /// A case's failure in other words; the first one of a case counts.
   void wrong(const std::string& sentence);
 
@@ -80,8 +90,8 @@ std::vector<NamedCheck> tape_checks();      // check_tape.cpp
 std::vector<NamedCheck> layer_checks();     // check_layers.cpp
 std::vector<NamedCheck> vit_checks();       // check_vit.cpp
 std::vector<NamedCheck> training_checks();  // check_training.cpp
-std::vector<NamedCheck> own_checks();       // check_own.cpp
-std::vector<NamedCheck> more_checks();      // check_more.cpp
+std::vector<NamedCheck> inside_checks();    // check_inside.cpp
+std::vector<NamedCheck> own_checks();       // check_own.cpp, check_own_training.cpp
 
 /// d sum(f(x) g) / dx by the four-point stencil, entry by entry.
 Tensor differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& g);

@@ -1,12 +1,10 @@
 // The parts of a learner's own ViT: theirs where the check of that exercise agreed, else ours.
 
-#include "lessons/exercises/parts.hpp"
-
 #include "lessons/exercises/own.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <cmath>
-#include <set>
+#include <numbers>
 
 // Ours are the solutions, as they stand in their files: what those hand in is `answer`, each in a
 // namespace of its own. (All that they include is included above.)
