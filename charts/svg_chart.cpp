@@ -286,9 +286,12 @@ Piece lying_bars(const Chart& chart) {
             "<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\"/>",
             series.colour.value_or(0) % palette, std::min(zero, end), top, std::abs(end - zero),
             thick);
-        piece.svg += text_at(
-            std::max(zero, end) + 6, y, "start",
-            chart.percent ? value_text(chart, series.y[i]) : fmt::format("{:.4g}", series.y[i]));
+        const double value = series.y[i];
+        const bool count = value == std::round(value);
+        piece.svg += text_at(std::max(zero, end) + 6, y, "start",
+                             chart.percent ? value_text(chart, value)
+                             : count       ? fmt::format("{:.0f}", value)
+                                           : fmt::format("{:.4g}", value));
       }
       top += row;
     }

@@ -101,9 +101,9 @@ void lesson(Narrator& say) {
   say.heading("The derivative by hand");
   say.diagram("The shapes, forwards (full lines) and back (dashed), with g = dy.",
               {.boxes = {{"x", {"(B T, D)", shape_text(B * T, D)}, 0, 0},
-                         {"W", {"(M, D)", shape_text(M, D)}, 0, 1},
+                         {"W", {"(M, D)", shape_text(M, D)}, 1, 1},
                          {"x Wᵀ", {"(B T, M)", shape_text(B * T, M)}, 1, 0},
-                         {"b", {"(M)", fmt::format("({})", M)}, 1, 1},
+                         {"b", {"(M)", fmt::format("({})", M)}, 2, 1},
                          {"y", {"(B T, M)", shape_text(B * T, M)}, 2, 0}},
                .arrows = {{"x", "x Wᵀ", "", "g W"},
                           {"W", "x Wᵀ", "", "gᵀ x"},

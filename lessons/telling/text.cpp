@@ -242,8 +242,9 @@ std::string shown(const Chart& chart) {
   return fmt::format("{}: {}", chart.names.empty() ? "Curves" : "Bars", fmt::join(parts, ", "));
 }
 std::string shown(const ImageGrid& grid) {
-  if (grid.x_names.empty()) return fmt::format("{} pictures", grid.images.size());
-  return fmt::format("{} pictures: {}", grid.images.size(), fmt::join(grid.x_names, ", "));
+  const std::size_t n = grid.images.size();
+  const std::string count = n == 1 ? "A picture" : fmt::format("{} pictures", n);
+  return grid.x_names.empty() ? count : fmt::format("{}: {}", count, fmt::join(grid.x_names, ", "));
 }
 std::string shown(const Diagram& diagram) {
   std::vector<std::string> parts;

@@ -329,10 +329,11 @@ TEST_CASE("boxes and arrows") {
 }
 
 TEST_CASE("bars with names lie below each other in both forms") {
-  Chart chart{.title = "", .series = {{.name = "", .y = {1, 2, -1}, .mark = Mark::bars}}};
+  Chart chart{.title = "", .series = {{.name = "", .y = {1, 2362410, -1.5}, .mark = Mark::bars}}};
   chart.names = {"one", "two", "minus one"};
   const std::string svg = svg_of(chart);
   for (const std::string& name : chart.names) CHECK(times(svg, ">" + name + "<") == 1);
+  for (const char* const number : {">1<", ">2362410<", ">-1.5<"}) CHECK(times(svg, number) == 1);
   CHECK(times(svg, "<rect class=\"f0\"") == 3);
   CHECK(text_of(chart, 60).size() == 3);
 }
