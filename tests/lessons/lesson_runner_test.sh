@@ -338,7 +338,12 @@ TABLE
   lesson_says 0 "" 9 --ascii --width 40 --plain
   check "it is ASCII" not env LC_ALL=C grep -q '[^ -~]' err
   check "it is as narrow as it was told to be" test "$(wc -L <err)" -le 60
-  lesson_says 0 "# Lesson 9\. Softmax" 9 --markdown --no-input
+  lesson_says 0 "✓ 2 checks agree, worst [0-9e-]*: rows of p add up; 7 added" 9 --plain
+  lesson_says 0 "agree +rows of p add up \(3 numbers\) +largest: sum 1, 1 1; relative error" 9 --all --plain
+  lesson_says 0 "# Lesson 9\. Softmax.*\`\`\`text" 9 --markdown --no-input
+  lesson_says 0 "!\[Curves: .*\]\(figures/softmax-1\.svg\)" 9 --markdown --figures drawn
+  check "its figures are in the folder" cmp drawn/softmax-1.svg "$root/docs/lessons/figures/softmax-1.svg"
+  lesson_says 2 "figures" 9 --figures drawn
   lesson_says 0 "" 9 --json
   check "no words of the runner in the JSON" not grep -q '^lesson_softmax' err
   touch -d '2001-01-01' "$bin/lesson_notation"
