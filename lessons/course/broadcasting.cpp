@@ -68,10 +68,26 @@ void lesson(Narrator& say) {
   const Array g = random_normal({2, 3}, say.seed() + 1);
   const Array by_matrix = matmul(transpose(A), reshape(Tensor(g), {6})).value();
   const Array back = say.broken("mean") ? mean_over_rows(g) : grad(y, {b}, g)[0];
+  const auto numbers = [](const Array& a) { return entries_text(a, 2); };
+  const auto in_rows = [&](const Array& a) {
+    const std::string text = numbers(a);
+    return std::vector<std::string>{text.substr(0, text.find('\n')),
+                                    text.substr(text.find('\n') + 1)};
+  };
+  const auto titled = [](std::string title, std::vector<std::string> lines) {
+    lines.insert(lines.begin(), std::move(title));
+    return lines;
+  };
+  say.diagram("There, each number is copied down; back, each column is added up.",
+              {.boxes = {{"b", titled("(3)", {numbers(b.value())}), 0, 0},
+                         {"y", titled("(2, 3)", in_rows(y.value())), 1, 0},
+                         {"g", titled("(2, 3)", in_rows(g)), 1, 1},
+                         {"db", titled("(3)", {numbers(back)}), 0, 1}},
+               .arrows = {{"b", "y", "copied"}, {"g", "db", "added up"}}});
   check_equal(say, "what comes back to b", "library", back, "Aᵀ g", by_matrix);
 
   say.heading("The dot-product test");
-  say.text("The equation above holds to the last digit, for any x and any g. So a linear op can be "
+  say.text("The equation above holds for any x and any g, but for rounding. So a linear op can be "
            "checked with two dot products, whatever its size:");
   say.code("dot test");
   const auto x = [&](const Shape& shape) {
@@ -113,10 +129,10 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("B 5",
-                       "One source makes the class token an array of ones (batch size, 1, D): one "
+                       "The slides make the class token an array of ones (batch size, 1, D): one "
                        "token for each image of a batch, learned apart. The paper has one token, "
                        "(1, 1, D), which is stretched over the batch; its gradient is the sum over "
-                       "the images. Below, the source's token and the shared one:");
+                       "the images. Below, the slides' token and the shared one:");
   const Tensor shared = x({1, 1, 4});
   const Tensor apart(broadcast_to(shared, {3, 1, 4}).value(), true);
   const Array weights = random_normal({3, 5, 4}, say.seed() + 3);

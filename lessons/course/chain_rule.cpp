@@ -56,9 +56,12 @@ double node_by_node(int n, long& visited) {
 void lesson(Narrator& say) {
   const double x = 0.5, w = 3, b = -1, t = 1.5;
   say.heading("What we want to know");
-  say.text("You know the chain rule for a function of a function. A network is not a chain but a "
-           "graph: values are used more than once. What is the derivative of its end with respect "
-           "to its beginnings, and how do we get all of them in one go?");
+  say.text(
+      "A ViT learns from one number, the loss: how wrong it was. Whatever it is made of has to "
+      "hear how it should change. You know the chain rule for a function of a function, but a "
+      "network is not a chain: it is a graph, in which values are used more than once. What "
+      "is the derivative of its end with respect to its beginnings, and how do we get all of "
+      "them in one go? (This is backpropagation.)");
 
   say.heading("The rule");
   say.equation(R"(\frac{\partial L}{\partial x} = \sum_{y \,:\, x \to y})"
@@ -68,7 +71,7 @@ void lesson(Narrator& say) {
       "a change of x reaches L through everything that uses x. Each user passes on its own share; "
       "the shares add up. To know ∂L/∂x it is enough to know ∂L/∂y of its users.");
   say.text("So if we walk the graph from its end to its beginning, everything we need at a value "
-           "is known when we get there. We write x̄ for ∂L/∂x and call it the cotangent of x.");
+           "is known when we get there. ∂L/∂x is called the cotangent of x; dx is short for it.");
 
   say.heading("One neuron, and a way around it");
   say.code("forward");
@@ -78,14 +81,25 @@ void lesson(Narrator& say) {
   say.code("backward");
   Backward d = backward(f, x, w, t);
   if (say.broken("one-path")) d.x = d.y;
-  const auto row = [](const char* name, double value, double cotangent) {
-    return std::vector<std::string>{name, fmt::format("{:.6f}", value),
-                                    fmt::format("{:.6f}", cotangent)};
+  const auto node = [](const char* name, double value, double cotangent, std::size_t column,
+                       std::size_t row) {
+    return Diagram::Box{
+        name, {fmt::format("{:.4f}", value), fmt::format("d {:.4f}", cotangent)}, column, row};
   };
-  say.table({"", "value", "cotangent"},
-            {row("x", x, d.x), row("w", w, d.w), row("b", b, d.b), row("u = w x", f.u, d.u),
-             row("s = u + b", f.s, d.s), row("a = tanh s", f.a, d.a), row("y = a + x", f.y, d.y),
-             row("L = (y - t)^2", f.L, 1)});
+  say.diagram("Every value, and below it its cotangent (d). Values go with the arrows, cotangents "
+              "against them. What comes back to x comes on two ways, and is their sum.",
+              {.boxes = {node("w", w, d.w, 1, 0), node("x", x, d.x, 0, 1),
+                         node("u = w x", f.u, d.u, 1, 1), node("b", b, d.b, 2, 0),
+                         node("s = u + b", f.s, d.s, 2, 1), node("a = tanh s", f.a, d.a, 3, 1),
+                         node("y = a + x", f.y, d.y, 3, 2), node("L = (y − t)²", f.L, 1, 3, 3)},
+               .arrows = {{"w", "u = w x"},
+                          {"x", "u = w x"},
+                          {"u = w x", "s = u + b"},
+                          {"b", "s = u + b"},
+                          {"s = u + b", "a = tanh s"},
+                          {"a = tanh s", "y = a + x"},
+                          {"x", "y = a + x"},
+                          {"y = a + x", "L = (y − t)²"}}});
 
   say.heading("Against numbers");
   const double h = 6e-6;
@@ -118,7 +132,8 @@ void lesson(Narrator& say) {
   say.table({"", "steps"},
             {{"all paths", std::to_string(along_paths)}, {"node by node", std::to_string(nodes)}});
   say.text(
-      "A ViT of twelve blocks goes around 24 times. Adding up at each node, before going on, is "
+      "A ViT of twelve blocks goes around 24 times, by its residual (or skip) connections. Adding "
+      "up at each node, before going on, is "
       "what makes the difference between {} steps and {}. It is the whole idea of backpropagation.",
       along_paths, nodes);
   say.text("Walking forwards, from one input to all values, works as well, and gives the "

@@ -37,8 +37,10 @@ void lesson(Narrator& say) {
   const double exact = slope(x);
 
   say.heading("What we want to know");
-  say.text("Every gradient of this project is written by hand, so every one may be wrong. We need "
-           "a judge that knows no calculus: it moves the input a little and looks how far the "
+  say.text("A network learns by its gradients: for each of its numbers, how much its error changes "
+           "when that number does. Every gradient of this project is written by hand, so every one "
+           "may be wrong. We need a judge that knows no calculus: it moves the input a little and "
+           "looks how far the "
            "output goes. How little should \"a little\" be, and how far can we trust the judge?");
 
   say.heading("The derivative, three times");
@@ -103,16 +105,25 @@ void lesson(Narrator& say) {
   const Tensor t(scalar(x), true);
   check_gradients(say, [&] { return Tensor(scalar(1)) / (square(t) + 1); },
                   {{"x, by the tape", t}});
-  say.text("The last line is the library's own derivative of the same function, which nobody has "
-           "told it: it put the rule for a quotient and the rule for a square together. Lessons "
-           "#chain_rule and #tape show how.");
+  say.text(
+      "The last check is of the library's own derivative of the same function, which nobody "
+      "has told it: it put the rule for a quotient and the rule for a square together. Lessons "
+      "#chain_rule and #tape show how.");
 
   say.heading("In float32 there is no room for a judge");
   say.differs("h = 6e-6, but in float32", {"analytic", exact},
               {"numeric", two_points_in_float(0.7F, 6e-6F)}, 1e-4);
-  say.text("A float has seven digits, and the difference of two of them has three that are right. "
-           "No step is good enough. So gradients are checked in float64, and the same source is "
-           "compiled a second time, in float32, for training.");
+  double best = 1, at = 0;
+  for (int k = 2; k <= 20; ++k) {
+    const double by = std::ldexp(1.0, -k);
+    const double error = std::abs(two_points_in_float(0.7F, static_cast<float>(by)) / exact - 1);
+    if (error < best) best = error, at = by;
+  }
+  say.text("A float has seven digits, and the difference of two of them has few that are right. "
+           "The best of all steps, h = {:.0e}, leaves an error of {:.0e}; and who knows the best "
+           "step beforehand? So gradients are checked in float64, and the same source is compiled "
+           "a second time, in float32, for training.",
+           at, best);
 
   say.pytorch("`torch.autograd.gradcheck(f, inputs, eps=1e-6)` is two points, and wants float64 "
               "inputs for this reason.");

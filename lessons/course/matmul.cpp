@@ -4,7 +4,7 @@ using namespace vitruvian::lessons;
 
 const Lesson about = {
     .title = "The matrix product",
-    .equation = "Ā = g Bᵀ,  B̄ = Aᵀ g",
+    .equation = "dA = g Bᵀ,  dB = Aᵀ g",
     .minutes = 10,
     .teaches = {"matmul"},
     .breaks = {{"forgotten-transpose", "goes back to A with B in place of its transpose",
@@ -41,9 +41,11 @@ Tensor without_transpose(const Tensor& g, const Tensor& B_) { return matmul(g, B
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("Nine tenths of a ViT's arithmetic are matrix products: the linear layers, and inside "
-           "attention q kᵀ and the probabilities times v. What comes back through one, and what "
-           "does it cost?");
+  say.text(
+      "Nearly all of a ViT's arithmetic is matrix products (lesson #linear counts): the linear "
+      "layers, and inside attention q kᵀ and the probabilities times v. What comes back through "
+      "one, and what "
+      "does it cost?");
 
   say.heading("The product");
   say.symbols({{"B", B},
@@ -67,15 +69,20 @@ void lesson(Narrator& say) {
   say.text("A[t,e] was used once for each column s, with weight B[e,s]. So what comes back to it "
            "is Σ_s g[t,s] B[e,s]: row t of g meets row e of B. Rows with rows means that B is "
            "transposed. The same argument for B[e,s], which was used once for each row t:");
-  say.equation(R"(\bar A = g B^\top, \qquad \bar B = A^\top g)", "Ā = g Bᵀ,    B̄ = Aᵀ g");
+  say.equation(R"(dA = g B^\top, \qquad dB = A^\top g)", "dA = g Bᵀ,    dB = Aᵀ g");
   say.in_words(
       "to go back to one factor, multiply by the transpose of the other, on the same side. The "
       "shapes leave no other way: (T, S) must become (T, E), and only Bᵀ, (S, E), does that.");
+  say.diagram("Three products, each along the axis that its two factors share.",
+              {.boxes = {{"A", {fmt::format("(T, E) = ({}, {})", T, E)}, 0, 0},
+                         {"B", {fmt::format("(E, S) = ({}, {})", E, S)}, 0, 1},
+                         {"C = A B", {fmt::format("(T, S) = ({}, {})", T, S)}, 1, 0}},
+               .arrows = {{"A", "C = A B", "", "g Bᵀ"}, {"B", "C = A B", "", "Aᵀ g"}}});
   say.code("by hand");
   const Array g = random_normal({T, S}, say.seed() + 2);
   const std::vector<Array> tape = grad(C, {A, W}, g, true);
-  check_equal(say, "Ā", "by hand", back_to_A(g, W.detach()), "tape", tape[0]);
-  check_equal(say, "B̄", "by hand", back_to_B(A.detach(), g), "tape", tape[1]);
+  check_equal(say, "dA", "by hand", back_to_A(g, W.detach()), "tape", tape[0]);
+  check_equal(say, "dB", "by hand", back_to_B(A.detach(), g), "tape", tape[1]);
   check_gradients(say, [&] { return matmul(A, W); }, {{"A", A}, {"B", W}});
 
   say.heading("What it costs");
@@ -90,7 +97,7 @@ void lesson(Narrator& say) {
   say.text("The loops above are right and slow. The library's product does the same multiply-adds "
            "in another order: it cuts the matrices into blocks that fit into the cache, and keeps "
            "a small block of C in registers. Sums in another order round differently, in the last "
-           "digit; that is why our checks say \"relative error\" and not \"equal\".");
+           "digit; that is why our checks name the worst error, and do not say \"equal\".");
 
   say.heading("Many at once");
   say.text("Attention multiplies one small matrix for each image and each head. Leading axes are "
@@ -119,13 +126,15 @@ void lesson(Narrator& say) {
   const Array g4 = random_normal({4, 4}, say.seed() + 8);
   const Array right = grad(matmul(A4, B4), {A4}, g4)[0];
   const Array wrong = without_transpose(g4, B4.detach()).value();
-  check_mistake(say, "forgotten-transpose", "Ā for square matrices", "g B", wrong, "tape", right);
+  check_mistake(say, "forgotten-transpose", "dA for square matrices", "g B", wrong, "tape", right);
 
   say.pytorch("`torch.matmul`, or `a @ b`, with the same rules for batches. "
               "`torch.einsum(\"bhte,bhse->bhts\", q, k)` writes the sum of the equation out.");
   say.take_along(
-      "A transpose, too, is linear. Use ⟨g, A B⟩ = ⟨Ā, A⟩ from lesson #broadcasting to find Ā "
-      "without writing a single index.");
+      "A product is linear in A. Use ⟨g, A B⟩ = ⟨dA, A⟩ from lesson #broadcasting to find dA "
+      "without writing a single index.",
+      "⟨g, A B⟩ is the trace of gᵀ A B, and a trace lets its factors go round: that of (B gᵀ) A, "
+      "which is ⟨g Bᵀ, A⟩. So dA = g Bᵀ.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -33,13 +33,16 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("A Vision Transformer is a handful of equations about arrays. Before we meet them we "
            "settle three things: what their letters stand for, how an array lies in memory, and "
-           "what it means to add two arrays whose shapes are not the same.");
-  say.text("One of our sources asks its readers to know attention and the Transformer, then goes "
-           "through the model, its training, its results and what they mean, and code. Here "
-           "nothing is asked but C++ and derivatives: parts I and II make the tools, III the model "
+           "what it means to add two arrays whose shapes are not the same. At the end of the way "
+           "stands a ViT that reads handwritten digits, every line of which you know.");
+  say.text("Beside the paper we read five sources: notes on a simplified model, lecture slides, a "
+           "notebook, an annotated code and a blog post. Where they disagree, with the paper or "
+           "with each other, the lesson runs both. The blog post asks its readers to know "
+           "attention and the Transformer, then goes through "
+           "the model, its training, its results and what they mean, and code. Here nothing is "
+           "asked but C++ and derivatives: parts I and II make the tools, III the model "
            "(attention is lesson #self_attention, the Transformer's block #block), IV trains it, V "
-           "looks inside. "
-           "The code is everywhere.");
+           "looks inside. The code is everywhere.");
 
   say.heading("The letters");
   say.text("They are the paper's, and they mean the same in every lesson and in every file of this "
@@ -69,14 +72,14 @@ void lesson(Narrator& say) {
            "line, it has compared the two, and a line that does not hold is a failed check.");
   say.sources_disagree(
       "B 4",
-      "One of our sources calls the number of tokens N, and the number of patches N′; another "
-      "writes N where it means N + 1. We keep the paper's way: N patches, T = N + 1 tokens.");
+      "The notes call the number of tokens N, and the number of patches N′; the notebook writes N "
+      "where it means N + 1. We keep the paper's way: N patches, T = N + 1 tokens.");
   say.sources_disagree("B 17",
-                       "Another source writes (14, 14, 768) for what is (768, 14, 14) in its code, "
+                       "The slides write (14, 14, 768) for what is (768, 14, 14) in their code, "
                        "and an image as \"224 x 244 x 3\". Here images are (C, H, W), always.");
   say.sources_disagree("B 27",
-                       "A third uses H for the height, for the rows of the patch grid and for the "
-                       "heads. Here H is a height in pixels; the heads are a small h.");
+                       "The notebook uses H for the height, for the rows of the patch grid and for "
+                       "the heads. Here H is a height in pixels; the heads are a small h.");
 
   say.heading("How an array lies in memory");
   say.text("An array is one row of numbers and a shape that says how to count through it. We count "
@@ -117,15 +120,17 @@ void lesson(Narrator& say) {
       "c and add up, L = Σ c y. Then ∂L/∂z is c itself, and ∂L/∂b gathers B T of them.");
   const Tensor a(z, true), b(bias, true);
   check_gradients(say, [&] { return a + b; }, {{"z", a}, {"b", b}});
-  say.in_words("`analytic` is what our derivative says, `numeric` is what we measure by moving the "
-               "input. The relative error is their distance in units of the larger one. How we "
-               "measure, and how far to trust it, is the next lesson.");
+  say.text("That line compares what our derivative says with what we measure by moving the input; "
+           "the worst error is their largest distance, in units of the larger of the two. `--all` "
+           "shows the numbers. dx is short for ∂L/∂x in all lessons, the cotangent of x; papers "
+           "write x̄ as well. How we measure, and how far to trust it, is lesson #differences.");
 
   say.pytorch("shapes, row-major order and broadcasting are the same: `x.shape`, `x.stride()`, "
               "`torch.broadcast_tensors`.");
   say.take_along(
       "b is used B T times. What must its derivative be, in terms of the B T derivatives of the "
-      "places where it was used? Lesson #broadcasting has the answer, and a name for it.");
+      "places where it was used?",
+      "Their sum. Lesson #broadcasting has the reason, and a name for it.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -4,7 +4,7 @@ using namespace vitruvian::lessons;
 
 const Lesson about = {
     .title = "A tape in forty lines",
-    .equation = "x̄ += ȳ · ∂y/∂x",
+    .equation = "dx += dy · ∂y/∂x",
     .minutes = 15,
     .teaches = {"mul", "tanh"},
     .breaks = {{"no-accumulation", "a second cotangent of the same value is not added",
@@ -64,15 +64,14 @@ constexpr double values[4] = {0.5, 3, -1, 0.8};  // x, w, b, v
 
 // [region twice]
 // L = y y,  y = tanh(w x + b) + v x: on our tape, and in the library.
-std::vector<double> on_our_tape(double& L) {
+Tape on_our_tape() {
   Tape t;
   const auto x = t.leaf(values[0]), w = t.leaf(values[1]);
   const auto b = t.leaf(values[2]), v = t.leaf(values[3]);
-  const auto y = t.add(t.tanh(t.add(t.mul(w, x), b)), t.mul(v, x));
-  const auto loss = t.mul(y, y);
-  L = t.at(loss);
-  std::vector<double> d = t.backward(loss);
-  return {d[x], d[w], d[b], d[v]};
+  const auto neuron = t.tanh(t.add(t.mul(w, x), b));
+  const auto y = t.add(neuron, t.mul(v, x));
+  t.mul(y, y);
+  return t;
 }
 Tensor in_the_library(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& v) {
   const Tensor y = tanh(w * x + b) + v * x;
@@ -84,10 +83,11 @@ void lesson(Narrator& say) {
   say.text("In lesson #chain_rule we wrote the backward pass by hand, line by line. It was "
            "mechanical: each "
            "line undid one line of the forward pass, in the opposite order. A machine can do that, "
-           "if it has written down what happened. What must it write down?");
+           "if it has written down what happened. What must it write down? With such a machine we "
+           "can build a ViT of thousands of operations and never derive it as a whole.");
 
   say.heading("A tape");
-  say.equation(R"(\bar x \mathrel{+}= \bar y \, \frac{\partial y}{\partial x})", "x̄ += ȳ · ∂y/∂x");
+  say.equation(R"(dx \mathrel{+}= dy \, \frac{\partial y}{\partial x})", "dx += dy · ∂y/∂x");
   say.in_words("for each operation, from the last to the first: multiply the cotangent of its "
                "result by its derivative, and add that to the cotangent of what it was made from. "
                "The plus in += is the sum of the chain rule.");
@@ -106,8 +106,29 @@ void lesson(Narrator& say) {
 
   say.heading("Equal");
   say.code("twice");
-  double L = 0;
-  const std::vector<double> ours = on_our_tape(L);
+  const Tape tape = on_our_tape();
+  constexpr std::size_t last = 9;
+  const std::vector<double> ours = tape.backward(last);
+  struct Place {
+    const char* name;
+    std::size_t column, row;
+  };
+  const Place places[] = {{"0 x", 0, 1},   {"1 w", 1, 0},       {"2 b", 2, 0},    {"3 v", 1, 3},
+                          {"4 w x", 1, 1}, {"5 w x + b", 2, 1}, {"6 tanh", 3, 1}, {"7 v x", 1, 2},
+                          {"8 y", 3, 2},   {"9 L", 3, 3}};
+  Diagram drawn;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const auto& [name, column, row] = places[i];
+    drawn.boxes.push_back(
+        {name, {fmt::format("{:.3f}", tape.at(i)), fmt::format("d {:.3f}", ours[i])}, column, row});
+  }
+  for (const auto& [from, to] : std::vector<std::pair<int, int>>{
+           {1, 4}, {0, 4}, {0, 7}, {3, 7}, {4, 5}, {2, 5}, {5, 6}, {6, 8}, {7, 8}, {8, 9}}) {
+    drawn.arrows.push_back({places[from].name, places[to].name});
+  }
+  say.diagram("What the tape holds: ten entries with their numbers, their values, and the "
+              "cotangents (d) that one walk from 9 down to 0 found.",
+              drawn);
   const char* const names[] = {"x", "w", "b", "v"};
   std::vector<Leaf> leaves;
   std::vector<Tensor> xs;
@@ -116,7 +137,7 @@ void lesson(Narrator& say) {
     leaves.push_back({names[i], xs.back()});
   }
   const auto loss = [&] { return in_the_library(xs[0], xs[1], xs[2], xs[3]); };
-  say.check("L", {"forty lines", L}, {"library", loss().item()}, 1e-14);
+  say.check("L", {"forty lines", tape.at(last)}, {"library", loss().item()}, 1e-14);
   const std::vector<Array> g = grad(loss(), xs);
   for (std::size_t i = 0; i < 4; ++i) {
     say.check(fmt::format("∂L/∂{}", names[i]), {"forty lines", ours[i]}, {"library", g[i]()},
@@ -154,9 +175,12 @@ void lesson(Narrator& say) {
 
   say.pytorch("a node is `tensor.grad_fn`, a rule is `torch.autograd.Function.backward`, leaves "
               "have `.grad`, and `torch.no_grad()` writes nothing down, like our `NoGrad`.");
-  say.take_along("Our tape stores derivatives, the library stores rules that read the values of "
-                 "the forward pass. For a product of two large matrices, how large is the "
-                 "derivative, and how large is what the rule needs?");
+  say.take_along(
+      "Our tape stores derivatives, the library stores rules that read the values of "
+      "the forward pass. For a product of two large matrices, how large is the "
+      "derivative, and how large is what the rule needs?",
+      "For A (n, n) times B (n, n), the derivative of each of n² results by each of 2 n² "
+      "factors: 2 n⁴ numbers. The rule needs A and B: 2 n².");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -5,7 +5,7 @@
 //
 //   value     a tensor
 //   inputs    the places of the entries that it was computed from; all of them lie earlier
-//   back      given x̄ of this entry, the cotangents of its inputs, in their order; a leaf has none
+//   back      given dx of this entry, the cotangents of its inputs, in their order; a leaf has none
 //
 // The loss is the entry at the place `loss`, one number: its cotangent is 1. Walk the tape
 // backwards and return the cotangents of all entries, each at its place and of its value's shape.
