@@ -98,7 +98,7 @@ void list_markdown() {
       "One program per equation, from a derivative to a trained Vision Transformer. These pages "
       "are\n"
       "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
-      "terminal, wait while you think, and let you break things: `build/bin/lesson 1 --step`.\n\n"
+      "terminal, wait while you think, and let you break things: `build/bin/lesson 0 --step`.\n\n"
       "After most lessons it is your turn. `build/bin/lesson exercise 1` puts a file with a gap "
       "into\n"
       "your folder, `lesson check 1` compiles what you have filled in, compares it with numbers "
@@ -170,7 +170,7 @@ int run(int argc, char** argv) {
   }
   if (word == "help") return console::print("{}", console::raw(app.help())), 0;
   if (word.starts_with("-")) {
-    fail(Exit::usage, "which lesson? Its number comes first: lesson 1 {}", word);
+    fail(Exit::usage, "which lesson? Its number comes first: lesson 0 {}", word);
   }
   std::vector<std::string> flags(argv + 2, argv + argc);
   if (word != "next") become(find(contents(), word, "lesson", "lesson list"), flags);

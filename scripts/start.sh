@@ -36,7 +36,7 @@ build default vitruvian lesson
 cat <<NEXT
 
 Try next, in $ROOT:
-  build/bin/lesson 1
+  build/bin/lesson 0
       the course: how all of this works, one equation at a time
   build/bin/vitruvian eval --weights RUN
       the same model, read back from its file; RUN is the folder that the trainer named

@@ -23,7 +23,7 @@ const std::vector<Entry>& order() {
     for (const std::string& line : source_lines("lessons/course/contents.txt")) {
       if (line.starts_with("  ")) {
         const std::string name = line.substr(2, line.find(' ', 2) - 2);
-        entries.push_back({static_cast<int>(entries.size()) + 1, name, part});
+        entries.push_back({static_cast<int>(entries.size()), name, part});
       } else if (!line.starts_with('#')) {
         part = line;
       }

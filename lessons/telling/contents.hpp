@@ -12,7 +12,7 @@ namespace vitruvian::lessons {
 
 /// A line of the table of contents.
 struct Entry {
-  int number = 0;    ///< its place in contents.txt
+  int number = 0;    ///< its place in contents.txt, from 0 on
   std::string name;  ///< "softmax": the file is lessons/course/softmax.cpp
   std::string part;  ///< "II. Layers"
   std::string title = {};

@@ -276,7 +276,7 @@ course() {
     chmod +x tools/cmake
   }
 
-  lesson_says 0 "Next: lesson 1" list
+  lesson_says 0 "Next: lesson 0" list
   has err "Notation, shapes, broadcasting" "\(B, T, D\) \+ \(D\)" "8 min"
   check "the list is 80 columns wide" test "$("$lesson" list | LC_ALL=C.UTF-8 wc -L)" -le 80
   check "that of the exercises, too" test "$("$lesson" exercises | LC_ALL=C.UTF-8 wc -L)" -le 80
@@ -291,8 +291,7 @@ course() {
   done <<TABLE
 did you mean --ascii\?|list --asci
 see lesson list --help|list 3
-|0
-there is no lesson 99: they go from 1 to $(grep -c "^  " "$root/lessons/course/contents.txt")|99
+there is no lesson 99: they go from 0 to $(($(grep -c "^  " "$root/lessons/course/contents.txt") - 1))|99
 |99999999999999999999
 did you mean softmax\?|sofmax
 Its number comes first|--step
@@ -306,18 +305,20 @@ TABLE
   has err "called: cmake --build $folder/build --target lesson_notation" "could not be built"
   cmake_does "$(printf 'cp "%s/$4" "%s/$4"' "$real" "$bin")"
   lesson_says 0 "all passed" 1
+  lesson_says 0 "done.*Next: lesson 0" list
+  lesson_says 0 "Lesson 0\." next --plain
   lesson_says 0 "done.*Next: lesson 2" list
   lesson_says 0 "Lesson 2\." next --plain
   has err "Now you:" "lesson exercise 1: A derivative by differences \(easy\)"
 
   # The exercises of a lesson come before the next one, until that is read or they are done.
   local marks=$folder/state/vitruvian
-  lesson_says 0 "exercise 1: A deriv.*2 of [0-9]* lessons read, 0 of [0-9]* exercises done. Next: lesson exercise 1" list
+  lesson_says 0 "exercise 1: A deriv.*3 of [0-9]* lessons read, 0 of [0-9]* exercises done. Next: lesson exercise 1" list
   lesson_says 0 "Exercise 1\. A deriv.*Rather read on: lesson next --lesson" next --plain
   check "it puts the exercise there" test -f exercises/difference.cpp
   lesson_says 0 "stays as you left it" next
   lesson_says 0 "Lesson 3\." next --lesson --plain
-  lesson_says 0 "3 of [0-9]* lessons read.*Next: lesson exercise 2" list
+  lesson_says 0 "4 of [0-9]* lessons read.*Next: lesson exercise 2" list
   rm "$marks/lessons/chain_rule"
   lesson_says 0 "Next: lesson exercise 1" list
   touch "$marks/exercises/difference"
