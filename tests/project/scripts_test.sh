@@ -104,7 +104,7 @@ run 0 -- test.sh
 rm "$root/build/CMakeCache.txt"
 
 pretend "training"
-run 0 "calls:cmake --build --preset default --target vitruvian lesson" "calls:vitruvian train --epochs 2" \
+run 0 "calls:cmake --build --preset default --target vitruvian lesson lesson_three_or_eight" "calls:vitruvian train --epochs 2" \
   "says:test accuracy 98.00 %" "says:Try next" "says:vitruvian eval --weights RUN" "says:build/bin/lesson 0" \
   -- start.sh --epochs 2
 
