@@ -156,8 +156,8 @@ void build_if_needed(const std::string& target, const std::vector<fs::path>& sou
       })) {
     return;
   }
-  console::print(stderr, "{} is {}: building it, which takes some seconds\n", target,
-                 missing ? "not built yet" : "older than its source");
+  console::print(stderr, "{} is {}: building it: some seconds, half a minute the first time\n",
+                 target, missing ? "not built yet" : "older than its source");
   const std::string folder = program_folder().parent_path().string();
   const int code =
       run_program({"cmake", "--build", folder, "--target", target}, {.output = STDERR_FILENO});
