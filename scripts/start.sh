@@ -8,8 +8,8 @@ usage() {
 usage: scripts/start.sh [--no-install] [OPTION OF vitruvian train]...
 
 Installs the packages that are missing (it names them first, asks only on a terminal, and uses sudo
-only where it must), builds build/bin/vitruvian, build/bin/lesson and the first lesson, and trains a
-small Vision Transformer on digits that the program draws itself. What it writes goes to a new folder
+only where it must), builds build/bin/vitruvian, build/bin/lesson and the first two lessons, and trains
+a small Vision Transformer on digits that the program draws itself. What it writes goes to a new folder
 under runs/, which it names.
 
   --no-install   do not look at packages; all of them are there
@@ -30,7 +30,7 @@ for option in "$@"; do
 done
 
 [ $install = no ] || setup_packages
-build default vitruvian lesson lesson_three_or_eight
+build default vitruvian lesson lesson_three_or_eight lesson_notation
 "$ROOT/build/bin/vitruvian" train ${options[@]+"${options[@]}"}
 
 cat <<NEXT

@@ -120,10 +120,13 @@ void lesson(Narrator& say) {
       "c and add up, L = Σ c y. Then ∂L/∂z is c itself, and ∂L/∂b gathers B T of them.");
   const Tensor a(z, true), b(bias, true);
   check_gradients(say, [&] { return a + b; }, {{"z", a}, {"b", b}});
-  say.text("That line compares what our derivative says with what we measure by moving the input; "
-           "the worst error is their largest distance, in units of the larger of the two. `--all` "
-           "shows the numbers. dx is short for ∂L/∂x in all lessons, the cotangent of x; papers "
-           "write x̄ as well. How we measure, and how far to trust it, is lesson #differences.");
+  say.text(
+      "That line compares what our derivative says with what we measure by moving the input; "
+      "the worst error is their largest distance, in units of the larger of the two. `--all` "
+      "shows the numbers. This lesson counts in float32, as training does: numbers of some seven "
+      "digits. Lesson #differences and most later ones count in float64, some sixteen, and agree "
+      "further. dx is short for ∂L/∂x in all lessons, the cotangent of x; papers "
+      "write x̄ as well. How we measure, and how far to trust it, is lesson #differences.");
 
   say.pytorch("shapes, row-major order and broadcasting are the same: `x.shape`, `x.stride()`, "
               "`torch.broadcast_tensors`.");
