@@ -9,6 +9,8 @@
 #include "lessons/telling/source.hpp"
 #include "vitruvian/core/base/console.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -91,6 +93,69 @@ void list(bool ascii) {
   console::print("{}", console::raw(ascii ? to_ascii(text) : text));
 }
 
+// The lesson that explains a word.
+const Entry& lesson_of(const Word& word) {
+  return contents()[static_cast<std::size_t>(word.lesson.number)];
+}
+
+// "also feed-forward network", or "".
+std::string other_names(const Word& word) {
+  std::string text;
+  for (std::size_t i = 1; i < word.names.size(); ++i) {
+    text += (i == 1 ? "also " : ", ") + word.names[i];
+  }
+  return text;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// In the order of the alphabet.
+std::vector<Word> sorted_glossary() {
+  std::vector<Word> words = glossary();
+  std::sort(words.begin(), words.end(),
+            [](const Word& a, const Word& b) { return lower(a.names[0]) < lower(b.names[0]); });
+  return words;
+}
+
+// The word of this name, or all.
+void look_up(const std::string& wanted, bool ascii) {
+  std::string text;
+  std::vector<std::string> names;
+  for (const Word& word : sorted_glossary()) {
+    bool here = wanted.empty();
+    for (const std::string& name : word.names) {
+      here = here || lower(name) == lower(wanted);
+      names.push_back(name);
+    }
+    if (!here) continue;
+    text += word.names[0] + (word.names.size() > 1 ? ", " : "") + other_names(word) + "\n";
+    for (const std::string& line : wrapped(word.meaning, 76)) text += "    " + line + "\n";
+    text += fmt::format("    Lesson {}: {}\n", word.lesson.number, lesson_of(word).title);
+  }
+  if (text.empty()) {
+    fail(Exit::usage, "the glossary has no word '{}'; {}", wanted,
+         did_you_mean(wanted, names, "lesson glossary lists all"));
+  }
+  console::print("{}", console::raw(ascii ? to_ascii(text) : text));
+}
+
+// docs/lessons/glossary.md
+void glossary_markdown() {
+  console::print("# Glossary\n\n"
+                 "The field's words, each with the lesson that explains it. In the terminal:\n"
+                 "`build/bin/lesson glossary softmax`.\n");
+  for (const Word& word : sorted_glossary()) {
+    const Entry& lesson = lesson_of(word);
+    console::print("\n### {}\n\n", word.names[0]);
+    if (word.names.size() > 1) console::print("({}) ", other_names(word));
+    console::print("{} Lesson {}: [{}]({}.md).\n", word.meaning, lesson.number, lesson.title,
+                   lesson.name);
+  }
+}
+
 // docs/lessons/README.md
 void list_markdown() {
   console::print(
@@ -105,7 +170,7 @@ void list_markdown() {
       "and\n"
       "says which mistake it was, `lesson hint 1` helps, and `lesson next` leads through lessons "
       "and\n"
-      "exercises in turn.\n");
+      "exercises in turn. What a word means, the [glossary](glossary.md) says.\n");
   for_each(
       [](const std::string& part) {
         console::print(
@@ -157,6 +222,13 @@ int run(int argc, char** argv) {
   all->add_flag("--ascii", ascii, "No glyph beyond ASCII");
   all->add_flag("--markdown", markdown, "As a page");
   all->callback([&] { chosen = [&] { return markdown ? list_markdown() : list(ascii), 0; }; });
+  std::string wanted;
+  CLI::App* const words = app.add_subcommand("glossary", "What the field's words mean");
+  words->add_option("WORD", wanted, "One of them; all without it");
+  words->add_flag("--ascii", ascii, "No glyph beyond ASCII");
+  words->add_flag("--markdown", markdown, "As a page");
+  words->callback(
+      [&] { chosen = [&] { return markdown ? glossary_markdown() : look_up(wanted, ascii), 0; }; });
   add_exercise_commands(app, chosen);
 
   const std::string word = argc > 1 ? argv[1] : "list";

@@ -7,7 +7,7 @@ usage() {
   cat <<USAGE
 usage: scripts/make_pages.sh
 
-Builds the lessons and writes what they say to docs/lessons/: a page each, its figures, and the index. The tests
+Builds the lessons and writes what they say to docs/lessons/: a page each, its figures, the index and the glossary. The tests
 of the lessons fail where a page and what its lesson says differ.
 
   --help   this text
@@ -28,6 +28,7 @@ esac
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 "$programs/lesson" list --markdown >"$made/README.md"
+"$programs/lesson" glossary --markdown >"$made/glossary.md"
 pages=0
 for source in "$ROOT"/lessons/course/*.cpp; do
   name=$(basename "$source" .cpp)
@@ -36,4 +37,4 @@ for source in "$ROOT"/lessons/course/*.cpp; do
 done
 rm -rf "$out"/*.md "$out/figures" # all or none: pages of lessons that are gone go, too
 cp -r "$made"/* "$out/"
-say "$pages lessons, and their index"
+say "$pages lessons, their index and the glossary"

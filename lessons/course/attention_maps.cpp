@@ -188,7 +188,7 @@ void lesson(Narrator& say) {
            gain);
   say.holds("at least 1.3 times", gain > 1.3);
   say.text("A picture, not a proof: rollout knows nothing of the values that are moved, the MLPs, "
-           "or the head. A gradient by the pixels tells another part of the story.");
+           "or the head. The gradient by the pixels, saliency, tells another part of the story.");
 
   say.heading("What goes wrong");
   say.sources_disagree("",

@@ -144,7 +144,7 @@ void lesson(Narrator& say) {
   leaves.insert(leaves.begin(), {"z", z});
   check_gradients(say, [&] { return block(z); }, leaves, {.entries = 24});
 
-  say.heading("A stream with readers");
+  say.heading("The residual stream and its readers");
   say.text("A token is only added to: what leaves is z_0 plus all that 2 L updates have said.");
   Tensor stream = z, updates = zeros({B, T, D});
   for (int l = 0; l < 3; ++l) {

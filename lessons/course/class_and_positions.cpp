@@ -59,9 +59,10 @@ void lesson(Narrator& say) {
   say.symbols({{"B", B}, {"N", N}, {"T", T, "tokens, N + 1"}, {"D", D}});
   say.equation(R"(z_0 = [x_\mathrm{class};\; x_p^1 E;\; x_p^2 E;\; \dots;\; x_p^N E] + E_{pos})",
                "z₀ = [x_class; xₚ¹ E; xₚ² E; …; xₚᴺ E] + E_pos", "1");
-  say.in_words(
-      "put one more token in front, which stands for no patch and is learned, as in BERT. Add to "
-      "every token a learned vector, its position. After the last layer only token 0 is read.");
+  say.in_words("put one more token in front, which stands for no patch and is learned, as in BERT: "
+               "the class token, "
+               "in code cls_token. Add to every token a learned vector, its position embedding, "
+               "pos_embed. After the last layer only token 0 is read.");
   say.code("equation 1");
   const Tensor x_class(random_normal({1, 1, D}, say.seed()), true);
   const Tensor patches(random_normal({B, N, D}, say.seed() + 1), true);

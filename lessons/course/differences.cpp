@@ -54,9 +54,9 @@ void lesson(Narrator& say) {
                R"( + \frac{h^4}{30} f^{(5)}(\xi))",
                "f′(x) = (8 (f(x + h) − f(x − h))\n         − (f(x + 2h) − f(x − 2h))) / 12h      + "
                "h⁴ f‴″/30");
-  say.in_words(
-      "step one way; step both ways, so that the errors of even order cancel; step twice as far as "
-      "well, so that the next one cancels too. The last term is what is left over.");
+  say.in_words("step one way, and divide: a difference quotient; step both ways, so that the "
+               "errors of even order cancel; step twice as far as "
+               "well, so that the next one cancels too. The last term is what is left over.");
   say.code("differences");
 
   say.heading("Is what is left over really of that order?");

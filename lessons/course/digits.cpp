@@ -142,7 +142,8 @@ void lesson(Narrator& say) {
   }
   check_equal(say, "the first ten losses", "this loop", array({10}, mine), "trainer",
               slice(Tensor(array({S}, one.losses)), 0, 0, 10), 1e-3);
-  say.text("On 1000 digits that it never saw, it now reads {:.0f} in a hundred.",
+  say.text("On 1000 digits that it never saw, the test set, it now reads {:.0f} in a hundred: its "
+           "accuracy.",
            std::round(20 * one.epoch.test_accuracy) * 5);
 
   say.heading("Why it can be foretold");

@@ -195,7 +195,8 @@ void lesson(Narrator& say) {
   say.heading("How far attention reaches");
   say.equation(R"(d = \frac{1}{N} \sum_i \sum_j A_{ij}\, \lVert c_i - c_j \rVert)",
                "d = (1/N) Σᵢ Σⱼ A[i, j] |cᵢ − cⱼ|");
-  say.in_words("the distance to what a patch looks at, in pixels, weighted by how much it looks.");
+  say.in_words("the attention distance: how far it is to what a patch looks at, in pixels, "
+               "weighted by how much it looks.");
   say.code("distance");
   const Array even = full({T, T}, real(1.0 / T));
   double all = 0;

@@ -68,7 +68,8 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
       "Whether a ViT learns rests on dozens of rules for derivatives, and a wrong one makes it "
-      "learn worse, not stop. From here on we believe lines that say \"agree\". A check that "
+      "learn worse, not stop. From here on we believe lines that say \"agree\", each a gradient "
+      "check. One that "
       "cannot fail is worse "
       "than none. So we break our own derivatives on purpose, and look which checks notice.");
 

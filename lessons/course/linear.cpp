@@ -65,7 +65,8 @@ void lesson(Narrator& say) {
   const ViTConfig& base = variant("vit_b_16").config;
   const std::size_t vectors = base.T() * base.D + base.D + (2 * base.L + 1) * 2 * base.D;
   say.text("The ViT that reads a page of digits is made of very few kinds of parts. One of them, "
-           "multiply by a matrix and add a vector, holds {:.1f} % of ViT-Base's parameters: it "
+           "multiply by a matrix and add a vector (PyTorch's Linear, Keras' Dense), holds {:.1f} % "
+           "of ViT-Base's parameters: it "
            "makes tokens of patches, queries of tokens, digits of the last token. What does it "
            "compute, and what are its three derivatives?",
            100 * (1 - double(vectors) / double(base.parameters())));

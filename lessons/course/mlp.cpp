@@ -72,7 +72,8 @@ Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text("Attention gathers what strokes lie where; that together they are a 3, no average can "
-           "say. For that each block has an MLP, a multilayer perceptron with one hidden layer. "
+           "say. For that each block has an MLP, a multilayer perceptron with one hidden layer (in "
+           "the first Transformer, the feed-forward network). "
            "\"MLP is standard\", says the annotated code, and moves on. It holds two thirds of a "
            "block's parameters. What does it do that attention cannot?");
 

@@ -108,7 +108,8 @@ void lesson(Narrator& say) {
                R"( \ N = \frac{HW}{P^2}, \qquad x_p E, \ E \in \mathbb{R}^{P^2 C \times D})",
                "x (C, H, W) → xₚ (N, P² C),    N = H W / P²\nxₚ E,    E (P² C, D)", "1, in part");
   say.in_words("cut the image into squares, write each square's pixels into a row, multiply all "
-               "rows by one matrix. A patch is now D numbers: a token, as a word is in a text.");
+               "rows by one matrix. This patch embedding makes each patch D numbers: a token, as a "
+               "word is in a text.");
 
   say.heading("The equation as code");
   say.code("loops");

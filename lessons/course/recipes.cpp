@@ -131,7 +131,7 @@ void lesson(Narrator& say) {
       "Both sums are about half of what a constant rate would give. Mind the t + 1: with t/U the "
       "first step has rate 0 and is wasted.");
 
-  say.heading("Clipping");
+  say.heading("Gradient clipping");
   say.equation(R"(g \leftarrow g \cdot \min(1,\, c / \lVert g \rVert))", "g ← g · min(1, c / ‖g‖)");
   say.in_words(
       "no step is longer than c allows. The norm is that of all gradients: the direction stays.");

@@ -131,7 +131,7 @@ void lesson(Narrator& say) {
   say.check("loss, bias -10", {"measured", first_loss(-10, of_21k)},
             {"1 + ln K", 1 + std::log(of_21k)}, 1e-3);
   say.text(
-      "Whose initial values are there besides? The library draws those of JAX, torchvision, "
+      "Whose initialisation is there besides? The library draws those of JAX, torchvision, "
       "timm and Hugging Face. timm's \"moco\" it has not: the matrices of JAX's, the biases of "
       "the MLP 0 instead of 1e-6 times noise, a head drawn as they are, and the rest timm's.");
 
@@ -179,7 +179,8 @@ void lesson(Narrator& say) {
   fit(parrot, random, how);
   const Dataset unseen = digits(500, say.seed(), "test");
   say.text("A warning: with shuffled labels, which mean nothing, it learns the twenty just as "
-           "well. To learn by heart proves that the machine works, not that it understands:");
+           "well. To learn by heart is overfitting: here it proves that the machine works, not "
+           "that it understands:");
   say.check("learned with shuffled labels, of 20",
             {"counted", B * score(parrot, Loader(random)).accuracy}, {"all", B}, 0);
   say.holds("of 500 unseen digits it reads at most a quarter",

@@ -92,7 +92,8 @@ void lesson(Narrator& say) {
                R"( A \in \mathbb{R}^{T \times T})",
                "A = softmax(q kᵀ / √Dₕ),    A (T, T)", "6");
   say.in_words("compare each query with each key by their inner product; scale; make each row "
-               "shares that add up to 1: how token i divides its attention.");
+               "shares that add up to 1: how token i divides its attention. These are the "
+               "attention weights.");
   say.equation(R"(\mathrm{SA}(z) = A\,v)", "SA(z) = A v", "7");
   say.in_words("each token receives the average of all values, weighted by its row. The paper "
                "writes N for any sequence; in a ViT the class token counts: T = N + 1.");

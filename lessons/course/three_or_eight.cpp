@@ -132,10 +132,11 @@ void lesson(Narrator& say) {
   say.in_words("x is the ink of a square, w its weight. A large sum gives nearly 1, an 8; a very "
                "negative one nearly 0, a 3; zero gives one half, which is no opinion.");
   say.code("network");
-  say.text("Such a function with numbers to be found is a network, and the numbers are its "
-           "parameters. This one has 17. The Vision Transformer at the end has {}; they are "
-           "found in the same way.",
-           count_parameters(digits_model()));
+  say.text(
+      "Such a function with numbers to be found is a network, or model, and the numbers are its "
+      "parameters. This one has 17. The Vision Transformer at the end has {}; they are "
+      "found in the same way.",
+      count_parameters(digits_model()));
   Network network;
   say.text("At the beginning all of them are 0, and it says {} to everything.",
            network(examples[0]));

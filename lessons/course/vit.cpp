@@ -93,7 +93,7 @@ void lesson(Narrator& say) {
                "zₗ = MLP(LN(z′ₗ)) + z′ₗ", "3");
   say.equation(R"(y = \mathrm{LN}(z_L^0))", "y = LN(z_L⁰)", "4");
   say.in_words("normalise the first token of what leaves the last block: what the model thinks of "
-               "the image. A linear layer, the head, makes K logits of it.");
+               "the image. A linear layer, the classification head, makes K logits of it.");
 
   say.heading("Where each part was explained");
   say.table({"equation", "part", "lesson"},

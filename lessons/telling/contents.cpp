@@ -96,6 +96,26 @@ const std::vector<Entry>& contents() {
   return list;
 }
 
+const std::vector<Word>& glossary() {
+  static const std::vector<Word> words = [] {
+    static const std::regex head("(.+): ([a-z_]+)"), comma(", ");
+    std::vector<Word> all;
+    for (const std::string& line : source_lines("lessons/course/glossary.txt")) {
+      std::smatch parts;
+      if (line.starts_with("  ") && !all.empty()) {
+        all.back().meaning = numbered(line.substr(2));
+      } else if (std::regex_match(line, parts, head) && !line.starts_with('#')) {
+        const std::string names = parts[1];
+        all.push_back({{std::sregex_token_iterator(names.begin(), names.end(), comma, -1), {}},
+                       entry_of(parts[2].str()),
+                       {}});
+      }
+    }
+    return all;
+  }();
+  return words;
+}
+
 Entry entry_of(std::string_view name) {
   for (const Entry& entry : order()) {
     if (entry.name == name) return entry;

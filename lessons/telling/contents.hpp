@@ -6,7 +6,8 @@
 #include <vector>
 
 // The course: lessons/course/contents.txt has the order of its lessons, and
-// lessons/exercises/contents.txt that of its exercises; the file of each has the rest.
+// lessons/exercises/contents.txt that of its exercises; the file of each has the rest. The words
+// that a reader should keep stand in lessons/course/glossary.txt.
 
 namespace vitruvian::lessons {
 
@@ -44,6 +45,16 @@ struct Exercise {
 const std::vector<Exercise>& exercises();
 /// Those that follow the lesson of this name.
 std::vector<Exercise> exercises_after(std::string_view lesson);
+
+/// A word of the field: its usual name and the others, the lesson that explains it, what it means.
+struct Word {
+  std::vector<std::string> names;
+  Entry lesson;  ///< number, name and part
+  std::string meaning;
+};
+
+/// The words of lessons/course/glossary.txt, in the order of the lessons.
+const std::vector<Word>& glossary();
 
 /// The lesson of this name, its number, name and part alone; throws when there is none.
 Entry entry_of(std::string_view name);

@@ -127,6 +127,7 @@ struct Closing {
   std::vector<std::string> rows = {};
   std::optional<Neighbour> previous = {}, next = {};
   std::vector<Practice> exercises = {};
+  std::vector<std::string> words = {};  ///< of the glossary, which the lesson explains
 };
 
 using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Checks,

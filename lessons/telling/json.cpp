@@ -95,9 +95,9 @@ json object(const Closing& e) {
     exercises.push_back(
         {{"number", p.number}, {"name", p.name}, {"title", p.title}, {"level", p.level}});
   }
-  return {{"event", "closing"}, {"checks", e.checks},    {"failed", e.failed},
-          {"broken", e.broken}, {"summary", summary(e)}, {"breaks", breaks},
-          {"rows", e.rows},     {"exercises", exercises}};
+  return {{"event", "closing"}, {"checks", e.checks},     {"failed", e.failed},
+          {"broken", e.broken}, {"summary", summary(e)},  {"breaks", breaks},
+          {"rows", e.rows},     {"exercises", exercises}, {"words", e.words}};
 }
 
 // Numbers that JSON does not know (NaN) become null.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 namespace vitruvian::lessons {
 namespace {
 
@@ -41,6 +43,18 @@ std::string cell(std::string_view text) {
     result += c;
   }
   return result;
+}
+
+// To its heading in docs/lessons/glossary.md, by the name that GitHub gives it.
+std::string glossary_link(const std::string& word) {
+  std::string anchor;
+  for (const char c : word) {
+    if (c == ' ') anchor += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_') {
+      anchor += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return fmt::format("[{}](glossary.md#{})", escaped(word), anchor);
 }
 
 // Nobody points at a page's figures.
@@ -176,6 +190,11 @@ class Markdown final : public Writer {
     for (const Practice& p : e.exercises) {  // by name: numbers move when others come before them
       line(fmt::format("- `build/bin/lesson exercise {}`: {} ({})", p.name, escaped(p.title),
                        p.level));
+    }
+    if (!e.words.empty()) {
+      std::vector<std::string> links;
+      for (const std::string& word : e.words) links.push_back(glossary_link(word));
+      line(fmt::format("\nWords to keep: {}.", fmt::join(links, ", ")));
     }
     const auto to = [](const std::string& word, const std::optional<Neighbour>& lesson) {
       if (!lesson) return std::string();

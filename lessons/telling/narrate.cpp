@@ -239,6 +239,9 @@ std::size_t Narrator::close() {
   for (const Exercise& e : exercises_after(entry_.name)) {
     closing.exercises.push_back({e.number, e.name, e.title, e.level});
   }
+  for (const Word& word : glossary()) {
+    if (word.lesson.name == entry_.name) closing.words.push_back(word.names[0]);
+  }
   tell(closing);
   stage_->flush();
   return failed_;

@@ -190,6 +190,7 @@ class Terminal final : public Writer {
     if (!e.breaks.empty()) prose("Break it and see which check notices:");
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
+    if (!e.words.empty()) prose(fmt::format("Words to keep: {}.", fmt::join(e.words, ", ")));
     if (!e.exercises.empty()) prose("Now you:");
     for (const Practice& p : e.exercises)
       prose(fmt::format("{}: {} ({})", p.number, p.title, p.level), "  lesson exercise ");

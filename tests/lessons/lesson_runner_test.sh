@@ -282,8 +282,16 @@ course() {
   check "that of the exercises, too" test "$("$lesson" exercises | LC_ALL=C.UTF-8 wc -L)" -le 80
   lesson_says 0 "" list --markdown
   check "another index: scripts/make_pages.sh" cmp err "$root/docs/lessons/README.md"
+  lesson_says 0 "" glossary --markdown
+  check "another glossary: scripts/make_pages.sh" cmp err "$root/docs/lessons/glossary.md"
+  while read -r word; do # `NAME, OTHERS: LESSON`
+    check "the page of ${word##*: } says ${word%%[,:]*}, which the glossary says it explains" \
+      grep -qiF "${word%%[,:]*}" "$root/docs/lessons/${word##*: }.md"
+  done < <(grep -v '^[ #]' "$root/lessons/course/glossary.txt")
+  lesson_says 0 "residual connection, also skip connection .*Lesson [0-9]+: Residuals" glossary "Skip connection"
+  check "the glossary is 80 columns wide" test "$("$lesson" glossary | LC_ALL=C.UTF-8 wc -L)" -le 80
   ls "$root"/docs/lessons/*.md | sed 's|.*/||; s/\.md$//' >pages
-  { echo README && ls "$root"/lessons/course/*.cpp | sed 's|.*/||; s/\.cpp$//'; } | sort >courses
+  { printf '%s\n' README glossary && ls "$root"/lessons/course/*.cpp | sed 's|.*/||; s/\.cpp$//'; } | sort >courses
   check "a page for every lesson, and no other" sh -c 'sort pages | cmp - courses'
   while IFS='|' read -r pattern arguments; do
     # shellcheck disable=SC2086 # words
@@ -294,6 +302,7 @@ see lesson list --help|list 3
 there is no lesson 99: they go from 0 to $(($(grep -c "^  " "$root/lessons/course/contents.txt") - 1))|99
 |99999999999999999999
 did you mean softmax\?|sofmax
+the glossary has no word 'sofmax'; did you mean softmax\?|glossary sofmax
 Its number comes first|--step
 TABLE
   lesson_says 2 "" ""

@@ -107,7 +107,8 @@ std::vector<Event> all_events() {
                   {"2-3", "B4"},
                   Neighbour{8, "chains", "Chains"},
                   {},
-                  {{6, "square", "The square goes back", "easy"}}}};
+                  {{6, "square", "The square goes back", "easy"}},
+                  {"chain rule", "vjp"}}};
 }
 
 }  // namespace
@@ -219,6 +220,8 @@ TEST_CASE("Markdown renders on GitHub") {
   CHECK(contains(text, "| gradient of x | analytic 1, numeric 2 | 5.0e-01 | DISAGREE |"));
   CHECK(contains(
       text, "\nNow you:\n\n- `build/bin/lesson exercise square`: The square goes back (easy)\n"));
+  CHECK(contains(text,
+                 "Words to keep: [chain rule](glossary.md#chain-rule), [vjp](glossary.md#vjp).\n"));
   CHECK(contains(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
   CHECK(contains(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
   CHECK(contains(text, "<details><summary>Answer</summary>"));
