@@ -134,6 +134,11 @@ TEST_CASE("a page trains a model of its own") {
   const Json first = said(explorer_train(1));
   CHECK(first.at("losses")[0].get<double>() == doctest::Approx(std::log(10)).epsilon(0.1));
   CHECK(named(first.at("changes"), "head.weight").at("update") > 0);
+  const Json& effect = first.at("effect");
+  CHECK(effect.at("before") == first.at("losses")[0]);
+  CHECK(effect.at("promised") < 0);
+  CHECK(effect.at("after").get<double>() - effect.at("before").get<double>() ==
+        doctest::Approx(effect.at("promised").get<double>()).epsilon(0.1));
   const Json later = said(explorer_train(150));
   CHECK(later.at("step") == 151);
   CHECK(later.at("losses").back() < 0.8 * first.at("losses")[0].get<double>());

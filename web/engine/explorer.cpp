@@ -35,6 +35,20 @@ struct Mistake {
   std::size_t input = 0;
 };
 
+// While it lives, the mistake is made, if there is one: of the primitive ops, as it was asked for.
+class Making {
+ public:
+  explicit Making(const std::optional<Mistake>& mistake) {
+    if (!mistake) return;
+    from_primitive_ops_.emplace();
+    broken_.emplace(mistake->op, mistake->kind, mistake->input);
+  }
+
+ private:
+  std::optional<Composed> from_primitive_ops_;
+  std::optional<Fault> broken_;
+};
+
 struct Explorer {
   std::unique_ptr<VisionTransformer> model;
   std::unique_ptr<Trainer> trainer;  // of a model that explorer_create made
@@ -260,8 +274,7 @@ Json backward(Explorer& e, std::size_t label) {
   double loss = 0;
   {
     const Composed every_intermediate;
-    std::optional<Fault> broken;
-    if (e.mistake) broken.emplace(e.mistake->op, e.mistake->kind, e.mistake->input);
+    const Making mistake(e.mistake);
     trace.add("images", "(B, C, H, W)", image);
     const Tensor cost = cross_entropy(model(image, {.trace = &trace}), {label});
     std::vector<Tensor> all;
@@ -334,9 +347,16 @@ Json fault(Explorer& e, const Json& request) {
   return {{"ops", json}};
 }
 
+Json train(Explorer& e, std::size_t steps) {
+  Trainer& trainer = e.in_training();
+  const Making mistake(e.mistake);
+  return trainer.train(steps);
+}
+
 Json learn(Explorer& e, std::size_t label) {
   Trainer& trainer = e.in_training();
   check_label(e.model->config, label);
+  const Making mistake(e.mistake);
   return trainer.learn(e.picture.pixels, label);
 }
 
@@ -356,8 +376,7 @@ Json check(Explorer& e, const Json& request) {
   if (asked.entries == 0 || asked.entries > 1000) {
     fail("entries: expected 1 to 1000, got {}", asked.entries);
   }
-  std::optional<Fault> broken;
-  if (e.mistake) broken.emplace(e.mistake->op, e.mistake->kind, e.mistake->input);
+  const Making mistake(e.mistake);
   const CheckResult found = check_gradient(asked);
   return {{"name", asked.parameter},       {"passed", found.passed},
           {"relative_error", found.error}, {"tolerance", CheckResult::tolerance},
@@ -402,7 +421,7 @@ const char* explorer_check(const char* request) {
   return answer([&] { return check(here(), parsed(request)); });
 }
 const char* explorer_train(size_t steps) {
-  return answer([&] { return here().in_training().train(steps); });
+  return answer([&] { return train(here(), steps); });
 }
 const char* explorer_learn(size_t label) {
   return answer([&] { return learn(here(), label); });

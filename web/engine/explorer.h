@@ -58,8 +58,12 @@ EXPLORER const char* explorer_fault(const char* request);
 EXPLORER const char* explorer_check(const char* request);
 
 /// Trains so many steps, each on the next batch of the digits. {"step", "images", "losses",
-/// "correct": [of each step], "learning_rate", "grad_norm", "batch", "changes": [{"name", "value",
-/// "gradient", "update"}]}: root mean squares of the last step.
+/// "correct": [of each step], "learning_rate", "grad_norm", "batch", "effect": {"before", "after",
+/// "promised"}, "changes": [{"name", "value", "gradient", "update"}]}. Of the last step: how many
+/// images it looked at; the loss of these very images before it and after it, dropout silencing the
+/// same units; what the gradient promised of the difference, the sum of update * gradient over all
+/// numbers that learn (of SGD without momentum, -lr |gradient|^2); and root mean squares. Where
+/// explorer_fault broke a rule, that rule is what it learns by.
 EXPLORER const char* explorer_train(size_t steps);
 /// Trains one step on the picture that is there, with `label` for the right answer: a batch of one.
 /// Answers as explorer_train(1) does. The step counts as one, for the warm-up and the optimizer's

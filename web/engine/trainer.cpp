@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace vitruvian::web {
 namespace {
@@ -82,14 +83,23 @@ Trainer::Batch Trainer::next_batch() {
   return {digits_, {batch.begin(), batch.end()}, rng_.fork("dropout", {batches_})};
 }
 
-Trainer::Step Trainer::step_on(const Batch& batch) {
-  const auto parts = shares(batch.indices, micro_batches_of(learner_.tokens, batch.indices.size()));
-  const MicroBatches micro{parts.size(), batch.indices.size(), [&](std::size_t i) {
-                             return micro_batch(batch.data, parts[i],
-                                                batch.dropout.fork("micro-batch", {i}));
-                           }};
+MicroBatches Trainer::micro_batches(const Batch& batch) const {
+  auto parts = shares(batch.indices, micro_batches_of(learner_.tokens, batch.indices.size()));
+  const std::size_t count = parts.size();
+  return {count, batch.indices.size(), [&batch, parts = std::move(parts)](std::size_t i) {
+            return micro_batch(batch.data, parts[i], batch.dropout.fork("micro-batch", {i}));
+          }};
+}
+
+Trainer::Step Trainer::step_on(const Batch& batch, bool keep) {
   Step taken;
-  taken.result = compute_gradients(learner_, micro, 0);
+  taken.result = compute_gradients(learner_, micro_batches(batch), 0);
+  for (const NamedParameter& p : learner_.parameters) {
+    if (!keep) break;
+    taken.before.push_back(p.tensor.value());
+    const Array* const gradient = p.tensor.grad();
+    taken.gradients.push_back(gradient != nullptr ? *gradient : zeros(p.tensor.shape()));
+  }
   taken.norm = clip_grad_norm(learner_.parameters, 1);
   if (!std::isfinite(taken.result.loss) || !std::isfinite(taken.norm)) {
     fail(
@@ -104,52 +114,71 @@ Trainer::Step Trainer::step_on(const Batch& batch) {
   return taken;
 }
 
+double Trainer::loss_of(const Batch& batch) const {
+  const NoGrad no_grad;
+  const MicroBatches parts = micro_batches(batch);
+  double sum = 0;
+  for (std::size_t i = 0; i < parts.count; ++i) {
+    const MicroBatch part = parts.make(i);
+    sum += static_cast<double>(vitruvian::forward(learner_, part, 0).loss.item()) *
+           static_cast<double>(part.labels.size());
+  }
+  return sum / static_cast<double>(parts.images);
+}
+
 Json Trainer::train(std::size_t steps) {
   if (steps == 0 || steps > 10'000) fail("expected 1 to 10000 steps, got {}", steps);
-  return report(steps, settings_.batch, [this] {
-    const Step taken = step_on(next_batch());
-    ++batches_;
-    return taken;
-  });
+  return report(steps, batches_, [this] { return next_batch(); });
 }
 
 Json Trainer::learn(const Pixels& picture, std::size_t label) {
   Dataset data = as_dataset(picture);
   data.labels = {static_cast<std::uint32_t>(label)};
-  return report(1, 1, [&] {
-    const Step taken = step_on({data, {0}, rng_.fork("dropout of a picture", {learned_})});
-    ++learned_;
-    return taken;
+  return report(1, learned_, [&] {
+    return Batch{data, {0}, rng_.fork("dropout of a picture", {learned_})};
   });
 }
 
-Json Trainer::report(std::size_t steps, std::size_t batch, const std::function<Step()>& one_step) {
+Json Trainer::report(std::size_t steps, std::size_t& taken, const std::function<Batch()>& next) {
   Json losses = Json::array();
   Json correct = Json::array();
   Step last;
-  std::vector<Array> before;
+  std::size_t images = 0;  // of the last step
+  double after = 0;
   for (std::size_t i = 0; i < steps; ++i) {
-    if (i + 1 == steps) {
-      for (const NamedParameter& p : learner_.parameters) before.push_back(p.tensor.value());
-    }
-    last = one_step();
+    const bool is_last = i + 1 == steps;
+    const Batch batch = next();
+    last = step_on(batch, is_last);
+    ++taken;
     losses.push_back(last.result.loss);
     correct.push_back(last.result.correct);
+    images = batch.indices.size();
+    if (is_last) after = loss_of(batch);
   }
   Json changes = Json::array();
-  for (std::size_t i = 0; i < before.size(); ++i) {
+  double promised = 0;
+  for (std::size_t i = 0; i < learner_.parameters.size(); ++i) {
     const NamedParameter& p = learner_.parameters[i];
+    const Array& gradient = last.gradients[i];
     Array update = p.tensor.value();
-    for (std::size_t k = 0; k < update.size(); ++k) update.data()[k] -= before[i].data()[k];
+    for (std::size_t k = 0; k < update.size(); ++k) {
+      update.data()[k] -= last.before[i].data()[k];
+      promised += static_cast<double>(update.data()[k]) * static_cast<double>(gradient.data()[k]);
+    }
     changes.push_back({{"name", p.name},
                        {"value", root_mean_square(p.tensor.value())},
-                       {"gradient", p.tensor.grad() ? root_mean_square(*p.tensor.grad()) : 0},
+                       {"gradient", root_mean_square(gradient)},
                        {"update", root_mean_square(update)}});
   }
-  return {{"step", step()},           {"images", batches_ * settings_.batch + learned_},
-          {"losses", losses},         {"correct", correct},
-          {"learning_rate", last.lr}, {"grad_norm", last.norm},
-          {"batch", batch},           {"changes", changes}};
+  return {{"step", step()},
+          {"images", batches_ * settings_.batch + learned_},
+          {"losses", losses},
+          {"correct", correct},
+          {"learning_rate", last.lr},
+          {"grad_norm", last.norm},
+          {"batch", images},
+          {"effect", {{"before", last.result.loss}, {"after", after}, {"promised", promised}}},
+          {"changes", changes}};
 }
 
 Json score(const VisionTransformer& model, std::size_t images) {

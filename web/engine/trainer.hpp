@@ -48,11 +48,15 @@ class Trainer {
   struct Step {
     StepResult result;
     double lr = 0, norm = 0;
+    std::vector<Array> before, gradients;  // of the parameters, where they are kept
   };
   Batch next_batch();
-  Step step_on(const Batch& batch);
-  /// Takes so many steps, and says what explorer_train says.
-  Json report(std::size_t steps, std::size_t batch, const std::function<Step()>& one_step);
+  [[nodiscard]] MicroBatches micro_batches(const Batch& batch) const;
+  Step step_on(const Batch& batch, bool keep);
+  /// The mean loss of a batch as the weights are now, dropout silencing what it did in its step.
+  [[nodiscard]] double loss_of(const Batch& batch) const;
+  /// Takes so many steps, each counted in `taken`, and says what explorer_train says.
+  Json report(std::size_t steps, std::size_t& taken, const std::function<Batch()>& next);
 
   TrainerSettings settings_;
   Learner learner_;

@@ -193,6 +193,53 @@ test('a step on one picture teaches that picture, and takes no turn in the epoch
   assert.deepEqual(norms(true), alone);
 });
 
+test('what a step did to the loss of its own batch, beside what the gradient promised', async () => {
+  const engine = await startEngine();
+  const small = { L: 1, D: 32, M: 64, images: 128, batch: 32, optimizer: 'sgd', weight_decay: 0, warmup: 0, seed: 3 };
+  engine.create({ ...small, learning_rate: 1e-3 });
+  const { effect, losses, grad_norm, learning_rate, changes } = engine.train(1);
+  assert.equal(effect.before, losses[0]);
+  assert.ok(grad_norm > 0.1 && grad_norm < 1, `${grad_norm}: not clipped`);
+  near(effect.promised / (-learning_rate * grad_norm ** 2), 1, 1e-3, 'the promise of plain descent');
+  near((effect.after - effect.before) / effect.promised, 1, 0.02, 'a small step keeps it');
+  near(changes.find((c) => c.name === 'head.bias').gradient * learning_rate, changes.find((c) => c.name === 'head.bias').update, 1e-8, 'an update');
+
+  // The loss after a step is that of the same images, and of the same units.
+  engine.create({ ...small, learning_rate: 0, dropout: 0.3 });
+  for (const trained of [engine.train(3), engine.learn(4)]) {
+    assert.equal(trained.effect.after, trained.effect.before);
+    assert.equal(trained.effect.before, trained.losses.at(-1));
+    assert.equal(trained.effect.promised, 0);
+  }
+  // A norm above 1 is clipped: the step is shorter, and so is what it promises; the gradient is whole.
+  engine.create({ ...small, learning_rate: 0.2 });
+  engine.train(20);
+  engine.sample('noise', 0);
+  const steep = engine.learn(4);
+  assert.ok(steep.grad_norm > 1, `${steep.grad_norm}`);
+  const whole = Math.hypot(...steep.changes.map(({ name, gradient }) => gradient * Math.sqrt(engine.values(engine.weights().parameters.find((p) => p.name === name)).length)));
+  near(whole / steep.grad_norm, 1, 1e-3, 'the gradient that is said');
+});
+
+test('a broken rule is what training learns by', async () => {
+  const run = (fault) => {
+    engine.create({ L: 1, D: 32, M: 64, images: 640, batch: 64, warmup: 0, seed: 3 });
+    engine.fault(fault);
+    const { losses, effect } = engine.train(30);
+    engine.fault(null);
+    return { first: losses[0], last: losses.at(-1), effect };
+  };
+  const engine = await startEngine();
+  const sound = run(null);
+  assert.ok(sound.last < 0.9 * sound.first, JSON.stringify(sound));
+  for (const op of ['matmul', 'sub']) {
+    const broken = run({ op, kind: 'flip_sign', input: 0 });
+    near(broken.first, sound.first, 1e-4, 'the answer is the same before the first step');
+    assert.notEqual(broken.last, sound.last, `${op} does not reach training`);
+  }
+  assert.deepEqual(run(null), sound, 'and mended it learns as before');
+});
+
 test('the defaults read nine of ten within half a minute', async (t) => {
   const engine = await startEngine();
   engine.create({});

@@ -278,10 +278,11 @@ test('learning: 90 % within half a minute, no frame above 50 ms, one step, one i
     await page.waitForFunction((n) => document.querySelector('.now').innerText.includes(`Step ${n}`), before + 11);
     await button(page, 'the right answer is 8').click();
     await button(page, 'one image: yours, as a 8').click();
-    const told = page.getByText(/One step on your picture, as a 8/);
+    const told = page.getByText(/The last step saw your picture, as a 8/);
     await told.waitFor();
-    const [from, to] = /the loss from ([\d.]+) to (\d+\.\d+)/.exec(await told.innerText()).slice(1).map(Number);
+    const [from, to, got] = /loss went ([\d.]+) → ([\d.]+)\. .* it got ([−+][\d.]+)\. .* a probability of/s.exec(await told.innerText()).slice(1).map((x) => Number(x.replace('−', '-')));
     assert.ok(to < from, await told.innerText());
+    assert.ok(Math.abs(to - from - got) < 2e-4, await told.innerText());
 
     const trained = await page.locator('#answer td.number').allTextContents();
     await page.getByLabel('all pictures above show this model').check();
@@ -342,6 +343,70 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents());
   });
 });
+
+test('why a step lowered the loss: its own digits before and after it, beside what the gradient promised', () =>
+  opened({}, async (page) => {
+    const engine = await startEngine();
+    engine.create({ images: 6000, weight_decay: 0.05 });
+    const fine = (x) => x.toFixed(4).replace('-', '−');
+    for (let step = 1; step <= 3; ++step) {
+      const { effect, batch } = engine.train(1);
+      await button(page, 'one step').click();
+      await page.waitForFunction((n) => document.querySelector('.now')?.innerText.includes(`Step ${n},`), step);
+      const said = await page.locator('#effect').innerText();
+      for (const part of [`The last step saw ${batch} digits`, `${fine(effect.before)} → ${fine(effect.after)}`, `promised about ${fine(effect.promised)}`, `got ${fine(effect.after - effect.before)}`]) {
+        assert.ok(said.includes(part), `${part} is not in ${said}`);
+      }
+      assert.match(said, /Kept: each number moved/);
+    }
+  }));
+
+test('a broken rule is what the model in training learns by, and the page says so', () =>
+  opened({}, async (page) => {
+    const warning = page.locator('#learning .error');
+    const engine = await startEngine();
+    const settings = { images: 6000, weight_decay: 0.05 };
+    const fault = { op: 'matmul', kind: 'flip_sign', input: 1 };
+    // Ten steps, in the page and beside it.
+    const same = async (steps) => {
+      const { effect } = engine.train(10);
+      await button(page, 'ten steps').click();
+      await page.waitForFunction((n) => document.querySelector('.now')?.innerText.includes(`Step ${n},`), steps);
+      const said = await page.locator('#effect').innerText();
+      const loss = `${effect.before.toFixed(4)} → ${effect.after.toFixed(4)}`;
+      assert.ok(said.includes(loss), `${loss} is not in ${said}`);
+      return loss;
+    };
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.locator('#check').scrollIntoViewIfNeeded();
+    await page.getByText('✓ all 9 gradients').waitFor();
+    await page.getByLabel('for input').selectOption({ value: '1' });
+    engine.create(settings);
+    const sound = await same(10);
+    assert.equal(await warning.count(), 0);
+    engine.fault(fault);
+    await button(page, 'Break it').click();
+    assert.match(await warning.innerText(), /is broken, matmul turns the sign: this model learns by it/);
+    await same(20);
+    engine.create(settings);
+    await button(page, 'Start anew').click(); // broken from the beginning
+    await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 0,'));
+    assert.notEqual(await same(10), sound);
+    engine.fault(null);
+    await button(page, 'Mend the rule').click();
+    await same(20);
+    assert.equal(await warning.count(), 0);
+  }));
+
+test('a guess before training stands beside what it took', () =>
+  opened({}, async (page) => {
+    await page.getByLabel(/how many digits must it see/).fill('5000');
+    await button(page, 'one step').click();
+    await page.waitForFunction(() => document.querySelector('.now')?.innerText.includes('Step 1,'));
+    assert.doesNotMatch(await page.locator('.now').innerText(), /NaN/);
+    await button(page, 'until 90 %').click();
+    await page.getByText(/You guessed 5,000 digits; it took \d\d,\d+ to read nine of ten/).waitFor();
+  }));
 
 for (const [name, options] of [['wide, light', desktop], ['wide, dark', { ...desktop, colorScheme: 'dark' }], ['narrow, light', phone], ['narrow, dark', { ...phone, colorScheme: 'dark' }]]) {
   test(`accessible, and as wide as the screen: ${name}`, () =>

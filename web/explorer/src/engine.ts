@@ -49,9 +49,11 @@ export interface Check {
   index: number; analytic: number; numeric: number; checked: number;
 }
 export interface Change { name: string; value: number; gradient: number; update: number }
+/** Of the last step's own images: their loss before it and after it (null: not finite), and what the gradient promised of the difference. */
+export interface Effect { before: number; after: number | null; promised: number }
 export interface Trained {
   step: number; images: number; losses: number[]; correct: number[]; learning_rate: number;
-  grad_norm: number; batch: number; changes: Change[];
+  grad_norm: number; batch: number; effect: Effect; changes: Change[];
 }
 export interface Score { loss: number; accuracy: number; images: number }
 

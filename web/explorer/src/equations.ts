@@ -67,6 +67,8 @@ export const equations: Record<string, Equation> = {
     row(sub(mi('p'), mi('i')), mo('='), over(sup(mi('e'), sub(name('logit'), mi('i'))), row('<munder><mo>∑</mo><mi>j</mi></munder>', sup(mi('e'), sub(name('logit'), mi('j')))))),
     'p i is e to the logit i, divided by the sum of e to all logits'),
   loss: equation(row(mi('ℒ'), mo('='), mo('−'), name('log'), sub(mi('p'), name('label'))), 'the loss is minus the logarithm of the probability of the label'),
+  promise: equation(row(mo('Δ'), mi('ℒ'), mo('≈'), '<munder><mo>∑</mo><mi>θ</mi></munder>', mo('Δ'), mi('θ'), over(row(mo('∂'), mi('ℒ')), row(mo('∂'), mi('θ')))),
+    'the change of the loss is about the sum, over all numbers theta, of the change of theta times the gradient of the loss by theta'),
   descent: equation(row(mi('θ'), mo('←'), mi('θ'), mo('−'), mi('η'), over(row(mo('∂'), mi('ℒ')), row(mo('∂'), mi('θ')))),
     'theta becomes theta minus eta times the derivative of the loss by theta'),
 };

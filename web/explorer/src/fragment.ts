@@ -1,6 +1,7 @@
 // The page's state in its address' fragment, so that a teacher can send a link:
 // #digit=3&token=6&block=2&head=1&gradients=1. What says nothing, or nonsense, is left as it is.
 import type { FaultKind, Kind } from './engine';
+import { faultKinds } from './faults';
 import type { Scope, Stroke } from './state.svelte';
 
 export interface Shared {
@@ -19,7 +20,6 @@ export interface Shared {
 }
 
 const kinds: Kind[] = ['digit', 'thick', 'thin', 'shifted', 'letter', 'noise'];
-const faults: FaultKind[] = ['flip_sign', 'drop_cotangent', 'skip_accumulation', 'forget_unbroadcast'];
 const scopes: Scope[] = ['map', 'layer', 'model'];
 
 // A coordinate is two digits of base 36: 0 to 1295.
@@ -75,7 +75,7 @@ export function decode(fragment: string): Partial<Shared> {
   put('gradients', flag('gradients'));
   put('label', whole('label', 0, 9));
   const fault = /^([a-z_]{1,20})\.([a-z_]+)\.(\d)$/.exec(f.get('fault') ?? '');
-  if (fault && faults.includes(fault[2] as FaultKind)) s.fault = { op: fault[1], kind: fault[2] as FaultKind, input: +fault[3] };
+  if (fault && faultKinds.includes(fault[2] as FaultKind)) s.fault = { op: fault[1], kind: fault[2] as FaultKind, input: +fault[3] };
   const number = /^([a-z0-9_.]{1,60}):(\d{1,6})$/.exec(f.get('number') ?? '');
   if (number) s.cell = { name: number[1], index: +number[2] };
   const scope = f.get('scope') as Scope;

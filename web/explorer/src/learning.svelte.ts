@@ -1,5 +1,5 @@
 import { moduleBytes, trainedWeights } from './begin';
-import type { Change, Model, Settings } from './engine';
+import type { FaultRequest, Model, Settings, Trained } from './engine';
 import { app } from './state.svelte';
 import type { Order, Said, Snapshot } from './worker';
 import TrainingWorker from './worker?worker&inline';
@@ -43,8 +43,10 @@ class Learning {
   curve = $state.raw<Point[]>([]);
   scores = $state.raw<Scored[]>([]);
   strip = $state.raw<Float32Array[]>([]); // the probe's ten probabilities, a snapshot each
-  changes = $state.raw<Change[]>([]);
-  told = $state.raw<{ before: number; after: number; label: number } | null>(null); // of one step on one image
+  trained = $state.raw<Trained | null>(null); // what the engine said of the last step
+  told = $state.raw<{ before: number; after: number; label: number } | null>(null); // of a last step that was on the page's picture
+  guess = $state<number | null>(null); // of the learner: images until nine of ten are read
+  reached = $state<number | null>(null); // images until nine of ten were read
   accuracy = $state<number | null>(null); // of held-out digits
   smoothLoss = $state<number | null>(null);
   running = $state(false);
@@ -55,6 +57,7 @@ class Learning {
   private worker: Worker | null = null;
   private round = 0; // of models begun
   private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
+  private fault: FaultRequest | null = null; // the broken rule that it has
   private smooth = 0;
   private losses = new Thinned<Point>(600);
   private accuracies = new Thinned<Scored>(300);
@@ -86,12 +89,12 @@ class Learning {
     this.curve = [];
     this.scores = [];
     this.strip = [];
-    this.accuracy = this.smoothLoss = null;
-    this.changes = [];
-    this.told = null;
+    this.accuracy = this.smoothLoss = this.reached = null;
+    this.trained = this.told = null;
     this.now = null;
     this.looked = app.pixels;
-    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, label: app.label });
+    this.fault = app.fault;
+    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
   }
   async run(order: Order): Promise<void> {
     await (this.began === null || this.error ? this.begin() : this.beginning);
@@ -104,7 +107,13 @@ class Learning {
     // The page reads its picture anew at every snapshot: the same picture is no news, or it would go round for ever.
     if (!this.model || pixels.every((v, i) => v === this.looked[i])) return;
     this.looked = pixels;
-    this.send({ do: 'look', pixels, label: app.label });
+    this.send({ do: 'look', pixels });
+  }
+  /** The page's rules are others: broken, or mended. */
+  follow(fault: FaultRequest | null): void {
+    if (!this.model || fault === this.fault) return;
+    this.fault = fault;
+    this.send({ do: 'fault', fault });
   }
 
   private hear(said: Said): void {
@@ -131,7 +140,7 @@ class Learning {
       });
       this.images = s.trained.images;
       this.smoothLoss = this.smooth;
-      this.changes = s.trained.changes;
+      this.trained = s.trained;
       this.losses.add(...points);
       this.curve = this.losses.all;
       this.probes.add(s.probe);
@@ -141,8 +150,9 @@ class Learning {
       this.accuracies.add({ images: this.images, accuracy: s.score });
       this.scores = this.accuracies.all;
       this.accuracy = s.score;
+      if (s.score >= 0.9) this.reached ??= this.images;
     }
-    if (s.before !== null) this.told = { before: s.before, after: s.probe[app.label], label: app.label };
+    if (s.picture) this.told = { ...s.picture, after: s.probe[s.picture.label] };
     this.now = s;
     if (this.inside) this.show(s);
   }

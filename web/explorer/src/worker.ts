@@ -1,20 +1,21 @@
 // Trains, away from the page: an engine of its own, a message at a time.
-import { Engine, type Model, type Trained } from './engine';
+import { Engine, type FaultRequest, type Model, type Trained } from './engine';
 
 export type Order =
-  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; label: number }
+  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; fault: FaultRequest | null }
   | { do: 'train'; steps: number } // as many as asked, or until 'pause'
   | { do: 'until'; accuracy: number }
   | { do: 'learn'; label: number } // one step on the page's picture
   | { do: 'pause' }
-  | { do: 'look'; pixels: Uint8Array; label: number }; // the page's picture is another
+  | { do: 'look'; pixels: Uint8Array } // the page's picture is another
+  | { do: 'fault'; fault: FaultRequest | null }; // a rule is broken, or mended
 
 export interface Snapshot {
   kind: 'snapshot';
   trained: Trained | null; // null before the first step
   losses: number[]; // of the steps since the last snapshot
   probe: Float32Array; // what it says of the page's picture
-  before: number | null; // the label's probability before a step on that very picture
+  picture: { label: number; before: number } | null; // after a step on that very picture: what it said of the label before
   score: number | null; // accuracy on held-out digits, where it was asked anew
   parameters: Float32Array[]; // in the model's order
   similarity: Float32Array;
@@ -28,12 +29,12 @@ export type Said = Message & { round: number };
 const heldOut = 200;
 const chunk = 90; // milliseconds between two snapshots
 let engine: Engine;
-let model: Model;
 let round = 0;
 let running = false;
 let next: ReturnType<typeof setTimeout> | undefined; // steps that are due
 let goal: number | null = null; // an accuracy
 let left = 0; // steps
+let together = 1; // steps that the engine is asked for at once: it says of the last of them alone what it did
 let scoredAt = 0;
 let unscored = false; // the model changed since
 let pixels: Uint8Array = new Uint8Array(784);
@@ -45,7 +46,7 @@ function probe(): Float32Array {
   return engine.values(engine.forward().probabilities).slice();
 }
 
-function snapshot(trained: Trained | null, losses: number[], seconds: number, before: number | null = null): void {
+function snapshot(trained: Trained | null, losses: number[], seconds: number, picture: Snapshot['picture'] = null): void {
   let score: number | null = null;
   unscored ||= trained !== null;
   if (unscored && (performance.now() - scoredAt > 1000 || !running || goal !== null)) {
@@ -58,7 +59,7 @@ function snapshot(trained: Trained | null, losses: number[], seconds: number, be
   const similarity = engine.values(now.similarity).slice();
   const speed = trained && seconds > 0 ? (losses.length * trained.batch) / seconds : 0;
   if (goal !== null && score !== null && score >= goal) stop();
-  say({ kind: 'snapshot', trained, losses, probe: probe(), before, score, parameters, similarity, memory: engine.memory, speed },
+  say({ kind: 'snapshot', trained, losses, probe: probe(), picture, score, parameters, similarity, memory: engine.memory, speed },
       [...parameters.map((p) => p.buffer), similarity.buffer]);
 }
 
@@ -77,9 +78,13 @@ function go(): void {
     const losses: number[] = [];
     let trained: Trained | null = null;
     do {
-      trained = engine.train(1);
+      const asked = performance.now();
+      const steps = Math.min(left, together);
+      trained = engine.train(steps);
       losses.push(...trained.losses);
-      --left;
+      left -= steps;
+      const each = (performance.now() - asked) / steps;
+      together = Math.max(1, Math.min(8, Math.floor(chunk / 4 / each)));
     } while (left > 0 && performance.now() - begin < chunk);
     const seconds = (performance.now() - begin) / 1000;
     if (left <= 0) stop();
@@ -114,14 +119,17 @@ async function obey(data: Order): Promise<void> {
   }
   guarded(() => {
     switch (data.do) {
-      case 'begin':
+      case 'begin': {
         stop();
         pixels = data.pixels;
-        model = engine.create(data.settings);
-        unscored = true;
+        const model = engine.create(data.settings);
+        engine.fault(data.fault);
+        unscored = false; // nothing is learned yet
+        together = 1;
         say({ kind: 'begun', model });
         snapshot(null, [], 0);
         break;
+      }
       case 'train':
       case 'until': {
         const idle = !running;
@@ -133,10 +141,11 @@ async function obey(data: Order): Promise<void> {
       }
       case 'learn': {
         stop();
-        const before = probe()[data.label];
+        const { label } = data;
+        const before = probe()[label];
         const begin = performance.now();
-        const trained = engine.learn(data.label);
-        snapshot(trained, trained.losses, (performance.now() - begin) / 1000, before);
+        const trained = engine.learn(label);
+        snapshot(trained, trained.losses, (performance.now() - begin) / 1000, { label, before });
         say({ kind: 'paused' });
         break;
       }
@@ -146,6 +155,9 @@ async function obey(data: Order): Promise<void> {
       case 'look':
         pixels = data.pixels;
         if (!running) snapshot(null, [], 0);
+        break;
+      case 'fault':
+        engine.fault(data.fault);
         break;
     }
   });
