@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { build } from 'esbuild';
 import { root, startEngine } from './engine.mjs';
 
 const weights = await readFile(new URL('models/digits.safetensors', root));
@@ -92,6 +93,27 @@ test('the gradient is the slope of the loss', async () => {
   gradient.forEach((g, digit) => near(g, probabilities[digit] - Number(digit === label), 1e-6, `logit ${digit}`));
   assert.deepEqual(walk.map((step) => step.name), tensors.map((t) => t.name).reverse());
   for (const { name, norm } of walk) assert.ok(norm > 0, `no cotangent reaches ${name}`);
+});
+
+test('what the walk back says of its nodes (walk.ts) is true of their gradients', async () => {
+  const { engine, model } = await opened();
+  const { D, L, T } = model.config;
+  engine.sample('digit', 3);
+  const { tensors, walk } = engine.backward(8);
+  const { outputFiles } = await build({ entryPoints: [new URL('web/explorer/src/walk.ts', root).pathname], bundle: true, format: 'esm', write: false });
+  const { backTo } = await import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text));
+  for (const { name } of walk) assert.match(backTo(name, L), /^[A-Z].*\.$/, `${name} has no sentence`);
+  const of = (name) => engine.gradient(tensors.find((t) => t.name === name));
+  for (let l = 0; l < L; ++l) {
+    assert.deepEqual(of(`blocks.${l}.mlp`), of(`blocks.${l}.z`));
+    assert.deepEqual(of(`blocks.${l}.msa`), of(`blocks.${l}.z_prime`));
+    const scores = of(`blocks.${l}.attn.scores`);
+    for (let row = 0; row < scores.length / T; ++row) near(sum(scores.slice(row * T, (row + 1) * T)), 0, 1e-5, `row ${row} of block ${l}`);
+  }
+  assert.deepEqual(of('patches'), of('z_0').slice(D));
+  const last = of(`blocks.${L - 1}.z`);
+  assert.ok(last.slice(0, D).some((g) => g !== 0) && last.slice(D).every((g) => g === 0), 'only the class token was read');
+  assert.deepEqual(of('images').slice().sort(), of('patch_embed.x_p').slice().sort());
 });
 
 test('a rule that is wrong turns the check red, and mending it green again', async () => {

@@ -164,15 +164,40 @@ test('backwards: another label, a walk, derivatives everywhere, and a broken rul
     await page.locator('#backwards').scrollIntoViewIfNeeded();
     await button(page, 'the right answer is 8').click();
     assert.match(await page.locator('#backwards').innerText(), /gives 8 a probability of .*\n?.*the loss is [\d.]+\s+\(worse than guessing/);
+    const node = page.locator('.node');
+    const flow = page.locator('#backwards .flow svg');
+    const numbers = async () => (await flow.locator('text').allTextContents()).filter((x) => /\d/.test(x) && !/block|z_0/.test(x));
+    assert.match(await node.innerText(), /^the loss is [\d.]+\. .* its gradient dL\/dL is 1/);
+    assert.deepEqual(await numbers(), [], 'what is not reached has no number');
     await button(page, 'Step').click();
-    assert.match(await page.locator('.node').innerText(), /^logits .*the norm of its cotangent is [\d.]+/);
+    assert.match(await node.innerText(), /^logits .*the probability of each digit, minus 1 at the right one.* The norm of its gradient is [\d.]+/s);
     await button(page, 'Step').click();
-    assert.match(await page.locator('.node').innerText(), /^y /);
+    assert.match(await node.innerText(), /^y /);
+    assert.equal((await numbers()).length, 1);
     await button(page, 'Back').click();
-    await page.getByLabel('how far back').fill('61');
-    assert.match(await page.locator('.node').innerText(), /^images /);
+    assert.match(await node.innerText(), /^logits /);
+    for (let step = 2; step <= 62; ++step) {
+      await button(page, 'Step').click();
+      assert.match(await node.innerText(), /^\S+ \(.*\)\. (?!The norm)\S/, 'a sentence a step');
+    }
+    assert.match(await node.innerText(), /^images /);
+    assert.equal((await numbers()).length, 2 + 3 * 4);
+    await page.getByLabel('how far back').fill('5');
+    assert.match(await node.innerText(), /^blocks\.3\.mlp\.hidden /);
+    await page.getByLabel('how far back').fill('4');
+    // The gradient's map opens the gradient, the other the number.
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    for (const [map, title] of [[/^dL\/d of it/, /^×\s*dL\/d of MLP = (\S+) .*the loss would (rise|fall) by about \d.*A sum hands its gradient on.*The number itself: MLP = /s], [/^what it is/, /^×\s*MLP = (\S+) /]]) {
+      await node.getByRole('application', { name: map }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      const [, value] = /: (−?[\d.e−]+) \(/.exec(await node.locator('.said').innerText());
+      await page.keyboard.press('Enter');
+      assert.equal(title.exec(await panel.innerText())?.[1], value, await panel.innerText());
+      await page.keyboard.press('Escape');
+    }
     await page.getByLabel('gradients', { exact: true }).check();
-    assert.ok((await page.locator('#tokens').textContent()).includes('derivatives by x_p E'));
+    assert.ok((await page.locator('#tokens').textContent()).includes('dL/d x_p E'));
     await page.getByLabel('gradients', { exact: true }).uncheck();
 
     const verdict = page.locator('#check ~ p[role=status]');
@@ -396,6 +421,65 @@ test('a broken rule is what the model in training learns by, and the page says s
     await button(page, 'Mend the rule').click();
     await same(20);
     assert.equal(await warning.count(), 0);
+  }));
+
+test('a logit opens: the dot product that made it, and its gradient where gradients are shown', () =>
+  opened({}, async (page) => {
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    const logit = (await page.locator('#answer td.number').allTextContents())[5];
+    const bar = page.locator('#answer tr').filter({ hasText: logit }).first().locator('.bar');
+    await bar.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    await page.waitForTimeout(100);
+    const { x, y, width, height } = await bar.boundingBox();
+    await page.mouse.click(x + width / 2, y + height / 2); // anywhere in its row
+    assert.match(await panel.innerText(), new RegExp(`logit = ${logit} .*The score of the digit 5, one of 10`, 's'));
+    assert.equal(await panel.locator('tbody tr').count(), 64);
+    await button(page, 'Close').click();
+    await page.getByRole('button', { name: /^logits, 5: / }).press('Enter');
+    await panel.waitFor();
+    await page.keyboard.press('Escape');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^logits, 5: /, 'the focus is where it was');
+    await page.getByLabel('gradients', { exact: true }).check();
+    await page.getByRole('button', { name: /^dL\/d logits.*, 5: / }).press('Enter');
+    assert.match(await panel.innerText(), /dL\/d of logit = /);
+    await page.waitForTimeout(500);
+    const { hash } = new URL(page.url());
+    assert.match(hash, /number=logits%3A5%3Agradient/);
+    await opened({ fragment: hash }, async (other) => assert.match(await other.getByRole('complementary').innerText(), /dL\/d of logit = /));
+  }));
+
+test('on a phone the walk back brings what it has come to into sight', () =>
+  opened(phone, async (page) => {
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.locator('#walk').scrollIntoViewIfNeeded();
+    await page.evaluate(() => { const { y } = document.getElementById('walk').getBoundingClientRect(); scrollBy(0, y - innerHeight + 120); }); // the buttons are low
+    for (let step = 0; step < 3; ++step) {
+      await button(page, 'Step').click();
+      await page.waitForTimeout(100);
+      const [box, buttons] = [await page.locator('.node').boundingBox(), await button(page, 'Step').boundingBox()];
+      assert.ok(box.y >= 0 && box.y < 500, `what is said begins at ${box.y}`);
+      assert.ok(buttons.y > 0 && buttons.y < 800, `the buttons are at ${buttons.y}`);
+    }
+  }));
+
+test('a change of a range is said, once it has settled, and only of the same map', () =>
+  opened({}, async (page) => {
+    const foot = page.locator('figure').filter({ hasText: /^x_p E: / }).locator('.legend');
+    await foot.scrollIntoViewIfNeeded();
+    const before = /[\d.]+$/.exec((await foot.innerText()).trim())[0];
+    await page.waitForTimeout(1000);
+    assert.doesNotMatch((await page.locator('.legend').allTextContents()).join(), /\(was/, 'at the beginning nothing has changed');
+    await button(page, 'the model').click();
+    await page.waitForTimeout(200);
+    assert.doesNotMatch(await foot.innerText(), /\(was/, 'not while it may still move');
+    await page.waitForFunction((was) => [...document.querySelectorAll('#tokens .legend')].some((l) => l.innerText.includes(`(was ${was})`)), before);
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.locator('#walk').scrollIntoViewIfNeeded();
+    for (let i = 0; i < 6; ++i) {
+      await button(page, 'Step').click();
+      await page.waitForTimeout(i < 5 ? 50 : 800);
+    }
+    assert.doesNotMatch(await page.locator('.node').innerText(), /\(was/, 'another node is no change');
   }));
 
 test('a guess before training stands beside what it took', () =>

@@ -18,7 +18,7 @@ function follow(): void {
   if (s.head !== undefined && s.head < h) app.head = s.head;
   if (s.scope) app.scope = s.scope;
   if (s.fault) app.setFault(s.fault);
-  if (s.cell) app.cell = s.cell;
+  if (s.cell) app.open(s.cell.name, s.cell.index, s.cell.gradient);
   if (s.gradients) app.showGradients(true);
   const place = location.hash.slice(1);
   if (/^[a-z]+$/.test(place)) scrollTo(place);

@@ -70,5 +70,5 @@ export const equations: Record<string, Equation> = {
   promise: equation(row(mo('Δ'), mi('ℒ'), mo('≈'), '<munder><mo>∑</mo><mi>θ</mi></munder>', mo('Δ'), mi('θ'), over(row(mo('∂'), mi('ℒ')), row(mo('∂'), mi('θ')))),
     'the change of the loss is about the sum, over all numbers theta, of the change of theta times the gradient of the loss by theta'),
   descent: equation(row(mi('θ'), mo('←'), mi('θ'), mo('−'), mi('η'), over(row(mo('∂'), mi('ℒ')), row(mo('∂'), mi('θ')))),
-    'theta becomes theta minus eta times the derivative of the loss by theta'),
+    'theta becomes theta minus eta times the gradient of the loss by theta'),
 };

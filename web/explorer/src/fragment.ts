@@ -14,7 +14,7 @@ export interface Shared {
   gradients: boolean;
   label: number;
   fault: { op: string; kind: FaultKind; input: number } | null;
-  cell: { name: string; index: number } | null;
+  cell: { name: string; index: number; gradient?: boolean } | null;
   scope: Scope;
   stop: number | null;
 }
@@ -43,7 +43,7 @@ export function encode(s: Shared): string {
   if (s.gradients) f.set('gradients', '1');
   f.set('label', String(s.label));
   if (s.fault) f.set('fault', `${s.fault.op}.${s.fault.kind}.${s.fault.input}`);
-  if (s.cell) f.set('number', `${s.cell.name}:${s.cell.index}`);
+  if (s.cell) f.set('number', `${s.cell.name}:${s.cell.index}${s.cell.gradient ? ':gradient' : ''}`);
   if (s.scope !== 'map') f.set('scope', s.scope);
   if (s.stop !== null) f.set('tour', String(s.stop + 1));
   return f.toString();
@@ -76,8 +76,8 @@ export function decode(fragment: string): Partial<Shared> {
   put('label', whole('label', 0, 9));
   const fault = /^([a-z_]{1,20})\.([a-z_]+)\.(\d)$/.exec(f.get('fault') ?? '');
   if (fault && faultKinds.includes(fault[2] as FaultKind)) s.fault = { op: fault[1], kind: fault[2] as FaultKind, input: +fault[3] };
-  const number = /^([a-z0-9_.]{1,60}):(\d{1,6})$/.exec(f.get('number') ?? '');
-  if (number) s.cell = { name: number[1], index: +number[2] };
+  const number = /^([a-z0-9_.]{1,60}):(\d{1,6})(:gradient)?$/.exec(f.get('number') ?? '');
+  if (number) s.cell = { name: number[1], index: +number[2], ...(number[3] && { gradient: true }) };
   const scope = f.get('scope') as Scope;
   if (scopes.includes(scope)) s.scope = scope;
   if (stop) s.stop = stop - 1;

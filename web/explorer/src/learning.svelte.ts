@@ -161,7 +161,6 @@ class Learning {
   enter(): void {
     app.try(() => {
       app.showModel(app.engine!.create({ ...this.began, images: 10, batch: 1 }));
-      app.learner = true;
       if (this.now) this.show(this.now);
       else app.lookNow();
     });
@@ -185,7 +184,6 @@ class Learning {
       if (this.inside) return; // asked for again meanwhile
       app.try(() => {
         app.showModel(app.engine!.open(weights));
-        app.learner = false;
         app.lookNow();
       });
     }

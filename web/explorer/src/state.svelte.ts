@@ -8,7 +8,7 @@ import { largest, niceRange } from './numbers';
 
 export type Stroke = Point[];
 export type Scope = 'map' | 'layer' | 'model';
-export interface Cell { name: string; index: number }
+export interface Cell { name: string; index: number; gradient?: boolean } // gradient: the loss by it is what was asked for
 
 /** Where the numbers of a tensor lie: the engine, or what was recorded of it for the first picture. */
 export interface Numbers {
@@ -29,7 +29,6 @@ class Explorer {
   pixels = $state.raw<Uint8Array>(new Uint8Array(784)); // what the model reads
   version = $state(0);
   error = $state('');
-  learner = $state(false); // the page shows the model that learns, not the trained one
 
   strokes = $state.raw<Stroke[]>([]);
   sample = $state.raw<{ kind: Kind; index: number } | null>({ kind: 'digit', index: 3 });
@@ -42,7 +41,7 @@ class Explorer {
   gradients = $state(false); // the pictures show dL/d(everything)
   label = $state(3); // the right answer
   fault = $state.raw<FaultRequest | null>(null);
-  walked = $state<number | null>(null); // how far back the cotangents have come; null is all the way
+  walked = $state(0); // how many nodes the walk back has come to; 0 is the loss
   scope = $state<Scope>('map');
   revealed = $state(false); // where the class token looks, after the guess
   cell = $state.raw<Cell | null>(null); // the number that is taken apart
@@ -53,21 +52,16 @@ class Explorer {
   config = $derived<Config | null>(this.model?.config ?? null);
   empty = $derived(this.sample === null && (this.drawn?.empty ?? true));
 
-  /** An intermediate of the last forward pass, or of the last backward pass where gradients show. */
-  tensor(name: string): Tensor | undefined {
-    const tensors = this.gradients && this.backward ? this.backward.tensors : this.forward?.tensors;
-    return tensors?.find((t) => t.name === name);
-  }
-  /** What pictures show of it: its values, or the derivatives of the loss by it. */
+  /** What pictures show of it: its values, or the gradient of the loss by it. */
   shown(name: string): Float32Array | undefined {
-    return this.gradients ? this.cotangent(name) : this.values(name);
+    return this.gradients ? this.gradientOf(name) : this.values(name);
   }
   values(name: string): Float32Array | undefined {
     void this.version;
     const tensor = this.forward?.tensors.find((t) => t.name === name);
     return tensor && this.numbers?.values(tensor);
   }
-  cotangent(name: string): Float32Array | undefined {
+  gradientOf(name: string): Float32Array | undefined {
     void this.version;
     const tensor = this.backward?.tensors.find((t) => t.name === name);
     return tensor && this.numbers?.gradient(tensor);
@@ -77,7 +71,7 @@ class Explorer {
     const tensor = this.model?.parameters.find((t) => t.name === name);
     return tensor && this.engine ? this.engine.values(tensor) : undefined;
   }
-  /** A parameter, or the derivatives by it, as `shown`. */
+  /** A parameter, or the gradient by it, as `shown`. */
   shownParameter(name: string): Float32Array | undefined {
     if (!this.gradients) return this.parameter(name);
     void this.version;
@@ -115,7 +109,11 @@ class Explorer {
   private maxima = new Map<string, number>();
   private maximaOf = '';
 
-  open(name: string, index: number): void { this.cell = { name, index }; }
+  /** Takes a number apart, or the gradient by it. */
+  open(name: string, index: number, gradient = this.gradients): void {
+    this.cell = gradient ? { name, index, gradient } : { name, index };
+    this.update();
+  }
 
   /** Reads what stands on the pad, once a frame however often it is asked. */
   look(): void {
@@ -153,27 +151,29 @@ class Explorer {
   private chosen: object | null = null; // the sample whose label was taken over
 
   /** Forward, and backward where something shows it. */
-  private pass(): void {
+  private pass(backward = this.backwardShows): void {
     this.forward = this.engine!.forward();
-    this.stale = !this.wantsBackward;
-    if (this.wantsBackward) this.backward = this.engine!.backward(this.label);
+    this.stale = !backward;
+    if (backward) this.backward = this.engine!.backward(this.label);
     ++this.version;
   }
-  /** Sections that show derivatives say so while they are on the screen. */
-  private wantsBackward = false;
-  private stale = false; // nothing on the screen shows derivatives: the last ones stand, unseen
-  setWantsBackward(on: boolean): void {
-    const wanted = on || this.gradients;
-    if (wanted === this.wantsBackward) return;
-    this.wantsBackward = wanted;
+  private get backwardShows(): boolean { return this.backwardSeen || this.gradients || this.cell?.gradient === true; }
+  private backwardSeen = false;
+  private stale = true; // nothing shows gradients: the last ones stand, unseen
+  /** The section that shows gradients says so while it is on the screen. */
+  setBackwardSeen(on: boolean): void {
+    this.backwardSeen = on;
     this.update();
+  }
+  /** Gradients of what is there, whether anything shows them yet or not. */
+  differentiate(): void {
+    if (this.stale && this.engine) this.try(() => this.pass(true));
   }
   private update(): void {
-    if (this.wantsBackward && (this.stale || !this.backward) && this.engine) this.try(() => this.pass());
+    if (this.backwardShows) this.differentiate();
   }
   showGradients(on: boolean): void {
-    if (on) this.wantsBackward = true;
-    this.update();
+    if (on) this.differentiate();
     this.gradients = on;
   }
   setLabel(label: number): void {

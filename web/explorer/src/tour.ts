@@ -33,10 +33,10 @@ export const stops: Stop[] = [
     text: () => 'Then each token passes the MLP by itself: hidden units that wait for a pattern stay near 0 until it comes. What they add goes back to the stream.' },
   { title: 'The answer', place: 'answer',
     text: () => `Ten logits, one a digit, become shares that add up to 100 %: the model says ${app.forward?.guess}. The logit lens below shows after which block it knew.` },
-  { title: 'Suppose it were wrong', place: 'backwards', set: () => { app.setWantsBackward(true); app.setLabel(other()); app.walked = null; },
+  { title: 'Suppose it were wrong', place: 'backwards', set: () => { app.setLabel(other()); app.differentiate(); app.walked = 0; },
     text: () => `Say the right answer is ${other()}: the loss is ${app.backward ? text(app.backward.loss) : ''}, and the gradient says how it changes when a number rises: to lower it, each would move the other way. It is computed from the answer back to the pixels; press Play to watch.` },
-  { title: 'Is the gradient true?', place: 'check', set: () => { app.setWantsBackward(true); app.setFault({ op: 'matmul', kind: 'flip_sign', input: 1 }); },
-    text: () => 'One rule is broken now: a matrix product’s derivative has the wrong sign, and the check against plain slopes turns red. Press “Mend it”, and it is green again.' },
+  { title: 'Is the gradient true?', place: 'check', set: () => { app.differentiate(); app.setFault({ op: 'matmul', kind: 'flip_sign', input: 1 }); },
+    text: () => 'One rule is broken now: the gradient of a matrix product has the wrong sign, and the check, which nudges numbers and looks, turns red. Press “Mend it”, and it is green again.' },
   { title: 'Learning', place: 'learning',
     text: () => 'Press Train: from random numbers, step by step, each number moves a little against its gradient, and the loss falls. Within half a minute it reads nine of ten, and you can look inside while it learns.' },
 ];
