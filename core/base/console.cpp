@@ -125,8 +125,9 @@ Terminal terminal_of(std::FILE* stream) {
   if (::isatty(::fileno(stream)) == 0) return terminal;
   terminal.there = true;
   winsize size{};
-  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    terminal.columns = size.ws_col;
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0) {
+    if (size.ws_col > 0) terminal.columns = size.ws_col;
+    if (size.ws_row > 0) terminal.rows = size.ws_row;
   }
   std::string_view locale;  // POSIX: the first of these that is set and not empty
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

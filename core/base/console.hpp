@@ -39,6 +39,7 @@ struct Terminal {
   bool deep_colour = false;  ///< of 24 bits, by COLORTERM; else the 256 that xterm made usual
   bool utf8 = false;         ///< by the locale
   std::size_t columns = 80;
+  std::size_t rows = 24;
 };
 Terminal terminal_of(std::FILE* stream);
 

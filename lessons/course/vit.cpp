@@ -97,11 +97,11 @@ void lesson(Narrator& say) {
 
   say.heading("Where each part was explained");
   say.table({"equation", "part", "lesson"},
-            {{"1", "unfold and linear, class token, positions", "patches, class_and_positions"},
-             {"2", "layer norm, attention, residual", "layer_norm, heads, residuals"},
-             {"3", "layer norm, MLP, residual", "mlp"},
-             {"2, 3", "encoder block", "block"},
-             {"4", "layer norm of the class token, then the head", "linear"}});
+            {{"1", "unfold and linear, class token, positions", "#patches, #class_and_positions"},
+             {"2", "layer norm, attention, residual", "#layer_norm, #heads, #residuals"},
+             {"3", "layer norm, MLP, residual", "#layer_norm, #mlp, #residuals"},
+             {"2, 3", "encoder block", "#block"},
+             {"4", "layer norm of the class token, then the head", "#layer_norm, #linear"}});
 
   say.heading("The equations as code");
   say.code("equations");

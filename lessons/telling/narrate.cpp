@@ -133,6 +133,9 @@ void Narrator::table(std::vector<std::string> columns, Rows rows) {
       fail("a table of {} columns has a row of {}", columns.size(), row.size());
     }
   }
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = numbered(cell);
+  }
   tell(Table{std::move(columns), std::move(rows)});
 }
 

@@ -66,8 +66,8 @@ std::vector<std::string> row(const Cells&... cells) {
 struct Options;
 class Stage;
 
-/// Where to: every call is one event of the lesson. In all that is prose, "#softmax" becomes the
-/// number of that lesson.
+/// Where to: every call is one event of the lesson. In all that is prose, and in
+/// tables, "#softmax" becomes the number of that lesson.
 class Narrator {
  public:
   Narrator(const Entry& entry, const Lesson& lesson, const Options& options);

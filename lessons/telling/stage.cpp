@@ -31,6 +31,16 @@ void write(std::string_view text) {
   console::flush();
 }
 
+std::size_t lines_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Where `lines` lines of the text end that begin at `begin`.
+std::size_t after_lines(std::string_view text, std::size_t begin, std::size_t lines) {
+  for (; lines != 0; --lines) begin = text.find('\n', begin) + 1;
+  return begin;
+}
+
 // What was typed before Enter; throws where no more can come.
 std::string typed(const std::string& prompt) {
   write(prompt);
@@ -104,6 +114,7 @@ Stage::Stage(const Options& options, std::string source)
     add("json", json_writer());
   }
   step_ = options.step && can_ask_;
+  lines_ = std::max<std::size_t>(console::terminal_of(stdout).rows, 10) - 2;
   if (options.step && !terminal) {
     console::print(stderr, "--step waits at a terminal, and this is none: everything "
                            "follows at once\n");
@@ -111,9 +122,27 @@ Stage::Stage(const Options& options, std::string source)
 }
 
 void Stage::show(const Event& event) {
-  piece_.text += writer_->write(event);
   for (Form& form : forms_) form.out << form.writer->write(event);
+  const std::string text = writer_->write(event);
+  if (step_ && !piece_.text.empty() && lines_of(piece_.text) + lines_of(text) > lines_) turn_page();
+  std::size_t begin = 0;
+  while (step_ && lines_of(text.substr(begin)) > lines_) {  // longer than a screen
+    const std::size_t end = after_lines(text, begin, lines_);
+    piece_.text += text.substr(begin, end - begin);
+    begin = end;
+    turn_page();
+  }
+  piece_.text += text.substr(begin);
   if (!step_) flush();
+}
+
+void Stage::turn_page() {
+  flush();
+  const std::size_t line = piece_.first_line;
+  history_.push_back(std::move(piece_));
+  look_around();
+  piece_ = {.text = "", .first_line = line};
+  shown_ = 0;
 }
 
 void Stage::flush() {
@@ -127,12 +156,7 @@ void Stage::flush() {
 void Stage::next_piece(std::size_t line) {
   if (!step_) return;
   if (piece_.first_line != 0) {  // before the first heading there is only the title
-    flush();
-    piece_.last_line = line - 1;
-    history_.push_back(std::move(piece_));
-    look_around();
-    piece_ = Piece();
-    shown_ = 0;
+    turn_page();
   }
   piece_.first_line = line;
 }
@@ -168,11 +192,13 @@ void Stage::look_around() {
 
 void Stage::show_source(const Piece& piece) const {
   const std::vector<std::string> lines = source_lines(source_);
-  std::string text =
-      fmt::format("\n{}, lines {} to {}\n", source_, piece.first_line, piece.last_line);
-  for (std::size_t i = piece.first_line; i <= std::min(piece.last_line, lines.size()); ++i) {
-    text += fmt::format("{:4} {}\n", i, lines[i - 1]);
-  }
+  std::string text;
+  std::size_t i = std::max<std::size_t>(piece.first_line, 1);
+  do {  // to the next heading
+    text += fmt::format("{:4} {}\n", i, lines.at(i - 1));
+    ++i;
+  } while (i <= lines.size() && lines[i - 1].find("say.heading(") == std::string::npos);
+  text = fmt::format("\n{}, lines {} to {}\n{}", source_, piece.first_line, i - 1, text);
   write(text);
 }
 

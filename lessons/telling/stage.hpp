@@ -42,7 +42,8 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
 struct Quit {};
 
 /// Where a lesson is shown: writes events to standard output and, with --step on a terminal, waits
-/// between pieces, with the ones before at hand.
+/// between pieces, with the ones before at hand. A piece ends at a heading, or where the next event
+/// would no longer be on the screen with it.
 class Stage {
  public:
   Stage(const Options& options, std::string source);
@@ -58,9 +59,9 @@ class Stage {
  private:
   struct Piece {
     std::string text;
-    std::size_t first_line = 0;
-    std::size_t last_line = 0;
+    std::size_t first_line = 0;  // of its heading, in the source
   };
+  void turn_page();
   void look_around();
   void show_source(const Piece& piece) const;
 
@@ -75,6 +76,7 @@ class Stage {
   std::string source_;
   bool can_ask_ = false;
   bool step_ = false;
+  std::size_t lines_ = 0;  // of a piece, so that the prompt below it is on the screen too
   Piece piece_;
   std::size_t shown_ = 0;  // of piece_.text
   std::vector<Piece> history_;

@@ -46,6 +46,9 @@ python3 "$root/tests/lessons/same_figures.py" "$root/docs/lessons/figures" "$fol
 says '"event":"closing"' json
 if grep -vq '^{.*}$' "$folder/json"; then fail "has a line that is no JSON object"; fi
 
+python3 "$root/tests/lessons/pieces_fit.py" "$program" >"$folder/out" 2>&1 ||
+  fail "has a piece longer than a screen"
+
 for ((seed = 2; seed < 2 + seeds; ++seed)); do lesson 0 --seed $seed; done
 
 breaks=0
