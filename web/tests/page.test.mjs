@@ -200,7 +200,7 @@ test('backwards: another label, a walk, derivatives everywhere, and a broken rul
     assert.ok((await page.locator('#tokens').textContent()).includes('dL/d x_p E'));
     await page.getByLabel('gradients', { exact: true }).uncheck();
 
-    const verdict = page.locator('#check ~ p[role=status]');
+    const verdict = page.locator('#broken p[role=status]');
     await page.locator('#check').scrollIntoViewIfNeeded();
     await page.getByText('✓ all 9 gradients agree').waitFor();
     const before = await answer(page);
@@ -231,10 +231,68 @@ test('the guided tour: every stop is in sight, in at most 60 words, by keys alon
     assert.ok(titles.length >= 12);
     await page.getByText('Learning, from nothing').waitFor();
     await page.keyboard.press('ArrowLeft');
+    await page.getByText(/The gradient promised the loss of these 16 digits about −0\.\d+; it got −0\.\d+\./).waitFor();
+    await page.keyboard.press('ArrowLeft');
     await page.getByText(/✗ [1-9] of 9/).waitFor();
     assert.equal(await page.getByLabel('for input').inputValue(), '1', 'the rule that the tour broke is the one that is shown');
     await page.keyboard.press('Escape');
     assert.equal(await tour.count(), 0);
+  }));
+
+const spokenOf = [ // at each stop of the tour
+  '.pad', '#tokens .picture', '#products', '#positions', '#flow', '#qkv-maps', '#score-map', '#heads', '#hidden', '#logits', '#walk', '#broken', '#effect', '#train',
+];
+for (const [name, options] of [['1,440', desktop], ['390', phone]]) {
+  test(`the guided tour covers nothing that it speaks of, ${name} pixels wide`, () =>
+    opened(options, async (page) => {
+      await button(page, 'Take the tour').click();
+      for (let stop = 1; stop <= spokenOf.length; ++stop) {
+        if (stop > 1) await button(page, 'Next →').click();
+        await page.waitForFunction((n) => document.querySelector('.tour').innerText.startsWith(`${n} / `), stop);
+        await page.waitForTimeout(stop === 13 ? 1500 : 500);
+        const seen = await page.evaluate((selector) => {
+          const box = document.querySelector(selector).getBoundingClientRect();
+          const top = Math.max(box.top, document.querySelector('nav').getBoundingClientRect().bottom);
+          const panels = [...document.querySelectorAll('.dock aside')].map((aside) => aside.getBoundingClientRect());
+          const bottom = Math.min(box.bottom, innerHeight, ...panels.filter((p) => p.left < box.right && p.right > box.left).map((p) => p.top));
+          return { all: box.height, seen: bottom - top, hidden: top - box.top };
+        }, spokenOf[stop - 1]);
+        // What is higher than there is room for begins at the top.
+        assert.ok(seen.seen >= Math.min(seen.all, 0.3 * options.viewport.height) - 2, `stop ${stop}: ${JSON.stringify(seen)}`);
+        assert.ok(seen.hidden <= 2, `stop ${stop}: ${JSON.stringify(seen)}`);
+      }
+      assert.equal(await button(page, 'Done').count(), 1, 'all stops were met');
+    }));
+}
+
+test('the tour gives back what the learner had', () =>
+  opened({ fragment: '#digit=7&label=7&token=4&block=2&head=3&gradients=1&number=logits:3:gradient' }, async (page) => {
+    const state = () => page.evaluate(() => location.hash);
+    await page.waitForTimeout(500);
+    const before = await state();
+    for (const way of ['End the tour', 'Escape', 'Done']) {
+      await button(page, 'Take the tour').click();
+      for (let stop = 1; stop < (way === 'Done' ? 14 : 11); ++stop) await button(page, 'Next →').click();
+      await page.waitForTimeout(500);
+      assert.notEqual(await state(), before);
+      if (way === 'Escape') {
+        assert.equal(await button(page, 'the right answer is 8').getAttribute('aria-pressed'), 'true');
+        await page.keyboard.press('Escape');
+      } else {
+        await button(page, way).click();
+        assert.equal(await page.evaluate(() => document.activeElement.innerText), 'Take the tour');
+      }
+      await page.waitForTimeout(500);
+      assert.equal(await state(), before, way);
+    }
+    // What was chosen on the way stays: another digit, and its label.
+    await button(page, 'Take the tour').click();
+    await page.getByLabel('Go to stop').selectOption('10');
+    await button(page, 'sample digit 5').click();
+    await page.waitForTimeout(100);
+    await button(page, 'End the tour').click();
+    await page.waitForTimeout(500);
+    assert.match(await state(), /digit=5.*label=5/);
   }));
 
 test('to look inside at once does not stop the training', () =>
@@ -265,8 +323,25 @@ test('a link brings back what was seen, and nonsense in it harms nothing', async
   for (const fragment of ['#digit=99999999999&ink=%%%&block=77&head=-1&token=1e9&number=../x:3&fault=matmul.explode.9&tour=0', '#ink=zzzz0', '#<b>', '#number=blocks.0.msa:999999']) {
     await opened({ fragment }, async (page) => assert.match(await answer(page), /It reads\s+3/));
   }
-  await opened({ fragment: '#fault=nothing.flip_sign.0' }, async (page) => {
+  await opened({ fragment: '#fault=nothing.flip_sign.0&gradients=1' }, async (page) => {
     assert.match(await page.getByRole('alert').innerText(), /the model has no op 'nothing'/);
+  });
+  // A second link in the same tab leaves nothing of the first, and what it is refused is said in sight.
+  await opened({ fragment: '#digit=8&label=8&gradients=1&block=3&head=2&token=7&scope=model&fault=matmul.flip_sign.0&number=logits:3' }, async (page) => {
+    await page.waitForTimeout(500);
+    await page.evaluate(() => { location.hash = '#digit=5&label=5'; });
+    await page.waitForTimeout(500);
+    assert.equal(new URL(page.url()).hash, '#digit=5&label=5');
+    assert.equal(await page.locator('.which').innerText(), 'Block 1 of 4');
+    assert.equal(await page.getByRole('complementary').count(), 0);
+    await button(page, 'head 2').click(); // and back at once: the address must not stay at the first
+    await button(page, 'head 1').click();
+    await page.waitForTimeout(500);
+    assert.doesNotMatch(page.url(), /head/);
+    await page.locator('#learning').scrollIntoViewIfNeeded();
+    await page.evaluate(() => { location.hash = '#digit=5&fault=nothing.flip_sign.0'; });
+    const { y } = await page.getByRole('alert').boundingBox();
+    assert.ok(y > 0 && y < 900, `the alert is at ${y}`);
   });
 });
 

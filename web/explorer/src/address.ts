@@ -1,27 +1,32 @@
 import { decode, encode } from './fragment';
 import { app } from './state.svelte';
-import { scrollTo, visit } from './tour';
+import { leave, scrollTo, visit } from './tour';
 
 // Keeps the address' fragment as the page is, and the page as a link says.
 
 function follow(): void {
+  const place = location.hash.slice(1);
+  if (/^[a-z]+$/.test(place)) return scrollTo(place);
   const s = decode(location.hash);
+  leave(); // a link says all that is seen: what it leaves out is as on the plain page, but for the picture
   if (s.sample !== undefined) app.sample = s.sample;
   if (s.strokes) app.strokes = s.strokes;
-  if (s.centred !== undefined) app.centred = s.centred;
+  app.centred = s.centred ?? true;
   app.lookNow();
-  if (s.stop !== undefined && s.stop !== null) visit(s.stop);
+  const { token = 0, block = 0, head = 0, scope = 'map', cell = null } = s;
+  const shown = { token, block, head, scope, cell };
+  Object.assign(app, shown);
+  app.settle();
+  if (s.stop !== undefined && s.stop !== null) {
+    visit(s.stop);
+    Object.assign(app, Object.fromEntries(Object.entries(shown).filter(([name]) => name in s)));
+    app.settle();
+  }
   if (s.label !== undefined) app.setLabel(s.label);
-  const { T, L, h } = app.config!;
-  if (s.token !== undefined && s.token < T) app.token = s.token;
-  if (s.block !== undefined && s.block < L) app.block = s.block;
-  if (s.head !== undefined && s.head < h) app.head = s.head;
-  if (s.scope) app.scope = s.scope;
-  if (s.fault) app.setFault(s.fault);
-  if (s.cell) app.open(s.cell.name, s.cell.index, s.cell.gradient);
-  if (s.gradients) app.showGradients(true);
-  const place = location.hash.slice(1);
-  if (/^[a-z]+$/.test(place)) scrollTo(place);
+  app.showGradients(s.gradients ?? false);
+  if (app.cell?.gradient) app.differentiate();
+  const fault = s.fault ?? (s.stop === undefined ? null : app.fault);
+  if (fault !== app.fault) app.setFault(fault); // in the end: what it says against one is read
 }
 
 let written = '';
@@ -30,8 +35,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** To be called in an effect: it reads all that is shared. */
 export function keepAddress(): void {
   const now = encode(app);
-  if (!app.ready || now === written) return;
   clearTimeout(timer);
+  if (!app.ready || now === written) return;
   timer = setTimeout(() => {
     written = now;
     history.replaceState(null, '', `#${now}`);

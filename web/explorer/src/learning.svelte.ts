@@ -171,8 +171,8 @@ class Learning {
       if (model!.parameters.length !== s.parameters.length) return; // of the model before
       model!.parameters.forEach((p, i) => engine!.values(p).set(s.parameters[i]));
       app.model = engine!.weights();
-      app.lookNow();
-    });
+      app.lookNow(false);
+    }, false);
   }
   async setInside(on: boolean): Promise<void> {
     this.inside = on;

@@ -9,6 +9,10 @@ export function text(x: number): string {
   return digits.replace('e-', 'e−').replace('-', '−');
 }
 
+/** Four decimals: what a first step changes is little. */
+export const fine = (x: number): string => (Number.isFinite(x) ? x.toFixed(4).replace('-', '−') : text(x));
+export const signed = (x: number): string => (x > 0 ? '+' : '') + fine(x);
+
 /** The shortest text that is this float32 and no other. */
 export function exact(x: number): string {
   for (let digits = 1; digits <= 9; ++digits) {

@@ -133,7 +133,7 @@ class Explorer {
       port2.postMessage(null);
     });
   }
-  lookNow(): void {
+  lookNow(asked = true): void {
     this.try(() => {
       const engine = this.engine!;
       if (this.sample) {
@@ -146,7 +146,7 @@ class Explorer {
       }
       this.pixels = engine.pixels().slice();
       this.pass();
-    });
+    }, asked);
   }
   private chosen: object | null = null; // the sample whose label was taken over
 
@@ -167,7 +167,7 @@ class Explorer {
   }
   /** Gradients of what is there, whether anything shows them yet or not. */
   differentiate(): void {
-    if (this.stale && this.engine) this.try(() => this.pass(true));
+    if (this.stale && this.engine) this.try(() => this.pass(true), false);
   }
   private update(): void {
     if (this.backwardShows) this.differentiate();
@@ -190,12 +190,18 @@ class Explorer {
   }
   /** Another model: its weights changed, or it is another one altogether. */
   showModel(model: Model): void {
-    const last = model.config.L - 1;
     this.model = model;
-    if (this.block > last) this.block = last;
-    if (this.head >= model.config.h) this.head = 0;
-    if (this.token >= model.config.T) this.token = 0;
-    if (this.cell) this.cell = null;
+    this.cell = null;
+    this.settle();
+  }
+  /** What is chosen is there: other models have other sizes. */
+  settle(): void {
+    const { L, h, T } = this.config!;
+    if (this.block >= L) this.block = L - 1;
+    if (this.head >= h) this.head = 0;
+    if (this.token >= T) this.token = 0;
+    const tensor = this.forward?.tensors.find(({ name }) => name === this.cell?.name);
+    if (this.cell && !(this.cell.index < (tensor?.shape.reduce((n, d) => n * d, 1) ?? 0))) this.cell = null;
   }
 
   choose(kind: Kind, index: number): void {
@@ -208,11 +214,11 @@ class Explorer {
     this.look();
   }
 
-  /** Runs something of the engine's; what it refuses is said on the page. */
-  try(action: () => void): void {
+  /** Runs something of the engine's; what it refuses is said on the page, until something that was asked for succeeds. */
+  try(action: () => void, asked = true): void {
     try {
       action();
-      this.error = '';
+      if (asked) this.error = '';
     } catch (error) {
       this.error = error instanceof Error ? error.message : String(error);
     }
