@@ -6,10 +6,11 @@ import { test } from 'node:test';
 import { build } from 'esbuild';
 import { root, startEngine } from './engine.mjs';
 
-async function explainer() {
-  const { outputFiles } = await build({ entryPoints: [new URL('web/explorer/src/explain.ts', root).pathname], bundle: true, format: 'esm', write: false });
-  return (await import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text))).explain;
+async function load(name) {
+  const { outputFiles } = await build({ entryPoints: [new URL(`web/explorer/src/${name}.ts`, root).pathname], bundle: true, format: 'esm', write: false });
+  return import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text));
 }
+const explainer = async () => (await load('explain')).explain;
 
 function readerOf(engine, model, forward) {
   const find = (name) => forward.tensors.find((t) => t.name === name);
@@ -94,5 +95,22 @@ test('GELU is x times the share of a bell curve below x', async () => {
   for (let i = 0; i < 4000; i += 53) {
     const [{ a, b }] = explain(reader, 'blocks.1.mlp.hidden', i).factors;
     assert.ok(Math.abs(b - share(a)) < 1e-5 + 1e-6 / Math.abs(a), `Phi(${a}) is ${share(a)}, not ${b}`);
+  }
+});
+
+test('every symbol of every equation, and of every shape, has a name', async () => {
+  const { equations } = await load('equations');
+  const { symbols } = await load('symbols');
+  for (const [id, { math, symbols: listed }] of Object.entries(equations)) {
+    for (const symbol of listed) assert.ok(symbols[symbol], `${id}: ${symbol} has no name`);
+    const parts = new Set(listed.flatMap((symbol) => [...symbol.split(/[_′∂/]/)]));
+    const primes = listed.some((symbol) => symbol.includes('′'));
+    for (const [, letter] of math.matchAll(/<mi[^>]*>([^<]+)<\/mi>/g)) assert.ok(parts.has(letter), `${id}: ${letter} is not among ${listed}`);
+    assert.equal(primes, math.includes('′'), `${id}: a prime`);
+  }
+  const engine = await startEngine();
+  engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  for (const { symbols: shape } of engine.forward().tensors) {
+    for (const symbol of shape.match(/\p{L}\w*/gu)) assert.ok(symbols[symbol], `${symbol} of ${shape}`);
   }
 });

@@ -423,6 +423,8 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     await page.waitForTimeout(600);
     assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images \(epoch\s+0\)\./);
     assert.equal(await page.locator('.strip').count(), 0);
+    assert.match(await page.locator('#learning svg[role=img]').getAttribute('aria-label'), /the loss is not measured, and held-out digits were not read yet/);
+    assert.equal(await page.locator('#learning path.right').getAttribute('d'), '', 'no accuracy before it is measured');
 
     await button(page, 'ten steps').click();
     await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 10,'));
@@ -555,6 +557,41 @@ test('a change of a range is said, once it has settled, and only of the same map
       await page.waitForTimeout(i < 5 ? 50 : 800);
     }
     assert.doesNotMatch(await page.locator('.node').innerText(), /\(was/, 'another node is no change');
+  }));
+
+test('the symbols of an equation are named, by keys and in a tooltip', () =>
+  opened({}, async (page) => {
+    const symbols = page.getByRole('button', { name: /^symbols: z 0 is the class token/ });
+    assert.match(await symbols.getAttribute('title'), /^N: the number of patches$/m);
+    await symbols.press('Enter');
+    assert.match(await page.locator('#tokens dl').innerText(), /N\s+the number of patches/);
+    await symbols.press('Enter');
+    assert.equal(await page.locator('#tokens dl').count(), 0);
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.getByLabel('how far back').fill('4');
+    await page.getByRole('button', { name: 'symbols: the shape (B, T, D)' }).click();
+    assert.match(await page.locator('.node dl').innerText(), /^B\s+pictures at once, here 1\s+T\s+the number of tokens, N \+ 1\s+D\s+numbers in a token$/);
+  }));
+
+test('a word that is pressed is explained below its line, and the sentence stays whole', () =>
+  opened({}, async (page) => {
+    const paragraph = page.locator('#tokens p').first();
+    const box = (locator) => locator.evaluate((element) => { const { top, bottom } = element.getBoundingClientRect(); return { top, bottom }; });
+    const word = paragraph.getByRole('button', { name: 'patches' });
+    await word.press('Enter');
+    const meaning = paragraph.getByRole('note');
+    assert.match(await meaning.innerText(), /^A patch is a small square of the picture\./);
+    assert.doesNotMatch(await paragraph.textContent(), /[()]/);
+    const [said, means] = [await box(word), await box(meaning)];
+    assert.ok(means.top >= said.bottom - 3, JSON.stringify([said, means]));
+    const comma = await paragraph.evaluate((p) => { // what follows the word
+      const range = document.createRange();
+      const text = [...p.childNodes].find((node) => node.nodeType === 3 && node.data.startsWith(', and each'));
+      range.setStart(text, 0);
+      range.setEnd(text, 5);
+      return range.getBoundingClientRect().top;
+    });
+    assert.ok(Math.abs(comma - said.top) < 8, 'the comma is beside its word');
   }));
 
 test('a guess before training stands beside what it took', () =>
