@@ -4,6 +4,8 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
+set(VITRUVIAN_HAS_ZLIB ON) # a page in a browser has neither
+set(VITRUVIAN_HAS_PNG ON)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(xtensor REQUIRED) # before xtensor-blas, whose package forgets to look for it
 find_path(VITRUVIAN_CXXBLAS_INCLUDE xflens/cxxblas/cxxblas.cxx

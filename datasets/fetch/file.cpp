@@ -3,8 +3,6 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,12 +12,16 @@
 #include <utility>
 #include <vector>
 
+#if VITRUVIAN_HAS_ZLIB
+#include <zlib.h>
+#endif
 #if VITRUVIAN_HAS_OPENSSL
 #include <openssl/evp.h>
 #endif
 
 namespace vitruvian {
 
+#if VITRUVIAN_HAS_ZLIB
 // zlib's state.
 struct DataFile::Inflater {
   z_stream stream{};
@@ -35,6 +37,14 @@ struct DataFile::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
+#else
+struct DataFile::Inflater {
+  explicit Inflater(const std::string& name) {
+    fail(Exit::data, "{}: this program was built without zlib; unpack the file first", name);
+  }
+};
+#endif
+
 DataFile::DataFile(const ByteSource& source) : stream_(source) {
   std::array<char, 2> start{};
   if (source.size() < start.size()) return;
@@ -44,6 +54,7 @@ DataFile::DataFile(const ByteSource& source) : stream_(source) {
 
 DataFile::~DataFile() = default;
 
+#if VITRUVIAN_HAS_ZLIB
 std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
   z_stream& stream = inflater_->stream;
   stream.next_out = out;
@@ -74,6 +85,10 @@ std::size_t DataFile::read_packed(std::uint8_t* out, std::size_t n) {
   }
   return n - stream.avail_out;
 }
+
+#else
+std::size_t DataFile::read_packed(std::uint8_t* /*out*/, std::size_t /*n*/) { return 0; }
+#endif
 
 std::size_t DataFile::read(std::uint8_t* out, std::size_t n) {
   const std::size_t got = inflater_ ? read_packed(out, n) : stream_.read(out, n);

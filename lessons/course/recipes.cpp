@@ -184,8 +184,10 @@ void lesson(Narrator& say) {
     Array logits = zeros({1, K});
     logits(0, 3) = real(i * 0.2);
     hard.x.push_back(i * 0.2), soft.x.push_back(i * 0.2);
-    hard.y.push_back(rounded(double(cross_entropy(Tensor(logits), label).item()), 3));
-    soft.y.push_back(rounded(double(cross_entropy(Tensor(logits), target).item()), 3));
+    const auto loss = [&](const auto& of) {  // in float32: no further
+      return std::round(1e4 * double(cross_entropy(Tensor(logits), of).item())) / 1e4;
+    };
+    hard.y.push_back(loss(label)), soft.y.push_back(loss(target));
   }
   say.figure({"L against the lead of the label's logit. Without smoothing more is always better; "
               "with it, too much confidence costs.",

@@ -1,6 +1,10 @@
 #include "lessons/telling/lesson.hpp"
 
+#include <tuple>
+
 using namespace vitruvian::lessons;
+
+void play(Narrator& say, const std::vector<double>& at);
 
 const Lesson about = {
     .title = "Softmax and cross-entropy",
@@ -14,6 +18,9 @@ const Lesson about = {
                {"flipped-sign", "the loss sends back y − p instead of p − y",
                 "training would climb: it makes the right class less likely at every step.",
                 "cross_entropy:flip_sign"}},
+    .play = {"How cold must it be for the largest logit to get nine tenths of the probability?",
+             {{"temperature", 0.1, 5, 1, 0.1}, {"the last logit", 0, 6, 3, 0.5}},
+             play},
 };
 
 constexpr std::size_t B = 3, K = 5;
@@ -46,6 +53,26 @@ Tensor elementwise(const Tensor& g, const Tensor& p) {
 // Probabilities handed to a loss that wants logits: softmax happens twice.
 Tensor double_softmax(const Tensor& x, const Labels& labels) {
   return cross_entropy(softmax(x), labels);
+}
+
+// [end]
+
+// Four logits at a temperature, and what the loss sends back when the first is the right class.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto [tau, last] = std::tuple(at[0], at[1]);
+  const Tensor x(array({1, 4}, {0, 1, 2, last}), true);
+  const Tensor p = softmax(x * (1 / tau));
+  const Tensor loss = cross_entropy(x * (1 / tau), {0});
+  const Array dx = grad(loss, {x})[0];
+  std::vector<std::pair<std::string, double>> shares;
+  Rows rows;
+  for (std::size_t i = 0; i < 4; ++i) {
+    shares.emplace_back(fmt::format("logit {}", x.value()(0, i)), p.value()(0, i));
+    rows.push_back(row(x.value()(0, i), fmt::format("{:.3f}", p.value()(0, i)),
+                       fmt::format("{:.3f}", dx(0, i))));
+  }
+  say.bars(fmt::format("p at temperature {}. They add up to 1.", tau), shares);
+  say.table({"logit", "p", "dx, if the first is right"}, rows);
 }
 
 void lesson(Narrator& say) {

@@ -115,6 +115,20 @@ struct Practice {
   std::string level;  ///< "easy", "middle", "hard"
 };
 
+/// A number that a reader may turn.
+struct Slider {
+  std::string name;  ///< "temperature"
+  double from = 0;
+  double to = 1;
+  double start = 0.5;
+  double step = 0.01;
+};
+/// What a lesson lets a reader turn, and the question that this answers.
+struct Control {
+  std::string question;
+  std::vector<Slider> sliders;
+};
+
 /// The last event.
 struct Closing {
   std::size_t checks = 0;
@@ -128,6 +142,7 @@ struct Closing {
   std::optional<Neighbour> previous = {}, next = {};
   std::vector<Practice> exercises = {};
   std::vector<std::string> words = {};  ///< of the glossary, which the lesson explains
+  std::optional<Control> control = {};
 };
 
 using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Checks,
@@ -154,11 +169,16 @@ std::unique_ptr<Writer> terminal_writer(const TerminalStyle& style);
 std::unique_ptr<Writer> markdown_writer(std::filesystem::path figures = {});
 /// One object a line.
 std::unique_ptr<Writer> json_writer();
+/// For the book: the HTML of each event on a line of its own. An equation's TeX is in its
+/// `data-tex`, a figure is an SVG in its address.
+std::unique_ptr<Writer> html_writer();
 
 // --- what the writers share ------------------------------------------------------------------
 
 /// Whether an event goes on where the one before it ended: shapes that follow each other.
 bool goes_on(const Event& event, std::size_t index_before);
+/// A figure for a page.
+Drawing drawing_of(const Figure& figure);
 /// A figure as lines of text, at most `width` wide.
 std::vector<std::string> lines_of(const Figure& figure, std::size_t width);
 /// What a figure shows, for whoever cannot see it.
@@ -183,6 +203,10 @@ std::string shape_text(const ShapeLine& shape);
 std::string number_text(double x, double tolerance = 1e-6);
 /// Two digits and the power of ten: "3.1e-11".
 std::string error_text(double x);
+/// Where the sliders stand at first, as `--play` takes it: "0.5,3".
+std::string play_text(const Control& control);
+/// "temperature from 0.1 to 5; logit from 0 to 10".
+std::string ranges_text(const Control& control);
 /// "3 checks, all passed", or what went wrong and why.
 std::string summary(const Closing& closing);
 

@@ -95,9 +95,17 @@ json object(const Closing& e) {
     exercises.push_back(
         {{"number", p.number}, {"name", p.name}, {"title", p.title}, {"level", p.level}});
   }
-  return {{"event", "closing"}, {"checks", e.checks},     {"failed", e.failed},
-          {"broken", e.broken}, {"summary", summary(e)},  {"breaks", breaks},
-          {"rows", e.rows},     {"exercises", exercises}, {"words", e.words}};
+  json sliders = json::array();
+  for (const Slider& s : e.control.value_or(Control()).sliders) {
+    sliders.push_back(
+        {{"name", s.name}, {"from", s.from}, {"to", s.to}, {"start", s.start}, {"step", s.step}});
+  }
+  return {{"event", "closing"},    {"checks", e.checks},
+          {"failed", e.failed},    {"broken", e.broken},
+          {"summary", summary(e)}, {"breaks", breaks},
+          {"rows", e.rows},        {"exercises", exercises},
+          {"words", e.words},      {"question", e.control.value_or(Control()).question},
+          {"sliders", sliders}};
 }
 
 // Numbers that JSON does not know (NaN) become null.

@@ -57,20 +57,6 @@ std::string glossary_link(const std::string& word) {
   return fmt::format("[{}](glossary.md#{})", escaped(word), anchor);
 }
 
-// Nobody points at a page's figures.
-Drawing drawing_of(const Figure& figure) {
-  if (const Matrix* const m = std::get_if<Matrix>(&figure.data)) {
-    return {{{heat_map(*m, "", {ColourMap::viridis, range_of(m->values)}, 260)}}};
-  }
-  if (const Chart* const chart = std::get_if<Chart>(&figure.data)) {
-    Chart still = *chart;
-    still.tips = false;
-    return {{{still}}};
-  }
-  if (const Diagram* const diagram = std::get_if<Diagram>(&figure.data)) return {{{*diagram}}};
-  return {{{std::get<ImageGrid>(figure.data)}}};
-}
-
 class Markdown final : public Writer {
  public:
   explicit Markdown(std::filesystem::path figures) : figures_(std::move(figures)) {
@@ -185,6 +171,11 @@ class Markdown final : public Writer {
     if (!e.breaks.empty()) line("\nBreak it and see which check notices:\n");
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
+    }
+    if (e.control) {
+      line(fmt::format("\nTurn it: `build/bin/lesson {} --play {}`. {} ({})", name_,
+                       play_text(*e.control), escaped(e.control->question),
+                       escaped(ranges_text(*e.control))));
     }
     if (!e.exercises.empty()) line("\nNow you:\n");
     for (const Practice& p : e.exercises) {  // by name: numbers move when others come before them

@@ -245,9 +245,17 @@ std::size_t Narrator::close() {
   for (const Word& word : glossary()) {
     if (word.lesson.name == entry_.name) closing.words.push_back(word.names[0]);
   }
+  if (lesson_.play.show != nullptr) {
+    closing.control = Control{lesson_.play.question, lesson_.play.sliders};
+  }
   tell(closing);
   stage_->flush();
   return failed_;
+}
+
+void Narrator::flush() {
+  tell_checks();
+  stage_->flush();
 }
 
 namespace {
@@ -268,6 +276,14 @@ std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options
     fail("{} - that is --break {}: {}", error.what(), broken->name, broken->why);
   }
   return say.close();
+}
+
+// `--play`: what the sliders show where they stand.
+std::size_t run_play(const Entry& entry, const Lesson& lesson, const Options& options) {
+  Narrator say(entry, lesson, options);
+  lesson.play.show(say, options.play);
+  say.flush();
+  return 0;
 }
 
 // For whoever came here through the runner: the lesson counts as read.
@@ -293,16 +309,25 @@ int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int a
     if (options->describe) {
       for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
       for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
+      for (const auto end : {&Slider::start, &Slider::from, &Slider::to}) {
+        std::string values;
+        for (const Slider& s : lesson.play.sliders) {
+          values += fmt::format("{}{}", values.empty() ? "" : ",", s.*end);
+        }
+        if (!values.empty()) console::print("play {}\n", values);
+      }
       return static_cast<int>(Exit::ok);
     }
     try {
-      const std::size_t failed = run(entry, lesson, *options, body);
+      const std::size_t failed = options->play.empty() ? run(entry, lesson, *options, body)
+                                                       : run_play(entry, lesson, *options);
       console::flush();
       if (failed != 0) return static_cast<int>(Exit::failure);
     } catch (const Quit&) {
       return static_cast<int>(Exit::ok);
     }
-    if (options->broken.empty() && options->fault.empty()) mark_done(*options);
+    if (options->broken.empty() && options->fault.empty() && options->play.empty())
+      mark_done(*options);
     return static_cast<int>(Exit::ok);
   });
 }

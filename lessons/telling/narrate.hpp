@@ -29,6 +29,18 @@ struct Break {
   std::string fault = {};
 };
 
+class Narrator;
+
+/// What `--play VALUES` shows in place of the lesson, and a page beside its sliders: whenever one
+/// moves, `show` is called with where they stand, and must answer within a frame or say how long it
+/// takes.
+struct Play {
+  std::string
+      question;  ///< that turning it answers: "How large a temperature makes two of them alike?"
+  std::vector<Slider> sliders;
+  void (*show)(Narrator& say, const std::vector<double>& at) = nullptr;
+};
+
 /// What stands at the head of a lesson; its number is its place in lessons/course/contents.txt.
 struct Lesson {
   std::string title = {};
@@ -39,6 +51,7 @@ struct Lesson {
   std::string rows = {};
   std::vector<std::string> teaches = {};  ///< ops whose sign, flipped, must make it fail
   std::vector<Break> breaks = {};
+  Play play = {};
 };
 
 /// A letter of the lesson and its value here. One of the paper's needs no meaning: it has the same
@@ -140,6 +153,8 @@ class Narrator {
 
   /// Ends the lesson; returns how many checks failed.
   std::size_t close();
+  /// Ends what `Play::show` has told, which has no closing.
+  void flush();
 
  private:
   void tell(const Event& event);

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +20,7 @@ namespace {
 
 std::unique_ptr<Writer> writer_of(const Options& options) {
   if (options.json) return json_writer();
+  if (options.html) return html_writer();
   if (options.markdown) return markdown_writer(options.figures);
   const console::Terminal terminal = console::terminal_of(stdout);
   const std::size_t width =
@@ -60,6 +63,31 @@ void check_break(const std::string& name, const Lesson& lesson) {
   fail(Exit::usage, "this lesson has no mistake '{}'; {}", name, did_you_mean(name, names));
 }
 
+// "0.5,3": a number for each slider.
+std::vector<double> played(const std::string& values, const Lesson& lesson) {
+  if (lesson.play.show == nullptr) fail(Exit::usage, "this lesson has no numbers to turn");
+  std::vector<double> numbers;
+  std::istringstream parts(values);
+  for (std::string part; std::getline(parts, part, ',');) {
+    double x = NAN;
+    std::istringstream(part) >> x;
+    const std::size_t i = numbers.size();
+    if (i >= lesson.play.sliders.size()) break;
+    const Slider& slider = lesson.play.sliders[i];
+    if (!(x >= slider.from && x <= slider.to)) {
+      fail(Exit::usage, "--play: {} is '{}'; expected a number from {} to {}", slider.name, part,
+           slider.from, slider.to);
+    }
+    numbers.push_back(x);
+  }
+  const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
+  if (numbers.size() != lesson.play.sliders.size() || commas + 1 != numbers.size()) {
+    fail(Exit::usage, "--play {}: expected {} numbers with commas between: {}", values,
+         lesson.play.sliders.size(), ranges_text({"", lesson.play.sliders}));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
@@ -85,6 +113,11 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
   app.add_option("--break", o.broken, mistakes)->group(lesson.breaks.empty() ? "" : "Mistakes");
+  std::string values;
+  const Control control{lesson.play.question, lesson.play.sliders};
+  app.add_option("--play", values, fmt::format("{}\n{}", control.question, ranges_text(control)))
+      ->group(lesson.play.show == nullptr ? "" : "Numbers to turn");
+  flag("--html", o.html, "")->group("");
   flag("--describe", o.describe, "")->group("");
   app.add_option("--fault", o.fault)->group("");
   app.add_option("--done-file", o.done_file)->group("");
@@ -93,6 +126,7 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   run_command_line(app, argc, argv, [&] { parsed = true; });
   if (!parsed) return {};
   if (!o.broken.empty()) check_break(o.broken, lesson);
+  if (!values.empty()) o.play = played(values, lesson);
   return o;
 }
 

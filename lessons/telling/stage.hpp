@@ -18,6 +18,7 @@ struct Options {
   bool ascii = false;
   bool plain = false;
   bool json = false;
+  bool html = false;  ///< hidden: for the book
   bool markdown = false;
   bool all = false;
   bool no_input = false;
@@ -25,9 +26,10 @@ struct Options {
   bool describe = false;  ///< hidden: prints what tests need to know
   std::size_t width = 0;  ///< 0: the terminal's, at most 80
   std::uint64_t seed = 1;
-  std::string broken;     ///< the name after --break
-  std::string fault;      ///< hidden: "op:kind[:input]", as in Break
-  std::string done_file;  ///< hidden: written when the lesson was read to its end
+  std::string broken;        ///< the name after --break
+  std::vector<double> play;  ///< the values after --play, one for each slider
+  std::string fault;         ///< hidden: "op:kind[:input]", as in Break
+  std::string done_file;     ///< hidden: written when the lesson was read to its end
   /// Hidden: a folder that gets the lesson in every form, from this one run: plain, ascii, narrow,
   /// page.md, json.
   std::string forms;

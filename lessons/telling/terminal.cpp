@@ -191,6 +191,11 @@ class Terminal final : public Writer {
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
     if (!e.words.empty()) prose(fmt::format("Words to keep: {}.", fmt::join(e.words, ", ")));
+    if (e.control) {
+      prose("Turn its numbers:");
+      prose(fmt::format("{} ({})", e.control->question, ranges_text(*e.control)),
+            fmt::format("  --play {}: ", play_text(*e.control)));
+    }
     if (!e.exercises.empty()) prose("Now you:");
     for (const Practice& p : e.exercises)
       prose(fmt::format("{}: {} ({})", p.number, p.title, p.level), "  lesson exercise ");

@@ -199,6 +199,35 @@ std::string number_text(double x, double tolerance) {
 
 std::string error_text(double x) { return x == 0 ? "0" : fmt::format("{:.1e}", x); }
 
+// Nobody points at a page's figures.
+Drawing drawing_of(const Figure& figure) {
+  if (const Matrix* const m = std::get_if<Matrix>(&figure.data)) {
+    return {{{heat_map(*m, "", {ColourMap::viridis, range_of(m->values)}, 260)}}};
+  }
+  if (const Chart* const chart = std::get_if<Chart>(&figure.data)) {
+    Chart still = *chart;
+    still.tips = false;
+    return {{{still}}};
+  }
+  if (const Diagram* const diagram = std::get_if<Diagram>(&figure.data)) return {{{*diagram}}};
+  return {{{std::get<ImageGrid>(figure.data)}}};
+}
+
+std::string play_text(const Control& control) {
+  std::string text;
+  for (const Slider& s : control.sliders)
+    text += (text.empty() ? "" : ",") + fmt::format("{}", s.start);
+  return text;
+}
+
+std::string ranges_text(const Control& control) {
+  std::string text;
+  for (const Slider& s : control.sliders) {
+    text += fmt::format("{}{} from {} to {}", text.empty() ? "" : "; ", s.name, s.from, s.to);
+  }
+  return text;
+}
+
 std::string summary(const Closing& closing) {
   if (closing.failed == 0 && !closing.broken.empty()) {
     return fmt::format("The mistake `{}` was made and no check noticed it.", closing.broken);

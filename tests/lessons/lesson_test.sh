@@ -58,6 +58,10 @@ for mistake in $("$program" --describe | sed -n 's/^break //p'); do
   breaks=$((breaks + 1))
 done
 [ "$name" = lesson_notation ] || [ $breaks -gt 0 ] || fail "has no mistake to make"
+for values in $("$program" --describe | sed -n 's/^play //p'); do
+  lesson 0 --play "$values"
+  says . # it shows something
+done
 for op in $("$program" --describe | sed -n 's/^op //p'); do
   lesson 1 --fault "$op:flip_sign"
 done

@@ -108,7 +108,8 @@ std::vector<Event> all_events() {
                   Neighbour{8, "chains", "Chains"},
                   {},
                   {{6, "square", "The square goes back", "easy"}},
-                  {"chain rule", "vjp"}}};
+                  {"chain rule", "vjp"},
+                  Control{"How wide?", {{"D", 1, 64, 8, 1}, {"h", 1, 8, 2, 1}}}}};
 }
 
 }  // namespace
@@ -222,6 +223,7 @@ TEST_CASE("Markdown renders on GitHub") {
       text, "\nNow you:\n\n- `build/bin/lesson exercise square`: The square goes back (easy)\n"));
   CHECK(contains(text,
                  "Words to keep: [chain rule](glossary.md#chain-rule), [vjp](glossary.md#vjp).\n"));
+  CHECK(contains(text, "--play 8,2`. How wide? (D from 1 to 64; h from 1 to 8)\n"));
   CHECK(contains(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
   CHECK(contains(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
   CHECK(contains(text, "<details><summary>Answer</summary>"));

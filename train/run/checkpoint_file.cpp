@@ -5,7 +5,11 @@
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/fields.hpp"
 
+#if VITRUVIAN_HAS_ZLIB
 #include <zlib.h>
+#else
+#include "vitruvian/core/base/crc32.hpp"
+#endif
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -86,7 +90,11 @@ bool take(const Parsed& value, double largest, T& field) {
 }  // namespace
 
 std::uint32_t crc32_of(const void* bytes, std::size_t size, std::uint32_t crc) {
+#if VITRUVIAN_HAS_ZLIB
   return static_cast<std::uint32_t>(::crc32_z(crc, static_cast<const unsigned char*>(bytes), size));
+#else
+  return crc32({static_cast<const char*>(bytes), size}, crc);
+#endif
 }
 
 void write_checkpoint(const std::string& path, const RunState& state,
