@@ -594,6 +594,68 @@ test('a word that is pressed is explained below its line, and the sentence stays
     assert.ok(Math.abs(comma - said.top) < 8, 'the comma is beside its word');
   }));
 
+test('gradients are computed while something shows them, and no longer', () => {
+  const before = () => { // counts the engine's backward passes
+    window.backwards = 0;
+    const { instantiate } = WebAssembly;
+    WebAssembly.instantiate = async (...all) => {
+      const { instance } = await instantiate(...all);
+      const { explorer_backward: backward } = instance.exports;
+      return { instance: { exports: { ...instance.exports, explorer_backward: (label) => { ++window.backwards; return backward(label); } } } };
+    };
+  };
+  return opened({ before }, async (page) => {
+    const passes = async (action) => {
+      const was = await page.evaluate(() => window.backwards);
+      await action();
+      await page.waitForTimeout(150);
+      return (await page.evaluate(() => window.backwards)) - was;
+    };
+    const gradients = page.getByLabel('gradients', { exact: true });
+    const another = (digit) => () => button(page, `sample digit ${digit}`).click();
+    assert.equal(await passes(another(1)), 0);
+    assert.equal(await passes(() => gradients.check()), 1);
+    assert.equal(await passes(another(2)), 1);
+    await gradients.uncheck();
+    assert.equal(await passes(another(4)), 0, 'the switch is off again');
+    assert.equal(await passes(() => gradients.check()), 1, 'and of the new picture when it is on');
+    await gradients.uncheck();
+    await button(page, 'Take the tour').click();
+    await page.getByLabel('Go to stop').selectOption('10'); // backwards
+    await button(page, 'End the tour').click();
+    await page.locator('#draw').scrollIntoViewIfNeeded();
+    assert.equal(await passes(another(5)), 0, 'after the tour');
+  });
+});
+
+test('training goes on when word of an earlier pause comes late', () => {
+  const before = () => {
+    const { set } = Object.getOwnPropertyDescriptor(Worker.prototype, 'onmessage');
+    Object.defineProperty(Worker.prototype, 'onmessage', {
+      set(hear) { set.call(this, (event) => (event.data.kind === 'paused' ? setTimeout(() => hear(event), 700) : hear(event))); },
+    });
+  };
+  return opened({ before }, async (page) => {
+    await button(page, 'one step').click();
+    await button(page, 'Pause').click();
+    await button(page, 'Train').click();
+    await page.waitForTimeout(1200);
+    assert.equal(await button(page, 'Pause').count(), 1);
+    await button(page, 'Pause').click();
+  });
+});
+
+test('settings that cannot be are refused beside the switch that asks for their model', () =>
+  opened({}, async (page) => {
+    await page.getByLabel('batch', { exact: true }).fill('0');
+    await button(page, 'Start anew').click();
+    await page.getByText(/batch: expected 1 to 512/).waitFor();
+    await page.getByLabel('batch', { exact: true }).fill('16');
+    await page.getByLabel('all pictures above show this model').check();
+    await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 2);
+    assert.equal(await page.getByText(/batch: expected/).count(), 0);
+  }));
+
 test('a guess before training stands beside what it took', () =>
   opened({}, async (page) => {
     await page.getByLabel(/how many digits must it see/).fill('5000');

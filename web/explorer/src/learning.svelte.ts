@@ -1,7 +1,7 @@
 import { moduleBytes, trainedWeights } from './begin';
 import type { FaultRequest, Model, Settings, Trained } from './engine';
 import { app } from './state.svelte';
-import type { Order, Said, Snapshot } from './worker';
+import type { Asked, Order, Said, Snapshot } from './worker';
 import TrainingWorker from './worker?worker&inline';
 
 // What the page knows of the model that learns in the worker.
@@ -56,6 +56,7 @@ class Learning {
 
   private worker: Worker | null = null;
   private round = 0; // of models begun
+  private turn = 0; // of what was asked
   private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
   private fault: FaultRequest | null = null; // the broken rule that it has
   private smooth = 0;
@@ -96,11 +97,12 @@ class Learning {
     this.fault = app.fault;
     this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
   }
-  async run(order: Order): Promise<void> {
+  async run(order: Asked): Promise<void> {
+    const turn = ++this.turn;
     await (this.began === null || this.error ? this.begin() : this.beginning);
     this.running = order.do !== 'pause';
     if (order.do !== 'learn') this.told = null;
-    this.send(order);
+    this.send({ ...order, turn });
   }
   /** The page's picture is another. */
   look(pixels: Uint8Array): void {
@@ -122,7 +124,7 @@ class Learning {
       this.error = said.sentence;
       this.running = false;
     } else if (said.kind === 'paused') {
-      this.running = false;
+      if (said.turn === this.turn) this.running = false;
     } else if (said.kind === 'begun') {
       this.model = said.model;
       if (this.inside) this.enter();
@@ -177,7 +179,7 @@ class Learning {
   async setInside(on: boolean): Promise<void> {
     this.inside = on;
     if (on) {
-      if (this.began === null) await this.begin(); // enters when it has begun
+      if (this.began === null || this.error) await this.begin(); // enters when it has begun
       else if (this.model) this.enter();
     } else {
       const weights = await trainedWeights();

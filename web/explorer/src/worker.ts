@@ -1,12 +1,15 @@
 // Trains, away from the page: an engine of its own, a message at a time.
 import { Engine, type FaultRequest, type Model, type Trained } from './engine';
 
-export type Order =
-  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; fault: FaultRequest | null }
+export type Asked =
   | { do: 'train'; steps: number } // as many as asked, or until 'pause'
   | { do: 'until'; accuracy: number }
   | { do: 'learn'; label: number } // one step on the page's picture
-  | { do: 'pause' }
+  | { do: 'pause' };
+/** `turn` counts what was asked for: word of a pause after an earlier one is no news. */
+export type Order =
+  | (Asked & { turn: number })
+  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; fault: FaultRequest | null }
   | { do: 'look'; pixels: Uint8Array } // the page's picture is another
   | { do: 'fault'; fault: FaultRequest | null }; // a rule is broken, or mended
 
@@ -22,7 +25,7 @@ export interface Snapshot {
   memory: number;
   speed: number; // images a second
 }
-type Message = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused' } | { kind: 'error'; sentence: string };
+type Message = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused'; turn: number } | { kind: 'error'; sentence: string };
 /** `round` is that of the order to begin: what is still under way then is of the model before. */
 export type Said = Message & { round: number };
 
@@ -30,6 +33,7 @@ const heldOut = 200;
 const chunk = 90; // milliseconds between two snapshots
 let engine: Engine;
 let round = 0;
+let turn = 0;
 let running = false;
 let next: ReturnType<typeof setTimeout> | undefined; // steps that are due
 let goal: number | null = null; // an accuracy
@@ -90,7 +94,7 @@ function go(): void {
     if (left <= 0) stop();
     snapshot(trained, losses, seconds);
     if (running) next = setTimeout(go);
-    else say({ kind: 'paused' });
+    else say({ kind: 'paused', turn });
   });
 }
 
@@ -108,6 +112,7 @@ let orders: Promise<void> = Promise.resolve();
 onmessage = ({ data }: MessageEvent<Order>) => { orders = orders.then(() => obey(data)); };
 
 async function obey(data: Order): Promise<void> {
+  if ('turn' in data) turn = data.turn;
   if (data.do === 'begin') {
     round = data.round;
     try {
@@ -146,7 +151,7 @@ async function obey(data: Order): Promise<void> {
         const begin = performance.now();
         const trained = engine.learn(label);
         snapshot(trained, trained.losses, (performance.now() - begin) / 1000, { label, before });
-        say({ kind: 'paused' });
+        say({ kind: 'paused', turn });
         break;
       }
       case 'pause':
