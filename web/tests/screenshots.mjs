@@ -21,6 +21,11 @@ for (const [name, viewport, colorScheme, fragment, place] of shots) {
       await page.evaluate((id) => document.getElementById(id).scrollIntoView(), place);
       await page.waitForTimeout(300);
     }
+    if (place === 'backwards') { // on its way
+      const walk = page.getByLabel('how far back');
+      await walk.fill('22');
+      await walk.blur();
+    }
     await page.screenshot({ path: file(`docs/figures/explorer-${name}.png`) });
   });
 }
