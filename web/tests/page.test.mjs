@@ -145,8 +145,18 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     assert.ok((await panel.innerText()).includes(`= ${value}`), await panel.innerText());
     assert.equal(await panel.locator('tbody tr').count(), 16);
     assert.match(await panel.innerText(), new RegExp(`÷ √16: ${value}`));
+    await page.keyboard.press('Enter'); // again: into the panel, to its terms, and back to the same number
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText), /symbols: q times k/);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), 'largest first');
+    await page.keyboard.press('Enter');
+    assert.match(await panel.locator('tbody tr').first().innerText(), /^number 1\s/);
     await page.keyboard.press('Escape');
     assert.equal(await panel.count(), 0);
+    assert.equal(await page.locator('.said').innerText(), said);
 
     await page.getByRole('button', { name: 'Just show it' }).click();
     assert.equal(await page.locator('figcaption', { hasText: /^head \d$/ }).count(), 4);

@@ -109,8 +109,13 @@ class Explorer {
   private maxima = new Map<string, number>();
   private maximaOf = '';
 
-  /** Takes a number apart, or the gradient by it. */
+  /** Takes a number apart, or the gradient by it; where it is open already, the keys go on in the panel. */
   open(name: string, index: number, gradient = this.gradients): void {
+    const { cell } = this;
+    if (cell?.name === name && cell.index === index && (cell.gradient ?? false) === gradient) {
+      document.getElementById('taken-apart')?.focus({ preventScroll: true });
+      return;
+    }
     this.cell = gradient ? { name, index, gradient } : { name, index };
     this.update();
   }
