@@ -1,4 +1,4 @@
-#include "vitruvian/core/base/crc32.hpp"
+#include "vitruvian/core/base/checksum.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The explorer: the library as WebAssembly, the page around it, and their tests.
+# The explorer and the book: the library and the lessons as WebAssembly, the pages around them, and their tests.
 # shellcheck source=scripts/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -8,10 +8,12 @@ usage() {
 usage: scripts/web.sh
 
 Makes build-web/explorer.html, one file that a browser opens from the disk: a Vision Transformer that
-reads what you draw, shows its every number and gradient, and learns. web/engine, the library as the
-page sees it, is compiled to WebAssembly; web/explorer is the page; web/tests runs both under node and
-in Chromium: every number must be that of the native portable build, to the bit. On Debian it installs
-emscripten, node, npm and Chromium where they are missing, and from npm what web/package-lock.json names.
+reads what you draw, shows its every number and gradient, and learns; and build-web/book/, the course as
+pages that run, which begins with index.html. web/engine, the library as the explorer sees it, and all
+lessons are compiled to WebAssembly; web/explorer and web/book are the pages; web/tests runs all of it
+under node and in Chromium: the explorer's numbers must be those of the native portable build, to the bit,
+and the book's those of the terminal. On Debian it installs emscripten, node, npm and Chromium where they
+are missing, and from npm what web/package-lock.json names.
 
   --help   this text
 USAGE
@@ -47,4 +49,4 @@ npm ci --silent --no-fund --no-audit
 npm run --silent check
 npm run --silent build
 npm test
-say "build-web/explorer.html is the explorer: open it in a browser."
+say "build-web/explorer.html is the explorer, build-web/book/index.html the book: open them in a browser."

@@ -46,7 +46,8 @@ std::string prose(std::string_view text, const std::string& lead = "") {
 std::string cells(const char* tag, const std::vector<std::string>& row) {
   std::string result = "<tr>";
   for (const std::string& cell : row) {
-    result += fmt::format("<{0}>{1}</{0}>", tag, inline_html(cell));
+    // A heading says something, or is none.
+    result += fmt::format("<{0}>{1}</{0}>", cell.empty() ? "td" : tag, inline_html(cell));
   }
   return result + "</tr>";
 }
@@ -101,9 +102,9 @@ class Html final : public Writer {
                        e.number.empty() ? "" : fmt::format("<b>({})</b>", html_escaped(e.number)));
   }
   std::string show(const Code& e) {
-    return fmt::format("<figure class=\"code\"><figcaption>{}</figcaption><pre "
-                       "tabindex=\"0\"><code>{}</code></pre></figure>",
-                       html_escaped(e.file), preformatted(e.lines));
+    return fmt::format(
+        "<figure class=\"code\"><figcaption>{}</figcaption><pre><code>{}</code></pre></figure>",
+        html_escaped(e.file), preformatted(e.lines));
   }
   std::string show(const ShapeLine& e) {
     return fmt::format("<pre class=\"shape{}\">{}</pre>", e.holds ? "" : " wrong",
@@ -112,9 +113,9 @@ class Html final : public Writer {
   std::string show(const Table& e) {
     std::string rows;
     for (const auto& row : e.rows) rows += cells("td", row);
-    return fmt::format("<div class=\"wide\" "
-                       "tabindex=\"0\"><table><thead>{}</thead><tbody>{}</tbody></table></div>",
-                       cells("th", e.columns), rows);
+    return fmt::format(
+        "<div class=\"wide\"><table><thead>{}</thead><tbody>{}</tbody></table></div>",
+        cells("th", e.columns), rows);
   }
   // What passed is folded; what is wrong is open.
   std::string show(const Checks& e) {
@@ -136,8 +137,8 @@ class Html final : public Writer {
       }
       rows += row;
     }
-    return fmt::format("<details class=\"checks{}\"{}><summary>{}</summary><div class=\"wide\" "
-                       "tabindex=\"0\"><table><thead>{}</thead>"
+    return fmt::format("<details class=\"checks{}\"{}><summary>{}</summary><div "
+                       "class=\"wide\"><table><thead>{}</thead>"
                        "<tbody>{}</tbody></table></div></details>",
                        wrong ? " wrong" : "", wrong ? " open" : "", summary,
                        cells("th", {"check", "values", "error", "verdict"}), rows);

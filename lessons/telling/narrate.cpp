@@ -71,6 +71,27 @@ std::unique_ptr<Fault> fault_of(const std::string& text) {
   return std::make_unique<Fault>(op, found->second, input.empty() ? 0 : std::stoul(input));
 }
 
+// What a lesson's end says before it has begun.
+Closing closing_of(const Entry& entry, const Lesson& lesson) {
+  Closing closing;
+  const std::vector<Entry>& all = contents();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Neighbour neighbour{all[i].number, all[i].name, all[i].title};
+    if (i + 1 < all.size() && all[i + 1].name == entry.name) closing.previous = neighbour;
+    if (i > 0 && all[i - 1].name == entry.name) closing.next = neighbour;
+  }
+  for (const Break& b : lesson.breaks) closing.breaks.emplace_back(b.name, b.what);
+  for (const Exercise& e : exercises_after(entry.name)) {
+    closing.exercises.push_back({e.number, e.name, e.title, e.level});
+  }
+  for (const Word& word : glossary()) {
+    if (word.lesson.name == entry.name) closing.words.push_back(word.names[0]);
+  }
+  if (lesson.play.show != nullptr)
+    closing.control = Control{lesson.play.question, lesson.play.sliders};
+  return closing;
+}
+
 }  // namespace
 
 Narrator::Narrator(const Entry& entry, const Lesson& lesson, const Options& options)
@@ -229,25 +250,13 @@ bool Narrator::broken(std::string_view name) const {
 std::uint64_t Narrator::seed() const { return options_.seed; }
 
 std::size_t Narrator::close() {
+  Closing closing = closing_of(entry_, lesson_);
+  closing.checks = checks_;
+  closing.failed = failed_;
+  closing.broken = options_.broken;
+  closing.rows = rows_;
   const Break* const broken = break_of(lesson_, options_.broken);
-  Closing closing{.checks = checks_, .failed = failed_, .broken = options_.broken, .rows = rows_};
   if (broken != nullptr) closing.why = broken->why;
-  const std::vector<Entry>& all = contents();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Neighbour lesson{all[i].number, all[i].name, all[i].title};
-    if (i + 1 < all.size() && all[i + 1].name == entry_.name) closing.previous = lesson;
-    if (i > 0 && all[i - 1].name == entry_.name) closing.next = lesson;
-  }
-  for (const Break& b : lesson_.breaks) closing.breaks.emplace_back(b.name, b.what);
-  for (const Exercise& e : exercises_after(entry_.name)) {
-    closing.exercises.push_back({e.number, e.name, e.title, e.level});
-  }
-  for (const Word& word : glossary()) {
-    if (word.lesson.name == entry_.name) closing.words.push_back(word.names[0]);
-  }
-  if (lesson_.play.show != nullptr) {
-    closing.control = Control{lesson_.play.question, lesson_.play.sliders};
-  }
   tell(closing);
   stage_->flush();
   return failed_;
@@ -306,6 +315,10 @@ int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int a
     const Entry entry = entry_of(name);
     const auto options = parse_options(argc, argv, entry, lesson);
     if (!options) return static_cast<int>(Exit::ok);
+    if (options->describe && options->json) {  // for the book
+      console::print("{}", console::raw(json_writer()->write(closing_of(entry, lesson))));
+      return static_cast<int>(Exit::ok);
+    }
     if (options->describe) {
       for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
       for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);

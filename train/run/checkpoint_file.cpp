@@ -8,7 +8,7 @@
 #if VITRUVIAN_HAS_ZLIB
 #include <zlib.h>
 #else
-#include "vitruvian/core/base/crc32.hpp"
+#include "vitruvian/core/base/checksum.hpp"
 #endif
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,199 @@
+// What a page of the book can do beside being read: run its lesson, turn its numbers, be searched. Without it every page
+// is whole.
+import { hash } from './hash';
+import { Program, script } from './program';
+
+const article = document.querySelector<HTMLElement>('article[data-lesson]');
+const element = <K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElementTagNameMap[K] => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+};
+
+/** What an event's HTML becomes here: equations and code as the page has set them, where it has. */
+function dressed(html: string): HTMLElement {
+  const event = element('section', { class: 'event' });
+  event.innerHTML = html;
+  for (const equation of event.querySelectorAll<HTMLElement>('.equation[data-tex]')) {
+    const set = document.querySelector(`.equation[data-tex="${CSS.escape(equation.dataset.tex ?? '')}"]`);
+    if (set !== null) equation.replaceWith(set.cloneNode(true));
+  }
+  for (const code of event.querySelectorAll('pre code')) {
+    const set = [...document.querySelectorAll('pre code')].find((other) => other.textContent === code.textContent);
+    if (set !== undefined) code.replaceWith(set.cloneNode(true));
+  }
+  return event;
+}
+
+/** Run, with a seed and a mistake; the events take the place of the page's as they come, and what is new is marked. */
+function runnable(page: HTMLElement): void {
+  const name = page.dataset.lesson ?? '';
+  const breaks: [string, string][] = JSON.parse(page.dataset.breaks ?? '[]');
+  const printed = [...page.querySelectorAll<HTMLElement>(':scope > .event')];
+  const seed = element('input', { type: 'number', min: '0', max: '999', value: '1', id: 'seed' });
+  const mistake = element('select', { id: 'mistake' }, element('option', { value: '' }, 'none: as it is right'));
+  for (const [word, what] of breaks) mistake.append(element('option', { value: word }, `${word}: ${what}`));
+  const run = element('button', { type: 'submit', class: 'main' }, 'Run');
+  const stop = element('button', { type: 'button', disabled: '' }, 'Stop');
+  const status = element('output', { class: 'soft' }, 'The page shows what seed 1 says.');
+  const form = element('form', { class: 'run', 'aria-label': 'Run this lesson' }, run, stop,
+    element('label', {}, 'seed ', seed), element('label', {}, 'mistake on purpose ', mistake), status);
+  printed[0].after(form);
+
+  let program: Program | undefined;
+  stop.onclick = () => program?.stop();
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    program?.stop();
+    const current = [...page.querySelectorAll<HTMLElement>(':scope > .event')];
+    current.forEach((shown, k) => { if (k < printed.length) shown.replaceWith(printed[k]); else shown.remove(); });
+    for (const shown of printed) shown.classList.remove('changed', 'gone');
+    let count = 0, changed = 0;
+    const began = performance.now();
+    const errors: string[] = [];
+    const last = () => page.querySelector<HTMLElement>(':scope > .event:last-of-type');
+    const mine = new Program((line) => {
+      const before = printed[count];
+      if (before === undefined || hash(line) !== before.dataset.line) {
+        const now = dressed(line);
+        now.classList.add('changed');
+        queueMicrotask(reachable);
+        ++changed;
+        if (before === undefined) last()?.after(now); else before.replaceWith(now);
+      }
+      ++count;
+      status.textContent = `Running: ${count} of ${printed.length} parts, ${((performance.now() - began) / 1000).toFixed(1)} s.`;
+    }, (error) => errors.push(error));
+    program = mine;
+    run.disabled = true;
+    stop.disabled = false;
+    status.textContent = 'Starting its program.';
+    const words = [name, '--html', '--no-input', '--seed', seed.value || '1'];
+    if (mistake.value !== '') words.push('--break', mistake.value);
+    const code = await mine.run(words).catch((error: Error) => { errors.push(error.message); return -1; });
+    run.disabled = false;
+    stop.disabled = true;
+    if (code >= 0) for (const rest of printed.slice(count)) rest.classList.add('gone');
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const marks = `${changed} of ${count} parts differ from the printed ones and are marked`;
+    status.textContent = errors.length > 0 ? errors.join(' ')
+      : code < 0 ? `Stopped after ${seconds} s; ${marks}.`
+      : code === 1 && mistake.value !== '' ? `A check noticed the mistake. ${marks}. (${seconds} s)`
+      : `Done in ${seconds} s. ${marks}.`;
+    if (mistake.value !== '' && code === 1) page.querySelector('.wrong')?.scrollIntoView({ block: 'center' });
+  };
+  const asked = new URLSearchParams(location.hash.slice(1));
+  if (asked.has('break') || asked.has('seed')) { // a teacher's link
+    seed.value = asked.get('seed') ?? '1';
+    mistake.value = asked.get('break') ?? '';
+    form.requestSubmit();
+  }
+  form.addEventListener('change', () => history.replaceState(null, '', `#seed=${seed.value}${mistake.value === '' ? '' : `&break=${mistake.value}`}`));
+}
+
+/** Sliders that redraw what stands below them. */
+function turnable(place: HTMLElement): void {
+  const name = place.dataset.turn ?? '';
+  const shown = place.querySelector<HTMLElement>('.shown');
+  const inputs = [...place.querySelectorAll<HTMLInputElement>('input[type=range]')];
+  const status = place.querySelector<HTMLElement>('output.status');
+  if (shown === null) return;
+  let lines: string[] = [];
+  let wanted: string | undefined;
+  let busy = false;
+  const program = new Program((line) => lines.push(line), (error) => { if (status !== null) status.textContent = error; });
+  const draw = async (): Promise<void> => {
+    wanted = inputs.map((input) => input.value).join(',');
+    if (busy) return;
+    busy = true;
+    while (wanted !== undefined) {
+      const values: string = wanted;
+      wanted = undefined;
+      lines = [];
+      const began = performance.now();
+      if (status !== null && status.textContent === '') status.textContent = 'Starting its program.';
+      const code = await program.run([name, '--html', '--no-input', '--play', values]).catch((error: Error) => {
+        if (status !== null) status.textContent = error.message;
+        return -1;
+      });
+      if (code !== 0) break;
+      const height = shown.offsetHeight; // nothing jumps while a picture is decoded
+      shown.style.minHeight = `${height}px`;
+      shown.replaceChildren(...lines.slice(1).map(dressed));
+      performance.measure('turn', { start: began });
+      if (status !== null) status.textContent = '';
+    }
+    busy = false;
+  };
+  for (const input of inputs) {
+    const output = input.parentElement?.querySelector('output');
+    input.disabled = false;
+    input.oninput = () => {
+      if (output) output.textContent = input.value;
+      void draw();
+      history.replaceState(null, '', `#turn=${inputs.map((i) => i.value).join(',')}`);
+    };
+  }
+  const asked = new URLSearchParams(location.hash.slice(1)).get('turn')?.split(',');
+  if (asked?.length === inputs.length) {
+    inputs.forEach((input, i) => { input.value = asked[i]; input.dispatchEvent(new Event('input')); });
+    place.scrollIntoView();
+  }
+}
+
+/** Every word of the question, anywhere in a section; titles count more. */
+function searchable(form: HTMLFormElement): void {
+  type Section = [page: string, anchor: string, title: string, text: string];
+  const input = form.querySelector('input');
+  const results = form.querySelector('ol');
+  if (input === null || results === null) return;
+  form.hidden = false;
+  let index: Promise<Section[]> | undefined;
+  const search = async (): Promise<void> => {
+    index ??= script('search.js').then(() => (window as unknown as { bookSections: Section[] }).bookSections);
+    const sections = await index;
+    const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
+    const points = ([, , title, text]: Section): number => words.every((word) => `${title} ${text}`.toLowerCase().includes(word))
+      ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length : 0;
+    const found = words.length === 0 ? [] : sections.map((section) => ({ section, points: points(section) }))
+      .filter((one) => one.points > 0).sort((a, b) => b.points - a.points).slice(0, 12);
+    results.replaceChildren(...found.map(({ section: [page, anchor, title, text] }) => {
+      const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
+      return element('li', {}, element('a', { href: `${page}#${anchor}` }, title), element('span', { class: 'soft' }, ` … ${text.slice(at, at + 110)} …`));
+    }));
+    if (found.length === 0 && words.length > 0) results.replaceChildren(element('li', {}, 'Nothing has all of these words.'));
+  };
+  input.oninput = () => void search();
+  form.onsubmit = (event) => { event.preventDefault(); results.querySelector('a')?.click(); };
+}
+
+/** What was read, kept in this browser. */
+function remembered(): void {
+  const read = new Set<string>(JSON.parse(localStorage.getItem('vitruvian-read') ?? '[]'));
+  const keep = () => localStorage.setItem('vitruvian-read', JSON.stringify([...read]));
+  for (const item of document.querySelectorAll<HTMLElement>('[data-entry]')) {
+    if (read.has(item.dataset.entry ?? '')) item.classList.add('read');
+  }
+  const end = article?.querySelector('footer');
+  if (!article || !end) return;
+  new IntersectionObserver((seen) => {
+    if (seen.some((one) => one.isIntersecting)) { read.add(article.dataset.lesson ?? ''); keep(); }
+  }).observe(end);
+}
+
+/** What scrolls by itself can be reached by keys. */
+function reachable(): void {
+  for (const wide of document.querySelectorAll<HTMLElement>('pre, .wide, .equation, figure')) {
+    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0; else wide.removeAttribute('tabindex');
+  }
+}
+
+if (article !== null) runnable(article);
+for (const place of document.querySelectorAll<HTMLElement>('[data-turn]')) turnable(place);
+for (const form of document.querySelectorAll<HTMLFormElement>('form.search')) searchable(form);
+try { remembered(); } catch { /* a browser that keeps nothing */ }
+reachable();
+addEventListener('load', reachable);
+addEventListener('resize', reachable);
+addEventListener('beforeprint', () => { for (const folded of document.querySelectorAll('details')) folded.open = true; });

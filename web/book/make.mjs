@@ -1,0 +1,199 @@
+// Writes build-web/book/: every lesson as a page, from what its program says (build-web/wasm/lessons.wasm, run here by
+// node), with contents, glossary, exercises, search, and the programs themselves for the pages to run.
+import { build } from 'esbuild';
+import hljs from 'highlight.js/lib/core';
+import cpp from 'highlight.js/lib/languages/cpp';
+import katex from 'katex';
+import MarkdownIt from 'markdown-it';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { models, root, runLesson } from './lessons.mjs';
+
+hljs.registerLanguage('cpp', cpp);
+const read = (path) => readFileSync(new URL(path, root), 'utf8');
+const out = new URL('build-web/book/', root);
+const pages = new URL('build-web/pages/', root);
+const write = (name, text) => writeFileSync(new URL(name, out), text);
+const escaped = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
+const unescaped = (html) => html.replace(/&(amp|lt|gt|quot|#39|#10);/g, (_, name) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#10': '\n' })[name]);
+const text = (html) => unescaped(html.replace(/<(script|style)[^]*?<\/\1>/g, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim();
+
+const bundled = async (entry, more = {}) => (await build({
+  entryPoints: [new URL(entry, import.meta.url).pathname], bundle: true, minify: true, write: false, format: 'iife', target: 'es2022', ...more,
+})).outputFiles[0].text;
+const { hash } = await import(`data:text/javascript,${encodeURIComponent(await bundled('hash.ts', { format: 'esm' }))}`);
+
+// --- the course ----------------------------------------------------------------------------------
+
+const parts = [];
+for (const line of read('lessons/course/contents.txt').split('\n')) {
+  if (line.startsWith('  ')) parts.at(-1).lessons.push(line.trim().split(' ')[0]);
+  else if (line !== '' && !line.startsWith('#')) parts.push({ title: line, lessons: [] });
+}
+const names = parts.flatMap(({ lessons }) => lessons);
+const number = new Map(names.map((name, i) => [name, i]));
+const numbered = (prose) => prose.replace(/#([a-z_]+)/g, (all, name) => number.get(name) ?? all);
+
+const exercises = read('lessons/exercises/contents.txt').trim().split('\n').filter((line) => !line.startsWith('#'))
+  .map((name, i) => {
+    const lines = read(`lessons/exercises/${name}.cpp`).split('\n');
+    const [, title, lesson, level] = lines[0].match(/\/\/ Exercise\. (.+) \(after (\w+), (easy|middle|hard)\)/);
+    const end = lines.findIndex((line, k) => k > 0 && !line.startsWith('//'));
+    const hintsAt = lines.findIndex((line) => line.startsWith('// [hint 1]'));
+    const task = lines.slice(1, end).map((line) => line.replace(/^\/\/ ?/, '')).join('\n').trim();
+    const hints = lines.slice(hintsAt).join('\n').split(/^\/\/ \[hint \d\]$/m).slice(1)
+      .map((hint) => hint.replace(/^\/\/ ?/gm, ' ').replace(/\s+/g, ' ').trim());
+    const body = lines.slice(end, hintsAt);
+    const pick = (kept) => {
+      let part = '';
+      return body.filter((line) => {
+        const marker = line.match(/^\s*\/\/ \[(gap|solution|end)\]$/);
+        if (marker) part = marker[1];
+        return !marker && (part === '' || part === 'end' || part === kept) && !/^(#include|using|EXERCISE)/.test(line);
+      }).map((line) => line.replace(/\/\/\| ?/, '')).join('\n').trim();
+    };
+    return { number: i + 1, name, title, lesson, level, task, hints, gap: pick('gap'), solution: pick('solution') };
+  });
+
+const words = [];
+for (const line of read('lessons/course/glossary.txt').split('\n')) {
+  const head = line.match(/^([^#\s].*): ([a-z_]+)$/);
+  if (head) words.push({ names: head[1].split(', '), lesson: head[2] });
+  else if (line.startsWith('  ')) words.at(-1).meaning = numbered(line.trim());
+}
+words.sort((a, b) => a.names[0].toLowerCase().localeCompare(b.names[0].toLowerCase()));
+const anchor = (word) => word.toLowerCase().replace(/[^a-z0-9 ]/g, '').replaceAll(' ', '-');
+
+// --- what a page is made of ----------------------------------------------------------------------
+
+const highlighted = (code) => hljs.highlight(code, { language: 'cpp' }).value;
+const formula = (tex) => katex.renderToString(tex, { displayMode: true, output: 'mathml', strict: 'error' });
+
+/** An event's HTML with its equations and code set, and its figures in files. */
+let figures = 0;
+function dressed(name, html) {
+  return html
+    .replace(/<div class="equation" data-tex="([^"]*)"><span>[^]*?<\/span>/g, (all, tex) => `<div class="equation" data-tex="${tex}">${formula(unescaped(tex))}`)
+    .replace(/<pre><code>([^]*?)<\/code>/g, (_, code) => `<pre><code>${highlighted(unescaped(code))}</code>`)
+    .replace(/src="data:image\/svg\+xml;base64,([^"]*)"/g, (_, base64) => {
+      const file = `figures/${name}-${++figures}.svg`;
+      write(file, Buffer.from(base64, 'base64'));
+      return `src="${file}" loading="lazy"`;
+    });
+}
+
+const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${escaped(description)}">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="book.css">
+<title>${escaped(title)}</title>
+</head>
+<body>
+<header><a class="skip" href="#main">To the text</a><nav aria-label="Book"><a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="teachers.html">For teachers</a></nav>
+<form class="search" role="search" hidden><label>Search <input type="search" autocomplete="off"></label><ol></ol></form></header>
+<main id="main">
+${main}
+</main>
+<script src="book.js" defer></script>
+</body>
+</html>
+`;
+
+async function turn(name, { question, sliders }) {
+  const at = sliders.map(({ start }) => start).join(',');
+  const { lines, code } = await runLesson([name, '--html', '--no-input', '--play', at]);
+  if (code !== 0) throw new Error(`${name} --play ${at}: ${lines.join('\n')}`);
+  const inputs = sliders.map((slider) => `<label><span>${escaped(slider.name)}</span> <input type="range" min="${slider.from}" max="${slider.to}" step="${slider.step}" value="${slider.start}" disabled> <output>${slider.start}</output></label>`);
+  return `<section class="turn" data-turn="${name}" aria-label="Numbers to turn"><h2 id="turn">Turn it</h2><p class="question">${escaped(question)}</p>
+<div class="sliders">${inputs.join('\n')}</div><output class="status soft"></output>
+<div class="shown" aria-live="polite">${lines.slice(1).map((line) => dressed(name, line)).join('\n')}</div></section>`;
+}
+
+// --- the pages -----------------------------------------------------------------------------------
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(new URL('figures/', out), { recursive: true });
+mkdirSync(pages, { recursive: true });
+
+const sections = []; // for search: page, anchor, title, text
+const lessons = new Map();
+for (const name of names) {
+  figures = 0;
+  const told = await runLesson([name, '--html', '--no-input', '--seed', '1', '--forms', '/']);
+  if (told.code !== 0) throw new Error(`${name}: ${told.lines.slice(-3).join('\n')}`);
+  writeFileSync(new URL(`${name}.md`, pages), told.file('/page.md')); // for a test: the terminal's page
+  const { lines } = await runLesson([name, '--describe', '--json']);
+  const facts = JSON.parse(lines.at(-1));
+  const sliders = facts.sliders.length > 0 ? await turn(name, facts) : '';
+  const events = told.lines.map((line) => `<section class="event" data-line="${hash(line)}">${dressed(name, line)}</section>`);
+  const closing = events.pop();
+  const breaks = facts.breaks.map((one) => [one.name, one.what]);
+  const title = text(told.lines[0].match(/<h1>(.*?)<\/h1>/)[1]);
+  lessons.set(name, { title: title.replace(/^Lesson \d+ /, ''), minutes: told.lines[0].match(/About (\d+) minutes/)[1], turn: sliders });
+  let heading = ['', title];
+  let gathered = [];
+  const flush = () => { if (gathered.length > 0) sections.push([`${name}.html`, heading[0], heading[1], gathered.join(' ')]); gathered = []; };
+  for (const line of told.lines.slice(1, -1)) {
+    const head = line.match(/^<h2 id="([^"]*)">(.*)<\/h2>$/);
+    if (head) { flush(); heading = [head[1], `${title}: ${text(head[2])}`]; } else gathered.push(text(line.replace(/<details class="checks[^]*?<\/details>/g, '')));
+  }
+  flush();
+  write(`${name}.html`, page({
+    title, description: `${title}: a lesson of Vitruvian, whose program runs on this page.`,
+    main: `<article data-lesson="${name}" data-breaks="${escaped(JSON.stringify(breaks))}">\n${events.join('\n')}\n${sliders}\n${closing}\n</article>`,
+  }));
+}
+
+const markdown = new MarkdownIt();
+for (const { names: [word, ...others], lesson, meaning } of words) sections.push(['glossary.html', anchor(word), word, [...others, meaning].join(' ')]);
+write('glossary.html', page({
+  title: 'Glossary', description: 'The field’s words, and the lesson that explains each.',
+  main: `<h1>Glossary</h1><dl>${words.map(({ names: [word, ...others], lesson, meaning }) =>
+    `<dt id="${anchor(word)}">${escaped(word)}${others.length > 0 ? ` <span class="soft">also ${escaped(others.join(', '))}</span>` : ''}</dt>
+<dd>${escaped(meaning)} <a href="${lesson}.html">Lesson ${number.get(lesson)}: ${escaped(lessons.get(lesson).title)}</a></dd>`).join('\n')}</dl>`,
+}));
+
+const practice = (e) => `<section class="exercise" id="${e.name}"><h2>Exercise ${e.number}. ${escaped(e.title)}</h2>
+<p class="soft">After <a href="${e.lesson}.html">lesson ${number.get(e.lesson)}</a>; ${e.level}.</p>
+${markdown.render(e.task.replace(/_/g, '\\_').replace(/\*/g, '\\*'))}
+<figure class="code"><figcaption>what is yours to fill in</figcaption><pre><code>${highlighted(e.gap)}</code></pre></figure>
+${e.hints.map((hint, i) => `<details><summary>Hint ${i + 1} of ${e.hints.length}</summary><p>${escaped(hint)}</p></details>`).join('\n')}
+<p>In the terminal: <code>build/bin/lesson exercise ${e.name}</code> puts the file into your folder, <code>build/bin/lesson check ${e.name} --watch</code> judges it whenever you save.</p>
+<details><summary>The solution</summary><p>What you find yourself, you keep. The hints above lead there.</p>
+<details><summary>Show it all the same</summary><figure class="code"><pre><code>${highlighted(e.solution)}</code></pre></figure></details></details></section>`;
+for (const e of exercises) sections.push(['exercises.html', e.name, `Exercise ${e.number}. ${e.title}`, e.task]);
+write('exercises.html', page({
+  title: 'Exercises', description: 'Exercises of the course, with hints and solutions; programs check them.',
+  main: `<h1>Exercises</h1><p>${exercises.length} gaps to fill, most of them a line or two; together they make a Vision Transformer of your own. Here is what each asks. They are done on your machine, where a program compiles your answer, compares it with numbers, and says which mistake it was.</p>${exercises.map(practice).join('\n')}`,
+}));
+
+const listed = ({ title, lessons: own }) => `<section><h2>${escaped(title)}</h2><ol class="contents">${own.map((name) => `<li data-entry="${name}" value="${number.get(name)}"><a href="${name}.html">${escaped(lessons.get(name).title)}</a> <span class="soft">${lessons.get(name).minutes} min${exercises.filter((e) => e.lesson === name).map((e) => `, <a href="exercises.html#${e.name}">exercise ${e.number}</a>`).join('')}</span></li>`).join('\n')}</ol></section>`;
+const living = names.map((name) => lessons.get(name).turn).find((html) => html !== '') ?? '';
+write('index.html', page({
+  title: 'Vitruvian: how a Vision Transformer really works', description: 'A course whose pages run: from a derivative to a trained Vision Transformer, every equation as code, every derivative checked.',
+  main: `<h1>How a Vision Transformer really works</h1>
+<p class="lead">${names.length} lessons, from a derivative to a model that reads handwritten digits. Every equation of the paper stands beside the code that is it, every derivative is found twice, by a rule and by nudging, and every page runs: its numbers come from its program, here in your browser.</p>
+<p><a class="begin" href="${names[0]}.html">Begin: ${escaped(lessons.get(names[0]).title)}</a></p>
+${living.replace('<h2 id="turn">Turn it</h2>', '')}
+${parts.map(listed).join('\n')}`,
+}));
+
+write('teachers.html', page({
+  title: 'For teachers', description: 'Goals, times, and paths through the course.',
+  main: `<article>${markdown.render(read('web/book/teachers.md').replace(/#([a-z_]+)/g, (all, name) => (number.has(name) ? `[${number.get(name)}. ${lessons.get(name).title}](${name}.html)` : all)))}</article>`,
+}));
+
+write('search.js', `window.bookSections=${JSON.stringify(sections)};`);
+write('book.css', read('web/explorer/src/theme.css') + read('web/book/book.css'));
+write('book.js', await bundled('book.ts'));
+const packed = (path) => gzipSync(readFileSync(new URL(path, root)), { level: 9 }).toString('base64');
+write('lessons.js', `vitruvianBook(${JSON.stringify({
+  worker: `${read('build-web/wasm/lessons.js')}\n${await bundled('worker.ts')}`,
+  wasm: packed('build-web/wasm/lessons.wasm'),
+  models: Object.fromEntries(models.map((name) => [name, packed(`models/${name}.safetensors`)])),
+})});`);

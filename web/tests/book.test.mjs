@@ -1,0 +1,194 @@
+// The book as people read it, in Debian's Chromium, opened from the disk; and its lessons, which must say what they say
+// in a terminal.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runLesson } from '../book/lessons.mjs';
+import { withPage } from './chromium.mjs';
+
+const root = new URL('../../', import.meta.url);
+const book = new URL('build-web/book/', root);
+const path = (name) => fileURLToPath(new URL(name, book));
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const pages = readdirSync(book).filter((name) => name.endsWith('.html'));
+const lessons = readFileSync(new URL('lessons/course/contents.txt', root), 'utf8').split('\n')
+  .filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0]);
+
+/** A page that in the end complained of nothing and asked for nothing but the book's own files. */
+const opened = (name, options, use) =>
+  withPage(path(name.split('#')[0]), { viewport: { width: 1440, height: 900 }, fragment: name.replace(/^[^#]*/, ''), ...options }, async (page, problems, context) => {
+    await use(page, context);
+    assert.deepEqual(problems.filter((problem) => !problem.startsWith(`request: ${book.href}`)), [], name);
+  });
+const ran = (page) => page.waitForFunction(() => /Done|noticed|Stopped/.test(document.querySelector('.run output').textContent), null, { timeout: 120_000 });
+
+test('at most 6 MB, a page for each lesson, every link to a page and a place in it', () => {
+  const files = readdirSync(book, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const size = files.reduce((sum, { path: folder, name }) => sum + statSync(`${folder}/${name}`).size, 0);
+  assert.ok(size <= 6e6, `${size} bytes`);
+  for (const name of [...lessons, 'index', 'glossary', 'exercises', 'teachers']) assert.ok(pages.includes(`${name}.html`), name);
+  const text = new Map(pages.map((name) => [name, readFileSync(path(name), 'utf8')]));
+  let links = 0;
+  for (const [name, html] of text) {
+    for (const [, target] of html.matchAll(/(?:href|src)="([^"]*)"/g)) {
+      if (/^(https?|data):/.test(target)) continue;
+      const [file, place] = target.split('#');
+      if (file.endsWith('.html') || file === '') {
+        const there = text.get(file || name);
+        assert.ok(there, `${name}: ${target}`);
+        if (place) assert.ok(there.includes(`id="${place}"`), `${name}: ${target}`);
+      } else statSync(path(file));
+      ++links;
+    }
+  }
+  assert.ok(links > 500, `${links} links`);
+});
+
+test('each lesson says in WebAssembly what it says in the terminal', () => {
+  for (const name of lessons) {
+    const here = readFileSync(new URL(`build-web/pages/${name}.md`, root), 'utf8');
+    assert.equal(here, readFileSync(new URL(`docs/lessons/${name}.md`, root), 'utf8'), name);
+  }
+});
+
+test('without scripts it is a book with pictures', () =>
+  withPage(path('softmax.html'), { javaScriptEnabled: false, viewport: { width: 800, height: 900 } }, async (page) => {
+    assert.equal(await page.locator('.run').count(), 0);
+    assert.ok(await page.locator('math').count() > 3);
+    assert.ok(await page.locator('article figure img').count() >= 3);
+    assert.ok((await page.locator('article').innerText()).length > 4000);
+  }));
+
+test('every page, light and dark, on a phone, a tablet, a desk: nothing wider than the screen, and axe-core finds nothing', async () => {
+  const found = [];
+  for (const [k, name] of pages.entries()) {
+    const width = [390, 800, 1440][k % 3];
+    await opened(name, { viewport: { width, height: 900 }, colorScheme: k % 2 ? 'dark' : 'light' }, async (page) => {
+      await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length === 1);
+      const shown = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+      assert.ok(shown < 1000, `${name}: first paint after ${shown} ms`);
+      for (const other of [390, 800, 1440]) {
+        await page.setViewportSize({ width: other, height: 900 });
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (over > 0) found.push(`${name} is ${over} pixels too wide at ${other}`);
+      }
+      await page.setViewportSize({ width, height: 900 });
+      await page.addScriptTag({ path: axe });
+      const { violations } = await page.evaluate(() => window.axe.run({ preload: false }));
+      found.push(...violations.map(({ id, nodes }) => `${name} at ${width}: ${id}: ${nodes[0].html}`));
+    });
+  }
+  assert.deepEqual(found, []);
+});
+
+test('every lesson runs on its page, and every mistake is noticed', async (t) => {
+  let mistakes = 0;
+  for (const name of lessons) {
+    await opened(`${name}.html`, {}, async (page) => {
+      await page.getByRole('button', { name: 'Run' }).click();
+      await ran(page);
+      assert.match(await page.locator('.run output').innerText(), /Done in .* 0 of \d+ parts differ/, name);
+      for (const mistake of await page.locator('#mistake option').evaluateAll((all) => all.map((one) => one.value).filter((value) => value))) {
+        await page.locator('#mistake').selectOption(mistake);
+        await page.getByRole('button', { name: 'Run' }).click();
+        await ran(page);
+        assert.match(await page.locator('.run output').innerText(), /A check noticed the mistake/, `${name} ${mistake}`);
+        assert.ok(await page.locator('.event.changed').count() > 0, `${name} ${mistake}`);
+        ++mistakes;
+      }
+    });
+  }
+  t.diagnostic(`${mistakes} mistakes`);
+  assert.ok(mistakes > 60);
+});
+
+test('a training lesson can be stopped, and goes on when asked again', () =>
+  opened('fine_tuning.html', {}, async (page) => {
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.waitForFunction(() => /Running/.test(document.querySelector('.run output').textContent));
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.waitForFunction(() => /Stopped/.test(document.querySelector('.run output').textContent));
+  }));
+
+test('another seed is another lesson, and what changed is marked; an address keeps seed and mistake', () =>
+  opened('softmax.html#seed=3&break=elementwise', {}, async (page) => {
+    await ran(page);
+    assert.match(await page.locator('.run output').innerText(), /noticed/);
+    await page.locator('#mistake').selectOption('');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await ran(page);
+    assert.match(await page.locator('.run output').innerText(), /Done in .* [1-9]\d* of \d+ parts differ/);
+  }));
+
+test('every control redraws, and says what the program in node says', async (t) => {
+  const times = [];
+  const turned = pages.filter((name) => name !== 'index.html' && readFileSync(path(name), 'utf8').includes('data-turn='));
+  assert.ok(turned.length >= 1);
+  for (const name of turned) {
+    await opened(name, {}, async (page) => {
+      const sliders = page.locator('.turn input[type=range]');
+      for (let i = 0; i < (await sliders.count()); ++i) {
+        const before = await page.locator('.turn .shown').innerHTML();
+        await sliders.nth(i).focus();
+        for (const key of ['End', 'Home']) {
+          await page.keyboard.press(key);
+          await page.waitForFunction(() => document.querySelector('.turn .status').textContent === '', null, { timeout: 20_000 });
+          await page.waitForTimeout(60);
+        }
+        assert.notEqual(await page.locator('.turn .shown').innerHTML(), before, `${name}: slider ${i}`);
+      }
+      times.push(...(await page.evaluate(() => performance.getEntriesByName('turn').map((one) => one.duration))).slice(1));
+      const values = await sliders.evaluateAll((all) => all.map((one) => one.value).join(','));
+      const { lines } = await runLesson([name.replace('.html', ''), '--html', '--no-input', '--play', values]);
+      const captions = lines.join('').match(/<figcaption>.*?<\/figcaption>/g) ?? [];
+      const shown = await page.locator('.turn .shown figcaption').evaluateAll((all) => all.map((one) => one.outerHTML));
+      assert.deepEqual(shown, captions, name);
+    });
+  }
+  times.sort((a, b) => a - b);
+  t.diagnostic(`${turned.length} lessons, median ${times[times.length >> 1]?.toFixed(1)} ms, longest ${times.at(-1)?.toFixed(0)} ms`);
+});
+
+test('searching: words in any order, a link to the place', () =>
+  opened('index.html', {}, async (page) => {
+    await page.getByRole('searchbox').fill('temperature softmax');
+    await page.locator('.search li a').first().waitFor();
+    assert.match(await page.locator('.search ol').innerText(), /Temperature/);
+    await page.getByRole('searchbox').fill('residual');
+    await page.locator('.search li a').first().click();
+    await page.waitForURL(/html#/);
+    await page.getByRole('searchbox').fill('xyzzy');
+    await page.locator('.search ol').getByText('Nothing has all of these words.').waitFor();
+  }));
+
+test('exercises: the solution is hidden until asked for twice', () =>
+  opened('exercises.html#softmax', {}, async (page) => {
+    const exercise = page.locator('#softmax');
+    const solution = exercise.getByText('return y * (g - sum(g * y');
+    assert.ok(!(await solution.isVisible()));
+    await exercise.getByText('The solution').click();
+    assert.ok(!(await solution.isVisible()));
+    await exercise.getByText('Show it all the same').click();
+    assert.ok(await solution.isVisible());
+    assert.ok(await exercise.getByText('lesson check softmax --watch').isVisible());
+  }));
+
+test('what was read to its end is marked in the contents', () =>
+  opened('notation.html', {}, async (page) => {
+    await page.locator('article footer').scrollIntoViewIfNeeded();
+    await page.waitForTimeout(200);
+    await page.getByRole('link', { name: 'The course' }).click();
+    await page.waitForFunction(() => document.querySelector('[data-entry=notation]')?.classList.contains('read'));
+  }));
+
+test('on paper no line is cut', () =>
+  opened('linear.html', {}, async (page) => {
+    await page.emulateMedia({ media: 'print' });
+    await page.setViewportSize({ width: 720, height: 1000 });
+    const cut = await page.evaluate(() => [...document.querySelectorAll('pre, table, .equation, figure')]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1 || (one.matches('pre') && one.scrollWidth > one.clientWidth + 1))
+      .map((one) => one.outerHTML.slice(0, 80)));
+    assert.deepEqual(cut, []);
+  }));
