@@ -120,8 +120,8 @@ void lesson(Narrator& say) {
   say.check("a row of A", {"sum", rounded(double(sum(class_row(select(A[3], 1, 0))).item()), 5)},
             {"1", 1}, 1e-5);
   say.text("The class token's row in the last layer, its 16 patches as the grid they are:");
-  say.figure(
-      tiles("Last layer: four heads, each in shades of its own.", class_token_looks(A[3]), h, 2));
+  say.figure(tiles("Last layer: four heads, the largest share of each as 1.",
+                   class_token_looks(A[3]), h, 2));
   say.text("The heads do not agree, and no single one is \"where the model looks\". After the "
            "first layer a token is no longer its patch: it holds what it has gathered.");
 
@@ -129,7 +129,8 @@ void lesson(Narrator& say) {
   say.equation(R"(M_\ell = \mathrm{rows}\Big(\frac1h \sum_i A_\ell^{(i)} + I\Big), \qquad )"
                R"(R = M_L \cdots M_2\, M_1)",
                "M = rows(mean of A over heads + I),    R = M_L ··· M₂ M₁");
-  say.in_words("a block passes on its input and what attention took, half and half. Follow all "
+  say.in_words("a block passes on its input and what attention took, half and half; rows( ) "
+               "divides each row by its sum. Follow all "
                "paths from the output down to the patches, and add up what comes along each.");
   say.code("rollout");
   const auto roll = say.broken("no-identity") ? without_identity : rollout;

@@ -126,6 +126,10 @@ void lesson(Narrator& say) {
                     : say.broken("around-from-norm") ? around_from_norm
                                                      : equations;
   const double sent = size_of(used(block, z * 100));
+  say.text("How large are a token's numbers (root mean square) before the block, and after it? "
+           "What a block adds "
+           "does not grow with z, for the norm stands before it: a stream of size 100 is hardly "
+           "changed.");
   say.table({"numbers of z of size", "numbers of z_l"},
             {{fmt::format("{:.2f}", size_of(z)), fmt::format("{:.2f}", size_of(used(block, z)))},
              {fmt::format("{:.2f}", size_of(z * 100)), fmt::format("{:.2f}", sent)}});

@@ -157,7 +157,7 @@ void lesson(Narrator& say) {
       learned));
 
   say.heading("Which is best");
-  say.table({"positions (the paper's Appendix D.4)", "accuracy, 5 images a class"},
+  say.table({"positions (the paper's Appendix D.4)", "ImageNet, 5 images a class, linear"},
             {{"none", "0.614"},
              {"learned, one for each place", "0.642"},
              {"learned, one for each row and each column", "0.640"},

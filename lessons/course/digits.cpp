@@ -82,7 +82,11 @@ void lesson(Narrator& say) {
            "write down what the loss will be after 100 steps, to two digits: a run that can be "
            "foretold is one that can be debugged.");
   say.symbols({{"B", B}, {"S", S, "steps"}, {"N", N}, {"D", D}, {"L", L}, {"K", K}});
-  if (say.seed() == 1) say.text("Foretold, for step 100: a loss of {:.2f}.", foretold);
+  if (say.seed() == 1)
+    say.text(
+        "Foretold, for step 100: a loss of {:.2f}. So an earlier run with this seed said; it is "
+        "no theory, but a promise that the run can be repeated.",
+        foretold);
 
   say.heading("The loop");
   say.code("loop");
@@ -129,7 +133,8 @@ void lesson(Narrator& say) {
   const Diary one = trained(o, 1);
   const Share share = say.broken("equal-shares") ? by_parts : by_images;
   const std::vector<double> mine = train_by_hand(o, images, share, 10);
-  say.figure({"The loss of each step: the trainer's hundred, and the first ten of the loop above.",
+  say.figure({"The loss of each step: the hundred of the library's trainer, and the first ten of "
+              "the loop above.",
               Chart{.title = "",
                     .x_label = "step",
                     .y_label = "loss",
@@ -178,9 +183,10 @@ void lesson(Narrator& say) {
                 "by images", of_head(by_images), 0.01);
 
   say.heading("The model that is kept");
-  say.text("`models/digits.safetensors` is this run with all its 40,000 digits, four times over: a "
-           "minute of `build/bin/vitruvian train`. Lessons #fine_tuning, #filters_and_positions "
-           "and #attention_maps look inside it.");
+  say.text(
+      "`models/digits.safetensors` is this run with all its 40,000 digits, four times over: "
+      "half a minute of `build/bin/vitruvian train`. Lessons #fine_tuning, #filters_and_positions "
+      "and #attention_maps look inside it.");
   const VisionTransformer kept = digits_model();
   say.holds("it reads more than 95 in a hundred", score(kept, Loader(data.test)).accuracy > 0.95);
 

@@ -84,9 +84,9 @@ void lesson(Narrator& say) {
   const ViTConfig c = tiny_vit();
   say.symbols(symbols_of(B, c));
   say.equation(R"(\frac{\partial y_k}{\partial \theta_i} \approx)"
-               R"( \frac{y_k(\theta + h e_i) - y_k(\theta - h e_i)}{2h})"
+               R"( \frac{y_k(\theta + \delta e_i) - y_k(\theta - \delta e_i)}{2\delta})"
                R"( \quad \text{for every logit } y_k \text{ and every } \theta_i)",
-               "∂yₖ/∂θᵢ ≈ (yₖ(θ + h eᵢ) − yₖ(θ − h eᵢ)) / 2h    for all k and i");
+               "∂yₖ/∂θᵢ ≈ (yₖ(θ + δ eᵢ) − yₖ(θ − δ eᵢ)) / 2δ    for all k and i");
   say.in_words("move one of the model's numbers a little both ways, look at the logits, put it "
                "back; so for all of them, and for the loss, one op more.");
 
@@ -175,12 +175,12 @@ void lesson(Narrator& say) {
   say.heading("What goes wrong");
   say.sources_disagree("", "To check a model as it is initialised: its head is zero, nothing comes "
                            "back below it, and zero against zero passes, whatever the rules say. "
-                           "That is why every number here was drawn from N(0, 1/4).");
+                           "That is why every number here was drawn at random, of size 1/2 or so.");
   const VisionTransformer fresh(c, Rng(say.seed()));
   if (Fault::active() == nullptr) {
     const double noticed = hit_by("layer_norm", fresh, images);
     say.table({"layer norm's rule has the wrong sign", "wrong gradients"},
-              {row("parameters from N(0, 1/4)", hit_by("layer_norm", vit, images)),
+              {row("parameters drawn at random", hit_by("layer_norm", vit, images)),
                row("freshly initialised", noticed)});
     say.is_zero("wrong gradients that are seen when fresh", {"counted", noticed}, 0);
   }

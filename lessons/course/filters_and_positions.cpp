@@ -127,9 +127,9 @@ void lesson(Narrator& say) {
   const auto drawn = [](const VisionTransformer& m) {
     return Array(inspect::filters(VisionTransformer(m.config, Rng(1).fork("weights"))));
   };
-  say.text(
-      "Both models learned for minutes, the paper's for days. So most of their filters is still "
-      "the noise that they began with, and hides what was learned; we take it off:");
+  say.text("One model learned for half a minute, the other for twelve epochs, the paper's for "
+           "days. So most of their filters is still "
+           "the noise that they began with, and hides what was learned; we take it off:");
   say.code("learned");
   say.table(
       {"variance in three components", "photographs", "digits"},

@@ -149,8 +149,8 @@ void lesson(Narrator& say) {
   const Array cotangent = random_normal({1, G * G + 1, D}, say.seed() + 1);
   const double forward = double(sum(resized(leaf, R) * Tensor(cotangent)).item());
   const Array back = grad(resized(leaf, R), {leaf}, cotangent)[0];
-  say.check("the dot-product test of lesson #broadcasting", {"<g, R x>", rounded(forward, 4)},
-            {"<R^T g, x>", rounded(double(sum(Tensor(back) * leaf).item()), 4)}, 1e-3);
+  say.check("the dot-product test of lesson #broadcasting", {"<r, R x>", rounded(forward, 4)},
+            {"<Rᵀ r, x>", rounded(double(sum(Tensor(back) * leaf).item()), 4)}, 1e-3);
 
   say.heading("Does it help?");
   say.text("The digits at 56 x 56: 64 patches in place of 16. Two models get the trained one's "
@@ -197,7 +197,7 @@ void lesson(Narrator& say) {
   say.sources_disagree(
       "", "\"Bilinear\" is not one thing: places may be fields with a centre, as here, or points "
           "whose first and last stay put. JAX's code does the latter, linearly; torchvision too, "
-          "but cubically; timm and Hugging Face take fields, cubically. Four programs, four "
+          "but cubically; timm and Hugging Face take fields, cubically. Four programs, three "
           "answers; fine-tuning goes on from any of them.");
   say.code("corners");
   check_equal(say, "corners, from 2 to 4", "here", bilinear_corners(4, 2), "thirds",

@@ -222,19 +222,22 @@ void lesson(Narrator& say) {
   check_refused(say, "refused with a sentence", three_heads);
 
   say.heading("PyTorch's module, argument by argument");
-  say.text("The other arguments of `nn.MultiheadAttention`, and what of them a ViT needs. All of "
-           "them are here, too:");
-  say.table({"nn.MultiheadAttention(", "what it is for", "in a ViT"},
-            {{"embed_dim, num_heads", "D and h; D_h = D / h", "of Table 1"},
-             {"dropout = 0", "of the shares in A", "0"},
-             {"bias = True", "of U_qkv and U_msa", "True"},
-             {"add_bias_kv = False", "a learned key and value more, T + 1 columns in A", "False"},
-             {"add_zero_attn = False", "a key and value of zeros: a place to look away", "False"},
-             {"kdim, vdim = None", "keys and values of other tokens, of another width", "D"},
-             {"batch_first = False", "(B, T, D) instead of (T, B, D)", "True"},
-             {"query, key, value", "one tensor thrice: self-attention, U_qkv in one product",
-              "all three LN(z)"},
-             {"need_weights = True", "also returns the mean of the heads' A", "False is faster"}});
+  say.text("What `nn.MultiheadAttention` takes, when it is made and when it is called, and what of "
+           "it a ViT "
+           "needs:");
+  say.table(
+      {"nn.MultiheadAttention(", "what it is for", "in a ViT"},
+      {{"embed_dim, num_heads", "D and h; D_h = D / h", "of Table 1"},
+       {"dropout = 0", "of the shares in A", "0"},
+       {"bias = True", "of U_qkv and U_msa", "True"},
+       {"add_bias_kv = False", "a learned key and value more, T + 1 columns in A", "False"},
+       {"add_zero_attn = False", "a key and value of zeros: a place to look away", "False"},
+       {"kdim, vdim = None", "keys and values of other tokens, of another width", "D"},
+       {"batch_first = False", "(B, T, D) instead of (T, B, D)", "True"},
+       {"query, key, value", "one tensor thrice: self-attention, U_qkv in one product",
+        "all three LN(z)"},
+       {"attn_mask, key_padding_mask, is_causal", "who may not be looked at", "none: all may"},
+       {"need_weights = True", "also returns the mean of the heads' A", "False is faster"}});
   const MultiheadAttention same(D, h, Rng(1), {.batch_first = true});
   const auto to = named_parameters(same), from = named_parameters(msa);
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -245,9 +248,9 @@ void lesson(Narrator& say) {
       D, h, Rng(1), {.add_bias_kv = true, .add_zero_attn = true, .kdim = 3, .batch_first = true});
   const Tensor looks = more(z, zeros({B, T, 3}), z).weights;
   shapes(say, "with a bias and a zero among the keys: A (B, h, T, T + 2)", looks);
-  say.pytorch(
-      "`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` is U_qkv, `out_proj` "
-      "U_msa. It also returns the heads' mean map, unless `need_weights=False`.");
+  say.pytorch("`nn.MultiheadAttention(D, h, batch_first=True)`; `in_proj_weight` holds the "
+              "U_qkv of all heads, transposed, (3 D, D): q, then k, then v; `out_proj` is U_msa. "
+              "It also returns the heads' mean map, unless `need_weights=False`.");
   say.take_along(
       "Nothing bends between v and U_msa. Why can one head do without U_msa, and h heads not?",
       "One head: A (z U_v) U_msa = A (z (U_v U_msa)), and a product of two matrices is a matrix "

@@ -119,7 +119,10 @@ void lesson(Narrator& say) {
                    areas, 3));
   say.text("A convolution must be repeated until it has seen the whole image; attention sees all "
            "of it at once, and has to learn where to look. \"MLP has neither, attention is "
-           "global\", says the blog post.");
+           "global\", says the blog post. Of a network of MLPs alone that is so. In a ViT, says "
+           "the paper, the "
+           "MLP layers are local and translationally equivariant, each token for itself; only "
+           "attention is global.");
 
   say.heading("What it is worth");
   say.text("Three models of at most 26,000 numbers learn from 1,000 centred digits. Then they read "
@@ -151,9 +154,9 @@ void lesson(Narrator& say) {
   say.holds("moved, they read best", away[1] > away[0] && away[1] > away[2]);
   say.text("So soon, convolutions are behind on centred digits, and the only ones to read moved "
            "ones: where the assumption holds, it replaces data. So, on ImageNet alone, the paper's "
-           "ViTs stay below ResNets of their size (section 4.3), and the order turns with JFT's "
-           "303 million images: an assumption also forbids. Lesson #where_to_read_on quotes "
-           "those rows.");
+           "ViTs stay below ResNets of their size (section 4.3, Figure 3), and the order turns "
+           "with JFT's "
+           "303 million images: an assumption also forbids.");
 
   say.pytorch("`torch.roll(x, (dy, dx), (2, 3))` shifts; `nn.Conv2d(..., "
               "padding_mode=\"circular\")` is the convolution that comes back on the other side.");

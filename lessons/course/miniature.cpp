@@ -65,7 +65,9 @@ void lesson(Narrator& say) {
 
   say.heading("The table");
   say.text("Percent of 1,000 unseen digits, as `docs/results/miniature.md` keeps it. The spread is "
-           "between three seeds: what is smaller than it means nothing.");
+           "between the best and the worst of three seeds: what is smaller than it means nothing. "
+           "\"Mean\" pools all "
+           "tokens, the class token among them; the paper averages the patches alone.");
   const Rows record = recorded();
   Rows shown;
   for (const auto& row : record) shown.push_back({row[0], row[1], row[5], row[6]});

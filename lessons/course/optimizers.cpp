@@ -128,7 +128,8 @@ void lesson(Narrator& say) {
   say.equation(R"(\hat m = \frac{m}{1-\beta_1^t}, \quad \hat v = \frac{v}{1-\beta_2^t}, \qquad )"
                R"(\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon})",
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
-  say.in_words("a mean of the slopes, divided by the root of a mean of their squares: about 1.");
+  say.in_words("a mean of the slopes, divided by the root of a mean of their squares: about 1 "
+               "while the slope keeps its sign, far less where it is mostly noise.");
   say.code("adam");
   const Rule mine = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
   ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
@@ -176,7 +177,7 @@ void lesson(Narrator& say) {
               "of timm who took Adam reached 6.3 % on ImageNet (timm, issue 252).");
   say.text("What decays? In the authors' code, unless told otherwise, and in our trainer: weight "
            "matrices (kernels) only. A bias or a norm's γ need not be near 0. PyTorch's optimizers "
-           "decay all that they are given.");
+           "decay all that they are given: give them two groups, one with `weight_decay=0`.");
 
   say.heading("What PyTorch computes");
   say.text("θ = 1, slopes 0.5, −0.2, 0.1, η = 0.1, decay 0.1 (`tests/golden/lesson_numbers.py`):");
@@ -194,14 +195,16 @@ void lesson(Narrator& say) {
   say.code("valley");
   const Walk slow = walk("SGD", sgd, 0.018), fast = walk("momentum", momentum, 0.018),
              even = walk("AdamW", mine, 0.05);
-  say.figure({"The paths from (1, 0.6), seen from above: a dot a step. The minimum is (0, 0).",
+  say.figure({"The paths from (1, 0.6), seen from above: a dot a step, η 0.018 for SGD and "
+              "momentum, 0.05 for AdamW. The minimum is (0, 0).",
               Chart{.title = "",
                     .x_label = "a, the flat direction",
                     .y_label = "b, the steep one",
                     .series = {slow.path, fast.path, even.path}}});
   say.text("SGD jumps from wall to wall and creeps along the floor: with η above 2/100 the walls "
            "would throw it out. Momentum swings, too, and gains speed on the floor. AdamW divides "
-           "by the size of the slopes: wall and floor get the same step, and it walks straight.");
+           "by the size of the slopes: wall and floor get the same step, and it walks straight at "
+           "first, then runs past the minimum and turns back.");
   say.curves("f against steps (upwards logarithmic).", {slow.f, fast.f, even.f}, true);
   const double f = slow.f.y.back(), flat = std::pow(0.982, 200) / 2;
   say.check("SGD's f after 100 steps", {"measured", f}, {"0.982^200 / 2", flat}, 1e-6);
@@ -210,8 +213,10 @@ void lesson(Narrator& say) {
   say.pytorch("`torch.optim.SGD(params, lr, momentum)`, `torch.optim.Adam`, "
               "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`. `optimizer.step()` "
               "after, `zero_grad()` before every `backward()`.");
-  say.question("How many bytes does Adam take for ViT-B/16 (86.6 million numbers, float32)?",
-               "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB.");
+  say.question("How many bytes do ViT-B/16's 86.6 million numbers (float32) and all that training "
+               "with Adam keeps for each of them take?",
+               "Weights, gradients, m and v: 4 x 4 bytes x 86.6 million, 1.4 GB, half of it "
+               "Adam's. What the way back needs comes on top.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

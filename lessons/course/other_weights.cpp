@@ -12,7 +12,7 @@ const Lesson about = {
     .minutes = 10,
     .rows = "1-22",
     .breaks = {{"eps", "layer norms with ε = 1e-5",
-                "the tokens here are of ordinary size, and still the seventh digit moves."},
+                "the tokens here are of ordinary size, and still the fourth digit moves."},
                {"another-order", "joins k, q, v in place of q, k, v",
                 "every shape fits, and who asks is taken for who answers."},
                {"patch-order", "reshapes JAX's kernel in place of permuting it",

@@ -139,7 +139,7 @@ void lesson(Narrator& say) {
   say.code("convolution");
   const auto by_kernel = [&] { return by_convolution(x, E, bias); };
   check_equal(say, "x_p E + bias", "convolution", by_kernel(), "unfold and linear", y);
-  say.text("Two habits of a CNN, and only here: a token sees its patch alone (locality), and when "
+  say.text("Two habits of a CNN: a token sees its patch alone (locality), and when "
            "the image moves by patches, the tokens move along (equivariance).");
   const Tensor next = reshape(moved(reshape(y, {B, 1, H / P, columns, D}), 1), {B, N, D});
   check_equal(say, "moved by a patch", "its tokens", layer(moved(x, P)), "tokens, moved", next);

@@ -133,8 +133,8 @@ void lesson(Narrator& say) {
 
   say.heading("Gradient clipping");
   say.equation(R"(g \leftarrow g \cdot \min(1,\, c / \lVert g \rVert))", "g ← g · min(1, c / ‖g‖)");
-  say.in_words(
-      "no step is longer than c allows. The norm is that of all gradients: the direction stays.");
+  say.in_words("the gradient is never longer than c; with plain SGD, no step longer than η c. The "
+               "norm is that of all gradients: the direction stays.");
   say.code("clip");
   say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
   const auto ours = two_gradients(), library = two_gradients(), each = two_gradients();
@@ -224,7 +224,7 @@ void lesson(Narrator& say) {
                   "px, on a fresh head of zeros (section 3.2 and Table 4).",
                   fine.momentum, name_of(fine.schedule), fine.batch_size * fine.accumulate,
                   fine.weight_decay, fine.clip));
-  say.table({"--recipe", "steps", "rates that are tried", "taken"},
+  say.table({"--recipe", "steps", "rates that are tried", "our default"},
             rows_of("table4-", [](const Recipe& r, const TrainOptions& o) {
               return row(r.name, r.steps, r.rates, number(o.lr));
             }));
@@ -235,7 +235,8 @@ void lesson(Narrator& say) {
               "down a cosine: the less data, the more must hold the model back.");
 
   say.pytorch(
-      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR`; "
+      "`torch.optim.lr_scheduler.CosineAnnealingLR` and `LinearLR`, chained by `SequentialLR` "
+      "(LinearLR starts at a third of the rate unless told `start_factor`); "
       "`torch.nn.utils.clip_grad_norm_`; `CrossEntropyLoss(label_smoothing=0.1)`.");
   say.take_along(
       "Adam divides every gradient by its own size. What then does clipping still do?",

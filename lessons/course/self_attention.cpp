@@ -171,7 +171,7 @@ void lesson(Narrator& say) {
   say.heading("Why the square root");
   say.text("A score is a sum of D_h products. Where q and k are independent with variance 1, so is "
            "each product; the sum spreads like √D_h. Of large scores softmax makes a 1 and zeros, "
-           "and there it is flat: no gradient comes back. Dividing by √D_h keeps the spread at 1.");
+           "and there it is flat: little comes back. Dividing by √D_h keeps the spread at 1.");
 
   say.heading("Measured");
   say.code("sharpness", "lessons/experiments/exhibits.cpp");
@@ -187,19 +187,29 @@ void lesson(Narrator& say) {
     say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
               {"√D_h", spreads}, .2);
   }
-  say.table({"D_h", "q k^T: spread, share, gradient", "q k^T / √D_h: the same"}, rows);
+  say.text("64 queries and 64 keys, drawn at random. Spread is the root mean square of the scores; "
+           "of the "
+           "median query, share is its largest attention weight, and |dq| how long its gradient is "
+           "when a random "
+           "cotangent comes back to A.");
+  say.table({"D_h", "q kᵀ: spread, share, |dq|", "q kᵀ / √D_h: the same"}, rows);
 
   say.heading("What a query still learns");
-  say.figure({"The gradient that softmax lets through to the median query, against the width of a "
-              "head: without the root it dies out.",
+  say.figure({"|dq| of the median query against the width of a head. With the root it stays as it "
+              "is; without, it is "
+              "too long for narrow heads and dies out for wide ones.",
               Chart{.title = "",
                     .x_label = "log₂ D_h",
-                    .y_label = "gradient",
+                    .y_label = "|dq|",
                     .series = {hears, hears_scaled},
                     .from_zero = true}});
-  say.text("At the 64 of ViT's heads the loss is mild; further on, most queries stop learning.");
-  say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
-              .9);
+  say.text("What comes back to a query is what softmax lets through, times the keys, and keys are "
+           "√D_h long. So at "
+           "the 64 of ViT's heads the gradient without the root is larger than with it; from some "
+           "256 on softmax is "
+           "so flat that most queries hear nothing, and a few very much.");
+  say.holds("at D_h = 64 it is longer without the root", hears.y[2] > 1.5 * hears_scaled.y[2]);
+  say.differs("|dq| at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient}, .2);
 
   say.heading("What goes wrong");
   say.sources_disagree(

@@ -172,11 +172,11 @@ std::string Sharpness::text() const {
 
 // [region sharpness]
 Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed) {
-  const Tensor q(random_normal({64, width}, seed)), k(random_normal({64, width}, seed + 1));
-  const Tensor S(mul(matmul(q, transpose(k)), real(1 / divisor)).value(), true);
+  const Tensor q(random_normal({64, width}, seed), true), k(random_normal({64, width}, seed + 1));
+  const Tensor S = matmul(q, transpose(k)) * real(1 / divisor);
   const Tensor A = softmax(S);
-  const Tensor dS(grad(A, {S}, random_normal({64, 64}, seed + 2), true)[0]);
-  const Tensor size = sqrt(sum(square(dS), {1}));
+  const Tensor dq(grad(A, {q}, random_normal({64, 64}, seed + 2))[0]);
+  const Tensor size = sqrt(sum(square(dq), {1}));  // of each query's gradient
   return {std::sqrt(double(mean(square(S)).item())), median(amax(A, {1})), median(size)};
 }
 // [end]

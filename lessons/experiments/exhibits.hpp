@@ -80,7 +80,7 @@ double rounded(double x, int digits);
 Series curve_of(std::string name, const std::vector<double>& losses);
 
 /// Of scores between 64 queries and 64 keys: how far they spread; and, of the median query, the
-/// largest share of its attention and the gradient that softmax lets through.
+/// largest share of its attention, and how long its own gradient is.
 struct Sharpness {
   double spread = 0, share = 0, gradient = 0;
   /// "2, 0.27, 0.15"
