@@ -7,6 +7,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The encoder block",
     .equation = "z′ = MSA(LN(z)) + z,  z = MLP(LN(z′)) + z′",
@@ -22,6 +24,10 @@ const Lesson about = {
                {"no-way-around", "nothing comes back along the way around the MLP",
                 "g must arrive at z' untouched, beside what comes through the update.",
                 "add:drop_cotangent:1"}},
+    .play =
+        {"After how many blocks has the stream forgotten how large z_0 was, in each of the three?",
+         {{"depth L", 1, 24, 12, 1}, {"size of z_0, power of ten", -1, 2, 1, 0.25}},
+         play},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, M = 12;
@@ -62,6 +68,37 @@ Tensor side_by_side(const Block& f, const Tensor& z) { return msa(f, z) + mlp(f,
 // [end]
 
 double size_of(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
+
+// The size of the stream, block after block, each with numbers of its own.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double start = std::pow(10, at[1]);
+  const auto depth = std::size_t(at[0]);
+  Series ours{"ours", {}, {}}, after{"post-LN", {}, {}}, cut{"around from the norm", {}, {}};
+  const Tensor z = random_normal({B, T, D}, say.seed());
+  Tensor a = z * start, b = a, c = a;
+  for (std::size_t l = 0; l <= depth; ++l) {
+    for (Series* s : {&ours, &after, &cut}) s->x.push_back(double(l));
+    ours.y.push_back(size_of(a)), after.y.push_back(size_of(b)), cut.y.push_back(size_of(c));
+    const Block f(tiny_vit(), Rng(1));
+    draw(named_parameters(f), Rng(say.seed() + l));
+    a = equations(f, a), b = post_ln(f, b), c = around_from_norm(f, c);
+  }
+  say.figure({"The size of a number in the stream after each block (upwards logarithmic). Ours is "
+              "added to and keeps what it was; the others are normalised in every block.",
+              Chart{.title = "",
+                    .x_label = "blocks",
+                    .y_label = "size",
+                    .series = {ours, after, cut},
+                    .whole_x = true,
+                    .log_y = true}});
+  say.table(
+      {"size", "z_0", fmt::format("z_{}", depth)},
+      {row("ours", fmt::format("{:.2f}", start * size_of(z)), fmt::format("{:.2f}", ours.y.back())),
+       row("post-LN", fmt::format("{:.2f}", start * size_of(z)),
+           fmt::format("{:.2f}", after.y.back())),
+       row("around from the norm", fmt::format("{:.2f}", start * size_of(z)),
+           fmt::format("{:.2f}", cut.y.back()))});
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

@@ -3,6 +3,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Class token and positions",
     .equation = "z₀ = [x_class; xₚ E] + E_pos",
@@ -15,6 +17,11 @@ const Lesson about = {
                 "what is added to every patch alike tells none of them where it is."},
                {"index-one", "reads token 1 in place of the class token",
                 "the class token was put in front: it is token 0."}},
+    .play =
+        {"Which places are most like place 5: those around it in the image, or those before and "
+         "after it in reading order?",
+         {{"place", 0, 15, 5, 1}, {"waves 0, learned 1", 0, 1, 0, 1}},
+         play},
 };
 
 constexpr std::size_t B = 3, N = 16, T = N + 1, D = 8;
@@ -47,6 +54,34 @@ Array sine_cosine(std::size_t rows, std::size_t width) {
 // [end]
 
 const std::vector<std::size_t> shuffled = {11, 4, 8, 2, 15, 0, 7, 13, 6, 1, 10, 14, 3, 9, 5, 12};
+
+// How alike the position of one place is to all.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const Tensor learned = slice(digits_model().pos_embed.table.tensor(), 1, 1, T).detach();
+  const std::size_t place = std::size_t(at[0]);
+  const Tensor E = at[1] > 0 ? reshape(learned, {N, 64}) : Tensor(sine_cosine(N, 64));
+  const Tensor unit = E / sqrt(sum(square(E), {1}, true));
+  const Array alike = matmul(unit, transpose(unit)).value();
+  Matrix image{4, 4, {}};
+  Series line{"likeness", {}, {}}, here{"the place itself", {double(place)}, {1}, Mark::dots};
+  for (std::size_t n = 0; n < N; ++n) {
+    image.values.push_back(alike(place, n));
+    line.x.push_back(double(n)), line.y.push_back(alike(place, n));
+  }
+  Array large = empty({1, 4, 4});
+  std::copy(image.values.begin(), image.values.end(), large.begin());
+  say.figure(tiles(fmt::format("Place {}, row {} and column {}: how alike all 16 places are to it, "
+                               "as they lie in the image. Bright is alike.",
+                               place, place / 4, place % 4),
+                   large, 1, 4));
+  say.figure(
+      {"The same in reading order: the cosine of the two vectors.", Chart{.title = "",
+                                                                          .x_label = "place",
+                                                                          .y_label = "cosine",
+                                                                          .series = {line, here},
+                                                                          .y = Range{-0.5, 1},
+                                                                          .whole_x = true}});
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

@@ -5,6 +5,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Many heads",
     .equation = "MSA(z) = [SA₁(z); …; SAₕ(z)] U_msa",
@@ -19,6 +21,12 @@ const Lesson about = {
                 "an image's answer must not depend on who else is in the batch."},
                {"flipped-sign", "what comes back from all heads has the wrong sign",
                 "differences see the slope itself.", "self_attention:flip_sign"}},
+    .play = {"Which head looks at where the stroke goes on, and does the next digit change that?",
+             {{"block", 1, 4, 4, 1},
+              {"head", 1, 4, 1, 1},
+              {"token", 0, 16, 0, 1},
+              {"digit", 0, 9, 3, 1}},
+             play},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, D_h = D / h;
@@ -85,6 +93,30 @@ Image over_picture(const Array& map, const Array& digit) {
     }
   }
   return image;
+}
+
+// Where one token looks in one head of the model.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const VisionTransformer model = digits_model();
+  const auto block = std::size_t(at[0]) - 1, token = std::size_t(at[2]);
+  const Tensor digit = digit_image(std::size_t(at[3]));
+  const Array all = inspect::attention(model, digit.value()).probs[block];
+  const Tensor A = select(select(Tensor(all), 0, 0), 0, std::ptrdiff_t(at[1]) - 1);
+  const Tensor shares = select(A, 0, std::ptrdiff_t(token));  // (17)
+  const Array map = reshape(slice(shares, 0, 1, 17), {4, 4}).value();
+  const std::string who = token == 0 ? "the class token" : fmt::format("patch {}", token - 1);
+  ImageGrid looks{.title = "", .images = {over_picture(map, digit.value())}, .width = 224};
+  looks.x_count = looks.y_count = 4;
+  say.figure({fmt::format("Block {}, head {}: where {} looks. Bright patches get most of its "
+                          "attention.",
+                          at[0], at[1], who),
+              looks});
+  const auto best = std::max_element(map.begin(), map.end()) - map.begin();
+  say.table({"its attention", "share"},
+            {row("to the class token", fmt::format("{:.2f}", shares.value()(0))),
+             row(fmt::format("to patch {}, the brightest", best),
+                 fmt::format("{:.2f}", map(std::size_t(best) / 4, std::size_t(best) % 4))),
+             row("if it looked at all 17 alike", fmt::format("{:.2f}", 1 / 17.0))});
 }
 
 void lesson(Narrator& say) {

@@ -4,6 +4,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The MLP",
     .equation = "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂",
@@ -17,6 +19,11 @@ const Lesson about = {
                {"lost-bias", "nothing comes back to the biases of the linear layers",
                 "a bias is added to every token, so its slope is the sum of g: not 0.",
                 "linear:drop_cotangent:2"}},
+    .play =
+        {"Turn one number of a token: which units open, and how many bends has an answer with few "
+         "units, with many?",
+         {{"the token's first number", -4, 4, 1, 0.25}, {"hidden width M", 1, 64, 16, 1}},
+         play},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 16;
@@ -68,6 +75,45 @@ std::vector<Leaf> by_hand(const Mlp& mlp, const Tensor& g, const Tensor& z) {
 Tensor without_gelu(const Mlp& f, const Tensor& z) { return f.fc2(f.fc1(z)); }
 Tensor with_relu(const Mlp& f, const Tensor& z) { return f.fc2(relu(f.fc1(z))); }
 Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f.fc1(z)))); }
+
+// [end]
+
+// A token whose first number is turned, in an MLP of `at[1]` units.
+void play(Narrator& say, const std::vector<double>& at) {
+  const Mlp turned(D, std::size_t(at[1]), Rng(say.seed()));
+  draw(named_parameters(turned), Rng(say.seed()));
+  constexpr std::size_t points = 65;
+  Array tokens = empty({points + 1, D});
+  const Array rest = random_normal({D}, say.seed());
+  for (std::size_t i = 0; i <= points; ++i) {
+    for (std::size_t d = 1; d < D; ++d) tokens(i, d) = rest(d);
+    tokens(i, 0) = i < points ? double(i) / 8 - 4 : at[0];
+  }
+  const Array u = turned.fc1(tokens).value(), y = turned(tokens).value();
+  const Array straight = without_gelu(turned, tokens).value(), opened = gelu(Tensor(u)).value();
+  Series gate{"GELU(u)", {}, {}}, units{"the units", {}, {}, Mark::dots};
+  Series answer{"MLP(z)", {}, {}}, line{"without GELU", {}, {}};
+  for (std::size_t i = 0; i < points; ++i) {
+    const double x = double(i) / 8 - 4;
+    gate.x.push_back(x), gate.y.push_back(gelu(Tensor(scalar(x))).item());
+    answer.x.push_back(x), answer.y.push_back(y(i, 0));
+    line.x.push_back(x), line.y.push_back(straight(i, 0));
+  }
+  std::size_t open = 0;
+  for (std::size_t m = 0; m < u.shape(1); ++m) {
+    units.x.push_back(u(points, m)), units.y.push_back(opened(points, m));
+    open += u(points, m) > 0 ? 1 : 0;
+  }
+  const Series here{"now", {at[0]}, {y(points, 0)}, Mark::dots};
+  say.figure({fmt::format("The units on GELU's curve: {} of {} are open, right of 0.", open, at[1]),
+              Chart{.title = "", .x_label = "u", .y_label = "GELU(u)", .series = {gate, units}}});
+  say.figure({"The first number of the answer against the one that you turn. Every unit that opens "
+              "on the way bends it; without GELU it stays straight.",
+              Chart{.title = "",
+                    .x_label = "z, its first number",
+                    .y_label = "MLP(z)",
+                    .series = {answer, line, here}}});
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

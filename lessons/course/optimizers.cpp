@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "SGD, momentum, Adam, AdamW by hand",
     .equation = "θ ← θ − η m̂ / (√v̂ + ε)",
@@ -14,6 +16,9 @@ const Lesson about = {
                 "m and v start too small, v more than m: the first steps are too long."},
                {"coupled", "adds the decay to the gradient, as Adam with L2 does",
                 "then the decay is divided by √v̂ as well, and is another for every weight."}},
+    .play = {"How large a rate can the walls of the valley bear, without momentum and with it?",
+             {{"learning rate", 0.001, 0.041, 0.018, 0.001}, {"momentum", 0, 0.98, 0.9, 0.02}},
+             play},
 };
 
 constexpr std::size_t D = 6;
@@ -89,6 +94,39 @@ Walk walk(const char* name, const Rule& rule, double lr) {
     a = rule(a, a, of_a, lr, 0), b = rule(b, 100 * b, of_b, lr, 0);
   }
   return w;
+}
+
+// [end]
+
+// The same valley with another rate and momentum; AdamW takes the same rate.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double lr = at[0], keeps = at[1];
+  const Rule heavy = [keeps](double w, double g, Memory& s, double rate, double) {
+    s.m = keeps * s.m + g;
+    return w - rate * s.m;
+  };
+  std::vector<Series> paths, falls;
+  Rows rows;
+  for (Walk w : {walk("SGD", sgd, lr), walk("momentum", heavy, lr), walk("AdamW", adamw, lr)}) {
+    std::size_t inside = 0;  // steps before the walls throw it out
+    while (inside < w.path.y.size() && std::abs(w.path.y[inside]) <= 2 &&
+           std::abs(w.path.x[inside]) <= 2) {
+      ++inside;
+    }
+    const bool stays = inside == w.path.y.size();
+    rows.push_back({w.f.name, stays ? fmt::format("{:.2g}", w.f.y.back())
+                                    : fmt::format("thrown out at step {}", inside)});
+    for (Series* s : {&w.path, &w.f}) s->x.resize(inside), s->y.resize(inside);
+    paths.push_back(w.path), falls.push_back(w.f);
+  }
+  say.figure({"The paths from (1, 0.6) to the minimum (0, 0), a dot a step; one that leaves the "
+              "valley ends there.",
+              Chart{.title = "",
+                    .x_label = "a, the flat direction",
+                    .y_label = "b, the steep one",
+                    .series = paths}});
+  say.curves("f against steps (upwards logarithmic).", falls, true);
+  say.table({"", "f after 100 steps"}, rows);
 }
 
 void lesson(Narrator& say) {

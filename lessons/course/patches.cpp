@@ -3,6 +3,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Patches",
     .equation = "x (C, H, W) → xₚ (N, P² C)",
@@ -18,6 +20,10 @@ const Lesson about = {
           "a reshape moves no number: a token mixes one feature of many patches."},
          {"flipped-sign", "a pixel's cotangent comes back with a minus",
           "every pixel is copied once, so its slope is that of its copy.", "unfold:flip_sign"}},
+    .play = {"Halve P: how many times as many tokens is that, and how many times as large a map of "
+             "who attends to whom?",
+             {{"P", 2, 14, 7, 1}, {"digit", 0, 9, 3, 1}, {"by rows 0, by columns 1", 0, 1, 0, 1}},
+             play},
 };
 
 constexpr std::size_t B = 2, C = 3, H = 8, W = 12, P = 4, D = 5;
@@ -77,6 +83,32 @@ std::vector<Leaf> by_hand(const Tensor& g, const Tensor& x_p, const Tensor& E) {
 Tensor moved(const Tensor& x, std::ptrdiff_t by) {
   const auto rest = std::ptrdiff_t(x.size(3)) - by;
   return concat({slice(x, 3, rest, rest + by), slice(x, 3, 0, rest)}, 3);
+}
+
+// A digit in patches of p x p, laid out in the order of their sequence.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto p = std::size_t(at[0]), n = 28 / p;
+  const auto side = std::ptrdiff_t(n * p), across = std::ptrdiff_t(n), square = across * across;
+  const Tensor digit = digit_image(std::size_t(at[1]));
+  const Tensor whole = slice(slice(digit, 2, 0, side), 3, 0, side);  // 28 may leave a rest
+  Tensor x_p = unfold(whole, {.height = p, .width = p, .stride_y = p, .stride_x = p});
+  if (at[2] > 0) {
+    const Tensor grid = reshape(x_p, {across, across, -1});
+    x_p = reshape(transpose(grid, 0, 1), {1, square, -1});
+  }
+  const Array pieces = reshape(x_p, {square, std::ptrdiff_t(p), std::ptrdiff_t(p)}).value();
+  say.figure(tiles(fmt::format("{} patches of {} x {}, laid out as one reads: the first of the "
+                               "sequence is top left, the second right of it.",
+                               n * n, p, p),
+                   pieces, n));
+  if (28 % p != 0) {
+    say.text("{} does not divide 28: {} rows and columns of pixels are in no patch. The model "
+             "says: `{}`",
+             p, 28 % p, refusal([&] { const VisionTransformer model({.P = p}, Rng(1)); }));
+  }
+  const std::size_t tokens = n * n + 1;
+  say.table({"P", "x_p (N, P² C)", "tokens T", "a map A (T, T)"},
+            {row(p, fmt::format("({}, {})", n * n, p * p), tokens, tokens * tokens)});
 }
 
 void lesson(Narrator& say) {

@@ -4,6 +4,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Self-attention in four steps",
     .equation = "A = softmax(q kᵀ / √Dₕ)",
@@ -19,6 +21,10 @@ const Lesson about = {
                {"flipped-sign", "the fused backward pass has a minus too many in dk",
                 "a key that was liked must become more alike when that helps.",
                 "attention:flip_sign:1"}},
+    .play = {"By which power of D_h must scores be divided, so that their spread is 1 whatever "
+             "D_h is?",
+             {{"D_h", 1, 256, 64, 1}, {"power", 0, 1, 0.2, 0.05}},
+             play},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, D_h = 4;
@@ -73,6 +79,42 @@ std::vector<Leaf> by_hand(const Tensor& g, const Steps& s, const Tensor& U, real
 Steps wrong_steps(Steps s, double root, int axis) {
   s.S_n = s.S / real(root), s.A = softmax(s.S_n, axis), s.Z = matmul(s.A, s.v);
   return s;
+}
+
+// [end]
+
+// How one query shares its attention among 64 keys, when scores are divided by a power of D_h.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto width = std::size_t(at[0]);
+  const Tensor q(random_normal({1, width}, say.seed())),
+      k(random_normal({64, width}, say.seed() + 1));
+  const Tensor S = matmul(q, transpose(k));
+  std::vector<Series> shares;
+  Rows rows;
+  const auto divided = [&](const std::string& name, double power) {
+    const double divisor = std::pow(double(width), power);
+    const Array A = softmax(S * (1 / divisor)).value();
+    std::vector<double> sorted(A.begin(), A.end());
+    std::sort(sorted.rbegin(), sorted.rend());
+    Series share{name, {}, {sorted.begin(), sorted.begin() + 16}};
+    for (std::size_t i = 0; i < 16; ++i) share.x.push_back(double(i + 1));
+    shares.push_back(share);
+    const Sharpness all = sharpness(width, divisor, say.seed());
+    rows.push_back(row(name, fmt::format("{:.2f}", divisor), fmt::format("{:.2f}", all.spread),
+                       fmt::format("{:.3f}", all.share), fmt::format("{:.3f}", all.gradient)));
+  };
+  divided("not divided", 0);
+  divided(fmt::format("power {:.2f}", at[1]), at[1]);
+  say.figure({fmt::format("D_h = {}: the shares of the 16 best of 64 keys. Steep: one key takes "
+                          "all. Flat: the query hardly chooses.",
+                          width),
+              Chart{.title = "",
+                    .x_label = "key, best first",
+                    .y_label = "share",
+                    .series = shares,
+                    .y = Range{0, 1},
+                    .whole_x = true}});
+  say.table({"scores divided by D_h to the", "that is", "spread", "largest share", "slope"}, rows);
 }
 
 void lesson(Narrator& say) {

@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The whole Vision Transformer",
     .equation = "y = LN(z_L⁰)",
@@ -19,6 +21,11 @@ const Lesson about = {
                {"lost-token", "nothing comes back to the class token from the concatenation",
                 "it is in front of every image, so it hears from each.",
                 "concat:drop_cotangent:0"}},
+    .play = {"Which of the three makes a ViT dearer to run and hardly larger?",
+             {{"depth L", 1, 32, 12, 1},
+              {"heads, of 64 numbers each", 1, 20, 12, 1},
+              {"log₂ P", 2, 5, 4, 1}},
+             play},
 };
 
 // [region equations]
@@ -44,6 +51,30 @@ std::string with_commas(std::size_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
   return digits;
+}
+
+// The sizes of a ViT for photographs of 224 x 224 and 1,000 classes.
+void play(Narrator& say, const std::vector<double>& at) {
+  ViTConfig c{.C = 3, .H = 224, .W = 224, .P = std::size_t(1) << std::size_t(at[2])};
+  c.L = std::size_t(at[0]), c.h = std::size_t(at[1]), c.K = 1000;
+  c.D = 64 * c.h, c.M = 4 * c.D;
+  ViTConfig deeper = c;
+  ++deeper.L;
+  const double all = double(c.parameters()),
+               blocks = double((deeper.parameters() - c.parameters()) * c.L);
+  const double end = double(2 * c.D + c.D * c.K + c.K);
+  say.bars("Where its parameters sit, in millions.",
+           {{"E, class token, positions", (all - blocks - end) / 1e6},
+            {fmt::format("{} blocks", c.L), blocks / 1e6},
+            {"last norm and head", end / 1e6},
+            {"all", all / 1e6}});
+  say.table(
+      {"", "here", "ViT-B/16"},
+      {{"D, M", fmt::format("{}, {}", c.D, c.M), "768, 3072"},
+       {"z (T, D)", fmt::format("({}, {})", c.T(), c.D), "(197, 768)"},
+       {"A of a block (h, T, T)", fmt::format("({}, {}, {})", c.h, c.T(), c.T()), "(12, 197, 197)"},
+       {"parameters", with_commas(c.parameters()), "86,567,656"},
+       {"GMAC for an image", fmt::format("{:.2f}", double(c.macs()) / 1e9), "17.56"}});
 }
 
 void lesson(Narrator& say) {
