@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Attention maps and rollout",
     .equation = "R = Π (A + I) / 2",
@@ -15,6 +17,9 @@ const Lesson about = {
                 "a block adds to its input: half of each token's value is its own."},
                {"no-keepdim", "divides columns in place of rows",
                 "rows that do not sum to 1 are no shares any more."}},
+    .play = {"Which head looks at the ink, and in which layer?",
+             {{"digit", 0, 39, 7, 1}, {"layer", 1, 4, 4, 1}},
+             play},
 };
 
 constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;
@@ -77,6 +82,27 @@ Array strong(Array A) {
 }
 
 Tensor class_row(const Tensor& M) { return select(select(M, 0, 0), 0, 0); }  // (1, T, T) to (T)
+
+// One of forty unseen digits: the class token's attention in this layer, head by head, and the
+// rollout up to it.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const VisionTransformer kept = digits_model();
+  const Dataset data = digits(40, 1, "test");
+  const auto n = std::ptrdiff_t(at[0]);
+  const Tensor image = slice(all_of(data).images, 0, n, n + 1);
+  std::vector<Array> A = inspect::attention(kept, image.value()).probs;
+  const Array p = softmax(kept(image)).value();
+  const auto best = std::max_element(p.begin(), p.end()) - p.begin();
+  A.resize(std::size_t(at[1]));
+  say.figure(
+      picture_of(fmt::format("It is a {}; the model says {}, with {:.1f} %.",
+                             data.labels[std::size_t(n)], best, 100 * p(0, std::size_t(best))),
+                 {image}));
+  say.figure(tiles(fmt::format("Layer {}: four heads, the largest share of each as 1.", A.size()),
+                   class_token_looks(A.back()), h, 2));
+  say.figure(tiles("Rollout of the layers up to this one.",
+                   reshape(slice(class_row(rollout(A)), 0, 1, T), {1, 4, 4}).value(), 1, 2));
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

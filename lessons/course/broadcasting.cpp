@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Broadcasting's adjoint is a sum",
     .equation = "⟨g, A x⟩ = ⟨Aᵀ g, x⟩",
@@ -13,6 +15,12 @@ const Lesson about = {
                 "add:forget_unbroadcast"},
                {"mean", "takes the mean over rows where the sum belongs",
                 "b moves both rows at once, so both shares count in full."}},
+    .play = {"Which lengths fit, and how many cotangents does each entry of b gather?",
+             {{"axis 0 of a", 1, 4, 3, 1},
+              {"axis 1 of a", 1, 5, 4, 1},
+              {"axis 0 of b", 1, 4, 1, 1},
+              {"axis 1 of b", 1, 5, 4, 1}},
+             play},
 };
 
 // [region matrix]
@@ -40,6 +48,26 @@ void dot_product_test(Narrator& say, const char* what, const Function& f, const 
 // [region mistake]
 // What comes back to b (3) from g (2, 3): the mean over rows, not the sum.
 Array mean_over_rows(const Array& g) { return mean(Tensor(g), {0}).value(); }
+
+// [end]
+
+// a + b of these shapes, or what the library says; and what comes back to b from ones.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto n = [&](std::size_t i) { return std::size_t(at[i]); };
+  const Shape of_a = {n(0), n(1)}, of_b = {n(2), n(3)};
+  const Tensor a(full(of_a, 0), true), b(full(of_b, 0), true);
+  const std::string no = refusal([&] { add(a, b); });
+  if (!no.empty()) {
+    say.text("{} and {} do not fit:\n\n- `{}`", to_string(of_a), to_string(of_b), no);
+    say.bars("No sum, no gradient.", {{"a", double(a.size())}, {"b", double(b.size())}});
+    return;
+  }
+  const Tensor y = a + b;
+  const std::vector<Array> d = grad(y, {a, b}, full(y.shape(), 1));
+  say.text("{} + {} gives {}.", to_string(of_a), to_string(of_b), to_string(y.shape()));
+  say.bars("How many entries of y use each entry, when every entry of y sends back 1.",
+           {{"an entry of a", d[0].data()[0]}, {"an entry of b", d[1].data()[0]}});
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

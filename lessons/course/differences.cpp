@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "A derivative by differences",
     .equation = "f′(x) ≈ (f(x + h) − f(x − h)) / 2h",
@@ -13,6 +15,10 @@ const Lesson about = {
                {"one-sided", "takes the one-sided difference at h = 6e-6",
                 "its error is of order h, not h squared: at this step it has only five right "
                 "digits."}},
+    .play =
+        {"How small must h be for the most digits, and what does each formula lose on either side?",
+         {{"log₁₀ h", -13, 0, -4, 0.5}, {"x", -2, 2, 0.7, 0.1}},
+         play},
 };
 
 // [region function]
@@ -30,6 +36,35 @@ double four_points(double x, double h) {
 float two_points_in_float(float x, float h) {
   const auto g = [](float t) { return 1 / (1 + t * t); };
   return (g(x + h) - g(x - h)) / (2 * h);
+}
+
+// The errors of all steps, and the three formulas at the chosen one.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double x = at[1], h = std::pow(10, at[0]), exact = slope(x);
+  using Formula = double (*)(double, double);
+  const std::pair<const char*, Formula> formulas[] = {
+      {"one-sided", one_sided}, {"two points", two_points}, {"four points", four_points}};
+  const auto error = [&](Formula formula, double step) {
+    return std::max(std::abs(formula(x, step) - exact), 1e-17);
+  };
+  std::vector<Series> lines;
+  Rows rows;
+  for (const auto& [name, formula] : formulas) {
+    Series line{name, {}, {}};
+    for (double e = -13; e <= 0; e += 0.25) {
+      line.x.push_back(e), line.y.push_back(error(formula, std::pow(10, e)));
+    }
+    lines.push_back(line);
+    rows.push_back(
+        row(name, fmt::format("{:.12f}", formula(x, h)), fmt::format("{:.1e}", error(formula, h))));
+  }
+  lines.push_back({"your h", {at[0], at[0]}, {1e-17, 1}});
+  say.figure(
+      {"How wrong each formula is, against h. On the right the formula's own error, on the left "
+       "rounding.",
+       Chart{
+           .title = "", .x_label = "log₁₀ h", .y_label = "error", .series = lines, .log_y = true}});
+  say.table({fmt::format("at h = {:.1e}; the slope is {:.12f}", h, exact), "says", "error"}, rows);
 }
 
 void lesson(Narrator& say) {

@@ -5,12 +5,15 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Training on digits",
     .equation = "L at step 100, foretold",
     .minutes = 10,
     .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
                 "4 images of 64 then have a third of the gradient: another run."}},
+    .play = {"Which digits does it doubt?", {{"digit", 0, 199, 0, 1}}, play},
 };
 
 constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;
@@ -73,6 +76,22 @@ double loss_of(const VisionTransformer& model, const Loader& data,
 // [region equal shares]
 // A mean of the micro-batches' means: 30, 30 and 4 images count alike.
 double by_parts(std::size_t, std::size_t parts) { return 1.0 / double(parts); }
+
+// [end]
+
+// What the kept model says of one of 200 digits that it never saw.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const VisionTransformer kept = digits_model();
+  const Dataset data = load({.name = "digits", .seed = 1, .train_size = 1, .test_size = 200}).test;
+  const std::vector<std::size_t> one = {std::size_t(at[0])};
+  const MicroBatch batch = micro_batch(Loader(data), one);
+  const Array p = softmax(kept(batch.images)).value();
+  say.figure(picture_of(fmt::format("Drawn as a {}.", batch.labels[0]), {batch.images}));
+  std::vector<std::pair<std::string, double>> sure;
+  for (std::size_t k = 0; k < K; ++k)
+    sure.emplace_back(fmt::format("{}", k), std::round(1e4 * p(0, k)) / 1e4);
+  say.bars("How probable the model finds each class.", sure);
+}
 
 void lesson(Narrator& say) {
   const TrainOptions o = options(say.seed());

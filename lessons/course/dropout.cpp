@@ -3,6 +3,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Dropout",
     .equation = "y = m ⊙ x / (1 − p)",
@@ -14,6 +16,9 @@ const Lesson about = {
                 "training than at inference."},
                {"new-mask", "goes back with a mask that was drawn anew",
                 "the cotangent must pass where the number passed, and nowhere else."}},
+    .play = {"The mean stays. What does not?",
+             {{"p", 0, 0.9, 0.5, 0.05}, {"seed", 1, 20, 1, 1}},
+             play},
 };
 
 // [region loops]
@@ -28,6 +33,26 @@ Array mask_of(const Shape& shape, double p, const Rng& rng) {
 
 // [region mistakes]
 Array unscaled(const Array& x, const Array& mask) { return by_mask(x, mask, 0); }
+
+// [end]
+
+// A thousand ones through dropout; the first sixteen are drawn.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double p = at[0];
+  const Array y = dropout(full({1000}, 1), p, Rng(std::uint64_t(at[1])).fork("dropout")).value();
+  std::vector<std::pair<std::string, double>> first;
+  for (std::size_t i = 0; i < 16; ++i) first.emplace_back(fmt::format("y{}", i), y(i));
+  say.bars("The first 16 of 1,000 ones, after dropout.", first);
+  double sum = 0, squares = 0;
+  for (const double value : y) sum += value, squares += value * value;
+  const double mean = sum / 1000;
+  say.table({"of 1,000", "measured", "expected"},
+            {row("mean", fmt::format("{:.3f}", mean), "1"),
+             row("variance", fmt::format("{:.3f}", squares / 1000 - mean * mean),
+                 fmt::format("{:.3f}", p / (1 - p))),
+             row("kept", std::count_if(y.begin(), y.end(), [](double v) { return v != 0; }),
+                 fmt::format("{:.0f}", 1000 * (1 - p)))});
+}
 
 void lesson(Narrator& say) {
   const double p = 0.25;

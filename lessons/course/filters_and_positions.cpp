@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Filters, positions, distances",
     .equation = "cos(E_pos,i, E_pos,j)",
@@ -13,6 +15,9 @@ const Lesson about = {
     .rows = "4-20 4-21 4-22",
     .breaks = {{"in-patches", "measures in patches in place of pixels",
                 "the centres of neighbouring patches are P pixels apart, not 1."}},
+    .play = {"Do places in the same row look alike to a model, and to which?",
+             {{"row", 1, 8, 3, 1}, {"column", 1, 8, 5, 1}},
+             play},
 };
 
 constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;  // of the digits' model
@@ -88,6 +93,20 @@ ImageGrid likeness(const VisionTransformer& model) {
           .images = shades(reshape(alike, {side * side, side, side}).value()),
           .columns = alike.shape(0),
           .width = 420.0 / double(side)};
+}
+
+// One place of the photographs' model: its likeness to all 8 x 8.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const ImageGrid all = likeness(cifar_model().model);
+  const std::size_t place = (std::size_t(at[0]) - 1) * 8 + std::size_t(at[1]) - 1;
+  ImageGrid one = all;
+  one.images = {all.images.at(place)};
+  one.x_names.clear(), one.y_names.clear();
+  one.x_count = one.y_count = 0, one.columns = 1, one.width = 260;
+  say.figure({fmt::format("Row {}, column {}: its position's likeness to the positions of all "
+                          "places. Bright is alike.",
+                          at[0], at[1]),
+              one});
 }
 
 void lesson(Narrator& say) {

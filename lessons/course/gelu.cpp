@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "GELU",
     .equation = "GELU(x) = x Φ(x)",
@@ -12,6 +14,9 @@ const Lesson about = {
                 "φ is how dense the normal numbers lie at x, not how many lie below it."},
                {"half-a-rule", "the derivative Φ(x), as if Φ did not depend on x",
                 "Φ moves as well; its share x φ(x) is largest around |x| = 1."}},
+    .play = {"Where does GELU fall although x rises, and where is its slope above 1?",
+             {{"x", -4, 4, -0.7, 0.1}},
+             play},
 };
 
 constexpr double pi = std::numbers::pi;
@@ -35,6 +40,25 @@ Array map(double (*f)(double), const Array& x) {
   Array y = x;
   for (double& value : y) value = f(value);
   return y;
+}
+
+// GELU, its slope, and where x stands on both.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double x = at[0];
+  Series value{"GELU", {}, {}}, derivative{"its slope", {}, {}},
+      here{"x", {x, x}, {gelu_of(x), slope(x)}, Mark::dots};
+  for (double z = -4; z <= 4; z += 0.1) {
+    value.x.push_back(z), value.y.push_back(gelu_of(z));
+    derivative.x.push_back(z), derivative.y.push_back(slope(z));
+  }
+  say.curves("GELU and its slope; the dots are your x.", {value, derivative, here});
+  const Tensor leaf(array({1}, {x}), true);
+  const Tensor y = gelu(leaf);
+  say.table(
+      {"x", "Φ(x): how much of x passes", "GELU(x), by the library", "its slope, by the tape"},
+      {row(fmt::format("{:.1f}", x), fmt::format("{:.4f}", Phi(x)),
+           fmt::format("{:.4f}", y.value()(0)),
+           fmt::format("{:.4f}", grad(y, {leaf}, array({1}, {1}))[0](0)))});
 }
 
 void lesson(Narrator& say) {

@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Checking gradients so that the check can fail",
     .equation = "|a − n| / max(|a|, |n|)",
@@ -16,6 +18,9 @@ const Lesson about = {
                 "large."},
                {"ones", "weighs the output with ones",
                 "a softmax's sum is constant: right and missing derivatives are both zero."}},
+    .play = {"How small an error does the judge still notice, and when does it not matter?",
+             {{"log₁₀ of the error put in", -12, 0, -4, 0.5}, {"size of x, log₁₀", -3, 3, 0, 0.5}},
+             play},
 };
 
 using Compute = std::function<Tensor(const Tensor&)>;
@@ -62,6 +67,35 @@ double error_under(const char* op, Fault::Kind kind, const Compute& f, const Ten
   } catch (const std::exception&) {
     return INFINITY;  // the engine itself refused
   }
+}
+
+// softmax's gradient with a relative error of this size put into one entry, beside differences.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double wrong = std::pow(10, at[0]), size = std::pow(10, at[1]);
+  const Array x = mul(random_normal({6}, 1), size).value(), c = random_normal({6}, 2);
+  const auto f = [&](const Array& v) { return double(sum(softmax(Tensor(v)) * Tensor(c)).item()); };
+  const Tensor leaf(x, true);
+  Array g = grad(softmax(leaf), {leaf}, c)[0];
+  g(2) *= 1 + wrong;
+  double largest = 0, error = 0;
+  std::vector<Series> lines = {{"by the rule", {}, {}, Mark::dots}, {"by differences", {}, {}}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const double h = 6e-6 * size;
+    Array up = x, down = x;
+    up(i) += h, down(i) -= h;
+    const double n = (f(up) - f(down)) / (2 * h);
+    largest = std::max({largest, std::abs(n), std::abs(g(i))});
+    lines[0].x.push_back(double(i)), lines[0].y.push_back(g(i));
+    lines[1].x.push_back(double(i)), lines[1].y.push_back(n);
+  }
+  for (std::size_t i = 0; i < 6; ++i) {
+    const double a = lines[0].y[i], n = lines[1].y[i];
+    const double measure = std::max({std::abs(a), std::abs(n), 1e-3 * largest, 1e-300});
+    error = std::max(error, std::abs(a - n) / measure);
+  }
+  say.curves("Six entries of a gradient: the third has the error.", lines);
+  say.text("Largest relative error {:.1e}: {}.", error,
+           error <= 1e-6 ? "the judge agrees" : "the judge disagrees");
 }
 
 void lesson(Narrator& say) {

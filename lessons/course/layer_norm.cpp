@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Layer norm, and batch norm beside it",
     .equation = "y = γ (x − μ) / √(σ² + ε) + β",
@@ -12,6 +14,11 @@ const Lesson about = {
                 "moving one x moves mean and variance: two shares are missing."},
                {"unbiased", "divides the variance by D − 1",
                 "layer norm's output has standard deviation 1, whatever D."}},
+    .play = {"How small must x become before ε shows, and what do a shift and a scale of x change?",
+             {{"scale of x, log₁₀", -5, 3, 0, 0.5},
+              {"shift of x", -10, 10, 0, 1},
+              {"ε, log₁₀", -12, 0, -6, 1}},
+             play},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 5;
@@ -55,6 +62,28 @@ Tensor unbiased(const Tensor& x, double eps) {
 // [end]
 
 Tensor plain(const Tensor& x, double eps) { return layer_norm(x, {x.size(-1)}, {}, {}, eps); }
+
+// One token of five numbers, scaled and shifted, through the norm and back.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double scale = std::pow(10, at[0]), eps = std::pow(10, at[2]);
+  const std::vector<double> token = {-1.2, 0.3, 0.5, 0.9, 2};
+  Array x = empty({1, 5});
+  for (std::size_t d = 0; d < 5; ++d) x(0, d) = scale * token[d] + at[1];
+  const Tensor leaf(x, true);
+  const Tensor y = plain(leaf, eps);
+  const Array dx = grad(y, {leaf}, array({1, 5}, {1, 0, 0, 0, 0}))[0];
+  Series before{"x", {}, {}}, after{"y", {}, {}};
+  Rows rows;
+  for (std::size_t d = 0; d < 5; ++d) {
+    before.x.push_back(double(d)), after.x.push_back(double(d));
+    before.y.push_back(x(0, d)), after.y.push_back(y.value()(0, d));
+    rows.push_back(row(fmt::format("{:.3g}", x(0, d)), fmt::format("{:.3f}", y.value()(0, d)),
+                       fmt::format("{:.3g}", dx(0, d))));
+  }
+  say.curves("The five numbers of a token, before the norm and after it.", {before, after});
+  say.table({"x", "y", "dx, when only the first y matters"}, rows);
+  say.text("Standard deviation of y: {:.4f}.", std::sqrt(var(y, {-1}, 0).value()(0)));
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The matrix product",
     .equation = "dA = g Bᵀ,  dB = Aᵀ g",
@@ -13,6 +15,9 @@ const Lesson about = {
                {"lost-cotangent", "the product sends nothing to its second factor",
                 "that factor is a weight: it would never learn anything.",
                 "matmul:drop_cotangent:1"}},
+    .play = {"Which shape costs most, and which gradient is as large as W?",
+             {{"rows of A", 1, 64, 12, 1}, {"K", 1, 64, 16, 1}, {"columns of B", 1, 64, 8, 1}},
+             play},
 };
 
 constexpr std::size_t B = 2, h = 3, T = 4, S = 5, E = 6;
@@ -38,6 +43,26 @@ Tensor back_to_B(const Tensor& A, const Tensor& g) { return matmul(transpose(A),
 
 // [region mistake]
 Tensor without_transpose(const Tensor& g, const Tensor& B_) { return matmul(g, B_); }
+
+// [end]
+
+// A (M, K) B (K, N): shapes and work, there and back, by the library.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto m = std::size_t(at[0]), k = std::size_t(at[1]), n = std::size_t(at[2]);
+  const Tensor left(random_normal({m, k}, 1), true), right(random_normal({k, n}, 2), true);
+  const Tensor C = matmul(left, right);
+  const std::vector<Array> d = grad(C, {left, right}, random_normal({m, n}, 3));
+  const auto shape = [](const Shape& s) { return to_string(s); };
+  say.diagram("Forwards (full lines) and back (dashed).",
+              {.boxes = {{"A", {shape(left.shape())}, 0, 0},
+                         {"B", {shape(right.shape())}, 0, 1},
+                         {"C", {shape(C.shape())}, 1, 0}},
+               .arrows = {{"A", "C", "", "g Bᵀ " + shape(d[0].shape())},
+                          {"B", "C", "", "Aᵀ g " + shape(d[1].shape())}}});
+  say.bars("Multiplications and additions.", {{"C = A B", double(2 * m * k * n)},
+                                              {"dA = g Bᵀ", double(2 * m * n * k)},
+                                              {"dB = Aᵀ g", double(2 * k * m * n)}});
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");

@@ -5,6 +5,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The recipes of the paper",
     .equation = "ηₜ: warm-up, linear, cosine",
@@ -16,6 +18,11 @@ const Lesson about = {
                 "the step would point in another direction than the gradient."},
                {"unshared", "gives every wrong class e in place of e/K",
                 "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
+    .play = {"How much of the training does a long warm-up cost?",
+             {{"peak, thousandths", 0.1, 10, 1, 0.1},
+              {"steps of warm-up", 0, 100, 20, 1},
+              {"steps", 120, 1000, 200, 10}},
+             play},
 };
 
 constexpr std::size_t S = 200, U = 20, K = 10;
@@ -86,6 +93,32 @@ Rows rows_of(const char* table,
       rows.push_back(row_of(recipe, resolve_settings({recipe.name, "", {}})));
   }
   return rows;
+}
+
+// The library's schedules with these settings.
+void play(Narrator& say, const std::vector<double>& at) {
+  const double peak = at[0] / 1000;
+  const auto steps = std::uint64_t(at[2]), warm_up = std::uint64_t(at[1]);
+  std::vector<Series> lines;
+  Rows rows;
+  using Rate = double (*)(std::size_t, std::size_t, std::size_t);
+  const std::pair<const char*, Rate> schedules[] = {
+      {"constant", constant_schedule}, {"linear", linear_schedule}, {"cosine", cosine_schedule}};
+  for (const auto& [name, rate] : schedules) {
+    Series line{name, {}, {}};
+    double sum = 0;
+    for (std::uint64_t t = 0; t < steps; ++t) {
+      line.x.push_back(double(t)), line.y.push_back(peak * rate(t, steps, warm_up));
+      sum += line.y.back();
+    }
+    lines.push_back(line);
+    rows.push_back(row(line.name, fmt::format("{:.4f}", sum),
+                       fmt::format("{:.0f} %", 100 * sum / (peak * double(steps)))));
+  }
+  say.figure(
+      {"The learning rate, step by step.",
+       Chart{.title = "", .x_label = "step", .y_label = "η", .series = lines, .from_zero = true}});
+  say.table({"schedule", "sum of all rates", "of a constant one without warm-up"}, rows);
 }
 
 void lesson(Narrator& say) {

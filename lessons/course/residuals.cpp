@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Residuals, pre-LN and post-LN",
     .equation = "z′ = f(LN(z)) + z",
@@ -17,6 +19,9 @@ const Lesson about = {
                {"flipped-sign", "a sum sends its second cotangent back with a minus",
                 "the way around would push against the layer instead of past it.",
                 "add:flip_sign:1"}},
+    .play = {"How deep may each of them be before nothing comes back to the beginning?",
+             {{"depth L", 1, 32, 8, 1}, {"seed", 1, 10, 1, 1}},
+             play},
 };
 
 constexpr std::size_t T = 8, D = 16, M = 64;
@@ -85,6 +90,22 @@ Series stream_of(std::string name, Form form) {
     if (l < 64) z = layer(form, net.fs[l], net.LN, z);
   }
   return sizes;
+}
+
+// What comes back to z_0 through L layers, in each of the four forms.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto L = std::size_t(at[0]);
+  std::vector<std::pair<std::string, double>> sizes;
+  const std::pair<const char*, Form> forms[] = {{"plain", Form::plain},
+                                                {"residual", Form::residual},
+                                                {"post-LN", Form::post_ln},
+                                                {"pre-LN", Form::pre_ln}};
+  for (const auto& [name, form] : forms)
+    sizes.emplace_back(name, returned(form, L, std::uint64_t(at[1])));
+  say.bars(fmt::format("What comes back to z_0 through {} layers, beside what was sent in at the "
+                       "end (logarithmic).",
+                       L),
+           sizes, true);
 }
 
 void lesson(Narrator& say) {

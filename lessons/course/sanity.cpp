@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Sanity before training",
     .equation = "L₀ = ln K",
@@ -14,6 +16,9 @@ const Lesson about = {
                 "large logits are confident guesses; wrong ones cost more than ln K."},
                {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
                 "token t then looks at token t of all images: their pixels count."}},
+    .play = {"What must the first loss be for as many classes, and what if the head is not zero?",
+             {{"classes K", 2, 1000, 10, 1}, {"size of the logits", 0, 5, 0, 0.1}},
+             play},
 };
 
 constexpr std::size_t B = 20, D = 32, K = 10;
@@ -70,6 +75,18 @@ Seen seen(const Tensor& z, const Tensor& x) {
 double loss_of(const VisionTransformer& model, const MicroBatch& batch) {
   const NoGrad no_grad;
   return double(cross_entropy(model(batch.images), batch.labels).item());
+}
+
+// The mean loss of 500 guesses with logits of this size, by the library.
+void play(Narrator& say, const std::vector<double>& at) {
+  const auto classes = std::size_t(at[0]);
+  const Tensor logits = Tensor(random_normal({500, classes}, 1)) * real(at[1]);
+  std::vector<std::size_t> labels(500);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % classes;
+  const double loss = double(cross_entropy(logits, labels).item());
+  say.bars("A model that knows nothing should begin at ln K. More is false confidence.",
+           {{"first loss", loss}, {"ln K", std::log(double(classes))}});
+  say.text("{:.3f}, and ln {} = {:.3f}.", loss, classes, std::log(double(classes)));
 }
 
 void lesson(Narrator& say) {

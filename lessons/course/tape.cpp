@@ -2,6 +2,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "A tape in forty lines",
     .equation = "dx += dy · ∂y/∂x",
@@ -14,6 +16,12 @@ const Lesson about = {
                 "the second factor of each product gets a gradient of zero, and differences say "
                 "that L does depend on it.",
                 "mul:drop_cotangent:1"}},
+    .play = {"Which of the four leaves can be turned so that nothing comes back to x?",
+             {{"x", -2, 2, 0.5, 0.1},
+              {"w", -3, 3, 3, 0.1},
+              {"b", -3, 3, -1, 0.1},
+              {"v", -2, 2, 0.8, 0.1}},
+             play},
 };
 
 // [region tape]
@@ -76,6 +84,27 @@ Tape on_our_tape() {
 Tensor in_the_library(const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& v) {
   const Tensor y = tanh(w * x + b) + v * x;
   return y * y;
+}
+
+// [end]
+
+// The same tape at these numbers, entry by entry.
+void play(Narrator& say, const std::vector<double>& at) {
+  Tape t;
+  const auto x = t.leaf(at[0]), w = t.leaf(at[1]), b = t.leaf(at[2]), v = t.leaf(at[3]);
+  const auto wx = t.mul(w, x), s = t.add(wx, b), neuron = t.tanh(s), way = t.mul(v, x),
+             y = t.add(neuron, way);
+  const auto L = t.mul(y, y);
+  const std::vector<double> d = t.backward(L);
+  Rows rows;
+  std::vector<std::pair<std::string, double>> sizes;
+  const char* const names[] = {"x", "w", "b", "v", "w x", "w x + b", "tanh", "v x", "y", "L = y y"};
+  for (std::size_t i = 0; i <= L; ++i) {
+    rows.push_back(row(i, names[i], fmt::format("{:.4f}", t.at(i)), fmt::format("{:.4f}", d[i])));
+    sizes.emplace_back(names[i], std::abs(d[i]));
+  }
+  say.bars("How large each entry's cotangent is, from the leaves to L.", sizes);
+  say.table({"entry", "made by", "value", "cotangent"}, rows);
 }
 
 void lesson(Narrator& say) {

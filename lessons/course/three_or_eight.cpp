@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "A 3 or an 8?",
     .equation = "w ← w − η ∂L/∂w",
@@ -16,6 +18,9 @@ const Lesson about = {
                 "a weight over white paper changes nothing, and one over ink much."},
                {"too-far", "a learning rate a hundred times as large",
                 "each step jumps over the lowest place, to where it is as steep the other way."}},
+    .play = {"How large may the learning rate be before the loss jumps instead of falling?",
+             {{"learning rate η", 0.5, 300, 5, 0.5}, {"steps", 10, 300, 100, 10}},
+             play},
 };
 
 constexpr std::size_t side = 4, pixels = 28 / side;  // 4 x 4 squares of 7 x 7 pixels
@@ -108,6 +113,28 @@ Tensor picture(const Dataset& data, std::size_t label) {
   Array pixels_of = empty({1, 1, 28, 28});
   std::copy(data.image(n).begin(), data.image(n).end(), pixels_of.begin());
   return {std::move(pixels_of)};
+}
+
+// Trained anew at this rate: 200 pictures, 20 a step.
+void play(Narrator& say, const std::vector<double>& at) {
+  const std::vector<Example> all =
+      threes_and_eights(load({.name = "digits", .seed = 1, .train_size = 1000}).train);
+  const std::size_t n = std::min<std::size_t>(all.size(), 200) / 20 * 20;
+  Network network;
+  Series line{"loss", {}, {}};
+  for (std::size_t t = 0; t < std::size_t(at[1]); ++t) {
+    const std::span<const Example> batch(all.data() + t * 20 % n, 20);
+    line.x.push_back(double(t)), line.y.push_back(loss(network, batch));
+    step(network, gradient(network, batch), at[0]);
+  }
+  for (double& y : line.y) y = std::isfinite(y) ? std::min(y, 5.0) : 5;
+  say.figure({"The loss of each batch, at most 5.", Chart{.title = "",
+                                                          .x_label = "step",
+                                                          .y_label = "loss",
+                                                          .series = {line},
+                                                          .from_zero = true}});
+  say.text("Of the pictures it learned from it reads {:.1f} % rightly.",
+           100 * accuracy(network, all));
 }
 
 void lesson(Narrator& say) {
