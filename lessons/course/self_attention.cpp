@@ -251,7 +251,8 @@ void lesson(Narrator& say) {
            "256 on softmax is "
            "so flat that most queries hear nothing, and a few very much.");
   say.holds("at D_h = 64 it is longer without the root", hears.y[2] > 1.5 * hears_scaled.y[2]);
-  say.differs("|dq| at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient}, .2);
+  say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
+              .2);
 
   say.heading("What goes wrong");
   say.sources_disagree(
