@@ -8,6 +8,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Every parameter checked",
     .equation = "∂L/∂θ, all of them",
@@ -24,6 +26,10 @@ const Lesson about = {
          {"deaf", "nothing comes back through attention",
           "what a token learned from others depends on their values, keys and queries.",
           "self_attention:drop_cotangent"}},
+    .play =
+        {"How small a mistake in one derivative can differences still see, and with which step h?",
+         {{"parameter", 0, 31, 4, 1}, {"mistake, power of ten", -12, 0, -4, 0.5}},
+         play},
 };
 
 constexpr std::size_t B = 2;
@@ -70,6 +76,50 @@ std::vector<std::string> ops_of(const Tensor& y) {
     }
   }
   return {ops.begin(), ops.end()};
+}
+
+// [end]
+
+// One derivative of the model, right and wrong by 10^at[1], against differences of many steps h.
+void play(Narrator& say, const std::vector<double>& at) {
+  const ViTConfig c = tiny_vit();
+  const VisionTransformer vit(c, Rng(say.seed()));
+  const std::vector<NamedParameter> all = named_parameters(vit);
+  draw(all, Rng(say.seed()));
+  const Tensor images(random_normal({B, c.C, c.H, c.W}, say.seed()));
+  const NamedParameter& theta = all[std::size_t(at[0])];
+  const Array g = grad(loss_of(vit, images), {theta.tensor})[0];
+  std::size_t i = 0;  // its largest derivative
+  for (std::size_t j = 1; j < g.size(); ++j) {
+    if (std::abs(g.data()[j]) > std::abs(g.data()[i])) i = j;
+  }
+  const double right = g.data()[i], wrong = right * (1 + std::pow(10, at[1]));
+  const Array kept = theta.tensor.value();
+  const auto loss_at = [&](double x) {
+    Array moved = kept;
+    moved.data()[i] += x;
+    theta.tensor.mutable_value() = moved;
+    return loss_of(vit, images).item();
+  };
+  Series of_right{"the tape's", {}, {}}, of_wrong{"with the mistake", {}, {}};
+  for (int step = 20; step >= 2; --step) {
+    const double h = std::pow(10, -step / 2.0);
+    const double slope = (loss_at(h) - loss_at(-h)) / (2 * h);
+    for (Series* s : {&of_right, &of_wrong}) s->x.push_back(-step / 2.0);
+    of_right.y.push_back(std::max(1e-16, std::abs(slope - right) / std::abs(right)));
+    of_wrong.y.push_back(std::max(1e-16, std::abs(slope - wrong) / std::abs(right)));
+  }
+  say.figure({fmt::format("{}, its largest derivative, {:.4g}: how far differences of step h are "
+                          "from it. Where the two curves part, the mistake shows.",
+                          theta.name, right),
+              Chart{.title = "",
+                    .x_label = "log₁₀ h",
+                    .y_label = "relative error",
+                    .series = {of_right, of_wrong},
+                    .log_y = true}});
+  const auto least = [](const Series& s) { return *std::min_element(s.y.begin(), s.y.end()); };
+  say.text("The best h leaves {:.0e} of the tape's derivative, {:.0e} of the wrong one.",
+           least(of_right), least(of_wrong));
 }
 
 void lesson(Narrator& say) {

@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Weights from elsewhere",
     .equation = "timm = torchvision = ours",
@@ -17,6 +19,9 @@ const Lesson about = {
                 "every shape fits, and who asks is taken for who answers."},
                {"patch-order", "reshapes JAX's kernel in place of permuting it",
                 "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
+    .play = {"From which ε on does a layer norm of others read as another model?",
+             {{"ε, power of ten", -8, -1, -5, 0.25}, {"image", 0, 2, 0, 1}},
+             play},
 };
 
 constexpr std::size_t B = 3, D = 8, h = 2, L = 2, M = 12, K = 3, P = 4, C = 3;
@@ -79,6 +84,47 @@ Tensor from_jax(const Tensor& kernel) { return permute(kernel, {3, 2, 0, 1}); }
 // The same numbers in the order in which they lie: the shape fits as well.
 Tensor reshaped(const Tensor& kernel) {
   return reshape(transpose(reshape(kernel, {P * P * C, D})), {D, C, P, P});
+}
+
+// [end]
+
+// The logits of one image with another ε, beside torchvision's.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const TensorFile file =
+      read_safetensors(project_path("tests/golden/other_weights.safetensors"));
+  const Array images = array_of(file.at("images")), logits = array_of(file.at("logits"));
+  const auto with = [&](double power) {
+    const VisionTransformer model(config(std::pow(10, power)), Rng(say.seed()));
+    load_torchvision(model, file);
+    return model(images).value();
+  };
+  const auto image = std::size_t(at[1]);
+  const auto error = [&](const Array& ours_now) {
+    double most = 1e-16;
+    for (std::size_t k = 0; k < K; ++k) {
+      most = std::max(most, std::abs(ours_now(image, k) - logits(image, k)));
+    }
+    return most;
+  };
+  const Array now = with(at[0]);
+  Series all{"largest difference", {}, {}}, here{"this ε", {at[0]}, {error(now)}, Mark::dots};
+  for (int step = -16; step <= -2; ++step) {
+    all.x.push_back(step / 2.0), all.y.push_back(error(with(step / 2.0)));
+  }
+  say.figure(
+      {"How far our logits are from torchvision's (upwards logarithmic): at its own ε, 10⁻⁶, "
+       "rounding alone is left.",
+       Chart{.title = "",
+             .x_label = "log₁₀ ε",
+             .y_label = "difference",
+             .series = {all, here},
+             .log_y = true}});
+  Rows rows;
+  for (std::size_t k = 0; k < K; ++k) {
+    rows.push_back(
+        row(k, fmt::format("{:.8f}", logits(image, k)), fmt::format("{:.8f}", now(image, k))));
+  }
+  say.table({"class", "torchvision's logit", "ours, with this ε"}, rows);
 }
 
 void lesson(Narrator& say) {
