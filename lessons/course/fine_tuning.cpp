@@ -5,6 +5,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Fine-tuning at a higher resolution",
     .equation = "E_pos (N, D) → (N′, D)",
@@ -12,6 +14,9 @@ const Lesson about = {
     .rows = "4-13",
     .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
                 "the class token has no place between patches, nor do rows follow on."}},
+    .play = {"Where do PyTorch's and JAX's finer grids differ most: in the middle or at the edge?",
+             {{"patches a side, after", 2, 16, 8, 1}, {"entry of the vectors", 0, 63, 3, 1}},
+             play},
 };
 
 constexpr std::size_t D = 64, P = 7, g = 4, G = 8, N = g * g, S = 40, B = 32;
@@ -91,6 +96,41 @@ Tensor resized(const Tensor& E_pos, const Tensor& R) {
 Tensor as_a_sequence(const Tensor& E_pos) {
   const Tensor R = bilinear(G * G + 1, N + 1);
   return reshape(matmul(R, select(E_pos, 0, 0)), {1, G * G + 1, D});
+}
+
+// [end]
+
+// One entry of the learned positions on another grid.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const Tensor E_pos = digits_model().pos_embed.table.tensor().detach();
+  const auto to = std::size_t(at[0]);
+  const auto n = std::ptrdiff_t(to), entry = std::ptrdiff_t(at[1]);
+  const auto grid = [&](const Tensor& R) {
+    const auto side = std::ptrdiff_t(R.size(0));
+    return reshape(slice(select(resized(E_pos, R), 2, entry), 1, 1, side * side + 1),
+                   {1, side, side});
+  };
+  const Array old = grid(bilinear(g, g)).value(), fine = grid(bilinear(to, g)).value(),
+              corners = grid(bilinear_corners(to, g)).value();
+  say.figure(tiles(fmt::format("Entry {} over the image: the 4 x 4 that were learned.", entry), old,
+                   1, 4));
+  say.figure(tiles(fmt::format("The {} x {} of a picture of {} pixels.", n, n, 7 * to), fine, 1,
+                   std::max<std::size_t>(1, 16 / to)));
+  Series learned{"learned", {}, {}, Mark::dots}, torch{"PyTorch's", {}, {}}, jax{"JAX's", {}, {}};
+  for (std::size_t i = 0; i < g; ++i) {
+    learned.x.push_back((double(i) + .5) / g), learned.y.push_back(double(old(0, 0, i)));
+  }
+  for (std::size_t i = 0; i < to; ++i) {
+    for (Series* s : {&torch, &jax}) s->x.push_back((double(i) + .5) / double(to));
+    torch.y.push_back(double(fine(0, 0, i))), jax.y.push_back(double(corners(0, 0, i)));
+  }
+  say.figure({"The top row: 0 is the image's left edge, 1 its right one.",
+              Chart{.title = "",
+                    .x_label = "place of the patch's centre",
+                    .y_label = "entry",
+                    .series = {learned, torch, jax}}});
+  say.text("{} tokens in place of 17, and {} times the work of attention's maps.", to * to + 1,
+           fmt::format("{:.1f}", std::pow(double(to * to + 1) / 17, 2)));
 }
 
 void lesson(Narrator& say) {

@@ -5,6 +5,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "Inductive bias",
     .equation = "f(shift x) = shift f(x)?",
@@ -12,6 +14,11 @@ const Lesson about = {
     .rows = "4-3 4-4",
     .breaks = {{"with-positions", "leaves the positions in the encoder without positions",
                 "a patch that moves then meets another position, and is another token."}},
+    .play =
+        {"By how many pixels must the image move, that the patch embedding moves along, and does "
+         "the encoder, too?",
+         {{"pixels", 0, 14, 7, 1}, {"positions 0 without, 1 with", 0, 1, 0, 1}},
+         play},
 };
 
 constexpr std::size_t H = 28, P = 7, D = 32, K = 10;
@@ -47,6 +54,33 @@ Array seen_by(const Map& f, const Array& image) {
 // How many they are.
 double sees(const Map& f, const Array& image) {
   return double(sum(Tensor(seen_by(f, image))).item());
+}
+
+// [end]
+
+// A digit moved by some pixels: how far each map of it is from having moved along.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const Maps m = maps(1);
+  const auto by = std::size_t(at[0]), by_map = (by + P / 2) / P;  // the nearest whole patch
+  const bool positions = at[1] > 0;
+  const Tensor x = digit_image(3);
+  const NoGrad no_grad;
+  const auto error = [&](const Map& f, std::size_t along) {
+    return std::round(1e3 * broken_by(f, x, by, along)) / 1e3;
+  };
+  const Map conv = [](const Tensor& t) { return m.convolution(t); };
+  const Map dense = [](const Tensor& t) { return m.dense(t); };
+  const Map patches = [](const Tensor& t) { return m.patches(t); };
+  const Map encoder = [&](const Tensor& t) { return m.encoder(t, positions); };
+  say.figure(picture_of(fmt::format("The digit, and the same {} pixels down and to the right.", by),
+                        {x, shifted(x, by)}));
+  say.bars("How much each map fails to move along: |f(shift x) − shift f(x)| / |f(x)|. 0 is "
+           "equivariant.",
+           {{"convolution", error(conv, by)},
+            {"linear layer over all pixels", error(dense, by)},
+            {fmt::format("patches, moved by {}", by_map), error(patches, by_map)},
+            {fmt::format("encoder {} positions", positions ? "with" : "without"),
+             error(encoder, by_map)}});
 }
 
 void lesson(Narrator& say) {

@@ -6,6 +6,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The paper in miniature",
     .equation = "positions, depth, width, pooling",
@@ -14,9 +16,38 @@ const Lesson about = {
     .breaks = {{"positions-left", "leaves relative positions in the net without positions",
                 "a score then depends on how two patches lie to each other, and that is what "
                 "the exchange changes."}},
+    .play = {"Which two variants differ by more than the seeds make them differ?",
+             {{"one variant", 0, 11, 1, 1}, {"another", 0, 11, 5, 1}},
+             play},
 };
 
 constexpr std::size_t D = 48;
+
+// Two rows of docs/results/miniature.md, seed by seed.
+void play(Narrator& say, const std::vector<double>& at) {
+  static const Rows record = recorded();
+  const auto &one = record[std::size_t(at[0])], &other = record[std::size_t(at[1])];
+  std::vector<Series> dots;
+  for (const auto& r : {one, other}) {
+    Series s{r[0], {1, 2, 3}, {}, Mark::dots};
+    for (std::size_t seed = 0; seed < 3; ++seed) s.y.push_back(std::stod(r[2 + seed]));
+    dots.push_back(s);
+  }
+  say.figure({"Percent of unseen digits that each seed's run read, as recorded. Where the two rows "
+              "of dots do not overlap, the choice matters.",
+              Chart{.title = "",
+                    .x_label = "seed",
+                    .y_label = "percent",
+                    .series = dots,
+                    .y = Range{60, 100},
+                    .whole_x = true}});
+  say.table({"variant", "parameters", "mean", "spread"},
+            {{one[0], one[1], one[5], one[6]}, {other[0], other[1], other[5], other[6]}});
+  const double apart = std::abs(std::stod(one[5]) - std::stod(other[5]));
+  const double spread = std::max(std::stod(one[6]), std::stod(other[6]));
+  say.text("The means are {:.1f} apart, the larger spread is {:.1f}: {}", apart, spread,
+           apart > spread ? "more than chance." : "it may be chance.");
+}
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
