@@ -5,7 +5,7 @@ import hljs from 'highlight.js/lib/core';
 import cpp from 'highlight.js/lib/languages/cpp';
 import katex from 'katex';
 import MarkdownIt from 'markdown-it';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { models, root, runLesson } from './lessons.mjs';
 
@@ -76,9 +76,10 @@ function dressed(name, html) {
     .replace(/<div class="equation" data-tex="([^"]*)"><span>[^]*?<\/span>/g, (all, tex) => `<div class="equation" data-tex="${tex}">${formula(unescaped(tex))}`)
     .replace(/<pre><code>([^]*?)<\/code>/g, (_, code) => `<pre><code>${highlighted(unescaped(code))}</code>`)
     .replace(/src="data:image\/svg\+xml;base64,([^"]*)"/g, (_, base64) => {
-      const file = `figures/${name}-${++figures}.svg`;
-      write(file, Buffer.from(base64, 'base64'));
-      return `src="${file}" loading="lazy"`;
+      const file = `${name}-${++figures}.svg`;
+      const kept = new URL(`docs/lessons/figures/${file}`, root); // the same, with packed pictures
+      write(`figures/${file}`, existsSync(kept) ? readFileSync(kept) : Buffer.from(base64, 'base64'));
+      return `src="figures/${file}" loading="lazy"`;
     });
 }
 
@@ -111,7 +112,7 @@ async function turn(name, { question, sliders }) {
   const inputs = sliders.map((slider) => `<label><span>${escaped(slider.name)}</span> <input type="range" min="${slider.from}" max="${slider.to}" step="${slider.step}" value="${slider.start}" disabled> <output>${slider.start}</output></label>`);
   return `<section class="turn" data-turn="${name}" aria-label="Numbers to turn"><h2 id="turn">Turn it</h2><p class="question">${escaped(question)}</p>
 <div class="sliders">${inputs.join('\n')}</div><output class="status soft"></output>
-<div class="shown" aria-live="polite">${lines.slice(1).map((line) => dressed(name, line)).join('\n')}</div></section>`;
+<div class="shown" aria-live="polite">${lines.slice(1).map((line) => dressed(`${name}-turn`, line)).join('\n')}</div></section>`;
 }
 
 // --- the pages -----------------------------------------------------------------------------------
@@ -129,8 +130,8 @@ for (const name of names) {
   writeFileSync(new URL(`${name}.md`, pages), told.file('/page.md')); // for a test: the terminal's page
   const { lines } = await runLesson([name, '--describe', '--json']);
   const facts = JSON.parse(lines.at(-1));
-  const sliders = facts.sliders.length > 0 ? await turn(name, facts) : '';
   const events = told.lines.map((line) => `<section class="event" data-line="${hash(line)}">${dressed(name, line)}</section>`);
+  const sliders = facts.sliders.length > 0 ? await turn(name, facts) : '';
   const closing = events.pop();
   const breaks = facts.breaks.map((one) => [one.name, one.what]);
   const title = text(told.lines[0].match(/<h1>(.*?)<\/h1>/)[1]);

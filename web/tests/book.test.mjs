@@ -125,24 +125,30 @@ test('another seed is another lesson, and what changed is marked; an address kee
 test('every control redraws, and says what the program in node says', async (t) => {
   const times = [];
   const turned = pages.filter((name) => name !== 'index.html' && readFileSync(path(name), 'utf8').includes('data-turn='));
-  assert.ok(turned.length >= 1);
+  assert.ok(turned.length >= 20);
   for (const name of turned) {
     await opened(name, {}, async (page) => {
       const sliders = page.locator('.turn input[type=range]');
       for (let i = 0; i < (await sliders.count()); ++i) {
-        const before = await page.locator('.turn .shown').innerHTML();
+        const shown = new Set([await page.locator('.turn .shown').innerHTML()]);
         await sliders.nth(i).focus();
         for (const key of ['End', 'Home']) {
           await page.keyboard.press(key);
           await page.waitForFunction(() => document.querySelector('.turn .status').textContent === '', null, { timeout: 20_000 });
           await page.waitForTimeout(60);
+          shown.add(await page.locator('.turn .shown').innerHTML());
         }
-        assert.notEqual(await page.locator('.turn .shown').innerHTML(), before, `${name}: slider ${i}`);
+        assert.ok(shown.size > 1, `${name}: slider ${i}`);
+        await sliders.nth(i).evaluate((one) => { // back to where it stood: the next is turned alone
+          one.value = one.defaultValue;
+          one.dispatchEvent(new Event('input'));
+        });
+        await page.waitForTimeout(60);
       }
       times.push(...(await page.evaluate(() => performance.getEntriesByName('turn').map((one) => one.duration))).slice(1));
       const values = await sliders.evaluateAll((all) => all.map((one) => one.value).join(','));
       const { lines } = await runLesson([name.replace('.html', ''), '--html', '--no-input', '--play', values]);
-      const captions = lines.join('').match(/<figcaption>.*?<\/figcaption>/g) ?? [];
+      const captions = lines.join('').replace(/&#39;/g, "'").replace(/&quot;/g, '"').match(/<figcaption>.*?<\/figcaption>/g) ?? [];
       const shown = await page.locator('.turn .shown figcaption').evaluateAll((all) => all.map((one) => one.outerHTML));
       assert.deepEqual(shown, captions, name);
     });
