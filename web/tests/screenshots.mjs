@@ -29,3 +29,15 @@ for (const [name, viewport, colorScheme, fragment, place] of shots) {
     await page.screenshot({ path: file(`docs/figures/explorer-${name}.png`) });
   });
 }
+for (const [name, viewport, colorScheme, page_, place] of [
+  ['wide-light', wide, 'light', 'chain_rule.html#turn=0.5,1.5,-0.5', '.turn'],
+  ['narrow-dark', narrow, 'dark', 'attention_maps.html#turn=7,3', '.turn'],
+]) {
+  const [page, fragment] = page_.split('#');
+  await withPage(file(`build-web/book/${page}`), { viewport, colorScheme, fragment: `#${fragment}`, reducedMotion: 'reduce' }, async (shown) => {
+    await shown.waitForTimeout(1500);
+    await shown.locator(place).evaluate((one) => one.scrollIntoView());
+    await shown.waitForTimeout(500);
+    await shown.screenshot({ path: file(`docs/figures/book-${name}.png`) });
+  });
+}
