@@ -7,10 +7,12 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/real.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -33,6 +35,8 @@ Precision asked = is_double ? Precision::float64 : Precision::float32;  // by --
 }  // namespace
 
 void in_precision(Precision wanted) {
+  kernels::set_gemm_precision(wanted == Precision::bfloat16 ? kernels::GemmPrecision::bfloat16
+                                                            : kernels::GemmPrecision::float32);
   const bool wants_double = wanted == Precision::float64;
   if (wants_double == is_double) return;
   std::error_code unknown;  // where this system does not tell it, arguments[0] does
@@ -85,12 +89,15 @@ void add_machine_flags(CLI::App& command) {
       .add_option_function<std::string>(
           "--precision",
           [](const std::string& name) {
-            if (name != "float" && name != "double") {
-              fail(Exit::usage, "--precision: '{}' is neither float nor double", name);
+            constexpr auto names = names_of(Precision{});
+            const auto* const found = std::find(names.begin(), names.end(), name);
+            if (found == names.end()) {
+              fail(Exit::usage, "--precision: '{}' is none of {}", name, fmt::join(names, ", "));
             }
-            asked = name == "float" ? Precision::float32 : Precision::float64;
+            asked = static_cast<Precision>(found - names.begin());
           },
-          "float or double")
+          "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
+          "float")
       ->default_str("float");
 }
 

@@ -37,6 +37,7 @@ struct Options {
   std::size_t threads = 0;
   bool inference = false;
   bool composed = false;
+  bool bfloat16 = false;
   std::size_t depth = 0, width = 0, image_size = 0;  // 0: the shape's own
 };
 
@@ -173,15 +174,16 @@ void run(const Workload& shape, const Options& options) {
   const double flops =
       images * static_cast<double>(config.macs()) * (options.inference ? 2.0 : 6.0);
   fmt::print(
-      "{} {} batch {} threads {}: {:.1f} img/s, {:.1f} GFLOP/s, {:.2f} of the product's {:.1f} "
+      "{} {}{} batch {} threads {}: {:.1f} img/s, {:.1f} GFLOP/s, {:.2f} of the product's {:.1f} "
       "GFLOP/s, peak memory {:.1f} MB\n",
-      shape.name, options.inference ? "infer" : "train", batch, threads(), images, flops / 1e9,
-      flops / product, product / 1e9, peak / 1e6);
+      shape.name, options.inference ? "infer" : "train", options.bfloat16 ? " bfloat16" : "", batch,
+      threads(), images, flops / 1e9, flops / product, product / 1e9, peak / 1e6);
   std::fflush(stdout);
 }
 
 void run(const Options& options) {
   if (options.threads != 0) set_threads(options.threads);
+  if (options.bfloat16) kernels::set_gemm_precision(kernels::GemmPrecision::bfloat16);
   for (Workload shape : shapes()) {
     if (options.shape == "all" ? shape.name == "vit-b" : options.shape != shape.name) continue;
     ViTConfig& c = shape.config;
@@ -205,6 +207,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads, "0 means one for each processor");
   app.add_flag("--inference", options.inference, "Forward passes only");
   app.add_flag("--composed", options.composed, "By the readable twins of the fused ops");
+  app.add_flag("--bfloat16", options.bfloat16, "Factors of products rounded, as --precision says");
   app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
   app.add_option("--image-size", options.image_size, "Image side instead of the shape's");

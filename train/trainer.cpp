@@ -137,6 +137,9 @@ void check_learner(const Learner& learner, const TrainingData& data) {
 RunResult carry_out(TrainOptions options, const Learner& learner, const TrainingData& data,
                     Opened& opened, std::uint64_t bytes, Observer& observer, const AtEnd& at_end) {
   const Composed composed(options.composed);
+  const kernels::GemmPrecisionScope products(options.precision == Precision::bfloat16
+                                                 ? kernels::GemmPrecision::bfloat16
+                                                 : kernels::GemmPrecision::float32);
   std::optional<RunDirectory>& directory = opened.directory;
   if (!data.images.note.empty()) observer.noted(data.images.note);
   prolong(options, data.indices.train.size(), observer);

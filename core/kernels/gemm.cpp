@@ -65,6 +65,8 @@ std::atomic<GemmBackend>& current() {
   return backend;
 }
 
+std::atomic<GemmPrecision> current_precision = GemmPrecision::float32;
+
 template <class T>
 void scale(const Gemm<T>& g) {
   for (std::size_t i = 0; i < g.m; ++i) {
@@ -98,6 +100,9 @@ template <class T>
 void multiply(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0) return scale(g);
+  if constexpr (std::is_same_v<T, float>) {
+    if (gemm_precision() == GemmPrecision::bfloat16) return bfloat16_product(g);
+  }
   const GemmBackend backend = gemm_backend();
   if (backend == GemmBackend::cblas) return cblas_product(g);
   if constexpr (std::is_same_v<T, float>) {
@@ -242,8 +247,15 @@ std::optional<GemmBackend> gemm_backend_named(std::string_view name) {
   return std::nullopt;
 }
 
+GemmPrecision gemm_precision() { return current_precision; }
+void set_gemm_precision(GemmPrecision precision) { current_precision = precision; }
+
 std::string gemm_description() {
   const std::string packed = "packed " + simd_description();
+  if (gemm_precision() == GemmPrecision::bfloat16) {
+    return fmt::format("bfloat16 {} (float), {} (double)",
+                       has_bfloat16_instruction() ? "AVX512_BF16" : "rounded, " + packed, packed);
+  }
   switch (gemm_backend()) {
     case GemmBackend::onednn:
       return onednn_description() + " (float), " + packed + " (double)";

@@ -113,6 +113,18 @@ const Table<float>& table();
 template <>
 const Table<double>& table();
 
+/// The product of factors rounded to bfloat16, on the calling thread: by the instruction where the
+/// processor has it and VITRUVIAN_SIMD leaves AVX-512, by the readable twin elsewhere.
+void bfloat16_product(const Gemm<float>& g);
+/// The readable twin: rounds, then multiplies in float32.
+void bfloat16_product_twin(const Gemm<float>& g);
+/// The nearest bfloat16, as a float.
+float round_to_bfloat16(float x);
+bool has_bfloat16_instruction();
+/// The kernel of the instruction; `workspace` holds `bfloat16_workspace` elements.
+void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
+constexpr std::size_t bfloat16_workspace = 208 * 144 + 512 * 128;
+
 // The bodies of the matrix product that are libraries. Sizes are at least 1; the product runs on
 // the calling thread.
 bool has_onednn();

@@ -29,7 +29,7 @@ DIR|compare
 did you mean vit_b_16|models vit_b_61
 patch of 16 does not divide|models vit_b_16 --image-size 100
 batch-size|models --batch-size 0
-neither float nor double|eval --weights x --precision half
+none of float, double, bfloat16|eval --weights x --precision half
 weights|eval --precision double
 did you mean mini_vit|trace --model minivit
 machine has|trace --model vit_h_14 --batch-size 100000
@@ -303,4 +303,10 @@ expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 check "whoever says --out has no other folder, and those checks none" test ! -e runs
 works "matrix product" --version
 works "--dataset" train --help
+works "bfloat16" train --precision bfloat16 --threads 1 --out rounded "${small[@]}"
+works "^test accuracy" train --precision bfloat16 --threads 3 --out rounded_too "${small[@]}"
+check "bfloat16 gives the same bytes with any threads" cmp rounded/model.safetensors rounded_too/model.safetensors
+check "bfloat16 rounds" not cmp -s rounded/model.safetensors run/model.safetensors
+check "a run says its precision" grep -q '"precision": "bfloat16"' rounded/config.json
+works "." eval --weights rounded/model.safetensors --precision bfloat16
 finish

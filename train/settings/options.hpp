@@ -12,7 +12,9 @@
 
 namespace vitruvian {
 
-enum class Precision { float32, float64 };
+/// What a run computes in. bfloat16 is float32 but for the factors of matrix products: see
+/// kernels::GemmPrecision.
+enum class Precision { float32, float64, bfloat16 };
 std::size_t bytes_per_real(Precision precision);
 
 enum class OptimizerKind { adamw, adam, sgd };

@@ -21,7 +21,9 @@ constexpr auto names_of(OptimizerKind) {
 constexpr auto names_of(ScheduleKind) {
   return std::array<std::string_view, 3>{"cosine", "linear", "constant"};
 }
-constexpr auto names_of(Precision) { return std::array<std::string_view, 2>{"float", "double"}; }
+constexpr auto names_of(Precision) {
+  return std::array<std::string_view, 3>{"float", "double", "bfloat16"};
+}
 
 /// Whether a setting is a number that need not be whole.
 template <class T>

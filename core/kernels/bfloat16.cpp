@@ -1,0 +1,73 @@
+// The product of factors rounded to bfloat16: who computes it, and its readable twin.
+#include "vitruvian/core/kernels/table.hpp"
+#include "vitruvian/core/kernels/workspace.hpp"
+
+#include <bit>
+
+namespace vitruvian::kernels {
+namespace {
+
+struct ForRoundedA;
+struct ForRoundedB;
+struct ForPairs;
+struct ForPacking;
+
+// The rows x columns of a matrix, rounded, one row after the other.
+template <class Tag>
+const float* rounded(const float* x, std::size_t ld, std::size_t rows, std::size_t columns) {
+  float* const to = workspace<float, Tag>(rows * columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      to[i * columns + j] = round_to_bfloat16(x[i * ld + j]);
+    }
+  }
+  return to;
+}
+
+}  // namespace
+
+// The upper half of a float32 is a bfloat16. Adding half of its last place, or a little less where
+// it is even, carries into it just where the nearest one lies above.
+float round_to_bfloat16(float x) {
+  constexpr std::uint32_t sign = 0x80000000, exponent = 0x7F800000, quiet = 0x00400000;
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & exponent) == 0) return std::bit_cast<float>(bits & sign);  // 0 and subnormals
+  if ((bits & ~sign) > exponent) {
+    bits |= quiet;  // NaN, which a carry could make an infinity
+  } else {
+    const std::uint32_t odd = bits >> 16U & 1U;
+    bits += 0x7FFF + odd;
+  }
+  return std::bit_cast<float>(bits & 0xFFFF0000);
+}
+
+void bfloat16_product_twin(const Gemm<float>& g) {
+  Gemm<float> of_rounded = g;
+  of_rounded.lda = g.trans_a ? g.m : g.k;
+  of_rounded.a = rounded<ForRoundedA>(g.a, g.lda, g.trans_a ? g.k : g.m, of_rounded.lda);
+  of_rounded.ldb = g.trans_b ? g.k : g.n;
+  of_rounded.b = rounded<ForRoundedB>(g.b, g.ldb, g.trans_b ? g.n : g.k, of_rounded.ldb);
+  const Table<float>& bodies = table<float>();
+  bodies.product(of_rounded, workspace<float, ForPacking>(bodies.product_workspace));
+}
+
+bool has_bfloat16_instruction() {
+#if VITRUVIAN_ALL_ISAS
+  static const bool supported = __builtin_cpu_supports("avx512bf16");
+  return supported && isa() == Isa::avx512;
+#else
+  return false;
+#endif
+}
+
+void bfloat16_product(const Gemm<float>& g) {
+#if VITRUVIAN_ALL_ISAS
+  if (has_bfloat16_instruction()) {
+    bfloat16_product_avx512(g, workspace<std::uint32_t, ForPairs>(bfloat16_workspace));
+    return;
+  }
+#endif
+  bfloat16_product_twin(g);
+}
+
+}  // namespace vitruvian::kernels

@@ -1,0 +1,227 @@
+// Products of factors rounded to bfloat16: the instruction, the readable twin, and a plain loop
+// that knows neither, to the last bit.
+#include "kernel_cases.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+using namespace vitruvian;
+using kernels::Gemm;
+using kernels::GemmPrecision;
+
+namespace {
+
+constexpr float inf = kernel_cases::inf_of<float>;
+
+// The nearest number of 8 significant bits, by arithmetic; of normal, finite numbers.
+float nearest(float x) {
+  if (x == 0) return x;
+  int exponent = 0;
+  const double fraction = std::frexp(static_cast<double>(x), &exponent);  // in [0.5, 1)
+  return static_cast<float>(std::ldexp(std::nearbyint(fraction * 256), exponent - 8));
+}
+
+struct Case {
+  std::size_t m, n, k;
+  bool trans_a, trans_b;
+  float alpha, beta;
+  std::size_t gap;
+  std::vector<float> a, b, c;
+
+  Case(std::size_t m_, std::size_t n_, std::size_t k_, int variant, std::size_t gap_)
+      : m(m_),
+        n(n_),
+        k(k_),
+        trans_a((variant & 1) != 0),
+        trans_b((variant & 2) != 0),
+        alpha(variant == 1 ? -0.5F : 1.0F),
+        beta(variant == 2   ? 1.0F
+             : variant == 3 ? 0.25F
+                            : 0.0F),
+        gap(gap_) {
+    const auto seed = static_cast<unsigned>(m * 31 + n * 7 + k);
+    a = kernel_cases::random<float>((trans_a ? k : m) * lda(), seed);
+    b = kernel_cases::random<float>((trans_b ? n : k) * ldb(), seed + 1);
+    c = kernel_cases::random<float>(m * ldc(), seed + 2);
+  }
+  [[nodiscard]] std::size_t lda() const { return (trans_a ? m : k) + gap; }
+  [[nodiscard]] std::size_t ldb() const { return (trans_b ? k : n) + gap; }
+  [[nodiscard]] std::size_t ldc() const { return n + gap; }
+  [[nodiscard]] Gemm<float> into(std::vector<float>& result) const {
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .a = a.data(),
+            .lda = lda(),
+            .trans_a = trans_a,
+            .b = b.data(),
+            .ldb = ldb(),
+            .trans_b = trans_b,
+            .c = result.data(),
+            .ldc = ldc(),
+            .alpha = alpha,
+            .beta = beta};
+  }
+
+  // The definition: sums in float32, in the order of k, begun anew every 256 steps.
+  [[nodiscard]] std::vector<float> expected() const {
+    std::vector<float> result = c;
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        float& out = result[i * ldc() + j];
+        for (std::size_t first = 0; first < k; first += 256) {
+          float sum = 0;
+          for (std::size_t p = first; p < std::min(k, first + 256); ++p) {
+            sum = std::fma(nearest(a[trans_a ? p * lda() + i : i * lda() + p]),
+                           nearest(b[trans_b ? j * ldb() + p : p * ldb() + j]), sum);
+          }
+          const float old = first > 0 ? out : beta == 0 ? 0 : beta * out;
+          out = alpha * sum + old;
+        }
+      }
+    }
+    return result;
+  }
+};
+
+bool same_bits(const std::vector<float>& x, const std::vector<float>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+}
+
+void check(const Case& one) {
+  CAPTURE(one.m);
+  CAPTURE(one.n);
+  CAPTURE(one.k);
+  CAPTURE(one.trans_a);
+  CAPTURE(one.trans_b);
+  const std::vector<float> expected = one.expected();
+  std::vector<float> c = one.c;
+  kernels::bfloat16_product_twin(one.into(c));
+  CHECK(c == expected);  // to the bit, but for the sign of a zero
+  c = one.c;
+  kernels::bfloat16_product(one.into(c));
+  CHECK(c == expected);
+}
+
+float product_of(float x, float y) {
+  float c = 0;
+  kernels::bfloat16_product(
+      {.m = 1, .n = 1, .k = 1, .a = &x, .lda = 1, .b = &y, .ldb = 1, .c = &c, .ldc = 1});
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16: every size and transpose, by the instruction and by the twin, to the bit") {
+  kernel_cases::for_each_isa([] {
+    for (const std::size_t m : {1, 2, 3, 7, 13, 14, 17, 33, 65}) {
+      for (const std::size_t n : {1, 2, 3, 7, 15, 16, 17, 32, 33, 65}) {
+        for (const std::size_t k : {1, 2, 3, 16, 31, 32, 33, 65}) {
+          for (int variant = 0; variant < 4; ++variant) {
+            check(Case(m, n, k, variant, variant == 0 ? 0 : 5));
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
+  kernel_cases::for_each_isa([] {
+    for (int variant = 0; variant < 4; ++variant) {
+      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{450, 40, 30},
+                                    {40, 50, 700},
+                                    {30, 1100, 40},
+                                    {215, 90, 257},
+                                    {1, 700, 300},
+                                    {300, 1, 513}}) {
+        check(Case(m, n, k, variant, 3));
+      }
+    }
+  });
+}
+
+TEST_CASE("bfloat16: to the nearest, ties to even; infinities, NaN, zeros and subnormals") {
+  const auto bits = [](std::uint32_t x) { return std::bit_cast<float>(x); };
+  kernel_cases::for_each_isa([&] {
+    for (const auto& [x, rounded] : std::vector<std::array<float, 2>>{
+             {1, 1},
+             {1 + 0x1p-8F, 1},                       // a tie, to the even one below
+             {1 + 0x1p-8F + 0x1p-23F, 1 + 0x1p-7F},  // just above it
+             {1 + 0x3p-8F, 1 + 0x1p-6F},             // a tie, to the even one above
+             {-(1 + 0x3p-8F), -(1 + 0x1p-6F)},
+             {1.9999999F, 2},                 // the carry reaches the exponent
+             {3.3895314e38F, 3.3895314e38F},  // the largest bfloat16
+             {3.4028235e38F, inf},            // the largest float
+             {-3.4028235e38F, -inf},
+             {0x1p-126F, 0x1p-126F},
+             {bits(0x007FFFFF), 0},  // the largest subnormal
+             {bits(0x807FFFFF), -0.0F},
+             {bits(1), 0},
+             {inf, inf},
+             {-inf, -inf}}) {
+      CAPTURE(x);
+      CHECK(std::bit_cast<std::uint32_t>(kernels::round_to_bfloat16(x)) ==
+            std::bit_cast<std::uint32_t>(rounded));
+      CHECK(product_of(x, 1) == rounded);
+      CHECK(product_of(1, x) == rounded);
+    }
+    for (const std::uint32_t nan : {0x7FC00000U, 0x7F800001U, 0xFFFFFFFFU, 0xFF80FFFFU}) {
+      CHECK(std::isnan(kernels::round_to_bfloat16(bits(nan))));
+      CHECK(std::isnan(product_of(bits(nan), 1)));
+    }
+    CHECK(product_of(0x1p100F, 0x1p100F) == inf);  // a product beyond float32
+    CHECK(std::isnan(product_of(0, inf)));
+  });
+}
+
+TEST_CASE("bfloat16: gemm rounds floats where it is asked to, and doubles never") {
+  const float x = 1.001F;
+  const double y = 1.001;
+  float c = 0;
+  double d = 0;
+  const Gemm<float> single{
+      .m = 1, .n = 1, .k = 1, .a = &x, .lda = 1, .b = &x, .ldb = 1, .c = &c, .ldc = 1};
+  const Gemm<double> wide{
+      .m = 1, .n = 1, .k = 1, .a = &y, .lda = 1, .b = &y, .ldb = 1, .c = &d, .ldc = 1};
+  {
+    const kernels::GemmPrecisionScope scope(GemmPrecision::bfloat16);
+    kernels::gemm(single);
+    kernels::gemm(wide);
+    CHECK(kernels::gemm_description().find("bfloat16") == 0);
+  }
+  CHECK(c == 1);
+  CHECK(d == y * y);
+  kernels::gemm(single);
+  CHECK(c == x * x);
+  CHECK(kernels::gemm_precision() == GemmPrecision::float32);
+}
+
+TEST_CASE("bfloat16: the same bits for any number of threads") {
+  const kernels::GemmPrecisionScope scope(GemmPrecision::bfloat16);
+  const std::size_t before = threads();
+  for (int variant = 0; variant < 4; ++variant) {
+    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1040, 96, 32}, {96, 128, 2080}}) {
+      const Case one(m, n, k, variant, 0);
+      std::vector<float> expected;
+      for (const std::size_t count : {1, 2, 3, 8}) {
+        set_threads(count);
+        std::vector<float> c = one.c;
+        kernels::gemm(one.into(c));
+        if (count == 1) expected = c;
+        CHECK(same_bits(c, expected));
+      }
+    }
+  }
+  set_threads(before);
+}
