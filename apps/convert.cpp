@@ -75,7 +75,7 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<double>
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<ConvertOptions>(
       app, chosen, "convert", "Write weights under another project's names", run_convert);
-  command.add_option("--from", options.from, "safetensors, .npz, or a run directory")
+  command.add_option("--from", options.from, "safetensors, .npz, .pth, or a run directory")
       ->required()
       ->type_name("FILE");
   command.add_option("--to", options.to, "The safetensors file to write")

@@ -45,7 +45,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
       run_inspect);
   command
       .add_option("--weights,--checkpoint", options.weights,
-                  "safetensors, .npz, or a run directory")
+                  "safetensors, .npz, .pth, or a run directory")
       ->type_name("FILE");
   command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
   command

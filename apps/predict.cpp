@@ -95,7 +95,7 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", run_predict);
   PredictOptions& options = flags.options;
-  command.add_option("--weights", options.weights, "safetensors, .npz, or a run directory")
+  command.add_option("--weights", options.weights, "safetensors, .npz, .pth, or a run directory")
       ->required()
       ->type_name("FILE");
   command.add_option("images", options.images, "PNG, JPEG, PGM or PPM")

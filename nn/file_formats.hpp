@@ -26,6 +26,9 @@ struct NamedType {
   std::string name;       ///< "BF16", "<f4"
 };
 
+/// Throws (Exit::checkpoint) "what: problem".
+[[noreturn]] void refuse(const std::string& what, const std::string& problem);
+
 /// As a TensorFile has them.
 void sort_by_name(std::vector<StoredTensor>& tensors);
 
@@ -53,6 +56,10 @@ std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t 
 
 /// An error that quotes names needs names that are no book and have no second line.
 inline constexpr std::size_t longest_name = 1'000;
+/// Whether it is no longer than that, and a line.
+bool is_tensor_name(const std::string& name);
+/// Throws (Exit::checkpoint), naming the file and the name, where sorted tensors have one name.
+void check_names_differ(const TensorFile& file);
 /// More axes than this are no tensor.
 inline constexpr std::size_t largest_rank = 16;
 

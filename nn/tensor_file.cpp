@@ -162,12 +162,33 @@ std::string some_of(const std::vector<std::string>& phrases) {
 }
 
 TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file) {
-  std::array<char, 4> start{};
-  if (file->size() >= start.size()) file->read_at(0, start);
-  // A zip archive starts with "PK" 3 4, or "PK" 5 6 when it is empty. As the length of a
-  // safetensors header that would be above its limit.
-  const std::string_view magic(start.data(), start.size());
-  return magic == "PK\3\4" || magic == "PK\5\6" ? read_npz(file) : read_safetensors(file);
+  std::array<char, 512> start{};
+  const std::size_t known = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), 512));
+  file->read_at(0, {start.data(), known});
+  // A zip archive starts with "PK" 3 4, or "PK" 5 6 when it is empty; a pickle with 0x80 and its
+  // protocol, of which the oldest that PyTorch wrote goes on with the length of a magic number. As
+  // the length of a safetensors header all that would be above its limit.
+  const std::string_view magic(start.data(), known);
+  if (magic.starts_with("PK\3\4") || magic.starts_with("PK\5\6")) {
+    return is_pth(file) ? read_pth(file) : read_npz(file);
+  }
+  const bool tar = magic.size() > 262 && magic.substr(257, 5) == "ustar";
+  if (tar || magic.starts_with("\x80\x02\x8a\x0a")) {
+    fail(Exit::checkpoint,
+         "{}: a file of PyTorch's {}, which is not read; torch.save(torch.load(OLD{}), NEW) in "
+         "a new PyTorch makes the form that is",
+         file->name(),
+         tar ? "first form, a tar archive" : "form before 1.6, a pickle without an archive",
+         tar ? "" : ", weights_only=True");
+  }
+  if (magic.size() > 2 && magic[0] == '\x80' && magic[1] >= 2 && magic[1] <= 5 &&
+      magic.substr(4, 4) != std::string_view("\0\0\0\0", 4)) {
+    fail(Exit::checkpoint,
+         "{}: a pickle, which may be any program, and nothing of it was run; of PyTorch's files "
+         "those of torch.save(model.state_dict(), FILE) are read",
+         file->name());
+  }
+  return read_safetensors(file);
 }
 
 TensorFile read_tensor_file(const std::string& path) {
@@ -194,9 +215,25 @@ float from_half(std::uint16_t bits) {
 
 }  // namespace
 
+void refuse(const std::string& what, const std::string& problem) {
+  fail(Exit::checkpoint, "{}: {}", what, problem);
+}
+
 void sort_by_name(std::vector<StoredTensor>& tensors) {
   std::sort(tensors.begin(), tensors.end(),
             [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+}
+
+bool is_tensor_name(const std::string& name) {
+  return !name.empty() && name.size() <= longest_name &&
+         std::none_of(name.begin(), name.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+void check_names_differ(const TensorFile& file) {
+  const auto twice = std::ranges::adjacent_find(file.tensors, {}, &StoredTensor::name);
+  if (twice == file.tensors.end()) return;
+  fail(Exit::checkpoint, "{}: the name '{}' comes twice", file.source, twice->name);
 }
 
 Dtype dtype_of(FileType type) {

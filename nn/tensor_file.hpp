@@ -76,8 +76,9 @@ std::string shape_text(const std::vector<std::size_t>& shape);
 /// "'a', 'b', 'c' and 4 more".
 std::string some_of(const std::vector<std::string>& phrases);
 
-/// Opens a file of weights: .npz where it starts as a zip archive, otherwise safetensors. Only
-/// its list of tensors is read; the numbers are when somebody asks.
+/// Opens a file of weights: .pth where it is a zip archive with a data.pkl, .npz where it is
+/// another, otherwise safetensors. Only its list of tensors is read; the numbers are when somebody
+/// asks. PyTorch's older forms are named and refused.
 TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_tensor_file(const std::string& path);
 
@@ -108,5 +109,21 @@ void write_safetensors(const std::string& path, std::vector<StoredTensor> tensor
 /// Arrays of other types than <f2, <f4, <f8 and |V2 are listed, but not read.
 TensorFile read_npz(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_npz(const std::string& path);
+
+// --- PyTorch's .pth and .pt: a zip archive of a pickle and of the storages that it names
+
+/// Whether a zip archive is such a file. Throws as read_pth does where it is no whole archive.
+bool is_pth(const std::shared_ptr<const ByteSource>& file);
+
+/// Opens the state dict that torch.save writes since PyTorch 1.6, alone or in a checkpoint, where
+/// it is called model, state_dict or the like. A pickle is a program: of this one nothing is run,
+/// and whatever a state dict does not need is refused by its name (nn/pickle.hpp). Throws
+/// (Exit::checkpoint), naming the file and what is wrong: an entry that is packed, comes twice, or
+/// is no part of a state dict; a tensor beyond its storage, or one that is a view of another;
+/// tensors that share so many numbers that they would be more than twice what is stored. Tensors of
+/// other types than float64, float32, float16 and bfloat16 are listed, but not read. Says so where
+/// the build has no libzip.
+TensorFile read_pth(const std::shared_ptr<const ByteSource>& file);
+TensorFile read_pth(const std::string& path);
 
 }  // namespace vitruvian

@@ -87,11 +87,11 @@ run_fuzzers() (
   fi
   python3 "$ROOT/tests/fuzz/make_corpus.py" corpus
   total=0
-  for reader in ${VITRUVIAN_FUZZ_READERS:-safetensors npz names png jpeg pnm idx cifar gzip tar config metrics state}; do
+  for reader in ${VITRUVIAN_FUZZ_READERS:-safetensors npz pth pickle names png jpeg pnm idx cifar gzip tar config metrics state}; do
     dictionary=""
     [ ! -f corpus/$reader.dict ] || dictionary=-dict=corpus/$reader.dict
     case $reader in
-      names | png | jpeg | pnm) length=65536 ;; # what needs large files to go anywhere
+      names | pth | png | jpeg | pnm) length=65536 ;; # what needs large files to go anywhere
       *) length=4096 ;;
     esac
     if ! VITRUVIAN_FUZZ_READER=$reader bin/fuzz "$long" $dictionary -max_len=$length -timeout=5 \

@@ -9,7 +9,7 @@
 namespace vitruvian {
 
 struct ConvertOptions {
-  std::string from;  ///< safetensors or .npz, or a run directory
+  std::string from;  ///< safetensors, .npz or .pth, or a run directory
   std::string to;    ///< safetensors
   Scheme scheme = Scheme::timm;
   WeightsRequest request;

@@ -16,7 +16,7 @@
 namespace vitruvian {
 
 struct PredictOptions {
-  std::string weights;  ///< safetensors or .npz, under any naming scheme, or a run directory
+  std::string weights;  ///< safetensors, .npz or .pth, under any naming scheme, or a run directory
   WeightsRequest request;
   std::vector<std::string> images;  ///< PNG, JPEG, PGM or PPM
   std::string labels;               ///< a file of class names, one a line; may be empty

@@ -7,6 +7,7 @@
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
 #include "vitruvian/media/image.hpp"
+#include "vitruvian/nn/pickle.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"
@@ -41,6 +42,13 @@ void names(const Source& source) {
   const TensorFile file = read_safetensors(source);
   const Named named = to_timm(file, detect_scheme(file), {.head = true});
   check_small_tensors(from_timm(named.file, Scheme::torchvision, 1), 100'000);
+}
+
+// The pickle of a .pth, without the archive whose checksums would hide most mistakes.
+void pickle(const Source& source) {
+  for (const PickledTensor& t : parse_state_dict(source->text(1'000'000, "a pickle"), "f")) {
+    check(t.shape.size() == t.strides.size() && !t.storage.empty());
+  }
 }
 
 // Every byte of a picture is looked at.
@@ -121,6 +129,8 @@ void state(const Source& source) {
 const std::map<std::string, void (*)(const Source&)> readers{
     {"safetensors", [](const Source& s) { check_small_tensors(read_safetensors(s), 1000); }},
     {"npz", [](const Source& s) { check_small_tensors(read_npz(s), 1000); }},
+    {"pth", [](const Source& s) { check_small_tensors(read_pth(s), 1000); }},
+    {"pickle", pickle},
     {"names", names},
     {"png", picture},
     {"jpeg", picture},

@@ -59,6 +59,12 @@ def weights(seeds):
         seeds["safetensors/" + dtype] = safetensors(whole, dtype, code)
     seeds |= {"npz/few": npz(few, zipfile.ZIP_STORED), "npz/packed": npz(few, zipfile.ZIP_DEFLATED),
               "npz/half": npz(few, zipfile.ZIP_STORED, "<f2", "e")}
+    for path in sorted((GOLDEN / "pth").glob("*.p*t*")):
+        seeds["pth/" + path.name] = path.read_bytes()
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                seeds["pickle/" + path.name] = archive.read(
+                    next(n for n in archive.namelist() if n.endswith("data.pkl")))
     models = json.loads((GOLDEN / "naming.json").read_text())
     for scheme in ("torchvision", "hf", "jax"):
         seeds["names/" + scheme] = safetensors(models[scheme]["parameters"])
@@ -116,6 +122,9 @@ def words():
     return {"safetensors": header + ["__metadata__", "dtype", "shape", "data_offsets", "4294967296"],
             "npz": ["'descr'", "'fortran_order'", "'shape'", "<f4", "|V2", "<i8", "True", "PK\\x01\\x02",
                     "PK\\x03\\x04", "PK\\x05\\x06", "\\x93NUMPY\\x01\\x00"],
+            "pth": ["data.pkl", "PK\\x01\\x02", "PK\\x03\\x04", "PK\\x05\\x06", "PK\\x06\\x06", "PK\\x06\\x07"],
+            "pickle": ["ccollections\\x0aOrderedDict\\x0a", "ctorch._utils\\x0a_rebuild_tensor_v2\\x0a",
+                       "ctorch._utils\\x0a_rebuild_parameter\\x0a", "ctorch\\x0aFloatStorage\\x0a", "storage", "model"],
             "png": ["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA"],
             "config": names("train/settings/settings.hpp", r'visit\(\s*[\w.]+,\s*\{"(\w+)"') + names("vit/fields.hpp", r'"(\w+)"') + numbers,
             "metrics": names("report/run_record.cpp", r'"([a-z_]+)"') + numbers,

@@ -48,7 +48,8 @@ struct Member {
   unsigned method = 8;         // of a packed one
 };
 
-inline std::string zip(const std::vector<Member>& members) {
+// `wide`: with a directory in the 64-bit form before the other, as PyTorch writes both.
+inline std::string zip(const std::vector<Member>& members, bool wide = false) {
   std::string file;
   std::string directory;
   for (const Member& m : members) {
@@ -63,9 +64,14 @@ inline std::string zip(const std::vector<Member>& members) {
         "PK\1\2" + little(20, 2) + common + little(0, 10) + little(file.size(), 4) + m.name;
     file += "PK\3\4" + common + m.name + data;
   }
-  return file + directory + "PK\5\6" + little(0, 4) + little(members.size(), 2) +
-         little(members.size(), 2) + little(directory.size(), 4) + little(file.size(), 4) +
-         little(0, 2);
+  const std::size_t end = file.size() + directory.size();
+  const std::string wider = "PK\6\6" + little(44, 8) + little(45, 2) + little(45, 2) +
+                            little(0, 8) + little(members.size(), 8) + little(members.size(), 8) +
+                            little(directory.size(), 8) + little(file.size(), 8) + "PK\6\7" +
+                            little(0, 4) + little(end, 8) + little(1, 4);
+  return file + directory + (wide ? wider : "") + "PK\5\6" + little(0, 4) +
+         little(members.size(), 2) + little(members.size(), 2) + little(directory.size(), 4) +
+         little(file.size(), 4) + little(0, 2);
 }
 
 inline std::string npy(const std::string& dictionary, const std::string& data) {

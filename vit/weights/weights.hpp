@@ -56,8 +56,8 @@ struct VitWeights {
   std::vector<std::string> notes;  ///< sentences about what is not as in the file
 };
 
-/// Opens safetensors or .npz under any of the four schemes. The config is the one that the file
-/// carries (ours do), or follows from the tensors' shapes; then eps is the scheme's own (1e-12
+/// Opens safetensors, .npz or .pth under any of the four schemes. The config is the one that the
+/// file carries (ours do), or follows from the tensors' shapes; then eps is the scheme's own (1e-12
 /// under Hugging Face's, 1e-6 otherwise) and the image a square. For images of another size the
 /// position embeddings are resized; for another number of classes the head becomes zeros. Throws
 /// (Exit::checkpoint), naming the file and what is wrong, and (Exit::usage) for a request that no
