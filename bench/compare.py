@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Times Vitruvian beside PyTorch, and beside onnxruntime where it is there; or, with --switches,
 beside itself with one thing switched off at a time. In turns, so that a busy minute of the machine
-hits both, and by medians. PyTorch is as well tuned as this can find. Prints a Markdown table, on Linux."""
+hits both, and by medians. PyTorch is as well tuned as this can find, in float32 and under bfloat16
+autocast; either is said. Prints a Markdown table, on Linux."""
 
 import argparse
+import functools
 import glob
 import os
 import re
@@ -158,28 +160,43 @@ MEASUREMENTS = ("--shape mnist --batch 128", "--shape cifar --batch 64",
 def against_others(options):
     machine, pytorch, settings, lines = Machine(), PyTorch(options.quick), {}, []
 
-    def ours(arguments):
-        return measure(OURS, "--seconds", str(options.seconds), "--threads", str(CORES), *arguments)
+    def ours(arguments, *precision):
+        return lambda: measure(OURS, "--seconds", str(options.seconds), "--threads", str(CORES),
+                               *arguments, *precision)
 
-    def row(who, arguments, theirs, tried=()):
-        us, them = in_turns(options.rounds, [lambda: ours(arguments), theirs])
+    def ratio(us, them):
         ratios = [a.rate / b.rate for a, b in zip(us, them)]
+        return f"**{median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f})"
+
+    def rows(who, arguments, theirs, tried=()):
+        """A row for each precision of ours, beside their programs: float32 first, then, where there
+        is one, bfloat16. Their best is the faster of the two by the median."""
+        mine = {"float32": ours(arguments), "bfloat16": ours(arguments, "--bfloat16")}
+        results = in_turns(options.rounds, [*mine.values(), *theirs.values()])
+        them = dict(zip(theirs, results[len(mine):]))
+        best = max(them, key=lambda precision: median(r.rate for r in them[precision]))
         # The least of any setting: a setting that is fast may take more.
-        least = min((r.megabytes for r in [*them, *tried] if r.megabytes is not None), default=None)
-        mine = median(r.megabytes for r in us)
-        memory = f"{mine:.1f}, {least:.1f}, {mine / least:.2f}" if least else "not measured"
-        lines.append(f"| {us[0].name} | {median(r.rate for r in us):,.1f} "
-                     f"| {who} {median(r.rate for r in them):,.1f} "
-                     f"| **{median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f}) "
-                     f"| {median(r.share for r in us):.2f} | {memory} |")
+        memory = [r.megabytes for r in [*sum(them.values(), []), *tried] if r.megabytes is not None]
+        said = ", ".join(f"{precision} {median(r.rate for r in of_one):,.1f}"
+                         for precision, of_one in them.items())
+        for precision, us in zip(mine, results):
+            taken = median(r.megabytes for r in us)
+            beside = f"{taken:.1f}, {min(memory):.1f}, {taken / min(memory):.2f}" if memory else \
+                "not measured"
+            lines.append(f"| {results[0][0].name}, {precision} | {median(r.rate for r in us):,.1f} "
+                         f"| {who} {said} | {ratio(us, them['float32'])} | {ratio(us, them[best])} "
+                         f"| {median(r.share for r in us):.2f} | {beside} |")
 
     for name in MEASUREMENTS:
         arguments = name.split()
-        note(f"PyTorch's settings for {name}")
-        pytorch.tried = []
-        settings[name] = pytorch.tuned(arguments)
-        row("PyTorch", arguments,
-            lambda: pytorch.run(arguments, settings[name], options.seconds), pytorch.tried)
+        tried, theirs = [], {}
+        for precision, flags in {"float32": [], "bfloat16": ["--bfloat16"]}.items():
+            what = [*arguments, *flags]
+            note(f"PyTorch's settings for {' '.join(what)}")
+            pytorch.tried = tried
+            setting = settings[" ".join(what)] = pytorch.tuned(what)
+            theirs[precision] = functools.partial(pytorch.run, what, setting, options.seconds)
+        rows("PyTorch", arguments, theirs, tried)
 
     runtime = PACKAGES / "node_modules/onnxruntime-node/package.json"
     version = "not measured"
@@ -190,7 +207,8 @@ def against_others(options):
             subprocess.run([pytorch.python, HERE / "pytorch_train.py", "--export", model], check=True)
         infer = ("node", str(HERE / "infer.mjs"), "--model", str(model), "--packages",
                  str(PACKAGES), "--threads", str(CORES), "--seconds", str(options.seconds))
-        row("onnxruntime", "--shape vit-b --batch 1 --inference".split(), lambda: measure(*infer))
+        rows("onnxruntime", "--shape vit-b --batch 1 --inference".split(),
+             {"float32": lambda: measure(*infer)})
     else:
         note("vit-b is skipped: npm install --prefix build/bench --ignore-scripts onnxruntime-node")
 
@@ -200,11 +218,13 @@ def against_others(options):
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     commit = said_by("git", "-C", str(HERE), "describe", "--always", "--dirty")
     return "\n".join([
-        "| measurement | Vitruvian, img/s | the other, img/s | ratio (least to most) "
-        "| share of the product | peak memory, MB: ours, theirs, ratio |",
-        "|---|---|---|---|---|---|", *lines, "",
-        "Medians over the rounds; a ratio is of one round, its median over the rounds. Their memory "
-        "is the least of all runs, those that looked for settings included.", "",
+        "| measurement | Vitruvian, img/s | the other, img/s | over its float32 (least to most) "
+        "| over its best | share of the product | peak memory, MB: ours, theirs, ratio |",
+        "|---|---|---|---|---|---|---|", *lines, "",
+        "Medians over the rounds; a ratio is of one round, its median over the rounds. PyTorch's "
+        "bfloat16 is autocast of the forward pass; its best is the faster of the two. The share is of "
+        "the product in the same precision. Their memory is the least of all runs, those that looked "
+        "for settings included.", "",
         f"- {processor[1] if processor else 'unknown processor'}, {CORES} threads",
         f"- PyTorch {pytorch.version()}, onnxruntime {version}, Vitruvian {commit}",
         f"- rounds: {options.rounds}, seconds of each measurement: {options.seconds}, "

@@ -30,7 +30,7 @@ const float* rounded(const float* x, std::size_t ld, std::size_t rows, std::size
 float round_to_bfloat16(float x) {
   constexpr std::uint32_t sign = 0x80000000, exponent = 0x7F800000, quiet = 0x00400000;
   std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
-  if ((bits & exponent) == 0) return __builtin_bit_cast(float, bits & sign);  // 0 and subnormals
+  if ((bits & exponent) == 0) return __builtin_bit_cast(float, bits& sign);  // 0 and subnormals
   if ((bits & ~sign) > exponent) {
     bits |= quiet;  // NaN, which a carry could make an infinity
   } else {
@@ -40,7 +40,9 @@ float round_to_bfloat16(float x) {
   return __builtin_bit_cast(float, bits & 0xFFFF0000);
 }
 
-void bfloat16_product_twin(const Gemm<float>& g) {
+namespace {
+
+void twin(const Gemm<float>& g) {
   Gemm<float> of_rounded = g;
   of_rounded.lda = g.trans_a ? g.m : g.k;
   of_rounded.a = rounded<ForRoundedA>(g.a, g.lda, g.trans_a ? g.k : g.m, of_rounded.lda);
@@ -50,23 +52,39 @@ void bfloat16_product_twin(const Gemm<float>& g) {
   bodies.product(of_rounded, workspace<float, ForPacking>(bodies.product_workspace));
 }
 
-bool has_bfloat16_instruction() {
+}  // namespace
+
 #if VITRUVIAN_ALL_ISAS
-  static const bool supported = __builtin_cpu_supports("avx512bf16");
-  return supported && isa() == Isa::avx512;
-#else
-  return false;
-#endif
+
+bool bfloat16_available(Bfloat16Body body) {
+  static const bool avx512 = has_avx512_bf16();
+  static const bool amx = avx512 && has_amx();
+  return body == Bfloat16Body::amx ? amx : body == Bfloat16Body::twin || avx512;
 }
 
-void bfloat16_product(const Gemm<float>& g) {
-#if VITRUVIAN_ALL_ISAS
-  if (has_bfloat16_instruction()) {
-    bfloat16_product_avx512(g, workspace<std::uint32_t, ForPairs>(bfloat16_workspace));
-    return;
+void bfloat16_product(const Gemm<float>& g, Bfloat16Body body) {
+  switch (body) {
+    case Bfloat16Body::amx:
+      return bfloat16_product_amx(g, workspace<std::uint32_t, ForPairs>(bfloat16_amx_workspace));
+    case Bfloat16Body::avx512:
+      return bfloat16_product_avx512(g,
+                                     workspace<std::uint32_t, ForPairs>(bfloat16_avx512_workspace));
+    case Bfloat16Body::twin:
+      return twin(g);
   }
+}
+
+#else
+
+bool bfloat16_available(Bfloat16Body body) { return body == Bfloat16Body::twin; }
+void bfloat16_product(const Gemm<float>& g, Bfloat16Body) { twin(g); }
+
 #endif
-  bfloat16_product_twin(g);
+
+Bfloat16Body bfloat16_body() {
+  if (isa() != Isa::avx512) return Bfloat16Body::twin;
+  if (bfloat16_available(Bfloat16Body::amx)) return Bfloat16Body::amx;
+  return bfloat16_available(Bfloat16Body::avx512) ? Bfloat16Body::avx512 : Bfloat16Body::twin;
 }
 
 }  // namespace vitruvian::kernels

@@ -3,16 +3,12 @@
 // of two 32-bit words to a sum, rounds, then adds that of the lower halves and rounds. So the
 // elements of steps p and p + 1 share a word, the earlier one above, and sums have the order of k.
 // The blocks are those of product.inl; of these 256 steps decide where sums are rounded.
+#include "vitruvian/core/kernels/bfloat16_words.hpp"
 #include "vitruvian/core/kernels/table.hpp"
-
-#include <immintrin.h>
 
 namespace vitruvian::kernels {
 namespace {
 
-using Word = std::uint32_t;  // two bfloat16
-
-constexpr std::size_t lanes = 16;
 constexpr std::size_t rows = 13;  // 26 sums, two vectors of B and one element of A: 29 registers
 constexpr std::size_t columns = 2 * lanes;
 constexpr std::size_t block_m = 16 * rows;
@@ -21,38 +17,17 @@ constexpr std::size_t block_k = 256;
 // Between rows of A that lie row by row: an odd number of cache lines, or they would share few
 // sets.
 constexpr std::size_t row_step = block_k / 2 + lanes;
-static_assert(block_m * row_step + block_n * block_k / 2 == bfloat16_workspace);
+static_assert(block_m * row_step + block_n * block_k / 2 == bfloat16_avx512_workspace);
 
-std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
-
-// The first n of 16 lanes.
-__mmask16 first(std::size_t n) {
-  return n >= lanes ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << n) - 1U);
-}
-std::size_t beyond(std::size_t n, std::size_t done) { return n > done ? n - done : 0; }
-
-// 32 elements of one row in 16 words; those beyond n are 0.
-__m512i words_of_row(const float* x, std::size_t n) {
-  const __m512 low = _mm512_maskz_loadu_ps(first(n), x);
-  const __m512 high = n > lanes ? _mm512_maskz_loadu_ps(first(n - lanes), x + lanes) : __m512{};
-  return _mm512_rol_epi32(reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)), 16);
-}
-
-// The first n of 16 elements of row p above those of row p + 1.
-__m512i words_of_rows(const float* p, const float* next, std::size_t n) {
-  const __m512 above = _mm512_maskz_loadu_ps(first(n), p);
-  const __m512 below = next == nullptr ? __m512{} : _mm512_maskz_loadu_ps(first(n), next);
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
-                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  return _mm512_permutexvar_epi16(order,
-                                  reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(above, below)));
-}
+// vdpbf16ps adds the upper product first: the earlier step goes above.
+__m512i earlier_above(__m512i words) { return _mm512_rol_epi32(words, 16); }
 
 // A, steps adjacent: row by row.
 void pack_rows(const float* from, std::size_t ld, std::size_t m, std::size_t k, Word* to) {
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t p = 0; p < k; p += 2 * lanes) {
-      _mm512_store_si512(to + i * row_step + p / 2, words_of_row(from + i * ld + p, k - p));
+      _mm512_store_si512(to + i * row_step + p / 2,
+                         earlier_above(words_of_row(from + i * ld + p, k - p)));
     }
   }
 }
@@ -66,9 +41,10 @@ void pack_lanes(const float* from, std::size_t ld, std::size_t n, std::size_t k,
       const float* const next = p + 1 < k ? row + ld : nullptr;
       for (std::size_t j = 0; j < width; j += lanes) {
         const std::size_t there = beyond(smaller(width, n - i), j);
-        const __m512i words =
-            there == 0 ? __m512i{}
-                       : words_of_rows(row + j, next == nullptr ? nullptr : next + j, there);
+        const __m512i words = there == 0
+                                  ? __m512i{}
+                                  : earlier_above(words_of_rows(
+                                        row + j, next == nullptr ? nullptr : next + j, there));
         _mm512_mask_storeu_epi32(to + j, first(width - j), words);
       }
     }
@@ -84,7 +60,8 @@ void pack_transposed(const float* from, std::size_t ld, std::size_t n, std::size
         __m512i x[4];
         for (std::size_t i = 0; i < 4; ++i) {
           const std::size_t column = j + c + i;
-          x[i] = column < n ? words_of_row(from + column * ld + p, k - p) : __m512i{};
+          x[i] =
+              column < n ? earlier_above(words_of_row(from + column * ld + p, k - p)) : __m512i{};
         }
         const __m512i a = _mm512_unpacklo_epi32(x[0], x[1]), b = _mm512_unpackhi_epi32(x[0], x[1]);
         const __m512i d = _mm512_unpacklo_epi32(x[2], x[3]), e = _mm512_unpackhi_epi32(x[2], x[3]);
@@ -178,6 +155,10 @@ void multiply_panel(Factors f, Result r, std::size_t m) {
 }
 
 }  // namespace
+
+bool has_avx512_bf16() {
+  return __builtin_cpu_supports("avx512bf16") && isa_available(Isa::avx512);
+}
 
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace) {
   Word* const packed_a = workspace;

@@ -253,8 +253,12 @@ void set_gemm_precision(GemmPrecision precision) { current_precision = precision
 std::string gemm_description() {
   const std::string packed = "packed " + simd_description();
   if (gemm_precision() == GemmPrecision::bfloat16) {
+    const Bfloat16Body body = bfloat16_body();
     return fmt::format("bfloat16 {} (float), {} (double)",
-                       has_bfloat16_instruction() ? "AVX512_BF16" : "rounded, " + packed, packed);
+                       body == Bfloat16Body::amx      ? "AMX"
+                       : body == Bfloat16Body::avx512 ? "AVX512_BF16"
+                                                      : "rounded, " + packed,
+                       packed);
   }
   switch (gemm_backend()) {
     case GemmBackend::onednn:

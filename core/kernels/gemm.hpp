@@ -50,13 +50,15 @@ std::optional<GemmBackend> gemm_backend_named(std::string_view name);
 
 /// What a product of floats rounds the elements of A and B to while it packs them; sums are float32
 /// either way. bfloat16 is a float32 without the last 16 bits of its mantissa: 8 significant bits,
-/// the same exponents. Products of two are exact in float32; they are added in the order of k, in
+/// the same exponents. Products of two are exact in float32. They are added in the order of k, in
 /// blocks of 256 steps, by the processor's own instruction (AVX512_BF16) or, to the same bits, by
-/// our packed product of the rounded factors. Double is never rounded.
+/// our packed product of the rounded factors; by the processor's matrix unit, where it has one
+/// (AMX), even and odd steps apart, 32 at a time. Double is never rounded.
 ///
 /// To the nearest, ties to even; beyond the largest bfloat16 (3.39e38) to infinity; NaN stays NaN,
-/// quiet; subnormals become zeros of their sign. The instruction also takes sums below 2^-126 for
-/// zeros, which the packed product keeps: nothing but this and the sign of a zero tells them apart.
+/// quiet; subnormals become zeros of their sign. The instructions also take sums below 2^-126 for
+/// zeros, which the packed product keeps: nothing but this and the sign of a zero tells AVX512_BF16
+/// and the packed product apart.
 enum class GemmPrecision { float32, bfloat16 };
 
 /// float32 unless set. For the whole process: set it between steps, not during one.

@@ -113,17 +113,25 @@ const Table<float>& table();
 template <>
 const Table<double>& table();
 
-/// The product of factors rounded to bfloat16, on the calling thread: by the instruction where the
-/// processor has it and VITRUVIAN_SIMD leaves AVX-512, by the readable twin elsewhere.
-void bfloat16_product(const Gemm<float>& g);
-/// The readable twin: rounds, then multiplies in float32.
-void bfloat16_product_twin(const Gemm<float>& g);
+/// Who multiplies factors rounded to bfloat16: the readable twin, which rounds, then multiplies in
+/// float32, or the kernel of an instruction.
+enum class Bfloat16Body { twin, avx512, amx };
+/// Whether this build and this processor have it; the first time, asks the system for AMX.
+bool bfloat16_available(Bfloat16Body body);
+/// The best available one; the twin where VITRUVIAN_SIMD or `set_isa` takes AVX-512 away.
+Bfloat16Body bfloat16_body();
+/// The product of factors rounded to bfloat16, on the calling thread.
+void bfloat16_product(const Gemm<float>& g, Bfloat16Body body = bfloat16_body());
 /// The nearest bfloat16, as a float.
 float round_to_bfloat16(float x);
-bool has_bfloat16_instruction();
-/// The kernel of the instruction; `workspace` holds `bfloat16_workspace` elements.
+
+// The kernels, in builds for x86; `workspace` holds as many elements as the constant says.
+bool has_avx512_bf16();
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
-constexpr std::size_t bfloat16_workspace = 208 * 144 + 512 * 128;
+constexpr std::size_t bfloat16_avx512_workspace = 208 * 144 + 512 * 128;
+bool has_amx();
+void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace);
+constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 256 + 4 * 256;
 
 // The bodies of the matrix product that are libraries. Sizes are at least 1; the product runs on
 // the calling thread.

@@ -1,5 +1,5 @@
-// Products of factors rounded to bfloat16: the instruction, the readable twin, and a plain loop
-// that knows neither, to the last bit.
+// Products of factors rounded to bfloat16: the instructions, the readable twin, and a plain loop
+// that knows none of them, to the last bit.
 #include "kernel_cases.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
@@ -16,6 +16,7 @@
 #include <vector>
 
 using namespace vitruvian;
+using kernels::Bfloat16Body;
 using kernels::Gemm;
 using kernels::GemmPrecision;
 
@@ -73,17 +74,31 @@ struct Case {
             .beta = beta};
   }
 
-  // The definition: sums in float32, in the order of k, begun anew every 256 steps.
-  [[nodiscard]] std::vector<float> expected() const {
+  // The definition. By default sums in float32, in the order of k, begun anew every 256 steps; by
+  // the matrix unit 32 steps at a time, even and odd ones apart, begun anew every 512.
+  [[nodiscard]] std::vector<float> expected(Bfloat16Body body) const {
+    const std::size_t block = body == Bfloat16Body::amx ? 512 : 256;
     std::vector<float> result = c;
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
+        const auto add = [&](std::size_t p, float& sum) {
+          sum = std::fma(nearest(a[trans_a ? p * lda() + i : i * lda() + p]),
+                         nearest(b[trans_b ? j * ldb() + p : p * ldb() + j]), sum);
+        };
         float& out = result[i * ldc() + j];
-        for (std::size_t first = 0; first < k; first += 256) {
+        for (std::size_t first = 0; first < k; first += block) {
+          const std::size_t last = std::min(k, first + block);
           float sum = 0;
-          for (std::size_t p = first; p < std::min(k, first + 256); ++p) {
-            sum = std::fma(nearest(a[trans_a ? p * lda() + i : i * lda() + p]),
-                           nearest(b[trans_b ? j * ldb() + p : p * ldb() + j]), sum);
+          if (body == Bfloat16Body::amx) {
+            for (std::size_t tile = first; tile < last; tile += 32) {
+              float even = 0, odd = 0;
+              for (std::size_t p = tile; p < std::min(last, tile + 32); ++p) {
+                add(p, p % 2 == 0 ? even : odd);
+              }
+              sum += even + odd;
+            }
+          } else {
+            for (std::size_t p = first; p < last; ++p) add(p, sum);
           }
           const float old = first > 0 ? out : beta == 0 ? 0 : beta * out;
           out = alpha * sum + old;
@@ -104,13 +119,13 @@ void check(const Case& one) {
   CAPTURE(one.k);
   CAPTURE(one.trans_a);
   CAPTURE(one.trans_b);
-  const std::vector<float> expected = one.expected();
-  std::vector<float> c = one.c;
-  kernels::bfloat16_product_twin(one.into(c));
-  CHECK(c == expected);  // to the bit, but for the sign of a zero
-  c = one.c;
-  kernels::bfloat16_product(one.into(c));
-  CHECK(c == expected);
+  for (const Bfloat16Body body : {Bfloat16Body::twin, Bfloat16Body::avx512, Bfloat16Body::amx}) {
+    if (!kernels::bfloat16_available(body)) continue;
+    CAPTURE(static_cast<int>(body));
+    std::vector<float> c = one.c;
+    kernels::bfloat16_product(one.into(c), body);
+    CHECK(c == one.expected(body));  // to the bit, but for the sign of a zero
+  }
 }
 
 float product_of(float x, float y) {
@@ -122,7 +137,7 @@ float product_of(float x, float y) {
 
 }  // namespace
 
-TEST_CASE("bfloat16: every size and transpose, by the instruction and by the twin, to the bit") {
+TEST_CASE("bfloat16: every size and transpose, by every instruction and by the twin, to the bit") {
   kernel_cases::for_each_isa([] {
     for (const std::size_t m : {1, 2, 3, 7, 13, 14, 17, 33, 65}) {
       for (const std::size_t n : {1, 2, 3, 7, 15, 16, 17, 32, 33, 65}) {
@@ -144,6 +159,7 @@ TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
                                     {30, 1100, 40},
                                     {215, 90, 257},
                                     {1, 700, 300},
+                                    {20, 35, 1100},
                                     {300, 1, 513}}) {
         check(Case(m, n, k, variant, 3));
       }
