@@ -16,8 +16,11 @@ ImageGrid heat_map(const Matrix& matrix, std::string title, ColourBar bar, doubl
   const auto rows = static_cast<double>(matrix.rows);
   const auto columns = static_cast<double>(matrix.columns);
   grid.width = side * std::min(columns / std::max(rows, 1.0), 1.0);
-  grid.x_count = matrix.columns;
-  grid.y_count = matrix.rows;
+  const bool one = matrix.across * matrix.down == 1;
+  if (one || matrix.down > 1) {
+    grid.x_count = one ? matrix.columns : matrix.across;
+    grid.y_count = one ? matrix.rows : matrix.down;
+  }
   grid.bar = std::move(bar);
   return grid;
 }

@@ -64,7 +64,8 @@ struct ImageGrid {
 };
 
 /// A matrix as a grid of one picture, at most about `side` wide and high; rows and columns are
-/// numbered. Without a range: the least to the largest number.
+/// numbered: those of its numbers, or of the pictures that are laid out in it, if those fill
+/// several rows. Without a range: the least to the largest number.
 ImageGrid heat_map(const Matrix& matrix, std::string title, ColourBar bar, double side = 400);
 
 /// A figure: charts, grids and diagrams beside and below each other.

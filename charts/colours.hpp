@@ -40,7 +40,8 @@ Range symmetric_range_of(const std::vector<double>& values);
 /// Numbers in rows, the first on top.
 struct Matrix {
   std::size_t rows = 0, columns = 0;
-  std::vector<double> values;  // (rows, columns)
+  std::vector<double> values;        // (rows, columns)
+  std::size_t across = 1, down = 1;  // so many pictures are laid out in it, with gaps of NaN
 };
 
 /// One pixel a number.

@@ -127,7 +127,7 @@ Piece legend(const Chart& chart) {
   double y = (chart.title.empty() ? 0 : title_height) + 8;
   for (const Series& series : chart.series) {
     if (series.name.empty()) continue;
-    const double wide = 46 + width_of(series.name);
+    const double wide = 46 + 1.25 * width_of(series.name);  // "momentum" is wider than most
     if (x > 0 && x + wide > chart_width) {
       x = 0;
       y += legend_row;

@@ -67,6 +67,8 @@ std::vector<std::pair<double, std::string>> part_names(const std::vector<std::st
   for (const double i : round_numbers({0, last}, most)) {
     if (i == std::floor(i)) parts.emplace_back((i + 0.5) * each, fmt::format("{:.0f}", i));
   }
+  if (parts.size() > 1 && parts[1].first - parts[0].first < room * 0.75)
+    parts.resize(1);  // lines touch
   return parts;
 }
 

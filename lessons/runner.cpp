@@ -156,21 +156,59 @@ void glossary_markdown() {
   }
 }
 
-// docs/lessons/README.md
+// What stands above the table of docs/lessons/README.md: "#softmax" is a lesson, {0} and so on the
+// exercises that `list_markdown` names.
+constexpr const char* how_to_begin = R"(# The course
+
+One program per equation, from a derivative to a trained Vision Transformer. You should read C++, and know
+what a derivative and a matrix product are. Of deep learning you need to know nothing: its words are
+explained where they are met, and once more in the [glossary](glossary.md).
+
+```sh
+scripts/start.sh           # once, in the project's folder: installs, builds, trains a first model
+build/bin/lesson 0 --step  # lesson 0, piece by piece; without --step, all at once
+build/bin/lesson next      # what comes next: a lesson, or an exercise of the one before it
+```
+
+These pages are what the programs say, written by `scripts/make_pages.sh`. The programs say it in your
+terminal, wait while you think (`--step`), make a mistake on purpose and show what comes of it
+(`--break NAME`), and let you turn their numbers (`--play`). A lesson that was never run is compiled
+first, and says how long that takes.
+
+## Your part
+
+After most lessons it is your turn. `build/bin/lesson exercise 1` puts a file with a gap into your folder.
+`lesson check 1` compiles what you have filled in, compares it with numbers, and says which mistake it was;
+with `--watch`, at each change of the file. `lesson hint 1` helps, and `lesson solution 1 --give-up` shows
+our answer. Many of them are parts of a Vision Transformer of your own: exercise {0} trains it, and it
+reads.
+
+## Other ways through
+
+**You know backpropagation, or PyTorch.** Begin in Part III: `build/bin/lesson #patches`, then by number. An
+exercise takes your earlier answers where they agree and ours where there are none, so you may begin with
+any.
+
+**A lab of four afternoons**, two hours each; whoever missed one goes on with our answers.
+
+| afternoon | lessons | exercises |
+|---|---|---|
+| the tape | #three_or_eight, #chain_rule, #tape, #broadcasting | {1}, {2}, {3} |
+| layers | #linear, #softmax, #layer_norm | {4}, {5}, {6} |
+| the Vision Transformer | #patches, #self_attention, #block, #vit | {7}, {8}, {9} |
+| training | #optimizers, #sanity, #digits | {10}, {11}, {0} |
+)";
+
 void list_markdown() {
+  const auto number = [](const char* name) {
+    return find(exercises(), name, "exercise", "lesson exercises").number;
+  };
   console::print(
-      "# The course\n\n"
-      "One program per equation, from a derivative to a trained Vision Transformer. These pages "
-      "are\n"
-      "what the programs say, written by `scripts/make_pages.sh`; the programs say it in your\n"
-      "terminal, wait while you think, and let you break things: `build/bin/lesson 0 --step`.\n\n"
-      "After most lessons it is your turn. `build/bin/lesson exercise 1` puts a file with a gap "
-      "into\n"
-      "your folder, `lesson check 1` compiles what you have filled in, compares it with numbers "
-      "and\n"
-      "says which mistake it was, `lesson hint 1` helps, and `lesson next` leads through lessons "
-      "and\n"
-      "exercises in turn. What a word means, the [glossary](glossary.md) says.\n");
+      "{}", console::raw(fmt::format(
+                fmt::runtime(numbered(how_to_begin)), number("own_training"), number("chain_rule"),
+                number("walk_back"), number("unbroadcast"), number("own_linear"),
+                number("cross_entropy"), number("layer_norm"), number("patches"),
+                number("attention"), number("own_block"), number("adamw"), number("one_batch"))));
   for_each(
       [](const std::string& part) {
         console::print(

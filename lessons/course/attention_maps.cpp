@@ -120,8 +120,8 @@ void lesson(Narrator& say) {
   say.figure(picture_of("The image: a digit that the model has never seen.", {image}));
   const std::vector<Array> A = inspect::attention(kept, image.value()).probs;
 
-  say.text("Its pictures are drawn by this program, because the photographs are not ours to give "
-           "away. The model, which has seen photographs only, reads them so:");
+  say.text("The other model gets pictures that this lesson draws: CIFAR-10's photographs are not "
+           "ours to give away. It has seen photographs only, and reads them so:");
   const std::vector<Scene> drawn = scenes();
   ImageGrid originals{.title = "", .images = {}, .columns = drawn.size(), .width = 110};
   Rows answers;
@@ -221,16 +221,18 @@ void lesson(Narrator& say) {
   say.sources_disagree("",
                        "The paper (appendix D.8) averages heads and multiplies matrices. Its "
                        "authors add elsewhere: the identity, and rows that sum to 1 (issue 18 of "
-                       "their repository). Well-known programs differ, each in its own way.");
+                       "their repository). Programs that draw rollout for a ViT often have one of "
+                       "these three instead:");
   say.code("mistakes");
   std::vector<Array> discarded;
   for (const Array& a : A) discarded.push_back(strong(a));
   const Tensor bare = without_identity(A), columns = normalised_by(discarded, by_columns),
                everything = normalised_by(A, by_everything);
   check_differs(say, "without the identity", "bare", bare, "rollout", R, 0.05);
-  say.text("Divided by sums without keepdim, columns are divided in place of rows. While A's rows "
-           "are at 1 all sums are equal, and nobody notices; once small weights are discarded, as "
-           "that program does by default, it is wrong:");
+  say.text("The second slip hides. Row sums that have lost their axis (no keepdim) divide columns "
+           "in place of rows. As long as every row of A sums to 1, all sums are equal and nobody "
+           "notices. But rollout is often drawn without the small weights, so that its picture is "
+           "clearer. Set all below 1/T to 0, and the slip is wrong:");
   const Tensor right = rollout(discarded), clean = say.broken("no-keepdim") ? columns : right;
   check_differs(say, "small weights discarded", "columns", columns, "rows", right, 0.01);
   check_equal(say, "rows of R, small weights discarded", "sum", sum(clean, {-1}), "1",
@@ -238,7 +240,8 @@ void lesson(Narrator& say) {
   say.check("divided by the whole matrix: T^L times a row's sum",
             {"measured", rounded(double(sum(class_row(everything)).item()) * std::pow(T, L), 4)},
             {"1", 1}, 1e-3);
-  say.text("The last one keeps the picture's pattern and makes every number T^L times too small.");
+  say.text("The third, one sum for the whole matrix, keeps the picture's pattern and makes every "
+           "number T^L times too small.");
 
   say.pytorch("timm's attention has no maps when it runs fused: set `fused_attn = False` and take "
               "them with a hook. `nn.MultiheadAttention(..., need_weights=True, "

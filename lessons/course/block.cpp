@@ -63,6 +63,11 @@ Tensor around_from_norm(const Block& f, const Tensor& z) {
   const Tensor n = f.norm1(z), z_prime = f.attn(n) + n, m = f.norm2(z_prime);
   return f.mlp(m) + m;
 }
+// The same z_l, but what the updates say is a copy that is not on the tape.
+Tensor straight_through(const Block& f, const Tensor& z) {
+  const Tensor z_prime = msa(f, z).detach() + z;
+  return mlp(f, z_prime).detach() + z_prime;
+}
 // Both updates read the same z.
 Tensor side_by_side(const Block& f, const Tensor& z) { return msa(f, z) + mlp(f, z) + z; }
 // [end]
@@ -161,6 +166,7 @@ void lesson(Narrator& say) {
   shapes(say, trace);
   const auto used = say.broken("post-ln")            ? post_ln
                     : say.broken("around-from-norm") ? around_from_norm
+                    : say.broken("straight-through") ? straight_through
                                                      : equations;
   const double sent = size_of(used(block, z * 100));
   say.text("How large are a token's numbers (root mean square) before the block, and after it? "
@@ -179,10 +185,15 @@ void lesson(Narrator& say) {
                "comes past it. g arrives at the bottom untouched, however many blocks there are.");
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
-  const Array hand = say.broken("straight-through") ? g : by_hand(block, g, z.value());
-  check_equal(say, "dz", "by hand", hand, "tape", grad(block(z), {z}, g)[0]);
+  const Array hand = by_hand(block, g, z.value()), dz = grad(used(block, z), {z}, g)[0];
+  say.table({"size of", "root mean square"},
+            {{"g, which comes from above", fmt::format("{:.3f}", size_of(g))},
+             {"what the updates add to it", fmt::format("{:.3f}", size_of(Tensor(dz) - Tensor(g)))},
+             {"dz", fmt::format("{:.3f}", size_of(dz))}});
+  check_equal(say, "dz", "by hand", hand, "tape", dz);
   std::vector<Leaf> leaves = leaves_of(parameters);
   leaves.insert(leaves.begin(), {"z", z});
+  check_gradients(say, [&] { return used(block, z); }, {{"z, by the equations", z}});
   check_gradients(say, [&] { return block(z); }, leaves, {.entries = 24});
 
   say.heading("The residual stream and its readers");

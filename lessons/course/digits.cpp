@@ -11,7 +11,7 @@ const Lesson about = {
     .title = "Training on digits",
     .equation = "L at step 100, foretold",
     .minutes = 10,
-    .breaks = {{"equal-shares", "every micro-batch counts alike, whatever its size",
+    .breaks = {{"equal-shares", "the loop counts every micro-batch alike, whatever its size",
                 "4 images of 64 then have a third of the gradient: another run."}},
     .play = {"Which digits does it doubt?", {{"digit", 0, 199, 0, 1}}, play},
 };
@@ -45,16 +45,15 @@ double in_parts(const VisionTransformer& model, const Loader& data,
 double by_images(std::size_t n, std::size_t) { return double(n) / B; }
 
 // [region loop]
-// The first `steps` of training; there is no more to it than this.
-std::vector<double> train_by_hand(const TrainOptions& o, const Loader& data, const Share& share,
-                                  std::size_t steps) {
+// Training; there is no more to it than this. Returns the loss of each step.
+std::vector<double> train_by_hand(const VisionTransformer& model, const TrainOptions& o,
+                                  const Loader& data, const Share& share) {
   const Rng rng(o.seed);
-  const VisionTransformer model(o.model, rng.fork("weights"));
   const std::vector<NamedParameter> theta = named_parameters(model);
   AdamW optimizer(theta, {.weight_decay = o.weight_decay, .undecayed = all_but_weights});
   std::vector<double> losses;
   const auto order = epoch_order(data.size(), rng.fork("order"), 1);
-  for (const auto images : batches(std::span(order).first(steps * B), B)) {
+  for (const auto images : batches(std::span(order), B)) {
     const std::size_t t = losses.size();
     zero_grad(theta);
     losses.push_back(in_parts(model, data, images, share));  // the gradients
@@ -151,24 +150,34 @@ void lesson(Narrator& say) {
   say.heading("One hundred steps");
   const Diary one = trained(o, 1);
   const Share share = say.broken("equal-shares") ? by_parts : by_images;
-  const std::vector<double> mine = train_by_hand(o, images, share, 10);
-  say.figure({"The loss of each step: the hundred of the library's trainer, and the first ten of "
-              "the loop above.",
+  const VisionTransformer own(o.model, Rng(say.seed()).fork("weights"));
+  const std::vector<double> mine = train_by_hand(own, o, images, share);
+  say.figure({"The loss of each step: the library's trainer, and the loop above. One line should "
+              "lie on the other.",
               Chart{.title = "",
                     .x_label = "step",
                     .y_label = "loss",
                     .series = {curve_of("trainer", one.losses), curve_of("this loop", mine)}}});
+  Rows rows;
+  for (const std::size_t step : {1, 2, 3, 4, 5, 10}) {
+    rows.push_back(row(step, fmt::format("{:.4f}", one.losses[step - 1]),
+                       fmt::format("{:.4f}", mine[step - 1])));
+  }
+  say.table({"step", "trainer's loss", "this loop's"}, rows);
   say.check("the first loss", {"trainer", rounded(one.losses.front(), 5)},
             {"ln 10", std::log(10.0)}, 1e-4);
   if (say.seed() == 1) {
-    say.check("the loss at step 100", {"measured", std::round(100 * one.losses.back()) / 100},
+    say.check("the loss at step 100", {"this loop", std::round(100 * mine.back()) / 100},
               {"foretold", foretold}, 0.03);
   }
-  check_equal(say, "the first ten losses", "this loop", array({10}, mine), "trainer",
-              slice(Tensor(array({S}, one.losses)), 0, 0, 10), 1e-3);
-  say.text("On 1000 digits that it never saw, the test set, it now reads {:.0f} in a hundred: its "
-           "accuracy.",
-           std::round(20 * one.epoch.test_accuracy) * 5);
+  const auto first_ten = [](const std::vector<double>& losses) {
+    return slice(Tensor(array({S}, losses)), 0, 0, 10);
+  };
+  check_equal(say, "the first ten losses", "this loop", first_ten(mine), "trainer",
+              first_ten(one.losses), 1e-3);
+  say.text("On 1000 digits that it never saw, the test set, this loop's model now reads {:.0f} in "
+           "a hundred: its accuracy.",
+           std::round(20 * score(own, Loader(data.test)).accuracy) * 5);
 
   say.heading("Why it can be foretold");
   say.text("Weights, order and dropout are functions of the seed. Work is cut into pieces whose "

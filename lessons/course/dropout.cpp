@@ -14,7 +14,7 @@ const Lesson about = {
     .breaks = {{"unscaled", "drops without enlarging what stays",
                 "a quarter of the sum is gone: the next layer would see smaller numbers in "
                 "training than at inference."},
-               {"new-mask", "goes back with a mask that was drawn anew",
+               {"new-mask", "the tape goes back with a mask that was drawn anew",
                 "the cotangent must pass where the number passed, and nowhere else."}},
     .play = {"The mean stays. What does not?",
              {{"p", 0, 0.9, 0.5, 0.05}, {"seed", 1, 20, 1, 1}},
@@ -31,8 +31,15 @@ Array mask_of(const Shape& shape, double p, const Rng& rng) {
   return kept;
 }
 
-// [region mistakes]
+// [region unscaled]
 Array unscaled(const Array& x, const Array& mask) { return by_mask(x, mask, 0); }
+
+// [region new mask]
+// The same y; but what lies on the tape is a dropout with another mask.
+Tensor new_mask(const Tensor& x, double p, const Rng& rng) {
+  const Tensor other = dropout(x, p, rng.fork("again"));
+  return other + (dropout(x, p, rng) - other).detach();
+}
 
 // [end]
 
@@ -72,7 +79,10 @@ void lesson(Narrator& say) {
   const Tensor x(random_normal({3, 8}, say.seed()), true);
   const Rng stream = Rng(say.seed()).fork("lesson");
   const Array mask = mask_of({3, 8}, p, stream);
-  const Tensor y = dropout(x, p, stream);
+  const bool anew = say.broken("new-mask");
+  const auto drop_out = [&] { return anew ? new_mask(x, p, stream) : dropout(x, p, stream); };
+  if (anew) say.code("new mask");
+  const Tensor y = drop_out();
   say.figure({"A mask for (3, 8) at p = 0.25: 1 (full, or yellow) stays, 0 is dropped.",
               Matrix{3, 8, {mask.begin(), mask.end()}}});
   check_equal(say, "y", "library", y, "m x / (1 - p)", by_mask(x.value(), mask, p));
@@ -85,6 +95,7 @@ void lesson(Narrator& say) {
   const Tensor ones(full({n}, 1));
   const Array many = say.broken("unscaled") ? unscaled(ones.value(), mask_of({n}, p, stream))
                                             : dropout(ones, p, stream).value();
+  if (say.broken("unscaled")) say.code("unscaled");
   const double chance = 4 * std::sqrt(p / (1 - p) / double(n));
   say.check("mean of dropped ones", {"measured", mean(Tensor(many)).item()}, {"expected", 1},
             chance);
@@ -99,10 +110,13 @@ void lesson(Narrator& say) {
                "stayed, its slope is 1/(1 − p). The mask is the same one: to go back is to drop "
                "the cotangent with it.");
   const Array g = random_normal({3, 8}, say.seed() + 1);
-  const Rng back = say.broken("new-mask") ? stream.fork("again") : stream;
-  check_equal(say, "dx", "by hand", by_mask(g, mask_of({3, 8}, p, back), p), "tape",
-              grad(y, {x}, g)[0]);
-  check_gradients(say, [&] { return dropout(x, p, stream); }, {{"x, the stream held", x}});
+  const Array dx = grad(y, {x}, g)[0];
+  std::vector<double> arrives;
+  for (const double value : dx) arrives.push_back(value == 0 ? 0 : 1);
+  say.figure({"Where something comes back to x: only where the mask above let it pass.",
+              Matrix{3, 8, arrives}});
+  check_equal(say, "dx", "by hand", by_mask(g, mask, p), "tape", dx);
+  check_gradients(say, drop_out, {{"x, the stream held", x}});
   say.text("Differences can only judge this because the mask holds still while x moves. Our random "
            "numbers are a function of (key, place), with no hidden state that advances: the same "
            "stream gives the same mask, in any order, on any number of threads. The backward pass "

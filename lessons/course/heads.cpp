@@ -15,7 +15,7 @@ const Lesson about = {
     .teaches = {"self_attention", "linear"},
     .breaks = {{"no-projection", "returns the concatenation without U_msa",
                 "the heads' answers were never mixed, nor brought back to the token's axes."},
-               {"one-head", "hands the token what comes back from the first head alone",
+               {"one-head", "only the first head sends something back to the tokens",
                 "z was read by every head, so it hears from every head."},
                {"batch-axis", "gives (B, T, D) to attention that takes (T, B, D)",
                 "an image's answer must not depend on who else is in the batch."},
@@ -58,6 +58,14 @@ Tensor summed(const Answers& SA, const Linear& U_msa) {
   Tensor y = U_msa.bias;
   for (std::size_t i = 0; i < h; ++i) y = matmul(SA[i], of_head(U, i)) + y;
   return y;
+}
+
+// [region one head]
+// The same answers, but all heads except the first read a copy of z that is on no tape.
+Answers first_head_alone(const Tensor& z, const Tensor& U, const Tensor& b) {
+  Answers SA = heads(z.detach(), U, b);
+  SA[0] = heads(z, U, b)[0];
+  return SA;
 }
 
 // [region mistakes]
@@ -140,7 +148,9 @@ void lesson(Narrator& say) {
   const MultiHeadSelfAttention msa(D, h, Rng(say.seed()));
   const Tensor z(random_normal({B, T, D}, say.seed()), true);
   const Tensor &U_qkv = msa.qkv.weight, &b = msa.qkv.bias, &U_msa = msa.proj.weight;
-  const auto SA = [&] { return heads(z, U_qkv, b); };
+  const auto answers = say.broken("one-head") ? first_head_alone : heads;
+  const auto SA = [&] { return answers(z, U_qkv, b); };
+  if (say.broken("one-head")) say.code("one head");
   const bool unmixed = say.broken("no-projection");
   const auto equation_8 = [&] { return unmixed ? concat(SA(), -1) : concatenated(SA(), msa.proj); };
   const Tensor right = equation_8();
@@ -167,17 +177,26 @@ void lesson(Narrator& say) {
                "dSAᵢ = g U_msa,ᵢᵀ,    dz = Σᵢ dzᵢ");
   say.in_words("each head hears through its own rows of U_msa; z adds up what comes from all.");
   const Array g = random_normal({B, T, D}, say.seed() + 1);
-  const Answers parts = SA();
+  const Answers parts = heads(z, U_qkv, b);
   const std::vector<Array> tape = grad(concatenated(parts, msa.proj), parts, g, true);
   Tensor dz = zeros({B, T, D});
+  const auto length = [](const Tensor& t) {
+    return fmt::format("{:.3f}", std::sqrt(sum(square(t)).item()));
+  };
+  Rows lengths;
   for (std::size_t i = 0; i < h; ++i) {
     const Tensor U_i = of_head(transpose(U_msa.detach()), i);
     const Array d = matmul(g, transpose(U_i)).value();
     check_equal(say, fmt::format("dSA of head {}", i), "by hand", d, "tape", tape[i]);
-    if (i > 0 && say.broken("one-head")) continue;
-    dz = dz + Tensor(grad(parts[i], {z}, d, true)[0]);
+    const Tensor dz_i(grad(parts[i], {z}, d, true)[0]);
+    dz = dz + dz_i;
+    lengths.push_back({fmt::format("from head {}", i), length(dz_i)});
   }
-  check_equal(say, "dz", "sum over heads", dz, "tape", grad(msa(z), {z}, g)[0]);
+  const Array back = grad(equation_8(), {z}, g)[0];
+  lengths.push_back({"their sum", length(dz)});
+  lengths.push_back({"dz, the tape's", length(Tensor(back))});
+  say.table({"what comes back to z", "its length"}, lengths);
+  check_equal(say, "dz", "sum over heads", dz, "tape", back);
   const std::vector<Leaf> leaves = {{"z", z}, {"U_qkv", U_qkv}, {"bias", b}, {"U_msa", U_msa}};
   const auto library = [&] { return msa(z); };
   check_gradients(say, library, leaves);
@@ -241,8 +260,19 @@ void lesson(Narrator& say) {
   for (std::size_t i = T * D; i < changed.size(); ++i) changed.data()[i] += 1;
   const auto first = [](const Tensor& t) { return select(t, 0, 0).value(); };
   const Tensor mixed = across_images(msa, changed), before = across_images(msa, z);
-  const Tensor ours = say.broken("batch-axis") ? mixed : msa(changed);
-  check_equal(say, "image 0, when image 1 changes", "after", first(ours), "before", first(right));
+  const auto attend = [&](const Tensor& x) {
+    return say.broken("batch-axis") ? across_images(msa, x) : msa(x);
+  };
+  const Tensor then = attend(z), now = attend(changed);
+  Rows change;
+  for (std::size_t t = 0; t < T; ++t) {
+    const auto token = [&](const Tensor& y) {
+      return entries_text(slice(select(select(y, 0, 0), 0, t), 0, 0, 4).value());
+    };
+    change.push_back({fmt::format("{}", t), token(then), token(now)});
+  }
+  say.table({"token of image 0", "before", "after image 1 changed"}, change);
+  check_equal(say, "image 0, when image 1 changes", "after", first(now), "before", first(then));
   check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
 
   say.heading("What is refused");

@@ -10,7 +10,7 @@ const Lesson about = {
     .minutes = 15,
     .rows = "1-9 1-15 4-9",
     .teaches = {"layer_norm", "batch_norm"},
-    .breaks = {{"constants", "goes back as if mean and variance were constants",
+    .breaks = {{"constants", "the tape takes mean and variance for constants",
                 "moving one x moves mean and variance: two shares are missing."},
                {"unbiased", "divides the variance by D − 1",
                 "layer norm's output has standard deviation 1, whatever D."}},
@@ -51,9 +51,10 @@ std::vector<Leaf> by_hand(const Tensor& g, const Tensor& x, const Tensor& gamma,
 }
 
 // [region mistakes]
-// As if mean and variance were constants.
-Tensor constants(const Tensor& g, const Tensor& x, const Tensor& gamma, double eps) {
-  return g * gamma * rsqrt(var(x, {-1}, 0, true) + eps);
+// The same y, but mean and variance are copies that are not on the tape.
+Tensor constants(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps) {
+  const Tensor rstd = rsqrt(var(x, {-1}, 0, true) + eps).detach();
+  return (x - mean(x, {-1}, true).detach()) * rstd * gamma + beta;
 }
 // The variance of statistics courses: divided by D - 1.
 Tensor unbiased(const Tensor& x, double eps) {
@@ -109,7 +110,11 @@ void lesson(Narrator& say) {
   const Tensor x(random_normal({B, T, D}, say.seed()), true);
   const Tensor gamma(random_uniform({D}, 0.5, 1.5, say.seed() + 1), true);
   const Tensor beta(random_normal({D}, say.seed() + 2), true);
-  const Tensor y = composed::layer_norm(x, {D}, gamma, beta, eps);
+  const auto normalised = [&] {
+    return say.broken("constants") ? constants(x, gamma, beta, eps)
+                                   : composed::layer_norm(x, {D}, gamma, beta, eps);
+  };
+  const Tensor y = normalised();
   shapes(say, "x (B, T, D)", x, "mean, variance (B, T, 1)", var(x, {-1}, 0, true),
          "gamma, beta (D)", gamma, "y (B, T, D)", y);
   check_equal(say, "y", "composed", y, "loops",
@@ -132,8 +137,8 @@ void lesson(Narrator& say) {
     return dots;
   };
   say.figure(
-      {"60 random tokens, D = 3. After layer norm all lie on a circle of radius √3: what is "
-       "left of a token is its direction.",
+      {"60 random tokens, D = 3. After layer norm all lie on a circle of radius √3 (drawn wider "
+       "than high): what is left of a token is its direction.",
        Chart{.title = "",
              .series = {seen("mean taken off", on_plane), seen("and divided by σ", on_circle)}}});
   const Array lengths = sqrt(sum(square(on_circle), {-1})).value();
@@ -152,10 +157,12 @@ void lesson(Narrator& say) {
   say.code("by hand");
   const Array g = random_normal({B, T, D}, say.seed() + 3);
   const std::vector<Array> tape = grad(y, {x, gamma, beta}, g);
-  std::vector<Leaf> hand = by_hand(g, x.detach(), gamma.detach(), eps);
-  const Tensor cut = constants(g, x.detach(), gamma.detach(), eps);
-  if (say.broken("constants")) hand[0].tensor = cut;
+  const std::vector<Leaf> hand = by_hand(g, x.detach(), gamma.detach(), eps);
+  say.table({"dx of the first token", "its numbers"},
+            {{"by hand", entries_text(select(select(hand[0].tensor, 0, 0), 0, 0).value())},
+             {"tape", entries_text(select(select(Tensor(tape[0]), 0, 0), 0, 0).value())}});
   check_by_hand(say, hand, tape);
+  check_gradients(say, normalised, {{"x", x}});
   say.is_zero("mean of each token's dx", {"largest", amax(abs(mean(Tensor(tape[0]), {-1}))).item()},
               1e-12);
 

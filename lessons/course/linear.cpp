@@ -10,7 +10,7 @@ const Lesson about = {
     .minutes = 10,
     .rows = "0-4",
     .teaches = {"linear", "matmul"},
-    .breaks = {{"forgotten-sum", "the bias' gradient is that of the first token alone",
+    .breaks = {{"forgotten-sum", "only the first token sends something back to the bias",
                 "b is added to every token, so its gradient is the sum over all of them."},
                {"forgotten-transpose", "multiplies by W (out, in) as it lies in memory",
                 "y[m] takes row m of W, and x W takes column m: for a square W the shapes fit "
@@ -48,11 +48,17 @@ std::vector<Leaf> by_hand(const Tensor& g, const Tensor& x, const Tensor& W) {
           {"db", sum(rows_g, {0})}};                  // over the B T rows
 }
 
-// [region mistakes]
+// [region transpose]
 // The weight used as it lies, (out, in), instead of transposed.
 Tensor untransposed(const Tensor& x, const Tensor& W) { return matmul(x, W); }
-// The bias' gradient from the first token alone.
-Array first_row(const Tensor& g) { return select(select(g, 0, 0), 0, 0).value(); }
+
+// [region first token]
+// The same y, but only the first token's bias is on the tape: the others have a copy of its value.
+Tensor first_token_alone(const Tensor& x, const Tensor& W, const Tensor& b) {
+  Array first = zeros({B, T, 1});
+  first(0, 0, 0) = 1;
+  return composed::linear(x, W, b.detach()) + Tensor(first) * (b - b.detach());
+}
 
 // [end]
 
@@ -95,7 +101,9 @@ void lesson(Narrator& say) {
   const Linear layer(D, M, Rng(say.seed()).fork("linear"));
   const Tensor& W = layer.weight;
   const Tensor& b = layer.bias;
-  const Tensor y = composed::linear(x, W, b);
+  const auto forward = say.broken("forgotten-sum") ? first_token_alone : composed::linear;
+  const Tensor y = forward(x, W, b);
+  if (say.broken("forgotten-sum")) say.code("first token");
   shapes(say, "x (B, T, D)", x, "W (M, D)", W, "b (M)", b, "y (B, T, M)", y);
   check_equal(say, "y", "composed", y, "loops", linear_by_loops(x.value(), W.value(), b.value()));
 
@@ -124,14 +132,21 @@ void lesson(Narrator& say) {
   say.code("by hand");
   const Array g = random_normal({B, T, M}, say.seed() + 1);
   const std::vector<Array> tape = grad(y, {x, W, b}, g);
-  std::vector<Leaf> hand = by_hand(g, x.detach(), W.detach());
-  if (say.broken("forgotten-sum")) hand[2].tensor = first_row(g);
-  check_by_hand(say, hand, tape);
-
-  say.heading("Against numbers");
+  const std::vector<Leaf> hand = by_hand(g, x.detach(), W.detach());
   const std::vector<Leaf> leaves = {{"x", x}, {"W", W}, {"b", b}};
+  check_by_hand(say, hand, tape);
   check_gradients(
-      say, [&] { return composed::linear(x, W, b); }, leaves);
+      say, [&] { return forward(x, W, b); }, leaves);
+  say.text("What each of the six tokens sends back to the bias, and what arrives there:");
+  Rows rows;
+  const Array of_tokens = reshape(Tensor(g), {B * T, M}).value();
+  for (std::size_t r = 0; r < B * T; ++r) {
+    rows.push_back(
+        {fmt::format("g[{}]", r), entries_text(select(Tensor(of_tokens), 0, r).value())});
+  }
+  rows.push_back({"their sum", entries_text(hand[2].tensor.value())});
+  rows.push_back({"db, the tape's", entries_text(tape[2])});
+  say.table({"", "M = 5 numbers"}, rows);
 
   say.heading("The fused form");
   say.text(
@@ -158,7 +173,7 @@ void lesson(Narrator& say) {
       "", "W stored as (in, out) in one program and as (out, in) in another. While the two sizes "
           "differ, nothing can go wrong unnoticed. When they are equal, as in the projection after "
           "attention, a forgotten transpose runs and is wrong.");
-  say.code("mistakes");
+  say.code("transpose");
   const Tensor square(random_normal({D, D}, say.seed() + 2));
   const Tensor right = linear(x, square);
   const Tensor wrong = untransposed(x, square);

@@ -9,7 +9,7 @@ const Lesson about = {
     .equation = "dA = g Bᵀ,  dB = Aᵀ g",
     .minutes = 10,
     .teaches = {"matmul"},
-    .breaks = {{"forgotten-transpose", "goes back to A with B in place of its transpose",
+    .breaks = {{"forgotten-transpose", "a product goes back to A with B in place of its transpose",
                 "row t of g must meet the rows of B, and it met the columns. The shapes are "
                 "square, so nothing else complained."},
                {"lost-cotangent", "the product sends nothing to its second factor",
@@ -42,7 +42,11 @@ Tensor back_to_A(const Tensor& g, const Tensor& B_) { return matmul(g, transpose
 Tensor back_to_B(const Tensor& A, const Tensor& g) { return matmul(transpose(A), g); }
 
 // [region mistake]
-Tensor without_transpose(const Tensor& g, const Tensor& B_) { return matmul(g, B_); }
+// A B, but what lies on the tape is A Bᵀ: what comes back to A is g B.
+Tensor without_transpose(const Tensor& A, const Tensor& B_) {
+  const Tensor wrong = matmul(A, transpose(B_));
+  return wrong + (matmul(A, B_) - wrong).detach();
+}
 
 // [end]
 
@@ -149,9 +153,20 @@ void lesson(Narrator& say) {
   const Tensor A4(random_normal({4, 4}, say.seed() + 6), true);
   const Tensor B4(random_normal({4, 4}, say.seed() + 7), true);
   const Array g4 = random_normal({4, 4}, say.seed() + 8);
-  const Array right = grad(matmul(A4, B4), {A4}, g4)[0];
-  const Array wrong = without_transpose(g4, B4.detach()).value();
-  check_mistake(say, "forgotten-transpose", "dA for square matrices", "g B", wrong, "tape", right);
+  const auto dA = [&](const auto& times) { return grad(times(A4, B4), {A4}, g4)[0]; };
+  const auto right = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
+  const Array wrong = dA(without_transpose);
+  const bool broken = say.broken("forgotten-transpose");
+  const Array ours = broken ? wrong : dA(right);
+  say.table({"row 0 of", "its numbers"},
+            {{"g Bᵀ", entries_text(select(back_to_A(g4, B4.detach()), 0, 0).value())},
+             {"dA, the tape's", entries_text(select(Tensor(ours), 0, 0).value())},
+             {"dA, without the transpose", entries_text(select(Tensor(wrong), 0, 0).value())}});
+  check_equal(say, "dA for square matrices", "by hand", back_to_A(g4, B4.detach()), "tape", ours);
+  check_differs(say, "dA for square matrices", "without the transpose", wrong, "by hand",
+                back_to_A(g4, B4.detach()));
+  check_gradients(say, [&] { return broken ? without_transpose(A4, B4) : matmul(A4, B4); },
+                  {{"A", A4}});
 
   say.pytorch("`torch.matmul`, or `a @ b`, with the same rules for batches. "
               "`torch.einsum(\"bhte,bhse->bhts\", q, k)` writes the sum of the equation out.");

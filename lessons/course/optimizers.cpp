@@ -190,8 +190,8 @@ void lesson(Narrator& say) {
     }
     return steps;
   };
-  say.figure({"How long each step is, in η, while the slope stays 1: with hats always 1; without, "
-              "the first steps are several times too long.",
+  say.figure({"How long each step is, in η, while the slope stays 1. It ought to be 1 from the "
+              "first step on; without hats, the first ones are several times too long.",
               Chart{.title = "",
                     .x_label = "step",
                     .y_label = "length / η",

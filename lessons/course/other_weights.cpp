@@ -15,9 +15,9 @@ const Lesson about = {
     .rows = "1-22",
     .breaks = {{"eps", "layer norms with ε = 1e-5",
                 "the tokens here are of ordinary size, and still the fourth digit moves."},
-               {"another-order", "joins k, q, v in place of q, k, v",
+               {"another-order", "the model gets k, q, v in place of q, k, v",
                 "every shape fits, and who asks is taken for who answers."},
-               {"patch-order", "reshapes JAX's kernel in place of permuting it",
+               {"patch-order", "the model gets JAX's kernel reshaped in place of permuted",
                 "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
     .play = {"From which ε on does a layer norm of others read as another model?",
              {{"ε, power of ten", -8, -1, -5, 0.25}, {"image", 0, 2, 0, 1}},
@@ -178,39 +178,50 @@ void lesson(Narrator& say) {
   const std::vector<Tensor> parts = split(qkv, {D, D, D}, 0);
   shapes(say, "qkv (3 D, D)", qkv, "q (D, D)", parts[0]);
   const auto join = say.broken("another-order") ? in_another_order : fused;
-  check_equal(say, "q, k and v joined", "joined", join(parts[0], parts[1], parts[2]),
-              "torchvision's", qkv, 0);
+  const Tensor joined = join(parts[0], parts[1], parts[2]);
+  check_equal(say, "q, k and v joined", "joined", joined, "torchvision's", qkv, 0);
   say.code("kernels");
   const Tensor weight = model.patch_embed.weight;
   const Tensor jax = permute(weight, {2, 3, 1, 0});
   shapes(say, "JAX's kernel (P, P, C, D)", jax);
   const Tensor back = say.broken("patch-order") ? reshaped(jax) : from_jax(jax);
   check_equal(say, "patch weights from JAX's", "permuted", back, "torchvision's", weight, 0);
+  using Values = std::vector<std::pair<std::string, Tensor>>;
+  const auto answer = [&](double eps, const Values& values) {
+    const VisionTransformer other(config(eps), Rng(say.seed()));
+    load_torchvision(other, content);
+    for (const NamedParameter& p : named_parameters(other)) {
+      for (const auto& [name, value] : values)
+        if (p.name == name) p.tensor.mutable_value() = value.value();
+    }
+    return other(images).value();
+  };
+  say.text("A model that gets both tensors from there says:");
+  const char* const of_patches = "patch_embed.proj.weight";
+  const char* const of_first_block = "blocks.0.attn.qkv.weight";
+  const Tensor elsewhere = answer(1e-6, {{of_first_block, joined}, {of_patches, back}});
+  rows.clear();
+  for (const int b : {0, 1, 2})
+    rows.push_back(row(b, entries(select(elsewhere, 0, b)), entries(select(logits, 0, b))));
+  say.table({"image", "its logits", "torchvision's"}, rows);
+  check_equal(say, "logits of three images", "from there", elsewhere, "torchvision", logits, 1e-12);
 
   say.heading("What goes wrong");
   say.text("All of these load without a word, because every shape fits. Only the answer tells.");
-
-  const auto answer = [&](double eps, const char* name, const Tensor& value) {
-    const VisionTransformer other(config(eps), Rng(say.seed()));
-    load_torchvision(other, content);
-    for (const NamedParameter& p : named_parameters(other))
-      if (p.name == name) p.tensor.mutable_value() = value.value();
-    return other(images).value();
-  };
   say.sources_disagree(
       "B 10",
       "ε = 1e-5, PyTorch's default, for weights trained with 1e-6. It is no rounding: kornia had "
       "to change it before published weights gave published results (pull request 2786).");
-  const Array other_eps = answer(1e-5, "", weight);
+  const Array other_eps = answer(1e-5, {});
   check_differs(say, "logits with ε = 1e-5", "1e-5", other_eps, "1e-6", logits, 1e-7);
   say.sources_disagree("B 16", "Patches flattened as (P, P, C), as in the paper and JAX, with "
                                "weights for (C, P, P), as PyTorch's convolutions have them.");
-  const Array scrambled = answer(1e-6, "patch_embed.proj.weight", reshaped(jax));
+  const Array scrambled = answer(1e-6, {{of_patches, reshaped(jax)}});
   check_differs(say, "logits", "kernel reshaped", scrambled, "permuted", logits, 1e-2);
   say.sources_disagree("", "q, k and v in another order. torchvision and timm: q, k, v, and inside "
                            "each of them one head after the other.");
   const Array crossed =
-      answer(1e-6, "blocks.0.attn.qkv.weight", in_another_order(parts[0], parts[1], parts[2]));
+      answer(1e-6, {{of_first_block, in_another_order(parts[0], parts[1], parts[2])}});
   check_differs(say, "logits", "k, q, v", crossed, "q, k, v", logits, 1e-3);
   say.bars(
       "How far each mistake moves the logits, against the largest of them (each step to the right "

@@ -15,7 +15,7 @@ const Lesson about = {
     .breaks = {{"from-zero", "a warm-up that begins at rate 0",
                 "the first step changes nothing, and all of the warm-up is a step late."},
                {"clip-each", "clips every parameter by its own norm",
-                "the step would point in another direction than the gradient."},
+                "the step points in another direction than the gradient."},
                {"unshared", "gives every wrong class e in place of e/K",
                 "a target must add up to 1; this one adds up to 1 − e + (K − 1) e."}},
     .play = {"How much of the training does a long warm-up cost?",
@@ -75,10 +75,26 @@ std::size_t early_stop(const std::vector<double>& accuracy, std::size_t patience
 }
 // [end]
 
-std::vector<NamedParameter> two_gradients() {
-  const Tensor a(zeros({2}), true), b(zeros({1}), true);
-  a.set_grad(array({2}, {3, 4})), b.set_grad(array({1}, {12}));
+// L = (‖a‖² + b²) / 2: the gradient of a point is the point itself.
+std::vector<NamedParameter> at_3_4_12() {
+  const Tensor a(array({2}, {3, 4}), true), b(array({1}, {12}), true);
   return {{"a", Role::weight, a}, {"b", Role::bias, b}};
+}
+void go_back(const std::vector<NamedParameter>& all) {
+  zero_grad(all);
+  ((sum(square(all[0].tensor)) + sum(square(all[1].tensor))) / 2).backward();
+}
+using Clip = void (*)(const std::vector<NamedParameter>& all, double c);
+// Descent with η = 1 and c = 1: how far a and b are from the minimum, step by step.
+Series path(const char* name, Clip shorten) {
+  Series walk{name, {}, {}, Mark::dots};
+  const auto all = at_3_4_12();
+  for (int step = 0; step <= 13; ++step) {
+    walk.x.push_back(std::sqrt(double(sum(square(all[0].tensor)).item())));
+    walk.y.push_back(std::abs(double(sum(all[1].tensor).item())));
+    go_back(all), shorten(all, 1), SGD(all).step(1);
+  }
+  return walk;
 }
 
 std::string number(double x) { return fmt::format("{:g}", x); }
@@ -170,10 +186,11 @@ void lesson(Narrator& say) {
                "norm is that of all gradients: the direction stays.");
   say.code("clip");
   say.text("Two parameters with gradients (3, 4) and (12): together √(9 + 16 + 144) = 13 long.");
-  const auto ours = two_gradients(), library = two_gradients(), each = two_gradients();
+  const auto ours = at_3_4_12(), library = at_3_4_12(), each = at_3_4_12(), before = at_3_4_12();
+  for (const auto* of : {&ours, &library, &each, &before}) go_back(*of);
   say.check("the norm before", {"library", clip_grad_norm(library, 1)}, {"13", 13}, 1e-6);
-  say.broken("clip-each") ? clip_each(ours, 1) : clip(ours, 1);
-  clip_each(each, 1);
+  const Clip shorten = say.broken("clip-each") ? clip_each : clip;
+  shorten(ours, 1), clip_each(each, 1);
   const auto gradient = [](const auto& of, std::size_t i) { return *of[i].tensor.grad(); };
   const Array a = gradient(library, 0), b = gradient(library, 1);
   check_equal(say, "gradient of a", "by hand", gradient(ours, 0), "library", a, 1e-6);
@@ -182,12 +199,25 @@ void lesson(Narrator& say) {
   say.text("Before, the lengths of a and b were as 5 to 12. Clipped each for itself, as 1 to 1:");
   check_differs(say, "gradient of a", "each", gradient(each, 0), "together", a, .1);
   Rows clipped;
-  const auto before = two_gradients();
   for (const auto& [name, of] :
        {std::pair{"before", before}, {"clipped here", ours}, {"clipped each", each}}) {
     clipped.push_back({name, entries_text(gradient(of, 0)), entries_text(gradient(of, 1))});
   }
   say.table({"c = 1", "gradient of a", "gradient of b"}, clipped);
+  const Series straight = path("clipped here", shorten), crooked = path("clipped each", clip_each);
+  say.figure({"Thirteen steps of length 1 at most, down L = (‖a‖² + b²)/2 from a = (3, 4), b = 12. "
+              "The gradient points at the minimum: who keeps its direction walks there straight.",
+              Chart{.title = "",
+                    .x_label = "‖a‖",
+                    .y_label = "|b|",
+                    .series = {straight, crooked},
+                    .from_zero = true}});
+  Array on_the_line = empty({14}), b_of = empty({14});
+  for (std::size_t i = 0; i < 14; ++i) {
+    on_the_line(i) = real(straight.x[i] * 12 / 5), b_of(i) = real(straight.y[i]);
+  }
+  check_equal(say, "every step on the line to the minimum", "|b|", b_of, "12/5 ‖a‖", on_the_line,
+              1e-5);
 
   say.heading("Label smoothing");
   say.equation(R"(y_k = (1 - e)\,[k = \text{label}] + e/K)", "yₖ = (1 − e) [k = label] + e/K");

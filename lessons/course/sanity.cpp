@@ -148,9 +148,12 @@ void lesson(Narrator& say) {
   say.check("loss, bias -10", {"measured", first_loss(-10, of_21k)},
             {"1 + ln K", 1 + std::log(of_21k)}, 1e-3);
   say.text(
-      "Whose initialisation is there besides? The library draws those of JAX, torchvision, "
-      "timm and Hugging Face. timm's \"moco\" it has not: the matrices of JAX's, the biases of "
-      "the MLP 0 instead of 1e-6 times noise, a head drawn as they are, and the rest timm's.");
+      "The other parameters begin as small random numbers, and which, each code base decides for "
+      "itself. `vitruvian train --initialisation` knows four ways: that of the authors' JAX code "
+      "(the "
+      "default), torchvision's, timm's and Hugging Face's. timm has one more, \"moco\", which is "
+      "not offered here. It draws matrices as the authors do, its head as well, and sets the "
+      "MLP's biases to 0.");
 
   say.heading("2. Is the first gradient the one that it must be?");
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",

@@ -11,7 +11,7 @@ const Lesson about = {
     .equation = "L = −log softmax(x)ₖ",
     .minutes = 15,
     .teaches = {"softmax", "cross_entropy"},
-    .breaks = {{"elementwise", "softmax's derivative as if each p depended on its own x alone",
+    .breaks = {{"elementwise", "softmax goes back as if each p depended on its own x alone",
                 "raising one logit lowers all other probabilities: the sum over j is theirs."},
                {"double-softmax", "hands probabilities to a loss that wants logits",
                 "the second softmax flattens the first: a perfect model still pays ln(1 + 4/e)."},
@@ -45,10 +45,11 @@ Array loss_by_hand(const Tensor& p, const Labels& labels) {
 }
 
 // [region mistakes]
-// As if every p_i depended on its own x_i alone: the sum over j is forgotten.
-Tensor elementwise(const Tensor& g, const Tensor& p) {
-  const Tensor slope = p * (-p + 1);
-  return g * slope;
+// The same p, but the other logits of the sum stand still: p_i depends on its own x_i alone, and
+// dp_i/dx_i = p_i (1 - p_i) is all that comes back.
+Tensor elementwise(const Tensor& x) {
+  const Tensor e = exp(x), others = sum(e, {-1}, true) - e;
+  return e / (e + others.detach());
 }
 // Probabilities handed to a loss that wants logits: softmax happens twice.
 Tensor double_softmax(const Tensor& x, const Labels& labels) {
@@ -91,10 +92,11 @@ void lesson(Narrator& say) {
   say.code("as written");
   const Tensor x(random_normal({B, K}, say.seed()), true);
   const Labels labels = {1, 4, 0};
-  const Tensor p = as_written(x);
+  const auto probabilities = say.broken("elementwise") ? elementwise : as_written;
+  const Tensor p = probabilities(x);
   shapes(say, "x (B, K)", x, "p (B, K)", p);
   check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));
-  check_equal(say, "7 added to every logit", "p", as_written(x + 7), "p before", p);
+  check_equal(say, "7 added to every logit", "p", probabilities(x + 7), "p before", p);
 
   say.heading("What overflows");
   say.text("That a constant cancels saves us. In float64 exp(710) is infinity, and infinity over "
@@ -138,11 +140,19 @@ void lesson(Narrator& say) {
   say.code("by hand");
   const Tensor g(random_normal({B, K}, say.seed() + 1));
   const Tensor constant = p.detach();
-  const Tensor hand =
-      say.broken("elementwise") ? elementwise(g, constant) : softmax_by_hand(g, constant);
-  check_equal(say, "dx of softmax", "by hand", hand, "tape", grad(p, {x}, g.value())[0]);
-  check_gradients(say, [&] { return softmax(x); }, {{"x, through softmax", x}});
-  const Array of_sum = grad(softmax(x), {x}, full({B, K}, 1))[0];
+  const Array back = grad(p, {x}, g.value())[0];
+  check_equal(say, "dx of softmax", "by hand", softmax_by_hand(g, constant), "tape", back);
+  check_gradients(say, [&] { return probabilities(x); }, {{"x, as written", x}});
+  check_gradients(say, [&] { return softmax(x); }, {{"x, the library's", x}});
+  Rows sums;
+  for (std::size_t b = 0; b < B; ++b) {
+    const Tensor row_of_dx = select(Tensor(back), 0, b);
+    const double all = sum(row_of_dx).item();
+    sums.push_back({fmt::format("{}", b), entries_text(row_of_dx.value()),
+                    fmt::format("{:.3f}", std::abs(all) < 1e-12 ? 0 : all)});
+  }
+  say.table({"row", "dx, the tape's", "its sum"}, sums);
+  const Array of_sum = grad(probabilities(x), {x}, full({B, K}, 1))[0];
   say.is_zero("dx for g = 1 everywhere", {"largest", amax(abs(Tensor(of_sum))).item()}, 1e-12);
   say.text("Mind the last check. Had we checked with g = 1 only, a common habit, every derivative "
            "would have "

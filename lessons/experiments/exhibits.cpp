@@ -33,7 +33,7 @@ VisionTransformer digits_model() {
 Figure tiles(std::string caption, const Array& numbers, std::size_t across, std::size_t zoom) {
   const std::size_t n = numbers.shape(0), h = numbers.shape(1) * zoom, w = numbers.shape(2) * zoom;
   const std::size_t columns = std::min(across, n), rows = (n + columns - 1) / columns;
-  Matrix picture{rows * (h + 1) - 1, columns * (w + 1) - 1, {}};
+  Matrix picture{rows * (h + 1) - 1, columns * (w + 1) - 1, {}, columns, rows};
   // NaN is drawn as nothing.
   picture.values.assign(picture.rows * picture.columns, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < n; ++i) {

@@ -226,6 +226,16 @@ TEST_CASE("pictures lie in rows, a pixel a number, with a frame around the part 
   CHECK(bar.back() == std::vector<std::string>{"8.0", "5"});
 }
 
+TEST_CASE("pictures laid out in a matrix are numbered, not their rows and columns") {
+  Matrix tiles{19, 19, std::vector<double>(19UL * 19, 1), 4, 4};
+  const auto below = [&] {
+    return found(svg_of(heat_map(tiles, "", {}, 380)), "text-anchor=\"middle\">([^<]*)<");
+  };
+  CHECK(below() == Texts{{"0"}, {"1"}, {"2"}, {"3"}});
+  tiles = {4, 19, std::vector<double>(4UL * 19, 1), 4, 1};
+  CHECK(below().empty());  // the caption names those of a single row
+}
+
 TEST_CASE("many rows are numbered as far as there is room") {
   const Matrix matrix{197, 197, std::vector<double>(197UL * 197, 1)};
   const std::string svg = svg_of(heat_map(matrix, "", {}, 480));
