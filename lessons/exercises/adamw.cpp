@@ -35,8 +35,8 @@ AdamWState adamw_step(AdamWState s, const Tensor& g, const AdamWRates& r) {
 EXERCISE(adamw_step);
 
 // [hint 1]
-// Follow the equations from top to bottom, one line each. The order of decay and step does not
-// matter much, but that g knows nothing of the decay does: it is what the W stands for.
+// Follow the equations from top to bottom, one line each: the decay comes first. That g knows
+// nothing of it is what the W stands for.
 // [hint 2]
 // m and v are kept as they are; m̂ and v̂ are used once and forgotten. t is 1 at the first step, so
 // count up before you use it: with t = 0 you would divide by zero.

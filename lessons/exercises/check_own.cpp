@@ -192,9 +192,12 @@ Tensor normed(const Parameters& p, const std::string& name, const Tensor& x) {
 Tensor gelu_of(const Tensor& x) { return x * (erf(x / std::sqrt(2.0)) + 1) / 2; }
 
 Tensor mlp_of(const Parameters& p, const std::string& name, const Tensor& x, int slip = 0) {
-  const Tensor hidden = layer(p, name + ".fc1", x);
-  const Tensor y = layer(p, name + ".fc2", slip == 1 ? hidden : gelu_of(hidden));
-  return slip == 2 ? gelu_of(y) : y;
+  const Tensor hidden = layer(p, name + ".fc1", slip == 4 || slip == 5 ? gelu_of(x) : x);
+  if (slip == 7) return gelu_of(hidden);
+  const bool bends = slip != 1 && slip != 3 && slip != 4;
+  const Tensor y = layer(p, name + ".fc2", bends ? gelu_of(hidden) : hidden);
+  if (slip == 6) return y + x;
+  return slip == 2 || slip == 3 ? gelu_of(y) : y;
 }
 
 Tensor msa_of(const Parameters& p, const std::string& name, const Tensor& z, std::size_t heads,
@@ -287,7 +290,12 @@ void own_mlp_check(Judge& judge) {
           judge, drawn(shapes, seed += 10),
           [&](const Weights& w) { return yours(w, "m", w.at("x")); }, with(0),
           {{"The GELU is missing: two linear layers are one linear layer.", with(1)},
-           {"There is a GELU behind the second layer, too: only the hidden one has it.", with(2)}});
+           {"There is a GELU behind the second layer, too: only the hidden one has it.", with(2)},
+           {"The GELU stands behind the second layer; it belongs between the two.", with(3)},
+           {"The GELU stands before the first layer; it belongs between the two.", with(4)},
+           {"There is a GELU before the first layer, too: only the hidden one has it.", with(5)},
+           {"x is added: the residual connection belongs to the block (Eq. 3), not here.", with(6)},
+           {"That is the hidden layer: the second linear layer is missing.", with(7)}});
     });
   }
 }

@@ -11,28 +11,62 @@ namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-// w after steps down the gradients `g`, entry by entry, with one thing wrong.
-enum class Slip { none, coupled, uncorrected, eps_inside, no_root, uphill };
-Array adam_by_loops(Array w, const std::vector<Tensor>& g, const AdamWRates& r, Slip slip) {
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    double x = w.data()[i], m = 0, v = 0;
+// What steps down the gradients `g` leave, entry by entry, with one thing wrong.
+enum class Slip {
+  none,
+  coupled,
+  uncorrected,
+  m_uncorrected,
+  v_uncorrected,
+  no_power,
+  hats_kept,
+  betas_exchanged,
+  m_whole,
+  v_whole,
+  v_not_squared,
+  eps_inside,
+  no_root,
+  no_eta,
+  g_for_m,
+  uphill,
+  no_decay,
+  decay_without_eta,
+  decay_up,
+  decay_last
+};
+struct Walked {
+  Array w, m, v;
+};
+Walked adam_by_loops(const Array& start, const std::vector<Tensor>& g, AdamWRates r, Slip slip) {
+  Walked end{start, zeros(start.shape()), zeros(start.shape())};
+  const auto is = [&](Slip which) { return slip == which; };
+  if (is(Slip::betas_exchanged)) std::swap(r.beta1, r.beta2);
+  const double decay = is(Slip::no_decay) || is(Slip::coupled) ? 0
+                       : is(Slip::decay_without_eta)           ? r.lambda
+                       : is(Slip::decay_up)                    ? -r.eta * r.lambda
+                                                               : r.eta * r.lambda;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    double &x = end.w.data()[i], &m = end.m.data()[i], &v = end.v.data()[i];
     for (std::size_t s = 0; s < g.size(); ++s) {
-      const double t = static_cast<double>(s + 1);
-      const double d = g[s].value().data()[i] + (slip == Slip::coupled ? r.lambda * x : 0);
-      if (slip != Slip::coupled) x -= r.eta * r.lambda * x;
-      m = r.beta1 * m + (1 - r.beta1) * d;
-      v = r.beta2 * v + (1 - r.beta2) * d * d;
-      const bool raw = slip == Slip::uncorrected;
-      const double m_hat = raw ? m : m / (1 - std::pow(r.beta1, t));
-      const double v_hat = raw ? v : v / (1 - std::pow(r.beta2, t));
-      const double below = slip == Slip::eps_inside ? std::sqrt(v_hat + r.eps)
-                           : slip == Slip::no_root  ? v_hat + r.eps
-                                                    : std::sqrt(v_hat) + r.eps;
-      x += (slip == Slip::uphill ? 1 : -1) * r.eta * m_hat / below;
+      const double t = is(Slip::no_power) ? 1 : static_cast<double>(s + 1);
+      const double d = g[s].value().data()[i] + (is(Slip::coupled) ? r.lambda * x : 0);
+      if (!is(Slip::decay_last)) x -= decay * x;
+      m = r.beta1 * m + (is(Slip::m_whole) ? 1 : 1 - r.beta1) * d;
+      v = r.beta2 * v +
+          (is(Slip::v_whole) ? 1 : 1 - r.beta2) * (is(Slip::v_not_squared) ? d : d * d);
+      const bool raw = is(Slip::uncorrected);
+      const double m_hat = raw || is(Slip::m_uncorrected) ? m : m / (1 - std::pow(r.beta1, t));
+      const double v_hat = raw || is(Slip::v_uncorrected) ? v : v / (1 - std::pow(r.beta2, t));
+      const double below = is(Slip::eps_inside) ? std::sqrt(v_hat + r.eps)
+                           : is(Slip::no_root)  ? v_hat + r.eps
+                                                : std::sqrt(v_hat) + r.eps;
+      const double eta = is(Slip::no_eta) ? 1 : is(Slip::uphill) ? -r.eta : r.eta;
+      x -= eta * (is(Slip::g_for_m) ? d : m_hat) / below;
+      if (is(Slip::decay_last)) x -= decay * x;
+      if (is(Slip::hats_kept)) m = m_hat, v = v_hat;
     }
-    w.data()[i] = x;
   }
-  return w;
+  return end;
 }
 
 void adamw_step(Judge& judge) {
@@ -65,22 +99,58 @@ void adamw_step(Judge& judge) {
         adamw.step(r.eta);
       }
       const auto with = [&](Slip slip) { return adam_by_loops(w.value(), g, r, slip); };
+      // Bookkeeping first: where that is wrong, w is, too.
+      judge.compare(
+          "t", static_cast<double>(state.t), static_cast<double>(c.steps), "we counted",
+          {{"It is not counted up. If nothing is: the gap may still be open.", scalar(0)}});
+      const char* const coupled =
+          "The decay went through m and v, as a part of g: that is Adam with L2, without the W.";
+      const char* const exchanged = "β₁ and β₂ are exchanged: m goes with β₁, v with β₂.";
+      // After one step it looks as if g had been added whole, but w is right.
+      const Array at = state.w ? state.w.value() : Array();
+      const Array& right_w = parameter.tensor().value();
+      const bool w_agrees = std::equal(at.begin(), at.end(), right_w.begin(), right_w.end(),
+                                       [](double x, double y) { return std::abs(x - y) < 1e-6; });
+      const Guess whole_m = {"g is added whole: its share is 1 − β₁.", with(Slip::m_whole).m};
+      const Guess whole_v = {"g² is added whole: its share is 1 − β₂.", with(Slip::v_whole).v};
+      const char* const kept = "m̂ and v̂ were kept: they are used once and forgotten.";
+      const Moments& moments = adamw.state().at("w");
+      judge.compare("m", state.m, *moments.m, "the library says",
+                    {{"It is as it was.", zeros(shape)},
+                     w_agrees ? Guess{kept, with(Slip::hats_kept).m} : whole_m,
+                     {exchanged, with(Slip::betas_exchanged).m},
+                     {coupled, with(Slip::coupled).m}});
+      judge.compare("v", state.v, *moments.v, "the library says",
+                    {{"It is as it was.", zeros(shape)},
+                     {"g is not squared: v is a mean of g².", with(Slip::v_not_squared).v},
+                     w_agrees ? Guess{kept, with(Slip::hats_kept).v} : whole_v,
+                     {exchanged, with(Slip::betas_exchanged).v},
+                     {coupled, with(Slip::coupled).v}});
+      if (std::any_of(at.begin(), at.end(), [](double x) { return !std::isfinite(x); })) {
+        judge.wrong("w is not finite. With t = 0, 1 − βᵗ is 0: count t up before you use it.");
+      }
       judge.compare(
           "w", state.w, parameter.tensor().detach(), "the library says",
           {{"w is as it was: the gap may still be open.", w},
-           {"The decay went through m and v, as a part of g: that is Adam with L2, without the W.",
-            with(Slip::coupled)},
+           {coupled, with(Slip::coupled).w},
            {"m̂ and v̂ are missing: both means began at zero and have to be divided.",
-            with(Slip::uncorrected)},
-           {"ε stands under the root; it belongs outside.", with(Slip::eps_inside)},
-           {"The root of v̂ is missing.", with(Slip::no_root)},
-           {"The step goes up the gradient.", with(Slip::uphill)},
-           {"The decay is missing.",
-            adam_by_loops(w.value(), g, {r.eta, r.beta1, r.beta2, r.eps, 0}, Slip::none)}});
-      const Moments& kept = adamw.state().at("w");
-      judge.compare("m", state.m, *kept.m, "the library says");
-      judge.compare("v", state.v, *kept.v, "the library says");
-      judge.compare("t", static_cast<double>(state.t), static_cast<double>(c.steps), "we counted");
+            with(Slip::uncorrected).w},
+           {"m̂ is missing: m began at zero and has to be divided by 1 − β₁ᵗ.",
+            with(Slip::m_uncorrected).w},
+           {"v̂ is missing: v began at zero and has to be divided by 1 − β₂ᵗ.",
+            with(Slip::v_uncorrected).w},
+           {"1 − β is not 1 − βᵗ: the power t is missing, std::pow(r.beta1, t).",
+            with(Slip::no_power).w},
+           {"ε stands under the root; it belongs outside.", with(Slip::eps_inside).w},
+           {"The root of v̂ is missing.", with(Slip::no_root).w},
+           {"The rate η is missing in the last line.", with(Slip::no_eta).w},
+           {"The last line steps by g; it is m̂ that is divided by √v̂ + ε.", with(Slip::g_for_m).w},
+           {"The step goes up the gradient.", with(Slip::uphill).w},
+           {"The decay is missing.", with(Slip::no_decay).w},
+           {"The decay is λ w; it is η λ w.", with(Slip::decay_without_eta).w},
+           {"The decay makes w larger: it is subtracted.", with(Slip::decay_up).w},
+           {"The decay came after the step: it takes its share of w as it was before.",
+            with(Slip::decay_last).w}});
     });
   }
 }

@@ -112,6 +112,12 @@ std::string stopped_by(const std::string& what) {
     return fmt::format("{} gives {} indices to an array that has {} axes.", thrown_at(),
                        parts[1].str(), parts[2].str());
   }
+  if (what.starts_with("map::at")) {  // Weights
+    return fmt::format(
+        "{} asks for a parameter of a name that is none. They begin with `name` and a "
+        "dot: name + \".fc1.weight\".",
+        thrown_at());
+  }
   return fmt::format("{} stopped with: {}", thrown_at(), what);
 }
 

@@ -219,6 +219,30 @@ TABLE
   slip attention 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"
   slip backward_order 'return {output};' "Node 1 is missing"
 
+  # One thing wrong in our own answers.
+  while IFS='|' read -r name change pattern; do
+    "$lesson" exercise "$name" >out
+    "$lesson" solution "$name" --give-up | sed "$change" >"$(yours "$name")"
+    lesson_says 1 "$pattern" check "$name"
+  done <<'TABLE'
+adamw|s/++s.t/s.t++/|1 − βᵗ is 0: count t up before you use it
+adamw|s/++s.t/s.t + 1/|t \(\): yours 0.*It is not counted up
+adamw|s/g \* (1 - r.beta1)/g/|m \(2, 3\).*g is added whole: its share is 1 − β₁
+adamw|s/square(g)/g/|v \(2, 3\).*g is not squared
+adamw|s/m_hat = /m_hat = s.m = /|they are used once and forgotten
+adamw|s/beta1/betaX/g;s/beta2/beta1/g;s/betaX/beta2/g|are exchanged: m goes with β₁
+adamw|s/v_hat = .*/v_hat = s.v;/|v̂ is missing
+adamw|s/r.eta \* r.lambda/r.lambda/|The decay is λ w; it is η λ w
+adamw|s/r.beta1, t)/r.beta1, 1)/;s/r.beta2, t)/r.beta2, 1)/|1 − β is not 1 − βᵗ
+adamw|s/m_hat . (sqrt/g \/ (sqrt/|The last line steps by g
+adamw|/s.w - s.w/d;s/  return s;/  s.w = s.w - s.w * (r.eta * r.lambda); return s;/|The decay came after the step
+own_mlp|s/gelu(linear(x, \(.*\)));$/linear(x, \1);/|The GELU is missing
+own_mlp|s/gelu(linear(x, \(.*\)));$/linear(x, \1);/;s/return linear(\(.*\));/return gelu(linear(\1));/|The GELU stands behind the second layer
+own_mlp|s/gelu(linear(x,/gelu(linear(gelu(x),/|There is a GELU before the first layer
+own_mlp|s/return linear.*/return hidden;/|the second linear layer is missing
+own_mlp|s/".fc1.weight"/"fc1.weight"/|asks for a parameter of a name that is none
+TABLE
+
   # --watch: at each change of the file, at Enter; a hint at h, the next at the next; q.
   cp stub "$(yours softmax)"
   lesson_says 2 "--watch waits at a terminal.*and this is none" check softmax --watch
