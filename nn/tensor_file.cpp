@@ -231,7 +231,9 @@ bool is_tensor_name(const std::string& name) {
 }
 
 void check_names_differ(const TensorFile& file) {
-  const auto twice = std::ranges::adjacent_find(file.tensors, {}, &StoredTensor::name);
+  const auto twice = std::adjacent_find(
+      file.tensors.begin(), file.tensors.end(),
+      [](const StoredTensor& a, const StoredTensor& b) { return a.name == b.name; });
   if (twice == file.tensors.end()) return;
   fail(Exit::checkpoint, "{}: the name '{}' comes twice", file.source, twice->name);
 }

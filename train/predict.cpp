@@ -39,6 +39,9 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   options.validate();
   const TrainedModel trained = load_weights(weights_file(options.weights), options.request);
   const ViTConfig& config = trained.model.config;
+  if (config.head == Head::none) {
+    fail(Exit::usage, "{}: it has no head, and so names no classes", options.weights);
+  }
   for (const std::string& note : trained.notes) observer.note(note);
   std::vector<std::string> names = trained.data.class_names(config.K);
   if (!options.labels.empty()) names = read_labels(options.labels, config.K);

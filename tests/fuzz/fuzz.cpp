@@ -13,6 +13,7 @@
 #include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/weights/family.hpp"
 #include "vitruvian/vit/weights/naming.hpp"
 
 #include <cstdint>
@@ -39,7 +40,10 @@ void check_small_tensors(const TensorFile& file, std::size_t most) {
 
 // What follows the reader of weights: whose names they are, our names for them, and theirs again.
 void names(const Source& source) {
-  const TensorFile file = read_safetensors(source);
+  std::vector<std::string> notes;
+  TensorFile file = without_wrapping(read_safetensors(source));
+  leave_out_unused(file, notes);
+  check_family(file);
   const Named named = to_timm(file, detect_scheme(file), {.head = true});
   check_small_tensors(from_timm(named.file, Scheme::torchvision, 1), 100'000);
 }

@@ -240,6 +240,210 @@ TEST_CASE("old and bare names are read") {
   CHECK(to_timm(file, Scheme::hf, {.head = true}).sizes.K == 0);
 }
 
+// What opening a file of these tensors makes of them.
+VitWeights opened(TensorFile file, const WeightsRequest& request = {.heads = 2}) {
+  std::sort(file.tensors.begin(), file.tensors.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  const Folder folder;
+  write(file, folder.file("w"));
+  VitWeights weights = open_weights(folder.file("w"), request);
+  for (StoredTensor& t : weights.tensors.tensors) {  // before the folder goes
+    t = stored(t.name, t.shape, t.values(), t.dtype);
+  }
+  return weights;
+}
+
+void prefix(TensorFile& file, const std::string& by) {
+  for (StoredTensor& t : file.tensors) t.name = by + t.name;
+}
+
+void erase_all(TensorFile& file, const std::string& beginning) {
+  std::erase_if(file.tensors, [&](const auto& t) { return t.name.starts_with(beginning); });
+}
+
+TEST_CASE("what wrapped a model is taken off its names") {
+  const TensorFile torchvision = golden_file("torchvision");
+  const TensorFile ours = opened(torchvision).tensors;
+  for (const char* const by : {"module.", "model.", "module.model.", "_orig_mod.module."}) {
+    CAPTURE(by);
+    TensorFile file = torchvision;
+    prefix(file, by);
+    CHECK(same(opened(file).tensors, ours));
+  }
+  TensorFile deit = golden_file("hf");
+  const TensorFile vit = opened(deit).tensors;
+  for (StoredTensor& t : deit.tensors) {
+    if (t.name.starts_with("vit.")) t.name = "deit." + t.name.substr(4);
+  }
+  CHECK(same(opened(deit).tensors, vit));
+  prefix(deit, "model.");
+  CHECK(same(opened(deit).tensors, vit));
+  // Not all of them share it: then it tells something.
+  TensorFile half = torchvision;
+  half.tensors.front().name = "module." + half.tensors.front().name;
+  CHECK(failure_of([&] { static_cast<void>(opened(half)); }).exit == Exit::checkpoint);
+}
+
+TEST_CASE("without a head the output is y, of which the golden head makes the golden logits") {
+  const Tensor images = golden::tensor(document()["images"]);
+  const std::string no_head =
+      "there is no head: the model's output is y, what it sees; --classes K gives it one of zeros";
+  const auto check = [&](const std::string& scheme, TensorFile file, const std::string& head,
+                         const std::vector<std::string>& notes) {
+    CAPTURE(scheme);
+    const VitWeights weights = opened(std::move(file));
+    CHECK(weights.config.head == Head::none);
+    CHECK(weights.config.K == 8);
+    CHECK(weights.notes == notes);
+    const VisionTransformer model(weights.config, Rng(1));
+    load(model, weights.tensors);
+    const TensorFile whole = golden_file(scheme);
+    const auto W = whole.at(head + "weight").values();
+    const auto b = whole.at(head + "bias").values();
+    const Array y = model(images).value();
+    const Array logits = golden::tensor(document()[scheme]["logits"]);
+    REQUIRE(y.size() == 2 * 8);
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        double sum = b[k];
+        for (std::size_t d = 0; d < 8; ++d) sum += W[8 * k + d] * double(y.data()[8 * i + d]);
+        CHECK(std::abs(sum - double(logits.data()[3 * i + k])) <
+              (sizeof(real) == 8 ? 1e-12 : 1e-5));
+      }
+    }
+  };
+  TensorFile file = golden_file("hf");  // ViTModel, alone and in something else
+  erase_all(file, "classifier.");
+  check("hf", file, "classifier.", {no_head});
+  TensorFile pooled = file;
+  pooled.tensors.push_back(stored("vit.pooler.dense.weight", {8, 8}, std::vector<double>(64)));
+  pooled.tensors.push_back(stored("vit.pooler.dense.bias", {8}, std::vector<double>(8)));
+  for (StoredTensor& t : pooled.tensors) t.name.erase(0, 4);
+  check("hf", pooled, "classifier.",
+        {"the layer between y and a head that is not there ('pooler' or 'pre_logits') is left out",
+         no_head});
+  file = golden_file("torchvision");
+  erase_all(file, "heads.head.");
+  check("torchvision", file, "heads.head.", {no_head});
+  // Half of a head is damage; another number of classes gives it one.
+  file = golden_file("torchvision");
+  erase_all(file, "heads.head.bias");
+  CHECK(failure_of([&] {
+          static_cast<void>(opened(file));
+        }).message.ends_with("but it lacks 'heads.head.bias'"));
+  erase_all(file, "heads.head.weight");
+  const VitWeights five = opened(file, {.heads = 2, .classes = 5});
+  CHECK(five.config.head == Head::linear);
+  CHECK(five.config.K == 5);
+  CHECK(five.tensors.at("head.weight").values() == std::vector<double>(40));
+}
+
+TEST_CASE("files without a class token, and a class token without a position") {
+  const TensorFile timm = to_timm(golden_file("torchvision"), Scheme::torchvision).file;
+  const std::vector<double> all = timm.at("pos_embed").values();
+  const StoredTensor of_patches =
+      stored("pos_embed", {1, 4, 8}, {all.begin() + 8, all.end()}, Dtype::f64);
+  const auto with = [](TensorFile file, const StoredTensor& tensor) {
+    erase_all(file, tensor.name);
+    file.tensors.push_back(tensor);
+    return file;
+  };
+  // timm's no_embed_class: zeros where the class token is.
+  VitWeights weights = opened(with(timm, of_patches));
+  CHECK(weights.notes ==
+        std::vector<std::string>{"the class token has no position: its row gets zeros"});
+  std::vector<double> expected(8, 0.0);
+  expected.insert(expected.end(), all.begin() + 8, all.end());
+  CHECK(weights.tensors.at("pos_embed").values() == expected);
+  CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 5, 8});
+  CHECK_FALSE(weights.config.mean_pooling);
+  CHECK(weights.config.H == 8);
+
+  // The mean over the patches: of their norms, or (timm's fc_norm) the norm of their mean.
+  TensorFile pooled = with(timm, of_patches);
+  erase_all(pooled, "cls_token");
+  weights = opened(pooled);
+  CHECK(weights.config.mean_pooling);
+  CHECK_FALSE(weights.config.norm_after_pooling);
+  CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 4, 8});
+  const VisionTransformer model(weights.config, Rng(1));
+  load(model, weights.tensors);
+  CHECK(same(opened(from_timm(pooled, Scheme::jax, 2)).tensors, weights.tensors));
+  const TensorFile before = weights.tensors;
+  const auto rename = [](TensorFile& file) {
+    for (StoredTensor& t : file.tensors) {
+      if (t.name.starts_with("norm.")) t.name = "fc_" + t.name;
+    }
+  };
+  rename(pooled);
+  weights = opened(pooled);
+  CHECK(weights.config.mean_pooling);
+  CHECK(weights.config.norm_after_pooling);
+  CHECK(same(weights.tensors, before));
+
+  const auto failure = [](const TensorFile& file) {
+    const std::string message = failure_of([&] { static_cast<void>(opened(file)); }).message;
+    return message.substr(std::min(message.size(), message.find(": ") + 2));
+  };
+  TensorFile both = timm;
+  rename(both);
+  CHECK(failure(both).starts_with("by its 'fc_norm.weight' it takes the mean over the patches"));
+  TensorFile lost = timm;
+  erase_all(lost, "cls_token");
+  CHECK(failure(lost) == "its names look like timm's, but it lacks the class token");
+}
+
+TEST_CASE("what only learning without labels needs is left out") {
+  TensorFile file = to_timm(golden_file("torchvision"), Scheme::torchvision).file;
+  file.tensors.push_back(stored("mask_token", {1, 1, 8}, std::vector<double>(8)));
+  file.tensors.push_back(stored("decoder_blocks.0.norm1.bias", {8}, std::vector<double>(8)));
+  CHECK(opened(file).notes ==
+        std::vector<std::string>{"'decoder_blocks.0.norm1.bias', 'mask_token': only for training "
+                                 "without labels, left out"});
+}
+
+TEST_CASE("a file that is another kind of model is told what it seems to be") {
+  const auto seems = [](const std::string& name) {
+    TensorFile file = to_timm(golden_file("torchvision"), Scheme::torchvision).file;
+    file.tensors.push_back(stored(name, {1}, {0}));
+    const Failure failure = failure_of([&] { static_cast<void>(opened(file)); });
+    CHECK(failure.exit == Exit::checkpoint);
+    const std::string begin = ": by its '" + name + "' it seems to be ";
+    const std::size_t at = failure.message.find(begin);
+    if (at == std::string::npos) return failure.message;
+    const std::size_t from = at + begin.size();
+    return failure.message.substr(from, failure.message.find(';') - from);
+  };
+  // Names as their publishers have them.
+  CHECK(seems("layer1.0.conv1.weight") == "a ResNet");
+  CHECK(seems("resnet.layer1.0.conv1.weight") == "a ResNet");
+  CHECK(seems("patch_embed.backbone.stem.conv.weight").starts_with("the paper's hybrid"));
+  CHECK(seems("layers.0.blocks.0.attn.relative_position_bias_table") == "a Swin Transformer");
+  CHECK(seems("features.1.0.attn.relative_position_bias_table") == "a Swin Transformer");
+  CHECK(seems("swin.encoder.layers.0.blocks.0.layernorm_before.weight") == "a Swin Transformer");
+  CHECK(seems("blocks.0.attn.relative_position_bias_table") == "a BEiT");
+  CHECK(seems("visual.class_embedding") == "a CLIP");
+  CHECK(seems("vision_model.embeddings.class_embedding") == "a CLIP");
+  CHECK(seems("vision_model.embeddings.patch_embedding.weight") == "a SigLIP");
+  CHECK(seems("blocks.0.0.conv_dw.weight") == "an EfficientNet or a MobileNet");
+  CHECK(seems("features.denseblock1.denselayer1.conv1.weight") == "a DenseNet");
+  CHECK(seems("classifier.6.weight") == "a VGG or an AlexNet");
+  CHECK(seems("bert.embeddings.word_embeddings.weight") == "a language model");
+  CHECK(seems("model.embed_tokens.weight") == "a language model");
+  CHECK(seems("transformer.h.0.attn.c_attn.weight") == "a language model");
+  CHECK(seems("encoder.block.0.layer.0.SelfAttention.q.weight") == "a language model");
+  CHECK(seems("model.diffusion_model.out.0.weight") == "a diffusion model");
+  CHECK(seems("blocks.0.mlp_tokens.fc1.weight") == "an MLP-Mixer");
+  CHECK(seems("dist_token").starts_with("a distilled DeiT"));
+  CHECK(seems("deit.embeddings.distillation_token").starts_with("a distilled DeiT"));
+  CHECK(seems("register_tokens").starts_with("a ViT with register tokens"));
+  CHECK(seems("blocks.0.ls1.gamma").starts_with("a ViT with LayerScale"));
+  CHECK(seems("encoder.layer.0.layer_scale1.lambda1").starts_with("a ViT with LayerScale"));
+  CHECK(seems("blocks.0.mlp.w12.weight").starts_with("a ViT with SwiGLU"));
+  CHECK(seems("blocks.0.attn.q_norm.weight") == "a ViT that normalises queries and keys");
+  CHECK(seems("something.else").find("which no such ViT has") != std::string::npos);
+}
+
 TEST_CASE("positions resize as the four projects' own functions do it") {
   const golden::Json cases = document()["positions"];
   CHECK(cases.size() == 10);

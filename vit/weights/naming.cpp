@@ -97,12 +97,17 @@ class Reader {
   }
 
   void check_complete(const Without& without) const {
+    // A head is there or not: half of one is damage.
+    const bool no_head =
+        without.head && std::none_of(tensors_.begin(), tensors_.end(), [](auto& t) {
+          return tensor_rows.at(t.first.row).need == Need::head;
+        });
     std::vector<std::string> missing;
     for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
       const TensorRow& r = tensor_rows.at(row);
       const std::size_t parts = parts_of(r, scheme_);
       for (std::size_t block = 0; block < blocks_of(row); ++block) {
-        bool some = r.need == Need::always || (r.need == Need::head && !without.head) ||
+        bool some = r.need == Need::always || (r.need == Need::head && !no_head) ||
                     (r.need == Need::class_token && !without.class_token);
         for (std::size_t part = 0; part < parts; ++part) some = some || find({row, block, part});
         for (std::size_t part = 0; some && part < parts; ++part) {

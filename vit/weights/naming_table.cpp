@@ -82,6 +82,10 @@ std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std:
 }
 
 std::optional<Place> find_place(const std::string& name, Scheme scheme) {
+  // Hugging Face's DeiT is its ViT under another name.
+  if (scheme == Scheme::hf && name.starts_with("deit.")) {
+    return find_place("vit." + name.substr(5), scheme);
+  }
   // Hugging Face's ViTModel, the net without its head, goes without the prefix.
   const bool bare = scheme == Scheme::hf && !name.starts_with("vit.");
   for (std::size_t row = 0; row < tensor_rows.size(); ++row) {

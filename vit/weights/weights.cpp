@@ -1,6 +1,7 @@
 #include "vitruvian/vit/weights/weights.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/vit/weights/family.hpp"
 #include "vitruvian/vit/weights/held.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ std::size_t square_root(std::size_t n) {
 }
 
 ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Scheme scheme,
-                   const std::string& source) {
+                   bool class_token, const std::string& source) {
   ViTConfig config;
   config.C = sizes.C;
   config.P = sizes.P;
@@ -28,12 +29,17 @@ ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Sche
   config.L = sizes.L;
   config.M = sizes.M;
   config.K = sizes.K != 0 ? sizes.K : request.classes;
+  if (config.K == 0) {  // the model's output is y
+    config.head = Head::none;
+    config.K = config.D;
+  }
   config.eps = scheme == Scheme::hf ? 1e-12 : 1e-6;
-  const std::size_t side = sizes.tokens < 2 ? 0 : square_root(sizes.tokens - 1);
+  config.mean_pooling = !class_token;
+  const std::size_t patches = sizes.tokens - (class_token && sizes.tokens != 0 ? 1 : 0);
+  const std::size_t side = square_root(patches);
   if (side == 0) {
-    fail(Exit::checkpoint,
-         "{}: {} position embeddings are none of a class token and a square of patches", source,
-         sizes.tokens);
+    fail(Exit::checkpoint, "{}: {} position embeddings are none of {}a square of patches", source,
+         sizes.tokens, class_token ? "a class token and " : "");
   }
   config.H = side * config.patch_height();
   config.W = side * config.patch_width();
@@ -69,6 +75,7 @@ void give_head(VitWeights& weights, std::size_t classes) {
           ? fmt::format("the head for {} classes is replaced by zeros for {}", config.K, classes)
           : fmt::format("there is no head: {} classes get zeros", classes));
   config.K = classes;
+  if (config.head == Head::none) config.head = Head::linear;
   const StoredTensor* const pre_logits = weights.tensors.find("pre_logits.bias");
   const std::size_t entering = pre_logits == nullptr ? config.D : pre_logits->size();
   replace(weights.tensors, stored_zeros("head.weight", {classes, entering}));
@@ -105,13 +112,74 @@ void resize(VitWeights& weights, const WeightsRequest& request) {
   replace(weights.tensors, resize_positions(*positions, from, to, how));
 }
 
+// What a published file says by its names and shapes alone.
+void take_published(VitWeights& weights, TensorFile file, const WeightsRequest& request) {
+  const std::string path = file.source;
+  ViTConfig& config = weights.config;
+  const bool timm = weights.scheme == Scheme::timm;
+  const bool norm_after_pooling = timm && file.find("fc_norm.weight") != nullptr;
+  if (norm_after_pooling) {
+    if (file.find("cls_token") != nullptr) {
+      fail(Exit::checkpoint,
+           "{}: by its 'fc_norm.weight' it takes the mean over the patches, but it has a class "
+           "token as well (MAE's fine-tuned models are so), which no config of ours says",
+           path);
+    }
+    ViTConfig pooled;
+    pooled.mean_pooling = pooled.norm_after_pooling = true;
+    file = as_config_says(std::move(file), pooled);
+  }
+  Named named = to_timm(file, weights.scheme, {.head = true, .class_token = true});
+  weights.tensors = std::move(named.file);
+  TensorFile& tensors = weights.tensors;
+  const bool class_token = tensors.find("cls_token") != nullptr;
+  std::size_t& rows = named.sizes.tokens;
+  if (!class_token && square_root(rows) == 0) {
+    fail(Exit::checkpoint, "{}: its names look like {}, but it lacks the class token", path,
+         names_of(weights.scheme));
+  }
+  if (class_token && square_root(rows) != 0 && rows > 1) {  // timm's no_embed_class
+    const StoredTensor& patches = *tensors.find("pos_embed");
+    StoredTensor none = stored_zeros("pos_embed", {1, named.sizes.D});
+    none = stored("pos_embed", none.shape, none.values(), patches.dtype);
+    StoredTensor all = concatenated({none, reshaped(patches, {rows, named.sizes.D})});
+    rows += 1;
+    replace(tensors, reshaped(all, {1, rows, named.sizes.D}));
+    weights.notes.emplace_back("the class token has no position: its row gets zeros");
+  }
+  config = inferred(named.sizes, request, weights.scheme, class_token, path);
+  config.norm_after_pooling = norm_after_pooling;
+  if (tensors.find("pre_logits.weight") != nullptr) {
+    if (weights.scheme == Scheme::hf || config.head == Head::none) {
+      std::erase_if(tensors.tensors,
+                    [](const StoredTensor& t) { return t.name.starts_with("pre_logits."); });
+      weights.notes.emplace_back(
+          "the layer between y and a head that is not there ('pooler' or 'pre_logits') is left "
+          "out");
+    } else {
+      config.head = Head::tanh;
+    }
+  }
+  if (config.head == Head::none) {
+    weights.notes.emplace_back(
+        "there is no head: the model's output is y, what it sees; --classes K gives it one of "
+        "zeros");
+  }
+  try {
+    config.validate();
+  } catch (const Error& error) {
+    fail(Exit::checkpoint, "{}: {}", path, error.what());
+  }
+}
+
 }  // namespace
 
 VitWeights open_weights(const std::string& path, const WeightsRequest& request) {
   VitWeights weights;
-  TensorFile file = read_tensor_file(path);
+  TensorFile file = without_wrapping(read_tensor_file(path));
   const auto carried = file.metadata.find("config");
   weights.ours = carried != file.metadata.end();
+  if (!weights.ours) check_family(file);
   weights.scheme = request.scheme ? *request.scheme : detect_scheme(file);
   if (weights.scheme == Scheme::vitruvian) {
     if (!weights.ours) fail(Exit::checkpoint, "{}: it carries no config of ours", path);
@@ -137,22 +205,14 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
     if (!others.empty()) {
       weights.notes.push_back(some_of(others) + ": no floating-point numbers, left out");
     }
-    const bool headless = request.classes != 0 ||  //
-                          (weights.ours && weights.config.head == Head::none);
-    const bool no_class_token = weights.ours && weights.config.mean_pooling;
-    Named named = to_timm(file, weights.scheme, {headless, no_class_token});
-    weights.tensors = std::move(named.file);
     if (weights.ours) {  // whether the tensors fit the config, the model says
-      weights.tensors = as_config_says(std::move(weights.tensors), weights.config);
+      const bool headless = request.classes != 0 || weights.config.head == Head::none;
+      weights.tensors = as_config_says(
+          to_timm(file, weights.scheme, {headless, weights.config.mean_pooling}).file,
+          weights.config);
     } else {
-      weights.config = inferred(named.sizes, request, weights.scheme, path);
-      const bool tanh = weights.tensors.find("pre_logits.weight") != nullptr;
-      if (tanh && weights.scheme != Scheme::hf) weights.config.head = Head::tanh;
-      try {
-        weights.config.validate();
-      } catch (const Error& error) {
-        fail(Exit::checkpoint, "{}: {}", path, error.what());
-      }
+      leave_out_unused(file, weights.notes);
+      take_published(weights, std::move(file), request);
     }
   }
   if (request.heads != 0 && request.heads != weights.config.h) {

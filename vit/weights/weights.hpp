@@ -58,10 +58,12 @@ struct VitWeights {
 
 /// Opens safetensors, .npz or .pth under any of the four schemes. The config is the one that the
 /// file carries (ours do), or follows from the tensors' shapes; then eps is the scheme's own (1e-12
-/// under Hugging Face's, 1e-6 otherwise) and the image a square. For images of another size the
-/// position embeddings are resized; for another number of classes the head becomes zeros. Throws
-/// (Exit::checkpoint), naming the file and what is wrong, and (Exit::usage) for a request that no
-/// ViT can fulfil.
+/// under Hugging Face's, 1e-6 otherwise) and the image a square; without a class token the patches
+/// are averaged, and without a head the model's output is y. What wraps the names ("module.") is
+/// taken off, and a file of another kind of model is told what it seems to be. For images of
+/// another size the position embeddings are resized; for another number of classes the head becomes
+/// zeros. Throws (Exit::checkpoint), naming the file and what is wrong, and (Exit::usage) for a
+/// request that no ViT can fulfil.
 VitWeights open_weights(const std::string& path, const WeightsRequest& request = {});
 
 }  // namespace vitruvian
