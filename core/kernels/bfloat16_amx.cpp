@@ -49,16 +49,19 @@ __m512i quarters(__m512i a, __m512i b) {
 
 // x[i], the 16 words of row i, become the words of column i.
 void transpose_words(__m512i (&x)[16]) {
+  // The forms without a mask make g++ 12 warn of a variable of its own header.
+  constexpr __mmask16 all16 = 0xFFFF;
+  constexpr __mmask8 all8 = 0xFF;
   __m512i y[16];
   for (int i = 0; i < 16; i += 4) {  // of each four rows, the words 0, 4, 8, 12 of all; 1, 5, ...
-    const __m512i a = _mm512_unpacklo_epi32(x[i], x[i + 1]);
-    const __m512i b = _mm512_unpackhi_epi32(x[i], x[i + 1]);
-    const __m512i c = _mm512_unpacklo_epi32(x[i + 2], x[i + 3]);
-    const __m512i d = _mm512_unpackhi_epi32(x[i + 2], x[i + 3]);
-    y[i] = _mm512_unpacklo_epi64(a, c);
-    y[i + 1] = _mm512_unpackhi_epi64(a, c);
-    y[i + 2] = _mm512_unpacklo_epi64(b, d);
-    y[i + 3] = _mm512_unpackhi_epi64(b, d);
+    const __m512i a = _mm512_maskz_unpacklo_epi32(all16, x[i], x[i + 1]);
+    const __m512i b = _mm512_maskz_unpackhi_epi32(all16, x[i], x[i + 1]);
+    const __m512i c = _mm512_maskz_unpacklo_epi32(all16, x[i + 2], x[i + 3]);
+    const __m512i d = _mm512_maskz_unpackhi_epi32(all16, x[i + 2], x[i + 3]);
+    y[i] = _mm512_maskz_unpacklo_epi64(all8, a, c);
+    y[i + 1] = _mm512_maskz_unpackhi_epi64(all8, a, c);
+    y[i + 2] = _mm512_maskz_unpacklo_epi64(all8, b, d);
+    y[i + 3] = _mm512_maskz_unpackhi_epi64(all8, b, d);
   }
   for (int i = 0; i < 4; ++i) {  // and the quarters of those, four by four
     const __m512i a = quarters<0x88>(y[i], y[i + 4]);

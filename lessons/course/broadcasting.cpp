@@ -76,8 +76,9 @@ void lesson(Narrator& say) {
            "short, and it comes with a way to test derivatives that needs no differences at all.");
 
   say.heading("Broadcasting is a matrix");
-  say.text("Stretching three numbers to two rows of three copies each of them twice. Copying is "
-           "linear, so it is a matrix, with a single 1 in every row:");
+  say.text(
+      "To stretch three numbers to two rows of three is to copy each of them twice. Copying is "
+      "linear, so it is a matrix, with a single 1 in every row:");
   say.code("matrix");
   const Tensor A(broadcast_matrix());
   const Tensor b(random_normal({3}, say.seed()), true);
@@ -157,8 +158,9 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("B 5",
-                       "The slides make the class token an array of ones (batch size, 1, D): one "
-                       "token for each image of a batch, learned apart. The paper has one token, "
+                       "A ViT puts a learned token in front of an image's, the class token (lesson "
+                       "#class_and_positions). The slides make it an array of ones (batch size, 1, "
+                       "D): one for each image of a batch, learned apart. The paper has one token, "
                        "(1, 1, D), which is stretched over the batch; its gradient is the sum over "
                        "the images. Below, the slides' token and the shared one:");
   const Tensor shared = x({1, 1, 4});

@@ -175,11 +175,12 @@ void lesson(Narrator& say) {
   say.holds("the judge of distances lets it pass", passes_by_distance(-1e-5, 1e-5));
 
   say.heading("Blind spot three: kinks and zeros");
-  say.text("- relu has no derivative at 0. Differences there give 1/2, our convention is 0: a "
-           "disagreement about nothing. Inputs of checks keep away from kinks.\n- Some gradients "
-           "are exactly zero, and zero over zero is no error: the library judges those by "
-           "distance, in units of 0.001. The most famous is in every ViT: the key's bias adds one "
-           "number to a whole row of scores, and softmax does not see it.");
+  say.text(
+      "- relu has no derivative at 0. Differences there give 1/2, our convention is 0: a "
+      "disagreement about nothing. Inputs of checks keep away from kinks.\n- Some gradients "
+      "are exactly zero, and zero over zero is no error: the library judges those by "
+      "distance, in units of 0.001. The most famous is in every ViT: the key's bias adds one "
+      "number to a whole row of scores (lesson #self_attention), and softmax does not see it.");
   const Tensor kink(zeros({1}), true);
   say.differs("relu at 0", {"analytic", grad(relu(kink), {kink})[0]()},
               {"numeric", relu(Tensor(scalar(1e-6))).item() / 2e-6}, 0.5);

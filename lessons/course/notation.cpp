@@ -31,10 +31,13 @@ Array add_by_loops(const Array& z, const Array& b) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text("A Vision Transformer is a handful of equations about arrays. Before we meet them we "
-           "settle three things: what their letters stand for, how an array lies in memory, and "
-           "what it means to add two arrays whose shapes are not the same. At the end of the way "
-           "stands a ViT that reads handwritten digits, every line of which you know.");
+  say.text(
+      "A Vision Transformer, or ViT, is a handful of equations about arrays. They stand in a "
+      "paper of 2020, which the lessons call the paper: *An Image is Worth 16x16 Words* (arXiv "
+      "2010.11929). Before we meet them we "
+      "settle three things: what their letters stand for, how an array lies in memory, and "
+      "what it means to add two arrays whose shapes are not the same. At the end of the way "
+      "stands a ViT that reads handwritten digits, every line of which you know.");
   say.text("Beside the paper we read five sources: notes on a simplified model, lecture slides, a "
            "notebook, an annotated code and a blog post. Where they disagree, with the paper or "
            "with each other, the lesson runs both. The blog post asks its readers to know "

@@ -44,13 +44,15 @@ Array loss_by_hand(const Tensor& p, const Labels& labels) {
   return mul(dx, 1.0 / B).value();
 }
 
-// [region mistakes]
+// [region elementwise]
 // The same p, but the other logits of the sum stand still: p_i depends on its own x_i alone, and
 // dp_i/dx_i = p_i (1 - p_i) is all that comes back.
 Tensor elementwise(const Tensor& x) {
   const Tensor e = exp(x), others = sum(e, {-1}, true) - e;
   return e / (e + others.detach());
 }
+
+// [region mistakes]
 // Probabilities handed to a loss that wants logits: softmax happens twice.
 Tensor double_softmax(const Tensor& x, const Labels& labels) {
   return cross_entropy(softmax(x), labels);
@@ -93,6 +95,7 @@ void lesson(Narrator& say) {
   const Tensor x(random_normal({B, K}, say.seed()), true);
   const Labels labels = {1, 4, 0};
   const auto probabilities = say.broken("elementwise") ? elementwise : as_written;
+  if (say.broken("elementwise")) say.code("elementwise");
   const Tensor p = probabilities(x);
   shapes(say, "x (B, K)", x, "p (B, K)", p);
   check_equal(say, "rows of p add up", "sum", sum(p, {-1}), "1", full({B}, 1));

@@ -196,8 +196,9 @@ void lesson(Narrator& say) {
             {row("0", fmt::format("{:.4f}", loss(network, batch))),
              row("1", fmt::format("{:.4f}", loss(raised, batch)))});
   say.text(
-      "The loss falls: by how much for each bit that the weight rises is a slope. For a very "
-      "small bit it is {:.4f}. Every parameter has such a slope, and all of them together are "
+      "The loss falls. How much it changes for one unit of weight is a slope; where the weight "
+      "moves by next to nothing, it is {:.4f}. Every parameter has such a slope, and all of them "
+      "together are "
       "the gradient. To nudge 17 parameters one by one is quick; to nudge millions is not. But "
       "one pass over the pictures gives all slopes at once, by a rule that lesson #softmax "
       "derives: what the machine said minus what is right, times the ink.",
