@@ -73,7 +73,8 @@ void lesson(Narrator& say) {
   say.text("The ViT that reads a page of digits is made of very few kinds of parts. One of them, "
            "multiply by a matrix and add a vector (PyTorch's Linear, Keras' Dense), holds {:.1f} % "
            "of ViT-Base's parameters: it "
-           "makes tokens of patches, queries of tokens, digits of the last token. What does it "
+           "turns patches into tokens, tokens into queries, and at the end a token into a digit. "
+           "What does it "
            "compute, and what are its three derivatives?",
            100 * (1 - double(vectors) / double(base.parameters())));
 

@@ -33,7 +33,7 @@ void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
       "A Vision Transformer, or ViT, is a handful of equations about arrays. They stand in a "
-      "paper of 2020, which the lessons call the paper: *An Image is Worth 16x16 Words* (arXiv "
+      "paper of 2020, which the lessons call the paper: \"An Image is Worth 16x16 Words\" (arXiv "
       "2010.11929). Before we meet them we "
       "settle three things: what their letters stand for, how an array lies in memory, and "
       "what it means to add two arrays whose shapes are not the same. At the end of the way "
