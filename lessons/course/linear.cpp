@@ -4,6 +4,8 @@
 
 using namespace vitruvian::lessons;
 
+void play(Narrator& say, const std::vector<double>& at);
+
 const Lesson about = {
     .title = "The linear layer",
     .equation = "y = x Wᵀ + b",
@@ -18,6 +20,12 @@ const Lesson about = {
                {"flipped-sign", "the fused backward pass has a minus too many in dW",
                 "differences know nothing of our formulas: they see the slope itself.",
                 "linear:flip_sign:1"}},
+    .play = {"Which outputs does one number of x, of W, of b move, and when is the gradient no "
+             "longer exact?",
+             {{"x[1, 2] moves by", -2, 2, 1, 0.1},
+              {"W[3, 2] moves by", -2, 2, 0, 0.1},
+              {"b[0] moves by", -2, 2, 0, 0.1}},
+             play},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 5;
@@ -61,6 +69,55 @@ Tensor first_token_alone(const Tensor& x, const Tensor& W, const Tensor& b) {
 }
 
 // [end]
+
+// One number of each is moved; y moves, and the gradient has foretold by how much.
+void play(Narrator& say, const std::vector<double>& at) {
+  const std::vector<Leaf> old = {{"x[1, 2]", Tensor(random_normal({B * T, D}, 1), true)},
+                                 {"W[3, 2]", Tensor(random_normal({M, D}, 2), true)},
+                                 {"b[0]", Tensor(random_normal({M}, 3), true)}};
+  const std::vector<std::size_t> entries = {1 * D + 2, 3 * D + 2, 0};
+  const auto y = [](const std::vector<Leaf>& of) {
+    return linear(of[0].tensor, of[1].tensor, of[2].tensor);
+  };
+  const auto moved = [&](const std::vector<double>& by) {
+    std::vector<Leaf> now = old;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      Array values = old[i].tensor.value();
+      values.data()[entries[i]] += by[i];
+      now[i].tensor = Tensor(values);
+    }
+    return Array(y(now).value() - y(old).value());
+  };
+  const auto total = [](const Array& a) { return std::accumulate(a.begin(), a.end(), 0.0); };
+  const std::vector<Array> d =
+      grad(sum(y(old)), {old[0].tensor, old[1].tensor, old[2].tensor}, Array(scalar(1)));
+  const Array all = moved(at);
+  say.figure({"By how much y moves: a row for each of 6 tokens, a column for each of 5 "
+              "outputs.",
+              heat_map({B * T, M, {all.begin(), all.end()}}, "",
+                       {ColourMap::blue_red, {-6, 6}, "y moves by"}, 200)});
+  Rows rows;
+  double foretold = 0;
+  const auto digits = [](double v) { return fmt::format("{:.3f}", std::abs(v) < 5e-4 ? 0 : v); };
+  const auto tell = [&](const std::string& name, const Array& by, double says) {
+    const auto some = [](double v) { return v != 0; };
+    const auto count = std::count_if(by.begin(), by.end(), some);
+    rows.push_back(row(name, count, digits(total(by)), digits(says)));
+  };
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    std::vector<double> alone(old.size(), 0);
+    alone[i] = at[i];
+    const double says = d[i].data()[entries[i]] * at[i];
+    foretold += says;
+    tell(old[i].name + " alone", moved(alone), says);
+  }
+  tell("all three", all, foretold);
+  say.table({"what moves", "entries of y that move", "their sum moves by", "the gradient says"},
+            rows);
+  say.text("x[1, 2] and W[3, 2] meet in one product, in y[1, 3]. Moved together, they leave {} "
+           "that no gradient foretells: each was taken where the other had not moved.",
+           digits(total(all) - foretold));
+}
 
 std::string shape_text(std::size_t rows, std::size_t columns) {
   return fmt::format("({}, {})", rows, columns);
