@@ -101,7 +101,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   say.figure(tiles(fmt::format("Layer {}: four heads, the largest share of each as 1.", A.size()),
                    class_token_looks(A.back()), h, 2));
   say.figure(tiles("Rollout of the layers up to this one.",
-                   reshape(slice(class_row(rollout(A)), 0, 1, T), {1, 4, 4}).value(), 1, 2));
+                   reshape(slice(class_row(rollout(A)), 0, 1, T), {1, 4, 4}).value(), 1));
 }
 
 void lesson(Narrator& say) {

@@ -75,12 +75,10 @@ void play(Narrator& say, const std::vector<double>& at) {
     image.values.push_back(alike(place, n));
     line.x.push_back(double(n)), line.y.push_back(alike(place, n));
   }
-  Array large = empty({1, 4, 4});
-  std::copy(image.values.begin(), image.values.end(), large.begin());
-  say.figure(tiles(fmt::format("Place {}, row {} and column {}: how alike all 16 places are to it, "
-                               "as they lie in the image. Bright is alike.",
-                               place, place / 4, place % 4),
-                   large, 1, 4));
+  say.figure({fmt::format("Place {}, row {} and column {}: how alike all 16 places are to it, as "
+                          "they lie in the image. Bright is alike.",
+                          place, place / 4, place % 4),
+              image});
   say.figure(
       {"The same in reading order: the cosine of the two vectors.", Chart{.title = "",
                                                                           .x_label = "place",

@@ -112,10 +112,9 @@ void play(Narrator& say, const std::vector<double>& at) {
   };
   const Array old = grid(bilinear(g, g)).value(), fine = grid(bilinear(to, g)).value(),
               corners = grid(bilinear_corners(to, g)).value();
-  say.figure(tiles(fmt::format("Entry {} over the image: the 4 x 4 that were learned.", entry), old,
-                   1, 4));
-  say.figure(tiles(fmt::format("The {} x {} of a picture of {} pixels.", n, n, 7 * to), fine, 1,
-                   std::max<std::size_t>(1, 16 / to)));
+  say.figure(
+      tiles(fmt::format("Entry {} over the image: the 4 x 4 that were learned.", entry), old, 1));
+  say.figure(tiles(fmt::format("The {} x {} of a picture of {} pixels.", n, n, 7 * to), fine, 1));
   Series learned{"learned", {}, {}, Mark::dots}, torch{"PyTorch's", {}, {}}, jax{"JAX's", {}, {}};
   for (std::size_t i = 0; i < g; ++i) {
     learned.x.push_back((double(i) + .5) / g), learned.y.push_back(double(old(0, 0, i)));

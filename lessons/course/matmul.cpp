@@ -15,7 +15,7 @@ const Lesson about = {
                {"lost-cotangent", "the product sends nothing to its second factor",
                 "that factor is a weight: it would never learn anything.",
                 "matmul:drop_cotangent:1"}},
-    .play = {"Which shape costs most, and which gradient is as large as W?",
+    .play = {"Which of the three products costs most, and what does doubling one length do?",
              {{"rows of A", 1, 64, 12, 1}, {"K", 1, 64, 16, 1}, {"columns of B", 1, 64, 8, 1}},
              play},
 };

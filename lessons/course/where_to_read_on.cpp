@@ -157,7 +157,8 @@ void lesson(Narrator& say) {
   say.text(
       "- First derivatives only. A gradient is not on the tape, so there is no Hessian.\n- One "
       "machine, no GPU. The kernels are those of a CPU, cut so that results repeat to the bit.\n- "
-      "float32 and float64. No bfloat16, which most large models train in.\n- Every op returns a "
+      "float32 and float64. bfloat16, which most large models train in, is for the factors of "
+      "products alone.\n- Every op returns a "
       "new array. Larger frameworks fuse, reuse and recompute to save memory.\n- No compiler. "
       "PyTorch 2 and JAX trace the program and write a faster one.\n- Attention holds a whole row "
       "of scores at a time. FlashAttention (arXiv 2205.14135) walks over tiles and never has the "
