@@ -4,6 +4,7 @@
 #include "apps/command_line.hpp"
 #include "lessons/exercises.hpp"
 #include "lessons/process.hpp"
+#include "lessons/progress.hpp"
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/events.hpp"
 #include "lessons/telling/source.hpp"
@@ -267,6 +268,7 @@ int run(int argc, char** argv) {
   words->add_flag("--markdown", markdown, "As a page");
   words->callback(
       [&] { chosen = [&] { return markdown ? glossary_markdown() : look_up(wanted, ascii), 0; }; });
+  add_progress_command(app, chosen);
   add_exercise_commands(app, chosen);
 
   const std::string word = argc > 1 ? argv[1] : "list";

@@ -364,6 +364,34 @@ TABLE
   (cd "$marks/exercises" && touch $names)
   lesson_says 0 "That is all of it" list
   lesson_says 0 "You have read them all" next
+
+  # What was read in the book, and there what was read here.
+  "$lesson" progress >all
+  local lessons
+  lessons=$(grep -c '^  ' "$root/lessons/course/contents.txt")
+  check "all of it is in the file" test "$(wc -l <all)" = $((1 + lessons + $(wc -w <<<"$names")))
+  rm -r "$marks"
+  lesson_says 0 "^Vitruvian progress 1 $" progress
+  printf 'Vitruvian progress 1\r\nlesson three_or_eight\r\nlesson rope\r\nexercise gelu\r\n' >some
+  lesson_says 0 "New here: 1 lessons, 1 exercises \(1 names are not in this course\)" progress some
+  lesson_says 0 "1 of [0-9]* lessons read, 1 of [0-9]* exercises done. Next: lesson 1" list
+  printf 'Vitruvian progress 1\nlesson notation\nlesson notation\n' >more
+  lesson_says 0 "New here: 1 lessons, 0 exercises\. " progress more
+  lesson_says 0 "^Vitruvian progress 1 lesson three_or_eight lesson notation exercise gelu $" progress
+  for bad in '' 'Vitruvian progress 2\n' '[\n' 'Vitruvian progress 1\nlesson softmax\n\n' \
+    'Vitruvian progress 1\nlesson ../../x\n' 'Vitruvian progress 1\nlesson softmax\nlecture gelu\n' \
+    'Vitruvian progress 1\nlesson\n' 'Vitruvian progress 1\nlesson soft\0max\n'; do
+    # shellcheck disable=SC2059 # with its escapes
+    printf "$bad" >other
+    lesson_says 3 "^lesson: other, line [123]: this is no progress of the course, whose first line is [^.]* $" progress other
+  done
+  for place in nowhere /dev/zero "$folder"; do lesson_says 3 "^lesson: [^ ]*: [^.]* $" progress "$place"; done
+  lesson_says 0 "2 of [0-9]* lessons read, 1 of [0-9]* exercises done" list
+  touch no-folder
+  XDG_STATE_HOME=$folder/no-folder lesson_says 1 "no-folder/vitruvian/lessons" progress some
+  HOME='' XDG_STATE_HOME='' lesson_says 1 "neither XDG_STATE_HOME nor HOME" progress some
+  lesson_says 0 "New here: $((lessons - 2)) lessons" progress all
+  lesson_says 0 "That is all of it" list
   rm -r "$marks"
   lesson_says 1 "softmax twice" softmax --break double-softmax
   lesson_says 1 "the lesson ends here" 9 --break elementwise
