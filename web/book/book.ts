@@ -38,7 +38,7 @@ function runnable(page: HTMLElement): void {
   const stop = element('button', { type: 'button', disabled: '' }, 'Stop');
   const status = element('output', { class: 'soft' }, 'The page shows what seed 1 says.');
   const form = element('form', { class: 'run', 'aria-label': 'Run this lesson' }, run, stop,
-    element('label', {}, 'seed ', seed), element('label', {}, 'mistake on purpose ', mistake), status);
+    element('label', {}, 'seed ', seed), ...(breaks.length > 0 ? [element('label', {}, 'mistake on purpose ', mistake)] : []), status);
   printed[0].after(form);
 
   let program: Program | undefined;
@@ -168,17 +168,62 @@ function searchable(form: HTMLFormElement): void {
   form.onsubmit = (event) => { event.preventDefault(); results.querySelector('a')?.click(); };
 }
 
-/** What was read, kept in this browser. */
+/** What was read and solved, kept in this browser as the lines `lesson NAME` and `exercise NAME`. */
+const progress = {
+  title: 'Vitruvian progress 1', // the first line of the file that `lesson progress` reads and writes, too
+  good: (line: string) => /^(lesson|exercise) [a-z0-9_]{1,64}$/.test(line),
+  get: () => new Set((localStorage.getItem('vitruvian-progress') ?? '').split('\n').filter(progress.good)),
+  add(lines: Iterable<string>): void {
+    localStorage.setItem('vitruvian-progress', [...progress.get(), ...lines].filter((line, i, all) => all.indexOf(line) === i).join('\n'));
+  },
+  text: () => [progress.title, ...progress.get()].join('\n') + '\n',
+  /** The lines of a file's text, or why it is none of ours. */
+  read(text: string): string[] | string {
+    const [first, ...lines] = text.replaceAll('\r\n', '\n').replace(/\n$/, '').split('\n');
+    const wrong = first === progress.title ? lines.findIndex((line) => !progress.good(line)) : -2;
+    return wrong === -1 ? lines
+      : `Line ${Math.max(wrong, -1) + 2} is not of a progress file, whose first line is “${progress.title}” and each further one “lesson NAME” or “exercise NAME”.`;
+  },
+};
+
+/** Marks what was done; offers, on the first page, to save it as a file and to load one. */
 function remembered(): void {
-  const read = new Set<string>(JSON.parse(localStorage.getItem('vitruvian-read') ?? '[]'));
-  const keep = () => localStorage.setItem('vitruvian-read', JSON.stringify([...read]));
-  for (const item of document.querySelectorAll<HTMLElement>('[data-entry]')) {
-    if (read.has(item.dataset.entry ?? '')) item.classList.add('read');
+  const old: unknown = JSON.parse(localStorage.getItem('vitruvian-read') ?? '[]'); // before there were files
+  if (Array.isArray(old)) progress.add(old.map((name) => `lesson ${name}`).filter(progress.good));
+  localStorage.removeItem('vitruvian-read');
+
+  const place = document.querySelector<HTMLElement>('.progress');
+  const show = (): void => {
+    const done = progress.get();
+    for (const item of document.querySelectorAll<HTMLElement>('[data-entry]')) item.classList.toggle('read', done.has(item.dataset.entry ?? ''));
+    const of = (kind: string) => `${document.querySelectorAll(`[data-entry^="${kind} "].read`).length} of ${document.querySelectorAll(`[data-entry^="${kind} "]`).length}`;
+    const count = place?.querySelector('.count');
+    if (count) count.textContent = `${of('lesson')} lessons read to their end, ${of('exercise')} exercises solved, as this browser knows.`;
+  };
+  show();
+  if (place !== null) {
+    const said = place.querySelector('output'), input = place.querySelector('input');
+    place.hidden = false;
+    place.querySelector<HTMLButtonElement>('.save')?.addEventListener('click', () => {
+      const url = URL.createObjectURL(new Blob([progress.text()], { type: 'text/plain' }));
+      element('a', { href: url, download: 'vitruvian-progress.txt' }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    });
+    input?.addEventListener('change', async () => {
+      const file = input.files?.[0];
+      if (file === undefined || said === null) return;
+      const before = progress.get().size;
+      const lines = file.size > 65536 ? 'More than 65536 bytes are no progress file.' : progress.read(await file.text());
+      if (typeof lines !== 'string') progress.add(lines);
+      said.textContent = typeof lines === 'string' ? `${file.name}: ${lines}` : `${file.name}: ${progress.get().size - before} are new here.`;
+      input.value = ''; // the same file can be chosen again
+      show();
+    });
   }
   const end = article?.querySelector('footer');
   if (!article || !end) return;
   new IntersectionObserver((seen) => {
-    if (seen.some((one) => one.isIntersecting)) { read.add(article.dataset.lesson ?? ''); keep(); }
+    if (seen.some((one) => one.isIntersecting)) progress.add([`lesson ${article.dataset.lesson}`]);
   }).observe(end);
 }
 
@@ -196,4 +241,5 @@ try { remembered(); } catch { /* a browser that keeps nothing */ }
 reachable();
 addEventListener('load', reachable);
 addEventListener('resize', reachable);
+addEventListener('hashchange', () => { if (/#(turn|seed|break)=/.test(location.hash)) location.reload(); }); // another link to this page
 addEventListener('beforeprint', () => { for (const folded of document.querySelectorAll('details')) folded.open = true; });

@@ -8,6 +8,7 @@ import MarkdownIt from 'markdown-it';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { models, root, runLesson } from './lessons.mjs';
+import { notes, unsaid } from './paper.mjs';
 
 hljs.registerLanguage('cpp', cpp);
 const read = (path) => readFileSync(new URL(path, root), 'utf8');
@@ -69,8 +70,20 @@ const anchor = (word) => word.toLowerCase().replace(/[^a-z0-9 ]/g, '').replaceAl
 const highlighted = (code) => hljs.highlight(code, { language: 'cpp' }).value;
 const formula = (tex) => katex.renderToString(tex, { displayMode: true, output: 'mathml', strict: 'error' });
 
-/** An event's HTML with its equations and code set, and its figures in files. */
+/** A drawing without the rules of its style that nothing in it has the classes for: half of a small one. */
+function trimmed(svg) {
+  const classes = new Set(['chart', ...[...svg.matchAll(/class="([^"]*)"/g)].flatMap(([, words]) => words.split(' '))]);
+  const used = (selector) => (selector.match(/\.[a-z]\w*/g) ?? []).every((name) => classes.has(name.slice(1)));
+  return svg.replace(/<style>([^]*?)<\/style>/, (_, style) => `<style>${style.replace(/([^{}]+)(\{[^{}]*\})/g, (rule, selectors, body) => {
+    const [, before, list] = selectors.match(/^(\s*(?:@media[^.]*)?)([^]*)$/);
+    const kept = list.split(',').filter(used);
+    return kept.length > 0 ? before.trimStart() + kept.join(',').trim() + body : before.trim();
+  })}</style>`);
+}
+
+/** An event's HTML with its equations and code set, and its figures in files; `slides` gathers those. */
 let figures = 0;
+const slides = [];
 function dressed(name, html) {
   return html
     .replace(/<div class="equation" data-tex="([^"]*)"><span>[^]*?<\/span>/g, (all, tex) => `<div class="equation" data-tex="${tex}">${formula(unescaped(tex))}`)
@@ -78,8 +91,12 @@ function dressed(name, html) {
     .replace(/src="data:image\/svg\+xml;base64,([^"]*)"/g, (_, base64) => {
       const file = `${name}-${++figures}.svg`;
       const kept = new URL(`docs/lessons/figures/${file}`, root); // the same, with packed pictures
-      write(`figures/${file}`, existsSync(kept) ? readFileSync(kept) : Buffer.from(base64, 'base64'));
+      write(`figures/${file}`, trimmed((existsSync(kept) ? readFileSync(kept) : Buffer.from(base64, 'base64')).toString()));
       return `src="figures/${file}" loading="lazy"`;
+    })
+    .replace(/<figure><img (.*?)><figcaption>(.*?)<\/figcaption>/g, (_, image, caption) => {
+      slides.push({ name: image.match(/figures\/(.*)\.svg/)[1], image, caption });
+      return `<figure id="figure-${figures}"><img ${image}><figcaption>${caption}</figcaption>`;
     });
 }
 
@@ -130,12 +147,13 @@ for (const name of names) {
   writeFileSync(new URL(`${name}.md`, pages), told.file('/page.md')); // for a test: the terminal's page
   const { lines } = await runLesson([name, '--describe', '--json']);
   const facts = JSON.parse(lines.at(-1));
-  const events = told.lines.map((line) => `<section class="event" data-line="${hash(line)}">${dressed(name, line)}</section>`);
+  const { marked, list } = notes();
+  const events = told.lines.map((line) => `<section class="event" data-line="${hash(line)}">${marked(dressed(name, line))}</section>`);
   const sliders = facts.sliders.length > 0 ? await turn(name, facts) : '';
   const closing = events.pop();
   const breaks = facts.breaks.map((one) => [one.name, one.what]);
   const title = text(told.lines[0].match(/<h1>(.*?)<\/h1>/)[1]);
-  lessons.set(name, { title: title.replace(/^Lesson \d+ /, ''), minutes: told.lines[0].match(/About (\d+) minutes/)[1], turn: sliders });
+  lessons.set(name, { question: facts.question, title: title.replace(/^Lesson \d+ /, ''), minutes: told.lines[0].match(/About (\d+) minutes/)[1], turn: sliders });
   let heading = ['', title];
   let gathered = [];
   const flush = () => { if (gathered.length > 0) sections.push([`${name}.html`, heading[0], heading[1], gathered.join(' ')]); gathered = []; };
@@ -146,10 +164,11 @@ for (const name of names) {
   flush();
   write(`${name}.html`, page({
     title, description: `${title}: a lesson of Vitruvian, whose program runs on this page.`,
-    main: `<article data-lesson="${name}" data-breaks="${escaped(JSON.stringify(breaks))}">\n${events.join('\n')}\n${sliders}\n${closing}\n</article>`,
+    main: `<article data-lesson="${name}" data-breaks="${escaped(JSON.stringify(breaks))}">\n${events.join('\n')}\n${sliders}\n${list()}\n${closing}\n</article>`,
   }));
 }
 
+if (unsaid().length > 0) throw new Error(`web/book/paper.mjs has notes on what no lesson says: ${unsaid().join('; ')}`);
 const markdown = new MarkdownIt();
 for (const { names: [word, ...others], lesson, meaning } of words) sections.push(['glossary.html', anchor(word), word, [...others, meaning].join(' ')]);
 write('glossary.html', page({
@@ -159,12 +178,49 @@ write('glossary.html', page({
 <dd>${escaped(meaning)} <a href="${lesson}.html">Lesson ${number.get(lesson)}: ${escaped(lessons.get(lesson).title)}</a></dd>`).join('\n')}</dl>`,
 }));
 
-const practice = (e) => `<section class="exercise" id="${e.name}"><h2>Exercise ${e.number}. ${escaped(e.title)}</h2>
+// --- exercises -------------------------------------------------------------------------------------
+
+/** The picture of what an exercise asks: its own, in pictures/, or a figure of the course, by default its lesson's first. */
+const pictures = {
+  backward_order: 'tape-1', walk_back: 'tape-1', cross_entropy: 'softmax-2', gelu: 'gelu-2', patches: 'patches-2', sine_cosine: 'class_and_positions-2',
+  parameter_count: 'vit-2', own_vit: 'vit-1', momentum: 'optimizers-2', one_batch: 'sanity-2', label_smoothing: 'recipes-2', own_training: 'digits-2',
+  convolution_matrix: 'inductive_bias-2', rollout: 'attention_maps-4',
+};
+function picture({ name, lesson }) {
+  const file = name === 'own_heads' ? 'split_heads' : name;
+  const own = new URL(`web/book/pictures/${file}.svg`, root);
+  if (existsSync(own)) {
+    const drawn = readFileSync(own, 'utf8');
+    write(`figures/exercise-${file}.svg`, drawn);
+    return `<figure><img src="figures/exercise-${file}.svg" loading="lazy" alt="${escaped(unescaped(drawn.match(/<desc>([^]*?)<\/desc>/)[1]))}"><figcaption>${drawn.match(/<title>(.*?)<\/title>/)[1]}</figcaption></figure>`;
+  }
+  const wanted = pictures[name] ?? `${lesson}-1`;
+  const { image, caption } = slides.find((one) => one.name === wanted);
+  const [, page, place] = wanted.match(/(.*)-(\d+)/);
+  return `<figure><img ${image}><figcaption>${caption} <a href="${page}.html#figure-${place}">In lesson ${number.get(page)}</a></figcaption></figure>`;
+}
+const linked = (name) => `[${exercises.find((e) => e.name === name).title}](#${name})`;
+const escapes = (text) => text.replace(/`[^`]*`|[_*]/g, (found) => (found.startsWith('`') ? found : `\\${found}`));
+/** A paragraph of a task: its formulas, which are indented, stay in their lines; another exercise is a link. */
+function paragraph(text) {
+  if (/^ {2,}(?!\d\.|- )/.test(text)) return `<pre>${escaped(text.replace(/^ {2}/gm, ''))}</pre>`;
+  if (text.startsWith('Parts: ')) return `It is put together from your ${text.slice(7).split(/\s+/).map(linked).join(', ')}.`;
+  return escapes(text).replace(/exercise ([a-z\\_]+)/g, (all, name) => {
+    const other = exercises.find((e) => e.name === name.replaceAll('\\', ''));
+    return other ? `exercise [${other.number}](#${other.name})` : all;
+  });
+}
+const task = (text) => new MarkdownIt({ html: true }).render(text.split('\n\n').map(paragraph).join('\n\n'));
+/** Each inside the one before: they open one by one. */
+const hints = (all, i = 0) => (i === all.length ? ''
+  : `<details><summary>Hint ${i + 1} of ${all.length}</summary><p>${escaped(all[i])}</p>${hints(all, i + 1)}</details>`);
+const practice = (e) => `<section class="exercise" id="${e.name}" data-entry="exercise ${e.name}"><h2>Exercise ${e.number}. ${escaped(e.title)}</h2>
 <p class="soft">After <a href="${e.lesson}.html">lesson ${number.get(e.lesson)}</a>; ${e.level}.</p>
-${markdown.render(e.task.replace(/_/g, '\\_').replace(/\*/g, '\\*'))}
+${task(e.task)}
+${picture(e)}
 <figure class="code"><figcaption>what is yours to fill in</figcaption><pre><code>${highlighted(e.gap)}</code></pre></figure>
-${e.hints.map((hint, i) => `<details><summary>Hint ${i + 1} of ${e.hints.length}</summary><p>${escaped(hint)}</p></details>`).join('\n')}
 <p>In the terminal: <code>build/bin/lesson exercise ${e.name}</code> puts the file into your folder, <code>build/bin/lesson check ${e.name} --watch</code> judges it whenever you save.</p>
+${hints(e.hints)}
 <details><summary>The solution</summary><p>What you find yourself, you keep. The hints above lead there.</p>
 <details><summary>Show it all the same</summary><figure class="code"><pre><code>${highlighted(e.solution)}</code></pre></figure></details></details></section>`;
 for (const e of exercises) sections.push(['exercises.html', e.name, `Exercise ${e.number}. ${e.title}`, e.task]);
@@ -173,7 +229,7 @@ write('exercises.html', page({
   main: `<h1>Exercises</h1><p>${exercises.length} gaps to fill, most of them a line or two; together they make a Vision Transformer of your own. Here is what each asks. They are done on your machine, where a program compiles your answer, compares it with numbers, and says which mistake it was.</p>${exercises.map(practice).join('\n')}`,
 }));
 
-const listed = ({ title, lessons: own }) => `<section><h2>${escaped(title)}</h2><ol class="contents">${own.map((name) => `<li data-entry="${name}" value="${number.get(name)}"><a href="${name}.html">${escaped(lessons.get(name).title)}</a> <span class="soft">${lessons.get(name).minutes} min${exercises.filter((e) => e.lesson === name).map((e) => `, <a href="exercises.html#${e.name}">exercise ${e.number}</a>`).join('')}</span></li>`).join('\n')}</ol></section>`;
+const listed = ({ title, lessons: own }) => `<section><h2>${escaped(title)}</h2><ol class="contents">${own.map((name) => `<li data-entry="lesson ${name}" value="${number.get(name)}"><a href="${name}.html">${escaped(lessons.get(name).title)}</a> <span class="soft">${lessons.get(name).minutes} min${exercises.filter((e) => e.lesson === name).map((e) => `, <a data-entry="exercise ${e.name}" href="exercises.html#${e.name}">exercise ${e.number}</a>`).join('')}</span></li>`).join('\n')}</ol></section>`;
 const living = names.map((name) => lessons.get(name).turn).find((html) => html !== '') ?? '';
 write('index.html', page({
   title: 'Vitruvian: how a Vision Transformer really works', description: 'A course whose pages run: from a derivative to a trained Vision Transformer, every equation as code, every derivative checked.',
@@ -181,12 +237,37 @@ write('index.html', page({
 <p class="lead">${names.length} lessons, from a derivative to a model that reads handwritten digits. Every equation of the paper stands beside the code that is it, every derivative is found twice, by a rule and by nudging, and every page runs: its numbers come from its program, here in your browser.</p>
 <p><a class="begin" href="${names[0]}.html">Begin: ${escaped(lessons.get(names[0]).title)}</a></p>
 ${living.replace('<h2 id="turn">Turn it</h2>', '')}
-${parts.map(listed).join('\n')}`,
+${parts.map(listed).join('\n')}
+<section class="progress" hidden><h2>What you have read</h2>
+<p class="count"></p>
+<p><button type="button" class="save">Save it as a file</button> <label class="load">Load a file <input type="file" accept=".txt,text/plain"></label></p>
+<output class="soft"></output>
+<p>The file joins browsers, and your terminal: <code>build/bin/lesson progress FILE</code> takes it over, <code>build/bin/lesson progress &gt;FILE</code> writes one. Nothing is lost: what either has, both have.</p></section>`,
 }));
 
+// --- for teachers ----------------------------------------------------------------------------------
+
+const controls = names.filter((name) => lessons.get(name).turn !== '');
+const table = `<div class="wide"><table><thead><tr><th>lesson</th><th>what turning its sliders answers</th></tr></thead><tbody>${controls.map((name) =>
+  `<tr><td>${number.get(name)}. ${escaped(lessons.get(name).title)}</td><td><a href="${name}.html#turn">${escaped(lessons.get(name).question)}</a></td></tr>`).join('\n')}</tbody></table></div>`;
 write('teachers.html', page({
-  title: 'For teachers', description: 'Goals, times, and paths through the course.',
-  main: `<article>${markdown.render(read('web/book/teachers.md').replace(/#([a-z_]+)/g, (all, name) => (number.has(name) ? `[${number.get(name)}. ${lessons.get(name).title}](${name}.html)` : all)))}</article>`,
+  title: 'For teachers', description: 'Goals, times, paths through the course, slides, and links to a moment of it.',
+  main: `<article>${markdown.render(read('web/book/teachers.md').replace(/#([a-z_]+)/g, (all, name) => (number.has(name) ? `[${number.get(name)}. ${lessons.get(name).title}](${name}.html)` : all)))}${table}</article>`,
+}));
+// The explorer lies beside the book's folder, or, on the web, in this file's place.
+write('explorer.html', '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explorer</title><link rel="icon" href="data:,"><script>location.replace("../explorer.html" + location.hash)</script><p><a href="../explorer.html">The explorer</a></p></html>');
+
+const shown = slides.filter(({ name }) => !name.includes('-turn-'));
+const slide = ({ name: file, image, caption }, i) => {
+  const [, name, place] = file.match(/(.*)-(\d+)/);
+  return `<section class="slide" id="${file}"><h2>${caption}</h2><img ${image}>
+<p><span class="soft">${i + 1} of ${shown.length}</span> <a href="${name}.html#figure-${place}">Lesson ${number.get(name)}. ${escaped(lessons.get(name).title)}</a>${lessons.get(name).turn === '' ? '' : ` <a href="${name}.html#turn">its sliders</a>`}</p></section>`;
+};
+write('slides.html', page({
+  title: 'Slides', description: 'Each figure of the course on a page of its own, to project or to print.',
+  main: `<h1>Slides</h1><p>Each figure of the course, with the lesson that explains it: a screen each, or printed a page each. The address of one, such as <a href="#softmax-1">slides.html#softmax-1</a>, can be sent.</p>
+<ol class="lessons">${names.filter((name) => shown.some((one) => one.name === `${name}-1`)).map((name) => `<li value="${number.get(name)}"><a href="#${name}-1">${escaped(lessons.get(name).title)}</a></li>`).join('\n')}</ol>
+${shown.map(slide).join('\n')}`,
 }));
 
 write('search.js', `window.bookSections=${JSON.stringify(sections)};`);

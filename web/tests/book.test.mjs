@@ -1,8 +1,9 @@
 // The book as people read it, in Debian's Chromium, opened from the disk; and its lessons, which must say what they say
 // in a terminal.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runLesson } from '../book/lessons.mjs';
@@ -12,7 +13,7 @@ const root = new URL('../../', import.meta.url);
 const book = new URL('build-web/book/', root);
 const path = (name) => fileURLToPath(new URL(name, book));
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const pages = readdirSync(book).filter((name) => name.endsWith('.html'));
+const pages = readdirSync(book).filter((name) => name.endsWith('.html') && name !== 'explorer.html'); // which goes elsewhere
 const lessons = readFileSync(new URL('lessons/course/contents.txt', root), 'utf8').split('\n')
   .filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0]);
 
@@ -28,17 +29,17 @@ test('at most 6 MB, a page for each lesson, every link to a page and a place in 
   const files = readdirSync(book, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const size = files.reduce((sum, { path: folder, name }) => sum + statSync(`${folder}/${name}`).size, 0);
   assert.ok(size <= 6e6, `${size} bytes`);
-  for (const name of [...lessons, 'index', 'glossary', 'exercises', 'teachers']) assert.ok(pages.includes(`${name}.html`), name);
-  const text = new Map(pages.map((name) => [name, readFileSync(path(name), 'utf8')]));
+  for (const name of [...lessons, 'index', 'glossary', 'exercises', 'teachers', 'slides']) assert.ok(pages.includes(`${name}.html`), name);
+  const text = new Map([...pages, 'explorer.html'].map((name) => [name, readFileSync(path(name), 'utf8')]));
   let links = 0;
   for (const [name, html] of text) {
     for (const [, target] of html.matchAll(/(?:href|src)="([^"]*)"/g)) {
-      if (/^(https?|data):/.test(target)) continue;
+      if (/^(https?|data):/.test(target) || target === '../explorer.html') continue; // which is beside the book
       const [file, place] = target.split('#');
       if (file.endsWith('.html') || file === '') {
         const there = text.get(file || name);
         assert.ok(there, `${name}: ${target}`);
-        if (place) assert.ok(there.includes(`id="${place}"`), `${name}: ${target}`);
+        if (place && !place.includes('=')) assert.ok(there.includes(`id="${place}"`), `${name}: ${target}`);
       } else statSync(path(file));
       ++links;
     }
@@ -181,12 +182,96 @@ test('exercises: the solution is hidden until asked for twice', () =>
     assert.ok(await exercise.getByText('lesson check softmax --watch').isVisible());
   }));
 
+test('every exercise has a statement, a picture, hints that open one by one, and the command that checks it', () =>
+  opened('exercises.html', {}, async (page) => {
+    const all = await page.locator('.exercise').evaluateAll((exercises) => exercises.map((e) => ({
+      name: e.id, words: e.querySelectorAll('p').length, picture: e.querySelector('figure img')?.alt.length, caption: e.querySelector('figure img + figcaption')?.textContent.length,
+      hints: e.querySelectorAll(':scope > details').length, second: e.querySelectorAll('details > details > details > summary').length, code: e.textContent.includes(`lesson check ${e.id} --watch`),
+      escaped: /\\[_*]|Parts:|<pre>/.test(e.textContent),
+    })));
+    assert.ok(all.length >= 39);
+    for (const e of all) assert.ok(e.words >= 3 && e.picture > 8 && e.caption > 20 && e.hints === 2 && e.second === 1 && e.code && !e.escaped, JSON.stringify(e));
+    const hints = page.locator('#gelu').getByText(/^Hint \d of 3$/);
+    assert.deepEqual([await hints.nth(0).isVisible(), await hints.nth(1).isVisible()], [true, false]);
+    await hints.nth(0).click();
+    assert.deepEqual([await hints.nth(1).isVisible(), await hints.nth(2).isVisible()], [true, false]);
+  }));
+
 test('what was read to its end is marked in the contents', () =>
   opened('notation.html', {}, async (page) => {
     await page.locator('article footer').scrollIntoViewIfNeeded();
     await page.waitForTimeout(200);
     await page.getByRole('link', { name: 'The course' }).click();
-    await page.waitForFunction(() => document.querySelector('[data-entry=notation]')?.classList.contains('read'));
+    await page.waitForFunction(() => document.querySelector('[data-entry="lesson notation"]')?.classList.contains('read'));
+  }));
+
+test('progress: the file that the terminal reads; what either has, both have; another file changes nothing', async () => {
+  const folder = mkdtempSync(`${tmpdir()}/progress-`);
+  const file = (name, text) => { writeFileSync(`${folder}/${name}`, text); return `${folder}/${name}`; };
+  try {
+    await opened('index.html', {}, async (page) => {
+      const said = () => page.locator('.progress output').innerText();
+      const load = async (name, text) => {
+        const before = await said();
+        await page.locator('.progress input').setInputFiles(file(name, text));
+        await page.waitForFunction((old) => document.querySelector('.progress output').textContent !== old, before);
+      };
+      const count = () => page.locator('.progress .count').innerText();
+      assert.match(await count(), /^0 of 33 lessons read to their end, 0 of 39 exercises solved/);
+      await page.evaluate(() => localStorage.setItem('vitruvian-read', '["tape"]')); // before there were files
+      await page.reload();
+      assert.match(await count(), /^1 of 33/);
+      await load('some.txt', 'Vitruvian progress 1\r\nlesson softmax\r\nlesson tape\r\nlesson rope\r\nexercise gelu\r\n');
+      assert.equal(await said(), 'some.txt: 3 are new here.');
+      assert.match(await count(), /^2 of 33 lessons read to their end, 1 of 39/);
+      for (const [i, bad] of ['', 'Vitruvian progress 2\n', '["tape"]', 'Vitruvian progress 1\nlesson gelu\n\n', 'Vitruvian progress 1\nlesson ../x\n',
+        'Vitruvian progress 1\nlesson gelu\nlecture gelu\n', 'Vitruvian progress 1\nlesson <b>\n', `Vitruvian progress 1\n${'lesson gelu\n'.repeat(6000)}`].entries()) {
+        await load(`bad${i}.txt`, bad);
+        assert.match(await said(), /^bad\d\.txt: (Line [123] is not of|More than 65536 bytes)/, bad.slice(0, 60));
+        assert.match(await count(), /^2 of 33/);
+      }
+      await page.reload();
+      const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save it as a file' }).click()]);
+      assert.equal(saved.suggestedFilename(), 'vitruvian-progress.txt');
+      assert.equal(readFileSync(await saved.path(), 'utf8'), 'Vitruvian progress 1\nlesson tape\nlesson softmax\nlesson rope\nexercise gelu\n');
+      assert.equal(await page.locator('a.read').innerText(), 'exercise 12');
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('notes lead to where the paper says it, and back', () =>
+  opened('self_attention.html', {}, async (page) => {
+    assert.match(await page.locator('.notes').innerText(), /Appendix A, “Multihead Self-attention” \(Equation 5, Equation 6, Equation 7\)/);
+    assert.equal(await page.locator('.equation .note').count(), 3);
+    await page.locator('.equation .note a').first().click();
+    assert.match(await page.locator('.notes li:target').innerText(), /Equation 5/);
+    await page.locator('.notes li:target a').click();
+    assert.ok(await page.locator('.note a:target').isVisible());
+  }));
+
+test('slides: every figure of the lessons, a page each on paper', () =>
+  opened('slides.html#softmax-1', {}, async (page) => {
+    const figures = lessons.map((name) => readFileSync(path(`${name}.html`), 'utf8').split('<section class="turn"')[0].split('<figure id=').length - 1).reduce((a, b) => a + b);
+    const slides = await page.locator('.slide').count();
+    assert.ok(figures > 50);
+    assert.equal(slides, figures);
+    const { images, links } = await page.evaluate(() => ({
+      images: new Set([...document.querySelectorAll('.slide img')].map((one) => one.getAttribute('src'))).size,
+      links: document.querySelectorAll('.slide a[href*="#figure-"]').length,
+    }));
+    assert.deepEqual([images, links], [slides, slides]);
+    const sheets = (await page.pdf({ preferCSSPageSize: true })).toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+    assert.ok(sheets > slides && sheets < slides + 5, `${sheets} sheets for ${slides} slides`);
+  }));
+
+test('another link to a moment of the same page is followed', () =>
+  opened('softmax.html#turn=0.5,3', {}, async (page) => {
+    const first = page.locator('.turn input').first();
+    assert.equal(await first.inputValue(), '0.5');
+    await page.evaluate(() => { location.hash = '#turn=2,3'; });
+    await page.waitForFunction(() => document.querySelector('.turn input').value === '2');
   }));
 
 test('on paper no line is cut', () =>
