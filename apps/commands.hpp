@@ -26,6 +26,7 @@ void add_convert(CLI::App& app, std::function<void()>& chosen);
 void add_compare(CLI::App& app, std::function<void()>& chosen);
 void add_report(CLI::App& app, std::function<void()>& chosen);
 void add_data(CLI::App& app, std::function<void()>& chosen);
+void add_weights(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
 
 /// A command whose flags live as long as it; where it is the chosen one, `run` is called with them.

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "apps/fetching.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
@@ -9,54 +10,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <cstdio>
 #include <memory>
-#include <utility>
 
 namespace vitruvian {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// "train-images-idx3-ubyte.gz  3.1 MB of 9.9 MB  1.2 MB/s  0:05 left", redrawn in place.
-class FetchBar {
- public:
-  void show(const std::string& file, std::uint64_t bytes, std::uint64_t total) {
-    if (!console::terminal_of(stdout).there) return;
-    const auto now = Clock::now();
-    if (file != file_) {
-      file_ = file;
-      start_ = now;
-      first_ = bytes;
-    }
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    const double pace = seconds > 0.5 ? static_cast<double>(bytes - first_) / seconds : 0;
-    const double left = total > bytes && pace > 0 ? static_cast<double>(total - bytes) / pace : -1;
-    console::print("\r\033[K{}  {}{}{}", file, console::human_bytes(bytes),
-                   total != 0 ? " of " + console::human_bytes(total) : "",
-                   pace > 0 ? fmt::format("  {}/s  {} left",
-                                          console::human_bytes(static_cast<std::uint64_t>(pace)),
-                                          console::clock_time(left))
-                            : "");
-    console::flush();
-    shown_ = true;
-  }
-  void clear() {
-    if (std::exchange(shown_, false)) console::print("\r\033[K");
-  }
-
- private:
-  std::string file_;
-  Clock::time_point start_;
-  std::uint64_t first_ = 0;
-  bool shown_ = false;
-};
-
 struct DataOptions {
-  std::string name, data = "data", from_file, out;
-  std::vector<std::string> mirrors;
-  long timeout = 30;
+  std::string name, data = "data", out;
+  FetchFlags fetch;
   std::uint64_t seed = 1;
   std::size_t columns = 8, image_size = 64;
   bool skip_bad = false;
@@ -64,19 +25,7 @@ struct DataOptions {
 
 void run_fetch(const DataOptions& options) {
   const PublicDataset& dataset = public_dataset(options.name);
-  FetchBar bar;
-  fetch(dataset, {.directory = options.data,
-                  .mirrors = options.mirrors,
-                  .from_file = options.from_file,
-                  .stall_seconds = options.timeout,
-                  .say =
-                      [&bar](const std::string& line) {
-                        bar.clear();
-                        console::print("{}\n", line);
-                        console::flush();
-                      },
-                  .progress = [&bar](const std::string& file, std::uint64_t bytes,
-                                     std::uint64_t total) { bar.show(file, bytes, total); }});
+  fetch(dataset, fetch_options(options.fetch, options.data));
   console::print("vitruvian train --dataset {} --data {}\n", options.name, options.data);
 }
 
@@ -182,19 +131,7 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
     return &command;
   };
   CLI::App& fetching = *add("fetch", "Download a data set, check it and unpack it", run_fetch);
-  fetching
-      .add_option("--mirror", options->mirrors,
-                  "Instead of its own mirrors; several are tried in order")
-      ->type_name("URL");
-  fetching
-      .add_option("--from-file", options->from_file,
-                  "A file, or a folder of them, fetched by other means")
-      ->type_name("PATH");
-  fetching
-      .add_option("--timeout", options->timeout, "Give up on a mirror that is silent for so long")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
+  add_fetch_flags(fetching, options->fetch);
   CLI::App& verifying =
       *add("verify", "Compare a data set's files with their checksums", run_verify);
   verifying.add_flag("--skip-bad", options->skip_bad, "Leave out what cannot be used of a folder");

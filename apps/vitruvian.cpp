@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
   add_report(app, command);
   add_compare(app, command);
   add_data(app, command);
+  add_weights(app, command);
   run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t most_bytes_of_unknown = 256U << 20U;
 const char* const sums_file = "SHA256SUMS";
 
 bool is_there(const fs::path& path) {
@@ -30,15 +29,18 @@ std::uint64_t bytes_of(const fs::path& path) {
   return error ? 0 : size;
 }
 
+bool has_sum(const KnownFile& file) { return !file.sha256.empty() || !file.md5.empty(); }
+
 // What is wrong with a file, or "".
 std::string difference(const KnownFile& known, const fs::path& path) {
   if (known.bytes != 0 && bytes_of(path) != known.bytes) {
     return fmt::format("expected {} bytes, found {}", known.bytes, bytes_of(path));
   }
+  if (!has_sum(known)) return "";
   const bool sha = !known.sha256.empty();
   const std::string& expected = sha ? known.sha256 : known.md5;
   const std::string found = checksum_of_file(path, sha ? ChecksumKind::sha256 : ChecksumKind::md5);
-  if (found == expected) return "";
+  if (found.starts_with(expected)) return "";
   return fmt::format("expected {} {}, found {}", sha ? "SHA-256" : "MD5", expected, found);
 }
 
@@ -90,7 +92,7 @@ class Fetch {
     const fs::path target = place_ / file.name;
     if (is_there(target)) {
       const std::string wrong = difference(file, target);
-      if (wrong.empty()) return say("{} is there and right", target.string());
+      if (wrong.empty()) return say_right(file, target, "is there and");
       say("{} is damaged ({}) and will be replaced", target.string(), wrong);
     }
     if (!options_.from_file.empty()) {
@@ -98,7 +100,13 @@ class Fetch {
     } else {
       take_from_mirrors(file, target);
     }
-    say("{} is right", target.string());
+    say_right(file, target, "is");
+  }
+
+  void say_right(const KnownFile& file, const fs::path& target, const char* is) const {
+    if (has_sum(file)) return say("{} {} right", target.string(), is);
+    say("{} is there; no sum of it is published: its SHA-256 is {}", target.string(),
+        checksum_of_file(target));
   }
 
   void take_from_file(const KnownFile& file, const fs::path& target) const {
@@ -151,7 +159,7 @@ class Fetch {
     }
     DownloadOptions how{.stall_seconds = options_.stall_seconds,
                         .lowest_bytes_a_second = options_.lowest_bytes_a_second,
-                        .max_bytes = file.bytes != 0 ? file.bytes : most_bytes_of_unknown};
+                        .max_bytes = file.bytes != 0 ? file.bytes : file.at_most};
     if (options_.progress) {
       how.progress = [&](std::uint64_t bytes) { options_.progress(file.name, bytes, file.bytes); };
     }
@@ -263,12 +271,12 @@ std::vector<FileReport> verify(const PublicDataset& dataset, const fs::path& dir
   std::vector<FileReport> reports;
   for (KnownFile file : dataset.is_archive() ? dataset.unpacked : dataset.files) {
     FileReport report{place / file.name};
-    if (file.sha256.empty() && file.md5.empty()) {
+    if (!has_sum(file)) {
       const auto written = sums.find(file.name);
       if (written != sums.end()) file.sha256 = written->second;
     }
     if (is_there(report.path)) {
-      if (file.sha256.empty() && file.md5.empty()) {
+      if (!has_sum(file)) {
         report.state = FileState::unknown;
         report.note = "no sum is known of it";
       } else {

@@ -10,11 +10,13 @@
 
 namespace vitruvian {
 
-/// A file, by name and by what it must hold. Sums are hexadecimal; empty where none is published.
+/// A file, by name and by what it must hold. Sums are hexadecimal; empty where none is published,
+/// and of SHA-256 perhaps only its first digits, as PyTorch has them in its files' names.
 struct KnownFile {
   std::string name;
   std::uint64_t bytes = 0;  ///< 0 where it is not known
   std::string sha256{}, md5{};
+  std::uint64_t at_most = 256U << 20U;  ///< bytes, where they are not known
 };
 
 struct PublicDataset {

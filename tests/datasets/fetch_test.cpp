@@ -291,5 +291,45 @@ TEST_CASE("with checksums: from files, and what the flags refuse") {
   CHECK(public_dataset("cifar100-coarse").name == "cifar100");
 }
 
+TEST_CASE("with checksums: the first digits of one, or none") {
+  if (!has_checksums()) return;
+  const Folder folder;
+  const std::string body = noise(1000);
+  write(folder.path / "a.bin", body);
+  std::string said;
+  const auto bring = [&](const std::string& sum) {
+    const PublicDataset one{"one", "", "one", {}, {{"a.bin", 0, sum}}};
+    return failure_of([&] {
+      fetch(one, {.directory = folder.path / "data",
+                  .from_file = folder.path / "a.bin",
+                  .say = [&](const std::string& line) { said = line; }});
+    });
+  };
+  const std::string sum = checksum_of(body);
+  const fs::path there = folder.path / "data" / "one" / "a.bin";
+  std::string other = sum.substr(0, 8);
+  other[7] = other[7] == '0' ? '1' : '0';
+  check_failure(bring(other), Exit::data, {"expected SHA-256 " + other + ", found " + sum});
+  CHECK(!fs::exists(there));
+  CHECK(bring(sum.substr(0, 8)).message == "");
+  CHECK(said == there.string() + " is right");
+  CHECK(bring("").message == "");
+  CHECK(said == there.string() + " is there; no sum of it is published: its SHA-256 is " + sum);
+  write(there, "anything");  // nobody can tell
+  CHECK(bring("").message == "");
+  CHECK(content(there) == "anything");
+}
+
+TEST_CASE("from a server: no more than a file of unknown length may have") {
+  if (!can_serve()) return;
+  Case test;
+  test.dataset.files[0] = {"f.bin", 0, checksum_of(test.body)};
+  test.dataset.files[0].at_most = test.body.size() - 1;
+  CHECK(test.fetch_from({"good"}).exit == Exit::data);
+  CHECK(!fs::exists(test.target));
+  test.dataset.files[0].at_most = test.body.size();
+  test.brings({"good"});
+}
+
 }  // namespace
 }  // namespace vitruvian

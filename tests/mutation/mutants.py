@@ -1,7 +1,7 @@
 """What run.py changes, and which tests look at it: (file, old, new), where `old` occurs once."""
 
 # Those of the tests that are scripts and run the command line's program.
-SCRIPTS = {"cli", "inspect_cli", "resume", "faults", "terminal"}
+SCRIPTS = {"cli", "weights", "inspect_cli", "resume", "faults", "terminal"}
 
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
@@ -13,6 +13,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
     ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
     ("vit/inspect", ["inspect_f64", "inspect_f32", "charts", "inspect_cli"]),
@@ -121,6 +122,11 @@ MUTANTS = [
     ("vit/weights/naming.cpp", "r.need == Need::head && «!no_head»", "!without.head"),
     ("vit/weights/family.cpp", "return !file.tensors.empty() &&\n           std::«all_of»", "any_of"),
     ("vit/weights/family.cpp", 'Family{"layers.0.blocks.", «"a Swin Transformer"»}', '"a BEiT"'),
+    ("datasets/fetch/fetch.cpp", "if («found.starts_with(expected)») return", "true"),
+    ("datasets/fetch/fetch.cpp", "if («!has_sum(known)») return", "false"),
+    ("datasets/fetch/fetch.cpp", "file.bytes != 0 ? file.bytes : «file.at_most»", "std::uint64_t{0}"),
+    ("train/published.cpp", "if («found == expected») return;", "true"),
+    ("train/published.cpp", "if («model.sha256.empty()») std", "false"),
     ("nn/pickle.cpp", "if («!rest_.empty()») wrong", "false"),
     ("nn/pickle.cpp", "if (value.kind != Kind::number || «value.n < 0»)", "false"),
     ("nn/pickle.cpp", "if («++made_ > most_pickled_values»)", "false"),

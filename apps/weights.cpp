@@ -1,0 +1,111 @@
+// Weights that others published: what there is, where it comes from, and a copy of it.
+
+#include "apps/commands.hpp"
+#include "apps/fetching.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/train/published.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace vitruvian {
+namespace {
+
+struct WeightsOptions {
+  std::string name, into = "weights";
+  FetchFlags fetch;
+};
+
+// What its numbers take; what the file has around them is next to nothing.
+std::string size_of(const PublishedModel& model) {
+  return console::human_bytes(model.config.parameters() * sizeof(float));
+}
+
+std::string outputs_of(const PublishedModel& model) {
+  return model.config.head == Head::none ? "features" : fmt::format("{} classes", model.config.K);
+}
+
+void run_list(const WeightsOptions&) {
+  for (const PublishedModel& m : published_models()) {
+    console::print("{:<16} {:>8}  {:<13} {}\n", m.name, size_of(m), outputs_of(m), m.about);
+  }
+  console::print("'vitruvian weights info NAME' tells more, 'weights fetch NAME' brings it\n");
+}
+
+// How `predict` and the others are to see pictures for it, beyond what they do by themselves.
+std::string flags_of(const PublishedModel& m) {
+  const bool by_itself = m.mean.front() == 0.5 || m.page.ends_with("pytorch/vision");
+  return (by_itself
+              ? ""
+              : fmt::format(" --mean {} --std {}", fmt::join(m.mean, ","), fmt::join(m.std, ","))) +
+         (m.interpolation == "bilinear" ? "" : " --interpolation " + m.interpolation);
+}
+
+// The commands that go on from here.
+void print_use(const PublishedModel& m, const std::string& into) {
+  const auto in = [&](const std::string& file) {
+    return (std::filesystem::path(into) / m.name / file).string();
+  };
+  if (m.config.head == Head::none) {
+    console::print("vitruvian inspect --weights {}{} --out runs/inside IMAGE...\n", in(m.file),
+                   flags_of(m));
+  } else {
+    console::print("vitruvian predict --weights {}{}{} IMAGE...\n", in(m.file),
+                   m.names_imagenet() ? " --labels " + in("imagenet-1k.txt") : "", flags_of(m));
+  }
+}
+
+void run_info(const WeightsOptions& options) {
+  const PublishedModel& m = published_model(options.name);
+  const ViTConfig& c = m.config;
+  console::print("{}: {}\n", m.name, m.about);
+  console::print("model          {} x {}, P {}, D {}, L {}, h {}, {}: {} numbers, {} in float32\n",
+                 c.H, c.W, c.P, c.D, c.L, c.h, outputs_of(m), c.parameters(), size_of(m));
+  console::print("file           {}{}\n", m.place, m.file);
+  console::print("SHA-256        {}\n",
+                 m.sha256.empty() ? "is not published" : "begins with " + m.sha256);
+  console::print("source         {}\nlicence        {}, of that project\n", m.page, m.licence);
+  console::print("pixels         {}\n", fmt::format("mean {}, std {}, {}", fmt::join(m.mean, " "),
+                                                    fmt::join(m.std, " "), m.interpolation));
+  console::print("class names    {}\n",
+                 m.names_imagenet()     ? "ImageNet's, which fetch puts beside it"
+                 : c.head == Head::none ? "none: it has no head"
+                                        : "not here: ImageNet-21k's are WordNet's");
+  print_use(m, options.into);
+}
+
+void run_fetch(const WeightsOptions& options) {
+  const PublishedModel& model = published_model(options.name);
+  fetch_model(model, fetch_options(options.fetch, options.into));
+  print_use(model, options.into);
+}
+
+}  // namespace
+
+void add_weights(CLI::App& app, std::function<void()>& chosen) {
+  CLI::App& weights =
+      *app.add_subcommand("weights", "Weights that others published: list, info, fetch");
+  weights.require_subcommand(1);
+  const auto options = std::make_shared<WeightsOptions>();
+  const auto add = [&](const char* name, const char* what, void (*run)(const WeightsOptions&)) {
+    CLI::App& command = *weights.add_subcommand(name, what);
+    command.callback([options, run, &chosen] { chosen = [options, run] { run(*options); }; });
+    return &command;
+  };
+  add("list", "Which there are", run_list);
+  CLI::App& info = *add("info", "What they are, where they come from, and their licence", run_info);
+  CLI::App& fetching = *add("fetch", "Download them, and check what came", run_fetch);
+  for (CLI::App* const command : {&info, &fetching}) {
+    command->add_option("name", options->name, "One of `weights list`")
+        ->required()
+        ->type_name("NAME");
+    command->add_option("--into", options->into, "The folder for them")
+        ->type_name("DIR")
+        ->capture_default_str();
+  }
+  add_fetch_flags(fetching, options->fetch);
+}
+
+}  // namespace vitruvian
