@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <algorithm>
@@ -177,6 +178,113 @@ void AdamW::step(double lr) {
     adam_step(p, *p.tensor.grad(), moments(p), lr, decay, options_.beta1, options_.beta2,
               options_.eps);
   });
+}
+
+namespace {
+
+// C = A B, or A B^T.
+Array product(const Array& A, const Array& B, bool transposed = false) {
+  const std::size_t m = A.shape()[0], k = A.shape()[1], n = B.shape()[transposed ? 0 : 1];
+  Array C = empty({m, n});
+  kernels::gemm<real>({.m = m,
+                       .n = n,
+                       .k = k,
+                       .a = A.data(),
+                       .lda = k,
+                       .b = B.data(),
+                       .ldb = B.shape()[1],
+                       .trans_b = transposed,
+                       .c = C.data(),
+                       .ldc = n});
+  return C;
+}
+
+Array transposed(const Array& x) {
+  Array y = empty({x.shape()[1], x.shape()[0]});
+  for (std::size_t i = 0; i < x.shape()[0]; ++i) {
+    for (std::size_t j = 0; j < x.shape()[1]; ++j) y(j, i) = x(i, j);
+  }
+  return y;
+}
+
+bool inside_a_block(const NamedParameter& p) {
+  return p.role == Role::weight && p.tensor.rank() == 2 &&
+         p.name.find("blocks.") != std::string::npos;
+}
+
+std::size_t matrices_in(const NamedParameter& p) {
+  return p.name.ends_with("attn.qkv.weight") ? 3 : 1;
+}
+
+}  // namespace
+
+Array orthogonalised(const Array& G) {
+  if (G.dimension() != 2) fail("orthogonalised: a {} is no matrix", to_string(G.shape()));
+  if (G.shape()[0] > G.shape()[1]) return transposed(orthogonalised(transposed(G)));
+  constexpr real a = real(3.4445), b = real(-4.7750), c = real(2.0315);
+  const double norm = std::sqrt(kernels::sum_of_squares(G.data(), G.size()));
+  Array X = G;
+  X *= static_cast<real>(1 / std::max(norm, 1e-7));
+  for (int step = 0; step < 5; ++step) {
+    const Array A = product(X, X, true);
+    Array B = product(A, A);
+    B *= c;
+    add_multiple(B, b, A);
+    const Array Y = product(B, X);
+    X *= a;
+    add_in_place(X, Y);
+  }
+  return X;
+}
+
+Muon::Muon(std::vector<NamedParameter> parameters, MuonOptions options)
+    : Optimizer(std::move(parameters)), options_(std::move(options)) {
+  check("muon", "momentum", options_.momentum, 1);
+  check("muon", "beta1", options_.beta1, 1);
+  check("muon", "beta2", options_.beta2, 1);
+  check("muon", "eps", options_.eps, infinity);
+  check("muon", "weight decay", options_.weight_decay, infinity);
+  if (std::none_of(this->parameters().begin(), this->parameters().end(), inside_a_block)) {
+    fail(Exit::usage,
+         "muon: no parameter is a matrix with \"blocks.\" in its name; AdamW takes any model");
+  }
+}
+
+void Muon::step(double lr) {
+  check_rate("muon", lr);
+  const kernels::GemmPrecisionScope scope(kernels::GemmPrecision::float32);
+  const real keep = static_cast<real>(options_.momentum);
+  for (const NamedParameter& p : parameters()) {
+    if (p.tensor.grad() == nullptr) continue;
+    const Array& g = *p.tensor.grad();
+    const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
+    Moments& s = moments(p);
+    if (!inside_a_block(p)) {
+      adam_step(p, g, s, lr, decay, options_.beta1, options_.beta2, options_.eps);
+      continue;
+    }
+    ++s.t;
+    Array& m = ensure(s.m, p.tensor.shape());
+    m *= keep;
+    add_multiple(m, 1 - keep, g);
+    Array ahead = m;
+    if (options_.nesterov) {
+      ahead *= keep;
+      add_multiple(ahead, 1 - keep, g);
+    }
+    const WriteGuard w = p.tensor.mutable_value();
+    *w *= static_cast<real>(1 - lr * decay);
+    const std::size_t rows = g.shape()[0] / matrices_in(p), columns = g.shape()[1];
+    const double rate = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))) * lr;
+    for (std::size_t first = 0; first < g.shape()[0]; first += rows) {
+      const auto at = static_cast<std::ptrdiff_t>(first * columns);
+      Array one = empty({rows, columns});
+      std::copy_n(ahead.begin() + at, one.size(), one.begin());
+      const Array u = orthogonalised(one);
+      std::transform(u.begin(), u.end(), w->begin() + at, w->begin() + at,
+                     [rate](real x, real y) { return y - static_cast<real>(rate) * x; });
+    }
+  }
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {

@@ -28,11 +28,11 @@ inline const Roles all_but_weights{Role::bias, Role::norm, Role::position, Role:
 /// where the rule has no use for them.
 struct Moments {
   std::uint64_t t = 0;     ///< steps taken with a gradient
-  std::optional<Array> m;  ///< SGD: the momentum buffer; Adam: the mean of the gradients
+  std::optional<Array> m;  ///< SGD, Muon: the momentum buffer; Adam: the mean of the gradients
   std::optional<Array> v;  ///< Adam: the mean of their squares
 };
 
-/// What the three optimizers share: the parameters, and their memory by name, which a checkpoint
+/// What the optimizers share: the parameters, and their memory by name, which a checkpoint
 /// reads and writes.
 class Optimizer {
  public:
@@ -106,6 +106,37 @@ class AdamW : public Optimizer {
 
  private:
   AdamWOptions options_;
+};
+
+/// The nearest matrix to G with orthonormal rows (or columns, where it has more rows), nearly: five
+/// Newton-Schulz steps, X = G / |G| and then X <- a X + (b A + c A A) X with A = X X^T and
+/// (a, b, c) = (3.4445, -4.7750, 2.0315), which take every singular value to a number between about
+/// 0.7 and 1.2 and leave the singular vectors (Jordan et al. 2024, "Muon"). G (m, n) of finite
+/// numbers; the result has its shape. Zero where G is.
+Array orthogonalised(const Array& G);
+
+struct MuonOptions {
+  double momentum = 0.95;
+  bool nesterov = true;
+  double weight_decay = 0.01;
+  Roles undecayed = {};
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< of AdamW, for what is no matrix of a block
+};
+
+/// Muon: of the matrices inside the blocks, the direction alone. As torch.optim.Muon (2.9), with
+/// adjust_lr_fn "match_rms_adamw", so that lr and decay are AdamW's:
+///   m = momentum m + (1 - momentum) g;   u = orthogonalised(momentum m + (1 - momentum) g),
+///   or of m without Nesterov;   w -= lr decay w,  then  w -= 0.2 sqrt(max(rows, columns)) lr u.
+/// q, k and v in one matrix, "attn.qkv.weight", are three matrices. Everything else, embeddings,
+/// head, biases and norms, goes by AdamW. In float32 whatever the precision of products is.
+class Muon : public Optimizer {
+ public:
+  /// Throws where no parameter is a matrix with "blocks." in its name.
+  explicit Muon(std::vector<NamedParameter> parameters, MuonOptions options = {});
+  void step(double lr);
+
+ private:
+  MuonOptions options_;
 };
 
 /// Scales all gradients by min(1, max_norm / (norm + 1e-6)), norm being that of all of them

@@ -5,7 +5,7 @@ Layers' parameters and gradients go by our names; a layer of ours of attention i
 nn.MultiheadAttention: a second opinion, written by others. That itself, with all its arguments (its two
 outputs are the result and the weights of each head), and torchvision.ops.MLP go by their names.
 
-"optimizers" is {"steps", "base_lr", "start", "roles", "gradients", "runs"}. `start` holds the parameters'
+"optimizers" is a list of {"steps", "base_lr", "start", "roles", "gradients", "runs"}. `start` holds the parameters'
 values, `gradients` a list with one object a step: name to gradient. A name that is missing there has no
 gradient at that step: optimizers skip it. A run of 20 steps is {"optimizer", "options", "schedule", "warmup",
 "clip" (or null), "undecayed", "lr", "norm", "parameters"}: rate, norm before clipping, and parameters after
@@ -103,17 +103,57 @@ STEPS = 20
 BASE_LR = 0.05
 SHAPES = {"fc.weight": (3, 4), "fc.bias": (3,), "norm.weight": (4,)}
 ROLES = {"fc.weight": "weight", "fc.bias": "bias", "norm.weight": "norm"}
+# Muon's own: matrices of a block, wide, high, and q, k and v in one.
+BLOCK_SHAPES = {"blocks.0.attn.qkv.weight": (6, 2), "blocks.0.mlp.fc1.weight": (3, 2),
+                "blocks.0.mlp.fc2.weight": (2, 3), "blocks.0.mlp.fc1.bias": (3,),
+                "head.weight": (2, 2)}
+BLOCK_ROLES = {name: name.rsplit(".")[-1] for name in BLOCK_SHAPES}
 
 
-def draw_gradients():
-    stream = generator("gradients")
+class Muon(torch.optim.Optimizer):
+    """torch.optim.Muon of PyTorch 2.9 with adjust_lr_fn="match_rms_adamw", which 1.13 has not,
+    beside AdamW for all but the matrices of blocks. Written from its documentation, by SVD in place of
+    X's powers: every Newton-Schulz step takes a singular value s to a s + b s^3 + c s^5."""
+
+    def __init__(self, params, lr, momentum=0.95, nesterov=True, weight_decay=0.01):
+        super().__init__(params, dict(lr=lr, weight_decay=weight_decay))
+        self.momentum, self.nesterov = momentum, nesterov
+        self.adamw = torch.optim.AdamW(
+            [{"params": [p for p in g["params"] if not p.of_block], "weight_decay": g["weight_decay"]}
+             for g in self.param_groups if not all(p.of_block for p in g["params"])], lr=lr)
+
+    @staticmethod
+    def orthogonalised(G):
+        U, s, Vh = torch.linalg.svd(G, full_matrices=False)
+        s = s / s.pow(2).sum().sqrt().clamp(min=1e-7)
+        for _ in range(5):
+            s = 3.4445 * s - 4.7750 * s**3 + 2.0315 * s**5
+        return U @ torch.diag(s) @ Vh
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.adamw.param_groups:
+            group["lr"] = self.param_groups[0]["lr"]
+        self.adamw.step()
+        for group in self.param_groups:
+            for p in (p for p in group["params"] if p.of_block and p.grad is not None):
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                m.lerp_(p.grad, 1 - self.momentum)
+                update = p.grad.lerp(m, self.momentum) if self.nesterov else m
+                parts = update.chunk(3) if p.of_block == "qkv" else [update]
+                update = torch.cat([0.2 * max(x.shape) ** 0.5 * self.orthogonalised(x) for x in parts])
+                p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(group["lr"] * update)
+
+
+def draw_gradients(shapes, name="gradients"):
+    stream = generator(name)
     gradients = []
     for step in range(STEPS):
         # Norms between about 0.5 and 10: some are clipped at 2 and some are not.
         scale = 0.1 + 1.9 * ((step * 7) % STEPS) / STEPS
-        drawn = {name: scale * randn(stream, *shape) for name, shape in SHAPES.items()}
+        drawn = {name: scale * randn(stream, *shape) for name, shape in shapes.items()}
         if step in (0, 5, 6):
-            del drawn["norm.weight"]
+            drawn.pop("norm.weight", None)
         gradients.append(drawn)
     return gradients
 
@@ -134,6 +174,9 @@ def scheduler(optimizer, schedule, warmup):
 def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, clip=None,
         undecayed=(), **options):
     parameters = {name: nn.Parameter(x.clone()) for name, x in start.items()}
+    for n, p in parameters.items():
+        matrix = n.startswith("blocks.") and p.dim() == 2
+        p.of_block = matrix and ("qkv" if ".qkv." in n else "alone")
     groups = [
         {"params": [p for n, p in parameters.items() if n not in undecayed]},
         {"params": [p for n, p in parameters.items() if n in undecayed], "weight_decay": 0.0},
@@ -158,9 +201,13 @@ def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, c
 
 
 def optimizers():
-    stream = generator("start")
-    start = {name: randn(stream, *shape) for name, shape in SHAPES.items()}
-    gradients = draw_gradients()
+    def drawn(shapes, start, gradients):
+        stream = generator(start)
+        return ({name: randn(stream, *shape) for name, shape in shapes.items()},
+                draw_gradients(shapes, gradients))
+
+    start, gradients = drawn(SHAPES, "start", "gradients")
+    of_blocks = drawn(BLOCK_SHAPES, "start of blocks", "gradients of blocks")
     SGD, Adam, AdamW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
     small = ("fc.bias", "norm.weight")
     rows = [
@@ -177,8 +224,15 @@ def optimizers():
         ("adamw", AdamW, dict(weight_decay=0.05, schedule="linear", warmup=1, clip=1.0)),
     ]
     runs = [run(name, kind, start, gradients, **settings) for name, kind, settings in rows]
-    return {"steps": STEPS, "base_lr": BASE_LR, "start": tensors(start), "roles": ROLES,
-            "gradients": [tensors(g) for g in gradients], "runs": runs}
+    muons = [run("muon", Muon, *of_blocks, **settings) for settings in (
+        {}, dict(momentum=0.8, nesterov=False, weight_decay=0.2, schedule="cosine", warmup=4, clip=2.0,
+                 undecayed=("blocks.0.mlp.fc1.bias",)))]
+
+    def setting(start, gradients, roles, runs):
+        return {"steps": STEPS, "base_lr": BASE_LR, "start": tensors(start), "roles": roles,
+                "gradients": [tensors(g) for g in gradients], "runs": runs}
+
+    return [setting(start, gradients, ROLES, runs), setting(*of_blocks, BLOCK_ROLES, muons)]
 
 
 def make():

@@ -222,30 +222,38 @@ void follow(Optimizer optimizer, const Json& file, const Json& run) {
 }
 
 TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch's") {
-  const Json file = golden::read("modules.json")["optimizers"];
-  for (const Json& run : file.at("runs")) {
-    std::vector<NamedParameter> parameters;
-    for (const auto& [name, value] : file.at("start").items()) {
-      const Role role = role_of(file.at("roles").at(name).get<std::string>());
-      parameters.push_back({name, role, Tensor(golden::tensor(value), true)});
-    }
-    const auto optimizer = run.at("optimizer").get<std::string>();
-    const Json& options = run.at("options");
-    CAPTURE(optimizer);
-    CAPTURE(options.dump());
-    const double decay = options.value("weight_decay", optimizer == "adamw" ? 0.01 : 0.0);
-    const Roles undecayed = run.at("undecayed").empty() ? Roles{} : all_but_weights;
-    const auto betas = options.value("betas", std::vector<double>{0.9, 0.999});
-    const double eps = options.value("eps", 1e-8);
-    if (optimizer == "sgd") {
-      follow(SGD(parameters, {options.value("momentum", 0.0), options.value("nesterov", false),
-                              decay, undecayed}),
-             file, run);
-    } else if (optimizer == "adam") {
-      follow(Adam(parameters, {betas[0], betas[1], eps, decay, undecayed}), file, run);
-    } else {
-      REQUIRE(optimizer == "adamw");
-      follow(AdamW(parameters, {betas[0], betas[1], eps, decay, undecayed}), file, run);
+  for (const Json& file : golden::read("modules.json")["optimizers"]) {
+    for (const Json& run : file.at("runs")) {
+      std::vector<NamedParameter> parameters;
+      for (const auto& [name, value] : file.at("start").items()) {
+        const Role role = role_of(file.at("roles").at(name).get<std::string>());
+        parameters.push_back({name, role, Tensor(golden::tensor(value), true)});
+      }
+      const auto optimizer = run.at("optimizer").get<std::string>();
+      const Json& options = run.at("options");
+      CAPTURE(optimizer);
+      CAPTURE(options.dump());
+      const double decay =
+          options.value("weight_decay", optimizer == "adamw" || optimizer == "muon" ? 0.01 : 0.0);
+      const Roles undecayed = run.at("undecayed").empty() ? Roles{} : all_but_weights;
+      const auto betas = options.value("betas", std::vector<double>{0.9, 0.999});
+      const double eps = options.value("eps", 1e-8);
+      if (optimizer == "sgd") {
+        follow(SGD(parameters, {options.value("momentum", 0.0), options.value("nesterov", false),
+                                decay, undecayed}),
+               file, run);
+      } else if (optimizer == "adam") {
+        follow(Adam(parameters, {betas[0], betas[1], eps, decay, undecayed}), file, run);
+      } else if (optimizer == "muon") {
+        follow(Muon(parameters, {.momentum = options.value("momentum", 0.95),
+                                 .nesterov = options.value("nesterov", true),
+                                 .weight_decay = decay,
+                                 .undecayed = undecayed}),
+               file, run);
+      } else {
+        REQUIRE(optimizer == "adamw");
+        follow(AdamW(parameters, {betas[0], betas[1], eps, decay, undecayed}), file, run);
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "vitruvian/nn/optim.hpp"
 #include "tests/expect.hpp"
+#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/ops.hpp"
 
 #include <doctest/doctest.h>
@@ -70,6 +71,44 @@ TEST_CASE("the first steps, by hand") {
     adamw.step(0.1);
     check_values(adamw.parameters(), 2 - 0.1, -4 - 0.1);
   }
+}
+
+TEST_CASE("orthogonalised keeps the singular vectors and brings the values near 1") {
+  // [3 0; 0 4] turned by 30 degrees on the left: its singular values are known.
+  const double c = std::sqrt(0.75), s = 0.5;
+  const auto polynomial = [](double x) {
+    for (int i = 0; i < 5; ++i) {
+      x = 3.4445 * x - 4.7750 * std::pow(x, 3) + 2.0315 * std::pow(x, 5);
+    }
+    return x;
+  };
+  const Array u = orthogonalised(array({2, 2}, {3 * c, -4 * s, 3 * s, 4 * c}));
+  const double three = polynomial(0.6), four = polynomial(0.8);
+  CHECK(std::min(three, four) > 0.65);
+  CHECK(std::max(three, four) < 1.25);
+  const double epsilon = is_float ? 1e-5 : 1e-14;
+  CHECK(close(static_cast<double>(u(0, 0)), three * c, epsilon));
+  CHECK(close(static_cast<double>(u(0, 1)), -four * s, epsilon));
+  CHECK(close(static_cast<double>(u(1, 0)), three * s, epsilon));
+  CHECK(close(static_cast<double>(u(1, 1)), four * c, epsilon));
+
+  const Array none = orthogonalised(zeros({3, 2}));
+  CHECK(std::all_of(none.begin(), none.end(), [](real x) { return x == 0; }));
+  CHECK(orthogonalised(zeros({0, 2})).shape() == Shape{0, 2});
+  CHECK_FAILS_WITH(orthogonalised(zeros({2})), "is no matrix");
+}
+
+TEST_CASE("Muon needs a block, and multiplies in float32 whatever else does not") {
+  CHECK_FAILS_WITH(Muon(two_parameters()), "no parameter is a matrix with \"blocks.\"");
+  const auto stepped = [](kernels::GemmPrecision precision) {
+    const Tensor w(array({2, 2}, {1, 2, 3, 4}), true);
+    w.set_grad(array({2, 2}, {0.3, -0.1, 0.7, 0.9}));
+    Muon muon({{"blocks.0.proj.weight", Role::weight, w}});
+    const kernels::GemmPrecisionScope scope(precision);
+    muon.step(0.1);
+    return w.value();
+  };
+  CHECK(stepped(kernels::GemmPrecision::bfloat16) == stepped(kernels::GemmPrecision::float32));
 }
 
 TEST_CASE("an optimizer that is given another's state goes on where that one stopped") {

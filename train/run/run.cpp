@@ -24,8 +24,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
-                                            std::vector<NamedParameter> parameters) {
+std::variant<AdamW, Adam, SGD, Muon> optimizer_of(const TrainOptions& o,
+                                                  std::vector<NamedParameter> parameters) {
   switch (o.optimizer) {
     case OptimizerKind::adam:
       return Adam(std::move(parameters), {.beta1 = o.beta1,
@@ -36,6 +36,12 @@ std::variant<AdamW, Adam, SGD> optimizer_of(const TrainOptions& o,
       return SGD(
           std::move(parameters),
           {.momentum = o.momentum, .weight_decay = o.weight_decay, .undecayed = all_but_weights});
+    case OptimizerKind::muon:
+      return Muon(std::move(parameters), {.momentum = o.momentum,
+                                          .weight_decay = o.weight_decay,
+                                          .undecayed = all_but_weights,
+                                          .beta1 = o.beta1,
+                                          .beta2 = o.beta2});
     case OptimizerKind::adamw:
       break;
   }

@@ -109,7 +109,7 @@ class Run {
   Metadata metadata_;                    // of files of weights
   std::vector<NamedParameter> average_;  // of the weights, where it is wanted
   std::vector<NamedParameter> best_;     // for early stopping, likewise
-  std::variant<AdamW, Adam, SGD> optimizer_;
+  std::variant<AdamW, Adam, SGD, Muon> optimizer_;
   std::size_t steps_an_epoch_, steps_, warmup_, log_every_;
   RunState state_;
   Clock::time_point start_ = Clock::now();

@@ -17,7 +17,7 @@ namespace vitruvian {
 enum class Precision { float32, float64, bfloat16 };
 std::size_t bytes_per_real(Precision precision);
 
-enum class OptimizerKind { adamw, adam, sgd };
+enum class OptimizerKind { adamw, adam, sgd, muon };
 enum class ScheduleKind { cosine, linear, constant };
 
 /// Throws (Exit::usage) when `bytes` are more than this machine has: "a model of 480 billion
@@ -47,7 +47,7 @@ struct TrainOptions {
   std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means as many as suit the model
   bool composed = false;        ///< by the readable twins of the fused ops
   OptimizerKind optimizer = OptimizerKind::adamw;
-  double momentum = 0.9;  ///< SGD's
+  double momentum = 0.9;  ///< SGD's, and Muon's
   double beta1 = 0.9;     ///< Adam's, and AdamW's
   double beta2 = 0.999;
   ScheduleKind schedule = ScheduleKind::cosine;

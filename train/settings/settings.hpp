@@ -16,7 +16,7 @@
 namespace vitruvian {
 
 constexpr auto names_of(OptimizerKind) {
-  return std::array<std::string_view, 3>{"adamw", "adam", "sgd"};
+  return std::array<std::string_view, 4>{"adamw", "adam", "sgd", "muon"};
 }
 constexpr auto names_of(ScheduleKind) {
   return std::array<std::string_view, 3>{"cosine", "linear", "constant"};
@@ -152,7 +152,7 @@ void for_each_setting(Options& o, const Visit& visit) {
       "means as many as suit the model",
       up_to(most));
   row(o.optimizer, "optimizer", "");
-  row(o.momentum, "momentum", "Of SGD", rate);
+  row(o.momentum, "momentum", "Of SGD, and of Muon", rate);
   row(o.beta1, "beta1", "Of Adam: how slowly the mean of the gradients changes", rate);
   row(o.beta2, "beta2", "Of Adam: the same for their squares", rate);
   row(o.schedule, "schedule", "How the learning rate falls after the warm-up: ");
