@@ -25,7 +25,7 @@ enum class Head {
 };
 
 /// Whose initial values: see initialise().
-enum class Init { jax, torchvision, timm, hf };
+enum class Init { jax, torchvision, timm, hf, mimetic };
 
 /// The sizes, switches and rates of a Vision Transformer, in the symbols of the paper (Dosovitskiy
 /// et al., "An Image is Worth 16x16 Words", arXiv 2010.11929). The defaults of the switches are the

@@ -71,7 +71,7 @@ constexpr auto names_of(Positions) {
 }
 constexpr auto names_of(Head) { return std::array<std::string_view, 3>{"linear", "tanh", "none"}; }
 constexpr auto names_of(Init) {
-  return std::array<std::string_view, 4>{"jax", "torchvision", "timm", "hf"};
+  return std::array<std::string_view, 5>{"jax", "torchvision", "timm", "hf", "mimetic"};
 }
 
 /// A field as a JSON file holds it; null where it says nothing.

@@ -1,6 +1,8 @@
 #include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/mimetic.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
+#include "vitruvian/vit/waves.hpp"
 
 #include <cmath>
 #include <string>
@@ -70,6 +72,21 @@ void hugging_face(const Fresh& x) {
   }
 }
 
+// Jax's values, but for attention and for learned positions, which begin as waves.
+void mimetic(const VisionTransformer& model, const Rng& rng) {
+  if (Context::here().init_off) return;
+  const ViTConfig& c = model.config;
+  for (std::size_t l = 0; l < model.blocks.size(); ++l) {
+    const MultiHeadSelfAttention& attn = model.blocks[l].attn;
+    mimetic_attention(attn.qkv.weight, attn.proj.weight, c.h, rng.fork("mimetic", {l}));
+  }
+  if (const Tensor table = model.pos_embed.table) {
+    ViTConfig waves = c;
+    waves.positions = Positions::sincos_2d;
+    table.mutable_value() = array(table.shape(), fixed_positions(waves));
+  }
+}
+
 }  // namespace
 
 VisionTransformer undrawn(const ViTConfig& config) {
@@ -84,6 +101,7 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
     const Fresh x{p, rng.fork(p.name), c.D};
     switch (c.init) {
       case Init::jax:
+      case Init::mimetic:
         jax(x);
         break;
       case Init::torchvision:
@@ -97,6 +115,7 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
         break;
     }
   }
+  if (c.init == Init::mimetic) mimetic(model, rng);
 }
 
 VisionTransformer tiny_vit_of_order_one(const Rng& rng) {

@@ -96,7 +96,8 @@ VisionTransformer undrawn(const ViTConfig& config);
 /// Draws every parameter anew, as the code that config.init names does (requirements C3). Each
 /// parameter has its own stream, keyed by its name. The paper's (jax): patches and a hidden layer
 /// of the head by LeCun's normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP
-/// biases N(0, 1e-6), class token, other biases and the head zero.
+/// biases N(0, 1e-6), class token, other biases and the head zero. Mimetic: the same, but for
+/// attention (vit/mimetic.hpp) and learned positions, which begin as the waves of sincos_2d.
 void initialise(const VisionTransformer& model, const Rng& rng);
 
 /// The tiny ViT of vit/variants.hpp with every parameter drawn from N(0, 1) (layer norms' weights

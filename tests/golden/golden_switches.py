@@ -1,5 +1,5 @@
 """switches.json: {"images", "labels", "pool", "cases": [{"name", "config", "seed", "logits", "loss",
-"gradients"}, ...]}: Vision Transformers with one switch of the config turned, or some of them.
+"gradients"}, ...], "mimetic"}: Vision Transformers with one switch of the config turned, or some of them.
 
 Written from the sources of each variant, not from ours: the paper's Equations 1 to 4; the Transformer
 of 2017 for post-norm and for waves (arXiv 1706.03762); DETR's PositionEmbeddingLearned for rows and
@@ -10,6 +10,9 @@ A parameter's values are 0.4 times the next numbers of "pool" (round again after
 in the order of their names; weights of layer norms get 1 more. `loss` is the mean cross entropy of
 the labels, `gradients` are of it. Where `seed` is there, dropout drops, by the masks of
 golden_draws.py. Tensors are base64 of little-endian float64.
+
+"mimetic" is {"seed", "qk", "v_proj"}: of each block of BASE, with mimetic initial values from the paper's
+section 3 (arXiv 2305.09828), each head's W_q W_k^T (h, D, D) and W_v W_proj (D, D).
 """
 
 import torch
@@ -17,7 +20,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from make_golden import generator, packed, randn, tensor
-from golden_draws import branch_mask, dropout_mask
+from golden_draws import branch_mask, dropout_mask, fork, normal
 
 BASE = {"C": 2, "H": 8, "W": 12, "P": 4, "D": 8, "L": 2, "h": 2, "M": 12, "K": 3, "eps": 1e-6,
         "dropout": 0.0, "attention_dropout": 0.0}
@@ -264,6 +267,25 @@ def drawn():
     return randn(stream, POOL), randn(stream, len(LABELS), BASE["C"], BASE["H"], BASE["W"])
 
 
+def mimetic(seed=11):
+    D, h = BASE["D"], BASE["h"]
+
+    def near_identity(alpha, beta, key):
+        Z = torch.tensor([normal(key, i) for i in range(D * D)], dtype=torch.float64).reshape(D, D)
+        return alpha * Z / D**0.5 + beta * torch.eye(D, dtype=torch.float64)
+
+    def nearest(x, rank):
+        U, S, Vh = torch.linalg.svd(x)
+        return U[:, :rank] @ torch.diag(S[:rank]) @ Vh[:rank]
+
+    keys = [fork(seed, "mimetic", (block,)) for block in range(BASE["L"])]
+    qk = [torch.stack([nearest(near_identity(0.7, 0.7, fork(key, "qk", (i,))), D // h)
+                       for i in range(h)]) for key in keys]
+    v_proj = [near_identity(0.4, -0.4, fork(key, "v proj")) for key in keys]
+    return {"seed": seed, "qk": [packed(x, "f64") for x in qk],
+            "v_proj": [packed(x, "f64") for x in v_proj]}
+
+
 def make():
     pool, images = drawn()
     written = []
@@ -279,4 +301,5 @@ def make():
             "name": name, "config": config, "seed": seed, "logits": packed(logits, "f64"),
             "loss": loss.item(), "gradients": {n: packed(p.grad, "f64") for n, p in vit.p.items()},
         })
-    return {"images": tensor(images), "labels": LABELS, "pool": tensor(pool), "cases": written}
+    return {"images": tensor(images), "labels": LABELS, "pool": tensor(pool), "cases": written,
+            "mimetic": mimetic()}

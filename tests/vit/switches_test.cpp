@@ -163,6 +163,50 @@ TEST_CASE("each switch alone, and each rate by given masks: PyTorch's logits, lo
   }
 }
 
+TEST_CASE("mimetic initial values: the products are numpy's, and split evenly") {
+  const golden::Json json = golden::read("switches.json");
+  const golden::Json& expected = json["mimetic"];
+  ViTConfig c = ViTConfig::from_json(json["cases"][0]["config"].dump());
+  c.init = Init::mimetic;
+  const VisionTransformer model(c, Rng(expected["seed"].get<std::uint64_t>()));
+  for (std::size_t l = 0; l < c.L; ++l) {
+    CAPTURE(l);
+    const Array& qkv = model.blocks[l].attn.qkv.weight.value();
+    const auto part = [&](std::size_t first, std::size_t rows) {
+      return slice(Tensor(qkv), 0, static_cast<std::ptrdiff_t>(first),
+                   static_cast<std::ptrdiff_t>(first + rows));
+    };
+    for (std::size_t i = 0; i < c.h; ++i) {
+      CAPTURE(i);
+      const Tensor q = part(i * c.D_h(), c.D_h());
+      const Tensor k = part(c.D + i * c.D_h(), c.D_h());
+      const Tensor golden = select(Tensor(golden::tensor(expected["qk"][l])), 0, i);
+      CHECK(difference(matmul(transpose(q), k).value(), golden.value()) < exactly);
+      // S^(1/2) U^T and S^(1/2) V^T: the same lengths, at right angles.
+      const Array lengths = matmul(q, transpose(q)).value();
+      CHECK(difference(matmul(k, transpose(k)).value(), lengths) < exactly);
+      for (std::size_t r = 0; r < c.D_h(); ++r) {
+        for (std::size_t s = 0; s < r; ++s) CHECK(std::abs(lengths(r, s)) < exactly);
+        CHECK(lengths(r, r) > 0);
+      }
+    }
+    const Tensor v = part(2 * c.D, c.D);
+    const Tensor proj(model.blocks[l].attn.proj.weight.value());
+    const Array product = matmul(transpose(v), transpose(proj)).value();
+    CHECK(difference(product, golden::tensor(expected["v_proj"][l])) < exactly);
+    CHECK(difference(matmul(v, transpose(v)).value(), matmul(transpose(proj), proj).value()) <
+          exactly);
+  }
+  ViTConfig waves = c;
+  waves.positions = Positions::sincos_2d;
+  CHECK(difference(model.pos_embed.table.value(),
+                   VisionTransformer(waves, Rng(1)).pos_embed.waves.value()) == 0);
+  c.per_head_qkv = true;
+  CHECK_FAILS_WITH(c.validate(), "mimetic");
+  c.per_head_qkv = false, c.D = 6;
+  CHECK_FAILS_WITH(c.validate(), "multiple of 4");
+}
+
 TEST_CASE("what is not said is the paper's model, with an eps of 1e-6 and no dropout") {
   const ViTConfig c;
   CHECK(c.eps == 1e-6);

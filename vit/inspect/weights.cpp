@@ -1,7 +1,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
-#include "vitruvian/vit/inspect/symmetric_eigen.hpp"
+#include "vitruvian/vit/symmetric_eigen.hpp"
 
 #include <algorithm>
 #include <cmath>

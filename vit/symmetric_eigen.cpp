@@ -1,4 +1,4 @@
-#include "vitruvian/vit/inspect/symmetric_eigen.hpp"
+#include "vitruvian/vit/symmetric_eigen.hpp"
 
 #include "vitruvian/core/base/error.hpp"
 
