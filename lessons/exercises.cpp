@@ -8,6 +8,7 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <regex>
@@ -41,6 +42,12 @@ std::string text_of(const Exercise& exercise, bool solved) {
   }
   std::string part = "end";
   const std::vector<std::string> lines = lines_of(exercise);
+  const bool has_tensors = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("Tensor ") || line.find("const Tensor& ") != std::string::npos;
+  });
+  if (!solved && has_tensors) {
+    text += "// What tensors can do: docs/ops.md, in the folder of the project.\n";
+  }
   for (std::size_t i = 1; i < lines.size() && !is_marker(lines[i], "hint 1"); ++i) {
     if (is_marker(lines[i], "(gap|solution|end)")) {
       const std::size_t begin = lines[i].find('[') + 1;

@@ -26,16 +26,22 @@ void softmax_vjp(Judge& judge) {
     const Tensor g = normal(shape, seed++);
     judge.in_case(fmt::format("y, g {}, seed {}", to_string(shape), seed - 2), [&] {
       const Tensor y = softmax(x);
+      std::vector<Guess> guesses = {
+          {"That is y g: the term that every output of the row shares is missing.", (y * g)},
+          {"That is y (1 − y) g, the diagonal of the Jacobian alone: every x moves the others "
+           "too.",
+           (y * (-y + 1) * g)},
+          {"The shared term is Σ g y, with the y inside.", (y * (g - sum(g, {-1}, true)))},
+          {"The sum runs over the whole array; each row has its own.", (y * (g - sum(g * y)))},
+          {"The sum runs along another axis than the last.", (y * (g - sum(g * y, {0}, true)))},
+          {"The factor y is missing in front.", (g - sum(g * y, {-1}, true))}};
+      if (shape == Shape{3, 1}) {  // elsewhere it does not fit
+        guesses.push_back({"The sum has lost its axis, and (3,) fits beside (3, 1) in another way: "
+                           "sum(t, {-1}, true) keeps it, with length 1.",
+                           y * (g - sum(g * y, {-1}))});
+      }
       judge.compare_gradient(
-          "dx", yours(y, g), [](auto& t) { return softmax(t); }, x, g,
-          {{"That is y g: the term that every output of the row shares is missing.", (y * g)},
-           {"That is y (1 − y) g, the diagonal of the Jacobian alone: every x moves the others "
-            "too.",
-            (y * (-y + 1) * g)},
-           {"The shared term is Σ g y, with the y inside.", (y * (g - sum(g, {-1}, true)))},
-           {"The sum runs over the whole array; each row has its own.", (y * (g - sum(g * y)))},
-           {"The sum runs along another axis than the last.", (y * (g - sum(g * y, {0}, true)))},
-           {"The factor y is missing in front.", (g - sum(g * y, {-1}, true))}});
+          "dx", yours(y, g), [](auto& t) { return softmax(t); }, x, g, guesses);
     });
   }
 }

@@ -220,8 +220,9 @@ void chain_rule(Judge& judge) {
       constexpr double h = 1e-3;
       const double right =
           (8 * (run(c.x + h) - run(c.x - h)) - (run(c.x + 2 * h) - run(c.x - 2 * h))) / (12 * h);
-      double at_x = 1, after = 1, at = c.x;
+      double at_x = 1, after = 1, at = c.x, added = 0;
       for (const Link& link : c.links) {
+        added += link.df(at);
         at_x *= link.df(c.x);
         at = link.f(at);
         after *= link.df(at);
@@ -233,6 +234,8 @@ void chain_rule(Judge& judge) {
                       Tensor(scalar(at_x))},
                      {"Each derivative is taken at its link's result; it belongs at what went in.",
                       Tensor(scalar(after))},
+                     {"The factors are added; the derivative of a chain is their product.",
+                      Tensor(scalar(added))},
                      {"That is y itself, not its derivative.", Tensor(scalar(run(c.x)))}});
     });
   }

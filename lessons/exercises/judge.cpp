@@ -118,6 +118,12 @@ std::string stopped_by(const std::string& what) {
         "dot: name + \".fc1.weight\".",
         thrown_at());
   }
+  if (what.starts_with("mul: ")) {
+    return fmt::format(
+        "{} stopped with: {}. The product of matrices is matmul(a, b); a * b is that "
+        "of numbers at the same place.",
+        thrown_at(), what);
+  }
   return fmt::format("{} stopped with: {}", thrown_at(), what);
 }
 
@@ -161,10 +167,12 @@ void Judge::wrong(const std::string& sentence) {
 void Judge::compare(std::string_view name, const Tensor& yours, const Tensor& expected,
                     std::string_view source, const std::vector<Guess>& guesses) {
   const Array& right = expected.value();
+  const std::string what = right.dimension() == 0
+                               ? std::string(name)
+                               : fmt::format("{} {}", name, to_string(right.shape()));
   if (!yours) {
-    return wrong(
-        fmt::format("{} {}: yours is empty. The gap is still open; look for \"Yours\" in the file.",
-                    name, to_string(right.shape())));
+    return wrong(fmt::format(
+        "{}: yours is empty. The gap is still open; look for \"Yours\" in the file.", what));
   }
   const Array& mine = yours.value();
   if (mine.shape() != right.shape()) {
@@ -191,8 +199,8 @@ void Judge::compare(std::string_view name, const Tensor& yours, const Tensor& ex
   }
   if (different == 0) return;
   std::string text =
-      fmt::format("{} {}{}: yours {:.6g}, {} {:.6g}.", name, to_string(right.shape()),
-                  place(right.shape(), worst), mine.data()[worst], source, right.data()[worst]);
+      fmt::format("{}{}: yours {:.6g}, {} {:.6g}.", what, place(right.shape(), worst),
+                  mine.data()[worst], source, right.data()[worst]);
   if (right.size() > 1) {
     text += fmt::format("\n{} of {} entries differ; this is the worst.", different, right.size());
   }

@@ -226,7 +226,7 @@ TABLE
     lesson_says 1 "$pattern" check "$name"
   done <<'TABLE'
 adamw|s/++s.t/s.t++/|1 − βᵗ is 0: count t up before you use it
-adamw|s/++s.t/s.t + 1/|t \(\): yours 0.*It is not counted up
+adamw|s/++s.t/s.t + 1/|t: yours 0.*It is not counted up
 adamw|s/g \* (1 - r.beta1)/g/|m \(2, 3\).*g is added whole: its share is 1 − β₁
 adamw|s/square(g)/g/|v \(2, 3\).*g is not squared
 adamw|s/m_hat = /m_hat = s.m = /|they are used once and forgotten
@@ -236,6 +236,9 @@ adamw|s/r.eta \* r.lambda/r.lambda/|The decay is λ w; it is η λ w
 adamw|s/r.beta1, t)/r.beta1, 1)/;s/r.beta2, t)/r.beta2, 1)/|1 − β is not 1 − βᵗ
 adamw|s/m_hat . (sqrt/g \/ (sqrt/|The last line steps by g
 adamw|/s.w - s.w/d;s/  return s;/  s.w = s.w - s.w * (r.eta * r.lambda); return s;/|The decay came after the step
+softmax|s/{-1}, true/{-1}/|The sum has lost its axis
+softmax|s/return .*/return y * (g - matmul(y, g));/|inner
+attention|s/matmul(q, transpose(k))/q * transpose(k)/|The product of matrices is matmul
 own_mlp|s/gelu(linear(x, \(.*\)));$/linear(x, \1);/|The GELU is missing
 own_mlp|s/gelu(linear(x, \(.*\)));$/linear(x, \1);/;s/return linear(\(.*\));/return gelu(linear(\1));/|The GELU stands behind the second layer
 own_mlp|s/gelu(linear(x,/gelu(linear(gelu(x),/|There is a GELU before the first layer
