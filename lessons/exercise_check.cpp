@@ -98,15 +98,21 @@ std::vector<std::string> compiler() {
   return words;
 }
 
+// Runs a program whose words go to a file. Returns its exit code.
+int run_quietly(std::vector<std::string> words, const fs::path& messages) {
+  const int log = open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (log == -1) fail("{} cannot be written", messages.string());
+  const int code = run_program(std::move(words), {.output = log, .errors = log});
+  close(log);
+  return code;
+}
+
 // Compiles; what the compiler says goes to a file. Returns its exit code.
 int compile(std::vector<std::string> words, const fs::path& messages) {
   setenv("LC_ALL", "C", 1);  // for messages in English and in ASCII, which are read below
-  const int log = open(messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (log == -1) fail("{} cannot be written", messages.string());
   const std::string compiler = words.front();
   words.emplace_back("-fdiagnostics-color=never");
-  const int code = run_program(std::move(words), {.output = log, .errors = log});
-  close(log);
+  const int code = run_quietly(std::move(words), messages);
   if (code == not_there) {
     fail("{}, which compiled Vitruvian, is not on this machine any more: scripts/start.sh installs "
          "a compiler and builds with it",
@@ -220,7 +226,8 @@ void keep_answer(const Exercise& exercise, const fs::path& compiled) {
 }
 
 // The learner's answer to an earlier exercise as it was when its check agreed, compiled: empty
-// where there is none. One that an older program judged is compiled anew from the learner's folder.
+// where there is none. One that an older program judged is compiled anew from the learner's folder,
+// and judged: the file may have changed since.
 fs::path answer_to(const Exercise& part, const fs::path& folder, const fs::path& scratch) {
   if (!is_done(part)) return {};
   const fs::path kept = kept_answer(part);
@@ -230,7 +237,7 @@ fs::path answer_to(const Exercise& part, const fs::path& folder, const fs::path&
     return kept;
   const fs::path file = with_or_without_number(folder / (part.name + ".cpp"));
   if (!fs::exists(file, gone)) return {};
-  console::print("Your answer to exercise {} is compiled again, as Vitruvian has changed.\n",
+  console::print("Your answer to exercise {} is judged again, as Vitruvian has changed.\n",
                  part.name);
   console::flush();
   std::vector<std::string> words = compiler();
@@ -238,7 +245,13 @@ fs::path answer_to(const Exercise& part, const fs::path& folder, const fs::path&
   const std::string compiled = (scratch / (part.name + ".so")).string();
   words.insert(words.end(), first.begin(), first.end());
   words.insert(words.end(), {"-o", compiled, file.string()});
-  if (compile(std::move(words), scratch / "messages") != 0) return {};
+  const fs::path messages = scratch / "messages";
+  const std::string judge = (program_folder() / "exercise_checks").string();
+  if (compile(std::move(words), messages) != 0 ||
+      run_quietly({judge, part.name, compiled, "10"}, messages) != 0) {
+    console::print("It no longer agrees: lesson check {}\n", part.name);
+    return {};
+  }
   keep_answer(part, compiled);
   return compiled;
 }

@@ -246,6 +246,17 @@ own_mlp|s/return linear.*/return hidden;/|the second linear layer is missing
 own_mlp|s/".fc1.weight"/"fc1.weight"/|asks for a parameter of a name that is none
 TABLE
 
+  # An answer is built into later ones as it was when it agreed; judged anew, it must agree.
+  for name in own_linear own_mlp; do
+    "$lesson" exercise "$name" --again >out
+    "$lesson" solution "$name" --give-up >"$(yours "$name")"
+    lesson_says 0 "All of it agrees" check "$name"
+  done
+  "$lesson" exercise own_linear --again >out
+  lesson_says 0 "Yours in it: own_linear\." check own_mlp
+  touch -d 2001-01-01 "$XDG_STATE_HOME/vitruvian/exercises/own_linear.so"
+  lesson_says 0 "own_linear is judged again.*It no longer agrees.*Ours, until yours are done:.* own_linear" check own_mlp
+
   # --watch: at each change of the file, at Enter; a hint at h, the next at the next; q.
   cp stub "$(yours softmax)"
   lesson_says 2 "--watch waits at a terminal.*and this is none" check softmax --watch
