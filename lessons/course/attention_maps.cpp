@@ -75,6 +75,30 @@ double on_ink(const Tensor& M, std::span<const std::uint8_t> pixels) {
 }
 // [end]
 
+// [region diagonal]
+// The mean of a matrix's diagonal, in deviations of its other numbers.
+double leaning(const Tensor& M) {
+  const Tensor I(identity(M.size(0)));
+  const Tensor others = sum(square(M * (1 - I))) / sum(1 - I);
+  return double((sum(M * I) / sum(I) / sqrt(others)).item());
+}
+// Of a block: of U_q U_kᵀ, the mean over its heads, and of U_v U_msa.
+std::array<double, 2> leanings(const MultiHeadSelfAttention& attn) {
+  const auto D = std::ptrdiff_t(attn.proj.in());
+  const auto heads = std::ptrdiff_t(attn.heads);
+  // The library keeps transposed matrices: W = Uᵀ.
+  const Tensor W = reshape(attn.qkv.weight, {3, heads, D / heads, D});
+  double qk = 0;
+  for (std::ptrdiff_t i = 0; i < heads; ++i) {
+    const Tensor W_q = select(select(W, 0, 0), 0, i);
+    const Tensor W_k = select(select(W, 0, 1), 0, i);
+    qk += leaning(matmul(transpose(W_q), W_k)) / double(heads);
+  }
+  const Tensor W_v = reshape(select(W, 0, 2), {D, D});
+  return {qk, leaning(transpose(matmul(attn.proj.weight, W_v)))};
+}
+// [end]
+
 // Attention with all weights below 1/T set to 0.
 Array strong(Array A) {
   for (real& x : A) x = x < real(1.0 / T) ? 0 : x;
@@ -216,6 +240,35 @@ void lesson(Narrator& say) {
   say.holds("at least 1.3 times", gain > 1.3);
   say.text("A picture, not a proof: rollout knows nothing of the values that are moved, the MLPs, "
            "or the head. The gradient by the pixels, saliency, tells another part of the story.");
+
+  say.heading("What training makes of the weights");
+  say.text("A score is x U_q U_kᵀ xᵀ: where U_q U_kᵀ leans to the identity, a token attends to "
+           "those that are like it. And U_v U_msa is what attention adds: where that leans to "
+           "minus the identity, a token is moved away from what it has just looked at.");
+  say.code("diagonal");
+  Series qk{"U_q U_kᵀ", {}, {}}, vp{"U_v U_msa", {}, {}};
+  for (std::size_t l = 0; l < colour.model.blocks.size(); ++l) {
+    const auto [of_scores, of_values] = leanings(colour.model.blocks[l].attn);
+    for (auto& [line, y] : {std::pair<Series&, double>{qk, of_scores}, {vp, of_values}}) {
+      line.x.push_back(double(l + 1)), line.y.push_back(y);
+    }
+  }
+  say.figure(
+      {"The mean of the diagonal, in deviations of the other numbers, block by block of the "
+       "model of photographs. Drawn at random it would be 0, give or take 0.1.",
+       Chart{.title = "", .x_label = "block", .y_label = "leaning to I", .series = {qk, vp}}});
+  say.holds("in the first two blocks scores lean to I, and values of all blocks to −I",
+            qk.y[0] > 0.3 && qk.y[1] > 0.3 && *std::max_element(vp.y.begin(), vp.y.end()) < -0.1);
+  say.text("Nobody told it to: the matrices began at random, as is usual. Trockman and Kolter "
+           "(2023) saw the same in large, long trained models, and let small ones begin there: "
+           "with 0.7 Z + 0.7 I for the scores and 0.4 Z − 0.4 I for the values, Z being random. "
+           "`vitruvian train --initialisation mimetic` does so:");
+  ViTConfig begun = colour.model.config;
+  begun.init = Init::mimetic;
+  const auto [scores, values] = leanings(VisionTransformer(begun, Rng(say.seed())).blocks[0].attn);
+  say.text("There the first block begins at {:.1f} and {:.1f}.", scores, values);
+  say.check("its values", {"measured", values}, {"−0.4 over 0.4/√D", -std::sqrt(double(begun.D))},
+            0.05);
 
   say.heading("What goes wrong");
   say.sources_disagree("",

@@ -55,6 +55,22 @@ double adamw(double w, double g, Memory& s, double lr, double decay) {
   return w - lr * decay * w - lr * adam_step(g, s);  // the decay is apart from it
 }
 
+// [region muon]
+// Five times s becomes c1 s + c3 s^3 + c5 s^5, every singular value s.
+constexpr double c1 = 3.4445, c3 = -4.7750, c5 = 2.0315;
+Tensor nearly_orthogonal(const Tensor& momentum) {  // rows <= columns
+  Tensor x = momentum / sqrt(sum(square(momentum)));
+  for (int step = 0; step < 5; ++step) {
+    const Tensor A = matmul(x, transpose(x));
+    x = c1 * x + matmul(c3 * A + c5 * matmul(A, A), x);
+  }
+  return x;
+}
+double one_value(double s) {
+  for (int i = 0; i < 5; ++i) s *= c1 + c3 * s * s + c5 * s * s * s * s;
+  return s;
+}
+
 // [region mistakes]
 // m and v as they are: both start at 0, so both are too small at first.
 double uncorrected(double w, double g, Memory& s, double lr, double decay) {
@@ -248,8 +264,54 @@ void lesson(Narrator& say) {
   say.check("SGD's f after 100 steps", {"measured", f}, {"0.982^200 / 2", flat}, 1e-6);
   say.differs("f after 100 steps", {"momentum", fast.f.y.back()}, {"SGD", f}, 0.5);
 
+  say.heading("A matrix has directions: Muon");
+  say.text("Adam looks at each number of a weight matrix alone. But a matrix acts as one: it takes "
+           "some directions of a token and stretches them, each by its singular value. The "
+           "gradient of a weight is such a matrix, too, and mostly a few directions fill it: a "
+           "step along it learns little in all others. Muon (2024) steps equally far along every "
+           "direction of the momentum, for the matrices inside the blocks; the rest has AdamW.");
+  say.equation(
+      R"(X_0 = M / \lVert M \rVert, \qquad X \leftarrow c_1 X + (c_3 A + c_5 A^2) X, \quad )"
+      R"(A = X X^\top)",
+      "X₀ = M / ‖M‖,    X ← c₁ X + (c₃ A + c₅ A²) X,  A = X Xᵀ");
+  say.in_words("no singular values are computed. X Xᵀ X has those of X to the third power along "
+               "the same directions; five rounds of such sums bring large and small ones near 1.");
+  say.code("muon");
+  // H = I − 2 v vᵀ / ‖v‖² mirrors at the plane across v: a matrix without any stretching.
+  const auto mirror = [&](std::uint64_t n, std::uint64_t seed) {
+    const Tensor v(random_normal({n, 1}, seed));
+    return Tensor(identity(n)) - matmul(v, transpose(v)) * 2 / sum(square(v));
+  };
+  Array known = zeros({8, 12});
+  Series before{"of M", {}, {}, Mark::dots}, after{"after five rounds", {}, {}, Mark::dots};
+  for (std::size_t i = 0; i < 8; ++i) known(i, i) = real(std::pow(0.6, double(i)));
+  const Tensor left = mirror(8, say.seed()), right = mirror(12, say.seed() + 1);
+  const Tensor M = matmul(left, matmul(Tensor(known), right)), X = nearly_orthogonal(M);
+  shapes(say, "M, X (8, 12)", X);
+  const double norm = std::sqrt(double(sum(square(M)).item()));
+  Array expected = zeros({8, 12});
+  for (std::size_t i = 0; i < 8; ++i) {
+    expected(i, i) = real(one_value(double(known(i, i)) / norm));
+    before.x.push_back(double(i + 1)), before.y.push_back(double(known(i, i)));
+    after.x.push_back(double(i + 1)), after.y.push_back(double(expected(i, i)));
+  }
+  check_equal(say, "X, by its directions", "X", matmul(left, matmul(X, right)), "s, five times",
+              expected);
+  check_equal(say, "X", "by hand", X, "library", orthogonalised(M.value()));
+  say.figure({"The eight singular values of M, each 0.6 of the one before, and those of X.",
+              Chart{.title = "",
+                    .x_label = "direction",
+                    .y_label = "singular value",
+                    .series = {before, after},
+                    .from_zero = true}});
+  say.text("They need not be 1: between 0.7 and 1.2 is good enough, and these three numbers "
+           "get there in few rounds. A step is then 0.2 √max(rows, columns) η X, which "
+           "is as long as AdamW's usually are, so that both take the same η. `vitruvian train "
+           "--optimizer muon` has it.");
+
   say.pytorch("`torch.optim.SGD(params, lr, momentum)`, `torch.optim.Adam`, "
-              "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`. `optimizer.step()` "
+              "`torch.optim.AdamW(params, lr, betas, eps, weight_decay=0.01)`, and since 2.9 "
+              "`torch.optim.Muon`. `optimizer.step()` "
               "after, `zero_grad()` before every `backward()`.");
   say.question("How many bytes do ViT-B/16's 86.6 million numbers (float32) and all that training "
                "with Adam keeps for each of them take?",
