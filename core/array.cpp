@@ -1,10 +1,12 @@
 #include "vitruvian/core/array.hpp"
 
 #include "vitruvian/core/arguments.hpp"
+#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <utility>
@@ -21,8 +23,8 @@ Array allocated(const Shape& shape, const Make& make) {
   try {
     return make();
   } catch (const std::bad_alloc&) {
-    fail("an array of shape {} takes {:.1f} GB: there is not that much memory", to_string(shape),
-         static_cast<double>(elements) * sizeof(real) * 1e-9);
+    fail("an array of shape {} takes {}: there is not that much memory", to_string(shape),
+         console::human_bytes(std::uint64_t{elements} * sizeof(real)));
   }
 }
 

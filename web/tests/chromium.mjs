@@ -3,6 +3,47 @@
 import { chromium } from 'playwright-core';
 import { pathToFileURL } from 'node:url';
 
+/** A module whose one function, `t`, traps. */
+const trap = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 116, 0, 0, 10, 5, 1, 3, 0, 0, 11];
+/** A script after which the engine that is started traps at its n-th call of a function, once. */
+export const trapping = (name, n) => `{
+  const { instantiate } = WebAssembly;
+  let calls = 0;
+  WebAssembly.instantiate = async (...all) => {
+    const { instance } = await instantiate(...all);
+    const { t } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(${JSON.stringify(trap)}))).exports;
+    const { ${name}: call } = instance.exports;
+    return { instance: { exports: { ...instance.exports, ${name}: (...args) => (++calls === ${n} ? t() : call(...args)) } } };
+  };
+}`;
+/** A script after which the engine's memory is so many pages of 64 KB, and no more: what its module says of it is changed. */
+export const confining = (pages) => `{
+  const { instantiate } = WebAssembly;
+  const limit = (bytes) => {
+    const read = (at) => { let n = 0, shift = 0, b; do { b = bytes[at++]; n += (b & 127) * 2 ** shift; shift += 7; } while (b & 128); return [n, at]; };
+    for (let at = 8; at < bytes.length; ) {
+      const id = bytes[at];
+      const [size, from] = read(at + 1);
+      if (id === 5) { // one memory, its flags, its least pages, its most
+        for (let field = from + 2, end; field < from + size; field = end) {
+          [, end] = read(field);
+          for (let i = field, n = ${pages}; i < end; ++i, n = Math.floor(n / 128)) bytes[i] = (n % 128) | (i + 1 < end ? 128 : 0);
+        }
+        return bytes;
+      }
+      at = from + size;
+    }
+  };
+  WebAssembly.instantiate = (bytes, ...all) => instantiate(limit(new Uint8Array(bytes)), ...all);
+}`;
+/** A script that puts another before those of the page's first workers. */
+export const inWorkers = (script, workers = Infinity) => `{
+  let left = ${workers};
+  window.Blob = class extends Blob {
+    constructor(parts, options) { super(/javascript/.test(options?.type) && left-- > 0 ? [${JSON.stringify(script)}, ...parts] : parts, options); }
+  };
+}`;
+
 /**
  * Gives `use` the page, its problems and the browser's context; closes the browser whatever happens.
  * `options` are the context's; besides, a `fragment` for the address, and a script to run `before` the page's.

@@ -98,19 +98,38 @@ test('GELU is x times the share of a bell curve below x', async () => {
   }
 });
 
-test('every symbol of every equation, and of every shape, has a name', async () => {
+test('every symbol of every equation, and of every shape, has a name, and its shape is that of the engine’s numbers', async () => {
   const { equations } = await load('equations');
-  const { symbols } = await load('symbols');
+  const { symbols, meaning } = await load('symbols');
   for (const [id, { math, symbols: listed }] of Object.entries(equations)) {
     for (const symbol of listed) assert.ok(symbols[symbol], `${id}: ${symbol} has no name`);
-    const parts = new Set(listed.flatMap((symbol) => [...symbol.split(/[_′∂/]/)]));
-    const primes = listed.some((symbol) => symbol.includes('′'));
-    for (const [, letter] of math.matchAll(/<mi[^>]*>([^<]+)<\/mi>/g)) assert.ok(parts.has(letter), `${id}: ${letter} is not among ${listed}`);
-    assert.equal(primes, math.includes('′'), `${id}: a prime`);
+    // Every letter stands within a symbol that has it in its name: tags are followed, innermost last.
+    const within = [];
+    for (const [, tag, symbol, letter] of math.matchAll(/<(\/?\w+)(?: data-symbol="([^"]+)")?[^>]*>([^<]*)/g)) {
+      if (tag.startsWith('/')) within.pop();
+      else within.push(symbol ?? '');
+      if (tag !== 'mi') continue;
+      const its = within.findLast((name) => name !== '') ?? '';
+      assert.ok(its.split(/[_′∂/−]/).includes(letter) || (letter === 'logit' && its === 'logit_i'), `${id}: ${letter} is within "${its}"`);
+    }
   }
   const engine = await startEngine();
-  engine.open(await readFile(new URL('models/digits.safetensors', root)));
-  for (const { symbols: shape } of engine.forward().tensors) {
+  const { config, parameters } = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  const { tensors } = engine.forward();
+  for (const { symbols: shape } of tensors) {
     for (const symbol of shape.match(/\p{L}\w*/gu)) assert.ok(symbols[symbol], `${symbol} of ${shape}`);
   }
+  const size = (symbol) => meaning(symbol, config).match(/= (.*?)(?: numbers)?$/)[1].split(' × ').reduce((n, part) => n * Number(part), 1);
+  const count = (all, name) => all.find((t) => t.name === name).shape.reduce((n, d) => n * d, 1);
+  for (const [symbol, name, times = 1] of [
+    ['x_p', 'patch_embed.x_p', config.N], ['z_0', 'z_0'], ['z_ℓ', 'blocks.1.z'], ['z′_ℓ', 'blocks.1.z_prime'], ['MSA', 'blocks.0.msa'], ['MLP', 'blocks.0.mlp'],
+    ['q', 'blocks.0.attn.q', config.h], ['k', 'blocks.0.attn.k', config.h], ['v', 'blocks.0.attn.v', config.h], ['A', 'blocks.0.attn.probs', config.h],
+    ['SA', 'blocks.0.attn.heads', config.h], ['y', 'y'], ['logits', 'logits'],
+  ]) assert.equal(size(symbol) * times, count(tensors, name), symbol);
+  for (const [symbol, name, times = 1] of [
+    ['E', 'patch_embed.proj.weight'], ['x_class', 'cls_token'], ['E_pos', 'pos_embed'], ['U_qkv', 'blocks.0.attn.qkv.weight', config.h], ['U_msa', 'blocks.0.attn.proj.weight'],
+    ['W_1', 'blocks.0.mlp.fc1.weight'], ['b_1', 'blocks.0.mlp.fc1.bias'], ['W_2', 'blocks.0.mlp.fc2.weight'], ['b_2', 'blocks.0.mlp.fc2.bias'],
+    ['γ', 'norm.weight'], ['β', 'norm.bias'], ['W_head', 'head.weight'], ['b_head', 'head.bias'],
+  ]) assert.equal(size(symbol) * times, count(parameters, name), symbol);
+  assert.match(meaning('D', config), /^numbers in a token. D = 64$/);
 });

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { withPage } from './chromium.mjs';
+import { confining, inWorkers, trapping, withPage } from './chromium.mjs';
 import { root, startEngine } from './engine.mjs';
 
 const path = fileURLToPath(new URL('build-web/explorer.html', root));
@@ -148,7 +148,9 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     await page.keyboard.press('Enter'); // again: into the panel, to its terms, and back to the same number
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
-    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText), /symbols: q times k/);
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText), /^Equation: q times k/);
+    await page.keyboard.press('Tab');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^symbols: q times k/);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate(() => document.activeElement.innerText), 'largest first');
@@ -569,10 +571,43 @@ test('a change of a range is said, once it has settled, and only of the same map
     assert.doesNotMatch(await page.locator('.node').innerText(), /\(was/, 'another node is no change');
   }));
 
-test('the symbols of an equation are named, by keys and in a tooltip', () =>
+test('a symbol of an equation that is pointed at, by pointer, keys or a tap, says what it is, and no other does', async () => {
+  const tip = (page) => page.locator('#tokens .tip').first().innerText();
+  const E = 'E: learned pictures, which turn a patch into a token. (P² C, D) = 49 × 64';
+  await opened({}, async (page) => {
+    const equation = page.getByRole('application', { name: /^Equation: z 0 is the class token/ });
+    assert.equal(await equation.locator('..').getByTitle(/./).count(), 0);
+    const symbol = equation.locator('[data-symbol="E"]').first();
+    await symbol.hover();
+    assert.equal(await tip(page), E);
+    assert.equal(await page.locator('#tokens figure.named figcaption').innerText(), 'E: the filters, 64 pictures of 7 × 7', 'its map lights up');
+    await equation.locator('[data-symbol="N"]').hover(); // within x_p's
+    assert.equal(await tip(page), 'N: the number of patches. N = 16');
+    await page.mouse.move(5, 300);
+    assert.equal(await tip(page), '');
+    await equation.focus();
+    const said = [];
+    for (let i = 0; i < 4; ++i) {
+      await page.keyboard.press('ArrowRight');
+      said.push(await tip(page));
+    }
+    assert.match(said.join('\n'), /^z0: the tokens before the first block. .* = 17 × 64\nxclass: .* = 64 numbers\nxp: a patch: .* = 49 numbers\nE: learned pictures/);
+    await page.keyboard.press('ArrowLeft');
+    assert.equal(await tip(page), said[2]);
+    await page.keyboard.press('Escape');
+    assert.equal(await tip(page), '');
+  });
+  await opened(phone, async (page) => {
+    await page.locator('#tokens [data-symbol="E"]').first().tap();
+    assert.equal(await tip(page), E);
+    const { x, width } = await page.locator('#tokens .tip').first().boundingBox();
+    assert.ok(x >= 0 && x + width <= 390, `${x}, ${width} wide`);
+  });
+});
+
+test('all symbols of an equation, or of a shape, are named where that is asked for', () =>
   opened({}, async (page) => {
     const symbols = page.getByRole('button', { name: /^symbols: z 0 is the class token/ });
-    assert.match(await symbols.getAttribute('title'), /^N: the number of patches$/m);
     await symbols.press('Enter');
     assert.match(await page.locator('#tokens dl').innerText(), /N\s+the number of patches/);
     await symbols.press('Enter');
@@ -580,7 +615,7 @@ test('the symbols of an equation are named, by keys and in a tooltip', () =>
     await page.locator('#backwards').scrollIntoViewIfNeeded();
     await page.getByLabel('how far back').fill('4');
     await page.getByRole('button', { name: 'symbols: the shape (B, T, D)' }).click();
-    assert.match(await page.locator('.node dl').innerText(), /^B\s+pictures at once, here 1\s+T\s+the number of tokens, N \+ 1\s+D\s+numbers in a token$/);
+    assert.match(await page.locator('.node dl').innerText(), /^B\s+pictures at once, here 1\s+T\s+the number of tokens, N \+ 1. T = 17\s+D\s+numbers in a token. D = 64$/);
   }));
 
 test('a word that is pressed is explained below its line, and the sentence stays whole', () =>
@@ -664,6 +699,58 @@ test('settings that cannot be are refused beside the switch that asks for their 
     await page.getByLabel('all pictures above show this model').check();
     await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 2);
     assert.equal(await page.getByText(/batch: expected/).count(), 0);
+  }));
+
+test('where the engine that trains breaks down, its worker is replaced by a fresh one, and the page goes on', () =>
+  opened({ before: inWorkers(trapping('explorer_train', 8), 1) }, async (page) => {
+    const error = page.locator('#learning [role=alert]');
+    await button(page, 'Train').click();
+    await error.waitFor();
+    assert.match(await error.innerText(), /^The engine broke down: unreachable. What this model had learned is gone, and a fresh engine is ready\./);
+    assert.equal(page.workers().length, 0, 'the broken one is gone');
+    assert.equal(await button(page, 'Train').count(), 1, 'nothing is under way');
+    await button(page, 'sample digit 7').click(); // meanwhile, reading goes on
+    await page.waitForFunction(() => /reads\s+7/.test(document.querySelector('.guess').innerText));
+    await page.getByLabel('all pictures above show this model').check();
+    await button(page, 'ten steps').click();
+    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now').innerText));
+    assert.equal(await error.count(), 0);
+    assert.equal(page.workers().length, 1);
+  }));
+
+test('where memory does not suffice, that is said, and a smaller model is trained', () =>
+  opened({ before: inWorkers(confining(300)) }, async (page) => { // 19 MB
+    const error = page.locator('#learning [role=alert]');
+    for (const [name, value] of [['blocks L', '4'], ['patch P', '4']]) await page.getByLabel(name).selectOption(value);
+    await page.getByLabel('batch', { exact: true }).fill('512');
+    await button(page, 'ten steps').click();
+    await error.waitFor();
+    assert.match(await error.innerText(), /^(there is not enough memory for this|an array of shape .* takes [1-9][\d.]* [KM]B: there is not that much memory)/);
+    for (const [name, value] of [['blocks L', '1'], ['patch P', '14']]) await page.getByLabel(name).selectOption(value);
+    await page.getByLabel('batch', { exact: true }).fill('4');
+    await button(page, 'Start anew').click();
+    await button(page, 'ten steps').click();
+    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now').innerText));
+    assert.equal(await error.count(), 0);
+  }));
+
+test('where the engine that reads breaks down, a fresh one takes its place', () =>
+  opened({ before: trapping('explorer_forward', 4) }, async (page) => {
+    const error = page.getByRole('alert');
+    const read = async (digit) => {
+      await button(page, `sample digit ${digit}`).click();
+      await page.waitForFunction((n) => document.querySelector('.guess').innerText.replace(/\s+/g, ' ').startsWith(`It reads ${n}`), digit);
+    };
+    await read(5);
+    await read(6);
+    assert.equal(await error.count(), 0);
+    await read(7); // breaks, and is read by the fresh one
+    assert.match(await error.innerText(), /^The engine broke down: unreachable\./);
+    await read(8);
+    assert.equal(await error.count(), 0, 'until something that was asked for succeeds');
+    await page.getByLabel('gradients', { exact: true }).check();
+    await button(page, 'ten steps').click();
+    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now')?.innerText ?? ''));
   }));
 
 test('a guess before training stands beside what it took', () =>

@@ -2,6 +2,7 @@ import { first, wasm, weights } from 'virtual:engine';
 import { Engine } from './engine';
 import type { Tensor } from './engine';
 import { followAddress } from './address';
+import { learning } from './learning.svelte';
 import { app } from './state.svelte';
 
 // First what was recorded of the engine when the page was built, at once; then the engine itself.
@@ -34,16 +35,40 @@ export async function begin(): Promise<void> {
   try {
     // A frame for the first picture, before the module keeps the thread busy.
     await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
-    const [module, trained] = await Promise.all([moduleBytes(), trainedWeights()]);
-    const engine = await Engine.start(module as BufferSource);
-    app.engine = engine;
-    app.model = engine.open(trained);
-    app.numbers = engine;
-    app.ready = true;
+    await start();
     app.lookNow();
     followAddress();
     performance.mark('engine');
+    app.replace = () => void replaceEngine();
   } catch (error) {
-    app.error = `The engine did not start: ${error instanceof Error ? error.message : error}`;
+    refuse(error);
   }
+}
+
+async function start(): Promise<void> {
+  const [module, trained] = await Promise.all([moduleBytes(), trainedWeights()]);
+  const engine = await Engine.start(module as BufferSource);
+  app.model = engine.open(trained);
+  app.engine = app.numbers = engine;
+  app.ready = true;
+}
+const refuse = (error: unknown) => { app.error = `The engine did not start: ${error instanceof Error ? error.message : error}`; };
+
+/** A fresh engine for one that broke down, and what is on the page goes into it. */
+async function replaceEngine(): Promise<void> {
+  app.engine = null; // what it said last stays in sight
+  app.ready = false;
+  const { error, fault, replace } = app;
+  app.replace = null; // where the same breaks the fresh one, that waits until something else is asked for
+  try {
+    await start();
+    if (fault) app.engine!.fault(fault);
+    if (learning.inside) learning.enter();
+    else app.showModel(app.model!);
+    app.lookNow(false);
+    app.error = error;
+  } catch (failure) {
+    refuse(failure);
+  }
+  app.replace = replace;
 }

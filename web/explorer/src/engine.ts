@@ -57,19 +57,20 @@ export interface Trained {
 }
 export interface Score { loss: number; accuracy: number; images: number }
 
-/** What the engine refused, in its own words. */
+/** What the engine refused, in its own words; or that it broke down. */
 export class EngineError extends Error {}
 
 interface Exports {
   memory: WebAssembly.Memory;
-  malloc(bytes: number): number;
-  free(at: number): void;
   _initialize(): void;
   [name: string]: unknown;
 }
 
 export class Engine {
   private constructor(private readonly exports: Exports) {}
+  private trap = '';
+  /** It trapped: its memory may be half changed, so it answers no more, and a fresh one must take its place. */
+  get broken(): boolean { return this.trap !== ''; }
 
   /** Starts an engine of its own, with its own memory and model. */
   static async start(wasm: BufferSource): Promise<Engine> {
@@ -96,13 +97,7 @@ export class Engine {
   }
 
   open(safetensors: Uint8Array): Model {
-    const at = this.exports.malloc(safetensors.length);
-    try {
-      new Uint8Array(this.exports.memory.buffer, at, safetensors.length).set(safetensors);
-      return this.call('open', at, safetensors.length);
-    } finally {
-      this.exports.free(at);
-    }
+    return this.handed(safetensors, (at) => this.call('open', at, safetensors.length));
   }
   create(settings: Settings): Model { return this.ask('create', settings); }
   weights(): Model { return this.call('weights'); }
@@ -110,7 +105,7 @@ export class Engine {
   sample(kind: Kind, index = 0, seed = 1): Sample { return this.ask('sample', { kind, index, seed }); }
   /** The 28 x 28 bytes that are read next: 0 paper, 255 ink. */
   pixels(): Uint8Array {
-    return new Uint8Array(this.exports.memory.buffer, (this.exports.explorer_pixels as () => number)(), 784);
+    return new Uint8Array(this.exports.memory.buffer, this.run('explorer_pixels'), 784);
   }
   bytes(at: number, length: number): Uint8Array { return new Uint8Array(this.exports.memory.buffer, at, length); }
   forward(): Forward { return this.call('forward'); }
@@ -139,18 +134,34 @@ export class Engine {
   }
 
   private ask<T>(name: string, request: object): T {
-    const text = new TextEncoder().encode(JSON.stringify(request) + '\0');
-    const at = this.exports.malloc(text.length);
+    return this.handed(new TextEncoder().encode(JSON.stringify(request) + '\0'), (at) => this.call(name, at));
+  }
+
+  /** Bytes in the engine's memory, for as long as a call takes. */
+  private handed<T>(bytes: Uint8Array, call: (at: number) => T): T {
+    const at = this.run('malloc', bytes.length);
+    if (at === 0) throw new EngineError('there is not enough memory for this');
+    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
     try {
-      new Uint8Array(this.exports.memory.buffer, at, text.length).set(text);
-      return this.call(name, at);
+      return call(at);
     } finally {
-      this.exports.free(at);
+      if (!this.broken) this.run('free', at);
+    }
+  }
+
+  /** What the engine refuses is an answer: what a function throws is a trap. */
+  private run(name: string, ...args: number[]): number {
+    if (this.broken) throw new EngineError(this.trap);
+    try {
+      return (this.exports[name] as (...args: number[]) => number)(...args);
+    } catch (error) {
+      this.trap = `The engine broke down: ${error instanceof Error ? error.message : error}.`;
+      throw new EngineError(this.trap);
     }
   }
 
   private call<T>(name: string, ...args: number[]): T {
-    const at = (this.exports[`explorer_${name}`] as (...args: number[]) => number)(...args);
+    const at = this.run(`explorer_${name}`, ...args);
     const memory = new Uint8Array(this.exports.memory.buffer);
     const answer = JSON.parse(new TextDecoder().decode(memory.subarray(at, memory.indexOf(0, at))));
     if (answer.error !== undefined) throw new EngineError(answer.error);

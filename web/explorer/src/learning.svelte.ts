@@ -55,7 +55,6 @@ class Learning {
   began = $state.raw<object | null>(null); // the settings that it was made with
 
   private worker: Worker | null = null;
-  private round = 0; // of models begun
   private turn = 0; // of what was asked
   private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
   private fault: FaultRequest | null = null; // the broken rule that it has
@@ -76,11 +75,10 @@ class Learning {
   private beginning: Promise<void> | null = null; // the worker has its orders when this is over
   private async start(): Promise<void> {
     const wasm = await moduleBytes();
-    if (!this.worker) {
-      this.worker = new TrainingWorker();
-      this.worker.onmessage = ({ data }: MessageEvent<Said>) => this.hear(data);
-      this.worker.onerror = (event) => { this.error = event.message; this.running = false; };
-    }
+    this.worker?.terminate(); // each model has a worker, and a memory, of its own
+    const worker = (this.worker = new TrainingWorker());
+    worker.onmessage = ({ data }: MessageEvent<Said>) => { if (worker === this.worker) this.hear(data); };
+    worker.onerror = (event) => this.fail(event.message, true);
     this.error = '';
     this.running = false;
     this.step = this.images = this.smooth = 0;
@@ -95,7 +93,7 @@ class Learning {
     this.now = null;
     this.looked = app.pixels;
     this.fault = app.fault;
-    this.send({ do: 'begin', round: ++this.round, wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
+    this.send({ do: 'begin', wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
   }
   async run(order: Asked): Promise<void> {
     const turn = ++this.turn;
@@ -119,10 +117,8 @@ class Learning {
   }
 
   private hear(said: Said): void {
-    if (said.round !== this.round) return; // of a model that is gone
     if (said.kind === 'error') {
-      this.error = said.sentence;
-      this.running = false;
+      this.fail(said.sentence, said.broken);
     } else if (said.kind === 'paused') {
       if (said.turn === this.turn) this.running = false;
     } else if (said.kind === 'begun') {
@@ -131,6 +127,14 @@ class Learning {
     } else {
       this.take(said);
     }
+  }
+  /** What went wrong is said; a worker that is broken goes at once. */
+  private fail(sentence: string, broken: boolean): void {
+    this.running = false;
+    this.error = broken ? `${sentence} What this model had learned is gone, and a fresh engine is ready.` : sentence;
+    if (!broken) return;
+    this.worker?.terminate();
+    this.worker = null;
   }
   private take(s: Snapshot): void {
     if (s.trained) {

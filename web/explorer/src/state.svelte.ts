@@ -221,13 +221,16 @@ class Explorer {
 
   /** Runs something of the engine's; what it refuses is said on the page, until something that was asked for succeeds. */
   try(action: () => void, asked = true): void {
+    if (!this.engine) return; // a fresh one is on its way
     try {
       action();
       if (asked) this.error = '';
     } catch (error) {
       this.error = error instanceof Error ? error.message : String(error);
+      if (this.engine?.broken) this.replace?.();
     }
   }
+  replace: (() => void) | null = null; // gives it a fresh engine (begin.ts)
 
   private waiting = false;
 }

@@ -1,4 +1,4 @@
-// Trains, away from the page: an engine of its own, a message at a time.
+// Trains one model, away from the page: an engine of its own, a message at a time.
 import { Engine, type FaultRequest, type Model, type Trained } from './engine';
 
 export type Asked =
@@ -9,7 +9,7 @@ export type Asked =
 /** `turn` counts what was asked for: word of a pause after an earlier one is no news. */
 export type Order =
   | (Asked & { turn: number })
-  | { do: 'begin'; round: number; wasm: Uint8Array; settings: object; pixels: Uint8Array; fault: FaultRequest | null }
+  | { do: 'begin'; wasm: Uint8Array; settings: object; pixels: Uint8Array; fault: FaultRequest | null }
   | { do: 'look'; pixels: Uint8Array } // the page's picture is another
   | { do: 'fault'; fault: FaultRequest | null }; // a rule is broken, or mended
 
@@ -25,14 +25,11 @@ export interface Snapshot {
   memory: number;
   speed: number; // images a second
 }
-type Message = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused'; turn: number } | { kind: 'error'; sentence: string };
-/** `round` is that of the order to begin: what is still under way then is of the model before. */
-export type Said = Message & { round: number };
+export type Said = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused'; turn: number } | { kind: 'error'; sentence: string; broken: boolean }; // broken: this worker is of no use any more
 
 const heldOut = 200;
 const chunk = 90; // milliseconds between two snapshots
 let engine: Engine;
-let round = 0;
 let turn = 0;
 let running = false;
 let next: ReturnType<typeof setTimeout> | undefined; // steps that are due
@@ -43,7 +40,7 @@ let scoredAt = 0;
 let unscored = false; // the model changed since
 let pixels: Uint8Array = new Uint8Array(784);
 
-const say = (message: Message, transfer: Transferable[] = []) => postMessage({ ...message, round }, { transfer });
+const say = (message: Said, transfer: Transferable[] = []) => postMessage(message, { transfer });
 
 function probe(): Float32Array {
   engine.pixels().set(pixels);
@@ -103,7 +100,7 @@ function guarded(action: () => void): void {
     action();
   } catch (error) {
     stop();
-    say({ kind: 'error', sentence: error instanceof Error ? error.message : String(error) });
+    say({ kind: 'error', sentence: error instanceof Error ? error.message : String(error), broken: engine.broken });
   }
 }
 
@@ -114,23 +111,19 @@ onmessage = ({ data }: MessageEvent<Order>) => { orders = orders.then(() => obey
 async function obey(data: Order): Promise<void> {
   if ('turn' in data) turn = data.turn;
   if (data.do === 'begin') {
-    round = data.round;
     try {
-      engine ??= await Engine.start(data.wasm as BufferSource);
+      engine = await Engine.start(data.wasm as BufferSource);
     } catch (error) {
-      say({ kind: 'error', sentence: `The engine did not start: ${error}` });
+      say({ kind: 'error', sentence: `The engine did not start: ${error}`, broken: true });
       return;
     }
   }
   guarded(() => {
     switch (data.do) {
       case 'begin': {
-        stop();
         pixels = data.pixels;
         const model = engine.create(data.settings);
         engine.fault(data.fault);
-        unscored = false; // nothing is learned yet
-        together = 1;
         say({ kind: 'begun', model });
         snapshot(null, [], 0);
         break;
