@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { confining, inWorkers, trapping, withPage } from './chromium.mjs';
+import { confining, inWorkers, trapping, withPage, workOf } from './chromium.mjs';
 import { root, startEngine } from './engine.mjs';
 
 const path = fileURLToPath(new URL('build-web/explorer.html', root));
@@ -357,29 +357,13 @@ test('a link brings back what was seen, and nonsense in it harms nothing', async
   });
 });
 
-test('learning: 90 % within half a minute, no frame above 50 ms, one step, one image, a look inside', (t) =>
+test('learning: 90 % within half a minute, one step, one image, a look inside', (t) =>
   opened({}, async (page) => {
     await page.locator('#learning').scrollIntoViewIfNeeded();
-    await page.waitForTimeout(800);
-    await page.evaluate(() => {
-      window.frames = [];
-      let last = performance.now();
-      const watch = (now) => { window.frames.push(now - last); last = now; requestAnimationFrame(watch); };
-      requestAnimationFrame((now) => { last = now; requestAnimationFrame(watch); });
-    });
-    let late = 1; // the share of frames above 50 ms: others use this machine too, so the best of three
-    for (let i = 0; i < 3 && late > 0.02; ++i) {
-      if (i > 0) await button(page, 'Start anew').click();
-      await page.waitForTimeout(300);
-      await page.evaluate(() => { window.frames = []; });
-      const began = Date.now();
-      await button(page, 'until 90 %').click();
-      await page.waitForFunction(() => /Step [1-9].*reads 9\d %/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
-      const frames = await page.evaluate(() => window.frames);
-      late = frames.filter((f) => f > 51).length / frames.length;
-      t.diagnostic(`90 % in ${(Date.now() - began) / 1000} s; longest frame ${Math.max(...frames).toFixed(0)} ms, ${(100 * late).toFixed(1)} % of ${frames.length} above 50`);
-    }
-    assert.ok(late <= 0.02, `${100 * late} % of frames are above 50 ms`);
+    const began = Date.now();
+    await button(page, 'until 90 %').click();
+    await page.waitForFunction(() => /Step [1-9].*reads 9\d %/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
+    t.diagnostic(`90 % in ${(Date.now() - began) / 1000} s`);
 
     await button(page, 'Train').waitFor();
     const step = async () => Number(/Step (\d+)/.exec(await page.locator('.now').innerText())[1]);
@@ -418,6 +402,45 @@ test('learning: 90 % within half a minute, no frame above 50 ms, one step, one i
       await button(page, 'until 90 %').click();
       await page.waitForFunction(() => /Step [1-9].*reads 9\d %/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
     }
+  }));
+
+test('training never blocks a frame for 50 ms: from the first step on, whatever is in sight, and with the largest model', (t) =>
+  opened({}, async (page) => {
+    const now = (pattern) => page.waitForFunction((p) => new RegExp(p).test(document.querySelector('.now')?.innerText ?? ''), pattern);
+    const press = (name) => page.evaluate((text) => [...document.querySelectorAll('#train button')].find((b) => b.innerText === text).click(), name);
+    const go = (place) => page.evaluate((id) => document.getElementById(id).scrollIntoView(), place);
+    const holds = async (what, action) => {
+      const { longest, wall, tasks } = await workOf(page, action);
+      t.diagnostic(`${what}: ${longest.toFixed(1)} ms of work at once, ${wall.toFixed(0)} by the clock, ${tasks} tasks`);
+      assert.ok(tasks > 100 && longest > 0, 'it was seen');
+      assert.ok(longest < 50, `${what}: ${longest} ms`);
+    };
+    await go('learning');
+    await page.waitForTimeout(500);
+    await holds('the curves, from the beginning', async () => {
+      await press('Train');
+      await now('^Step [1-9]\\d\\d');
+      await page.waitForTimeout(2000);
+    });
+    await page.getByLabel('all pictures above show this model').check();
+    for (const place of ['tokens', 'blocks', 'answer', 'backwards']) {
+      await go(place);
+      await page.waitForTimeout(1000);
+      await holds(`inside, ${place}`, () => page.waitForTimeout(2000));
+    }
+    await go('learning');
+    for (const [name, value] of [['blocks L', '4'], ['heads h', '8'], ['patch P', '4']]) await page.getByLabel(name).selectOption(value);
+    await holds('the largest model', async () => {
+      await press('Start anew');
+      await now('^Step 0,');
+      await press('Train');
+      await page.getByLabel('gradients', { exact: true }).check();
+      await now('^Step [1-9]');
+      for (const place of ['tokens', 'blocks', 'backwards', 'learning']) {
+        await go(place);
+        await page.waitForTimeout(1500);
+      }
+    });
   }));
 
 test('learning: a model begun anew is all there is of it, a quick look away and back stays inside, and at rest page and worker are silent', () => {
@@ -808,7 +831,22 @@ test('a browser without what is needed gets a sentence', () =>
     assert.deepEqual(problems, []);
   }));
 
-// The watcher must see what it is there for.
+// The watchers must see what they are there for.
+test('work that blocks a frame is found out, also in pieces', () =>
+  opened({}, async (page) => {
+    await page.waitForTimeout(500);
+    const working = (pieces, each) => workOf(page, () => page.evaluate(async ([pieces, each]) => {
+      for (let i = 0; i < 3; ++i) {
+        for (let piece = 0; piece < pieces; ++piece) setTimeout(() => { for (const end = performance.now() + each; performance.now() < end; ); });
+        await new Promise((done) => setTimeout(done, 300));
+      }
+    }, [pieces, each]));
+    for (const [pieces, each, found] of [[1, 300, true], [20, 20, true], [1, 5, false]]) {
+      const { longest } = await working(pieces, each);
+      assert.equal(longest > 50, found, `${pieces} of ${each} ms: ${longest}`);
+    }
+  }));
+
 test('a page that asks for something or complains is found out', () =>
   withPage(path, {}, async (page, problems) => {
     await page.evaluate(() => {
