@@ -1,6 +1,7 @@
 // A file, opened in Debian's Chromium as by a double click, and watched: what it asks of a network,
 // and what it complains of, are `problems`.
 import { chromium } from 'playwright-core';
+import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /** A module whose one function, `t`, traps. */
@@ -97,4 +98,40 @@ export async function workOf(page, action) {
     if (/SendBeginMainFrame/.test(task.args.src_func ?? '')) [work, from] = [0, until]; // a frame
   }
   return most;
+}
+
+/**
+ * What the page and its one worker keep once garbage is gone: `bytes` of objects, of what stands for the document, and of
+ * buffers (the engines' memories are not among them); `nodes` of the document, and `listeners`. And, where /proc says so,
+ * what the page's process takes for itself by now, all in all, with garbage and the engines: `megabytes`.
+ */
+export async function keptBy(page) {
+  const browser = await page.context().browser().newBrowserCDPSession();
+  const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
+  const takes = ({ id }) => {
+    const file = `/proc/${id}/smaps_rollup`;
+    return existsSync(file) ? [...readFileSync(file, 'utf8').matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB/gm)].reduce((sum, [, kb]) => sum + kb / 1000, 0) : 0;
+  };
+  const megabytes = Math.max(...processInfo.filter(({ type }) => type === 'renderer').map(takes));
+  const session = await page.context().newCDPSession(page);
+  const worker = new Promise((found) => session.once('Target.attachedToTarget', ({ sessionId }) => found(sessionId)));
+  await session.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: false, flatten: false });
+  const sessionId = await worker;
+  const answers = new Map();
+  session.on('Target.receivedMessageFromTarget', ({ message }) => { const { id, result } = JSON.parse(message); answers.get(id)?.(result); });
+  let id = 0;
+  const ofWorker = (method) => new Promise((answered) => {
+    answers.set(++id, answered);
+    void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
+  });
+  let bytes = 0;
+  for (const ask of [(method) => session.send(method), ofWorker]) {
+    for (let i = 0; i < 2; ++i) await ask('HeapProfiler.collectGarbage'); // what the first lets go of, the second finds
+    const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask('Runtime.getHeapUsage');
+    bytes += usedSize + embedderHeapUsedSize + backingStorageSize;
+  }
+  const { nodes, jsEventListeners: listeners } = await session.send('Memory.getDOMCounters');
+  await session.detach();
+  await browser.detach();
+  return { bytes, nodes, listeners, megabytes };
 }

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { confining, inWorkers, trapping, withPage, workOf } from './chromium.mjs';
+import { confining, inWorkers, keptBy, trapping, withPage, workOf } from './chromium.mjs';
 import { root, startEngine } from './engine.mjs';
 
 const path = fileURLToPath(new URL('build-web/explorer.html', root));
@@ -261,6 +261,7 @@ for (const [name, options] of [['1,440', desktop], ['390', phone]]) {
       for (let stop = 1; stop <= spokenOf.length; ++stop) {
         if (stop > 1) await button(page, 'Next →').click();
         await page.waitForFunction((n) => document.querySelector('.tour').innerText.startsWith(`${n} / `), stop);
+        if (stop === 13) await page.waitForFunction(() => /The last step saw/.test(document.getElementById('effect').innerText)); // its worker has begun
         await page.waitForTimeout(stop === 13 ? 1500 : 500);
         const seen = await page.evaluate((selector) => {
           const box = document.querySelector(selector).getBoundingClientRect();
@@ -412,7 +413,7 @@ test('training never blocks a frame for 50 ms: from the first step on, whatever 
     const holds = async (what, action) => {
       const { longest, wall, tasks } = await workOf(page, action);
       t.diagnostic(`${what}: ${longest.toFixed(1)} ms of work at once, ${wall.toFixed(0)} by the clock, ${tasks} tasks`);
-      assert.ok(tasks > 100 && longest > 0, 'it was seen');
+      assert.ok(tasks > 20 && longest > 0, 'it was seen');
       assert.ok(longest < 50, `${what}: ${longest} ms`);
     };
     await go('learning');
@@ -441,6 +442,29 @@ test('training never blocks a frame for 50 ms: from the first step on, whatever 
         await page.waitForTimeout(1500);
       }
     });
+  }));
+
+test('training leaves nothing behind, and the page takes less than 200 MB', (t) =>
+  opened({}, async (page) => {
+    await button(page, 'Train').click();
+    await page.getByLabel('all pictures above show this model').check();
+    await page.evaluate(() => document.getElementById('blocks').scrollIntoView());
+    await page.waitForFunction(() => Number(/^Step (\d+)/.exec(document.querySelector('.now')?.innerText ?? '')?.[1]) > 1000); // the curve is full
+    const all = [];
+    for (let i = 0; i < 3; ++i) {
+      await page.waitForTimeout(5000);
+      await button(page, 'Pause').click();
+      await page.waitForTimeout(500); // nothing is under way
+      all.push(await keptBy(page));
+      await button(page, 'Train').click();
+    }
+    t.diagnostic(JSON.stringify(all));
+    for (const { bytes, nodes, listeners, megabytes } of all.slice(1)) {
+      assert.ok(bytes - all[0].bytes < 500_000, 'bytes');
+      assert.ok(nodes - all[0].nodes < 200, 'nodes of the document');
+      assert.ok(listeners <= all[0].listeners + 2, 'listeners');
+      assert.ok(megabytes < 200, `${megabytes} MB`);
+    }
   }));
 
 test('learning: a model begun anew is all there is of it, a quick look away and back stays inside, and at rest page and worker are silent', () => {

@@ -34,7 +34,7 @@ const hidden = row(LN(prime), called('W', '1'), mo('+'), called('b', '1'));
 const logit = (i: string) => is('logit_i', sub(name('logit'), i));
 const slope = is('∂ℒ/∂θ', over(row(mo('∂'), mi('ℒ')), row(mo('∂'), mi('θ'))));
 const sum = (below: string) => `<munder><mo>∑</mo>${below}</munder>`;
-const change = is('Δ', mo('Δ'));
+const change = word('Δ');
 
 export interface Equation { math: string; said: string; symbols: string[]; number: string } // symbols: of symbols.ts
 const equation = (math: string, said: string, number = ''): Equation =>

@@ -59,7 +59,7 @@ class Learning {
   private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
   private fault: FaultRequest | null = null; // the broken rule that it has
   private smooth = 0;
-  private losses = new Thinned<Point>(600);
+  private losses = new Thinned<Point>(300);
   private accuracies = new Thinned<Scored>(300);
   private probes = new Thinned<Float32Array>(240);
 
@@ -82,7 +82,7 @@ class Learning {
     this.error = '';
     this.running = false;
     this.step = this.images = this.smooth = 0;
-    this.losses = new Thinned(600);
+    this.losses = new Thinned(300);
     this.accuracies = new Thinned(300);
     this.probes = new Thinned(240);
     this.curve = [];

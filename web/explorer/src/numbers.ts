@@ -27,13 +27,13 @@ export const percent = (p: number): string =>
 
 export function norm(values: Float32Array): number {
   let squares = 0;
-  for (const v of values) squares += v * v;
+  for (let i = 0; i < values.length; ++i) squares += values[i] * values[i];
   return Math.sqrt(squares);
 }
 
 export function largest(values: Float32Array): number {
   let most = 0;
-  for (const v of values) if (Math.abs(v) > most) most = Math.abs(v);
+  for (let i = 0; i < values.length; ++i) most = Math.max(most, Math.abs(values[i]));
   return most;
 }
 

@@ -22,13 +22,12 @@ export interface Snapshot {
   score: number | null; // accuracy on held-out digits, where it was asked anew
   parameters: Float32Array[]; // in the model's order
   similarity: Float32Array;
-  memory: number;
   speed: number; // images a second
 }
 export type Said = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused'; turn: number } | { kind: 'error'; sentence: string; broken: boolean }; // broken: this worker is of no use any more
 
 const heldOut = 200;
-const chunk = 90; // milliseconds between two snapshots
+const chunk = 200; // milliseconds between two snapshots
 let engine: Engine;
 let turn = 0;
 let running = false;
@@ -60,7 +59,7 @@ function snapshot(trained: Trained | null, losses: number[], seconds: number, pi
   const similarity = engine.values(now.similarity).slice();
   const speed = trained && seconds > 0 ? (losses.length * trained.batch) / seconds : 0;
   if (goal !== null && score !== null && score >= goal) stop();
-  say({ kind: 'snapshot', trained, losses, probe: probe(), picture, score, parameters, similarity, memory: engine.memory, speed },
+  say({ kind: 'snapshot', trained, losses, probe: probe(), picture, score, parameters, similarity, speed },
       [...parameters.map((p) => p.buffer), similarity.buffer]);
 }
 
@@ -85,7 +84,7 @@ function go(): void {
       losses.push(...trained.losses);
       left -= steps;
       const each = (performance.now() - asked) / steps;
-      together = Math.max(1, Math.min(8, Math.floor(chunk / 4 / each)));
+      together = Math.max(1, Math.min(8, Math.floor(25 / each)));
     } while (left > 0 && performance.now() - begin < chunk);
     const seconds = (performance.now() - begin) / 1000;
     if (left <= 0) stop();
