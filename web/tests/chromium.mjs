@@ -124,11 +124,11 @@ export async function keptBy(page) {
     answers.set(++id, answered);
     void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
   });
-  let bytes = 0;
-  for (const ask of [(method) => session.send(method), ofWorker]) {
+  const bytes = {};
+  for (const [who, ask] of Object.entries({ page: (method) => session.send(method), worker: ofWorker })) {
     for (let i = 0; i < 2; ++i) await ask('HeapProfiler.collectGarbage'); // what the first lets go of, the second finds
     const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask('Runtime.getHeapUsage');
-    bytes += usedSize + embedderHeapUsedSize + backingStorageSize;
+    bytes[who] = usedSize + embedderHeapUsedSize + backingStorageSize;
   }
   const { nodes, jsEventListeners: listeners } = await session.send('Memory.getDOMCounters');
   await session.detach();
