@@ -7,13 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import WebSocket from 'ws';
+import { inWorkers, trapping } from './chromium.mjs';
 
 const root = new URL('../../', import.meta.url);
 const firefox = process.env.FIREFOX ?? '/usr/bin/firefox-esr';
 const skip = existsSync(firefox) ? false : 'there is no Firefox';
 
-/** Gives `use` two functions: `open` a file of build-web, and `say`, which evaluates there. Nothing may be complained of. */
-async function withFirefox(use) {
+/** Gives `use` two functions: `open` a file of build-web, and `say`, which evaluates there. Nothing may be complained of. `before`: a script ahead of the page's. */
+async function withFirefox(use, before = '') {
   const profile = mkdtempSync(join(tmpdir(), 'firefox-'));
   const browser = spawn(firefox, ['--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', '0'],
     { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, HOME: profile } });
@@ -43,6 +44,7 @@ async function withFirefox(use) {
     });
     await call('session.new', { capabilities: {} });
     await call('session.subscribe', { events: ['log.entryAdded'] });
+    await call('script.addPreloadScript', { functionDeclaration: `() => { ${before} }` });
     const { context } = (await call('browsingContext.getTree')).contexts[0];
     const open = (name) => call('browsingContext.navigate', { context, url: new URL(`build-web/${name}`, root).href, wait: 'complete' });
     const say = async (expression) => {
@@ -75,7 +77,26 @@ test('the explorer reads and learns in Firefox', { skip }, () =>
       ${until("/Step 10,/.test(document.getElementById('learning').innerText)")}
       return document.getElementById('learning').innerText;`);
     assert.match(text, /Step 10,/);
+    const tip = await say(`const equation = document.querySelector('#tokens .math');
+      equation.focus();
+      for (let i = 0; i < 4; ++i) equation.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
+      ${until("document.querySelector('#tokens .tip').innerText")} return document.querySelector('#tokens .tip').innerText;`);
+    assert.match(tip, /^E: learned pictures, which turn a patch into a token/);
   }));
+
+test('where the engine that trains breaks down in Firefox, a fresh one goes on', { skip }, () =>
+  withFirefox(async (open, say) => {
+    await open('explorer.html');
+    await say(until("performance.getEntriesByName('engine').length === 1"));
+    const text = await say(`document.getElementById('learning').scrollIntoView();
+      const press = (name) => [...document.querySelectorAll('#train button')].find((one) => one.textContent === name).click();
+      const said = () => document.querySelector('#learning [role=alert]')?.textContent ?? '';
+      press('Train'); ${until('said()')}
+      const broken = said();
+      press('ten steps'); ${until("/^Step 10,/.test(document.querySelector('.now').textContent)")}
+      return broken + ' / ' + said() + ' / ' + document.querySelector('.now').textContent;`);
+    assert.match(text, /^The engine broke down: unreachable executed. .* \/  \/ Step 10,/);
+  }, inWorkers(trapping('explorer_train', 8), 1)));
 
 test('a lesson of the book runs, and its numbers turn, in Firefox', { skip }, () =>
   withFirefox(async (open, say) => {
