@@ -78,7 +78,7 @@ export async function withPage(path, { fragment = '', before, ...options }, use)
 /**
  * What the page's own thread works while `action` runs, in milliseconds of the processor's time: other programs may hold
  * the page up, and that is not its fault. `longest` is the most that it works without a pause and without a frame, `wall`
- * how long that took by the clock, `tasks` how many there were.
+ * how long that took by the clock, `tasks` how many there were, `total` all of it.
  */
 export async function workOf(page, action) {
   const browser = page.context().browser();
@@ -88,7 +88,7 @@ export async function workOf(page, action) {
   const { pid, tid } = events.find((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain');
   const tasks = events.filter((e) => e.pid === pid && e.tid === tid && e.name === 'ThreadControllerImpl::RunTask' && e.tdur !== undefined)
     .sort((a, b) => a.ts - b.ts);
-  const most = { longest: 0, wall: 0, tasks: tasks.length };
+  const most = { longest: 0, wall: 0, tasks: tasks.length, total: tasks.reduce((sum, { tdur }) => sum + tdur / 1000, 0) };
   let work = 0, from = 0, until = -Infinity;
   for (const task of tasks) {
     if (task.ts - until > 1000) [work, from] = [0, task.ts]; // a pause of a millisecond
