@@ -41,7 +41,7 @@ const exercises = read('lessons/exercises/contents.txt').trim().split('\n').filt
     const [, title, lesson, level] = lines[0].match(/\/\/ Exercise\. (.+) \(after (\w+), (easy|middle|hard)\)/);
     const end = lines.findIndex((line, k) => k > 0 && !line.startsWith('//'));
     const hintsAt = lines.findIndex((line) => line.startsWith('// [hint 1]'));
-    const task = lines.slice(1, end).map((line) => line.replace(/^\/\/ ?/, '')).join('\n').trim();
+    const task = lines.slice(1, end).map((line) => line.replace(/^\/\/ ?/, '')).join('\n').replace(/^\n+|\n+$/g, '');
     const hints = lines.slice(hintsAt).join('\n').split(/^\/\/ \[hint \d\]$/m).slice(1)
       .map((hint) => hint.replace(/^\/\/ ?/gm, ' ').replace(/\s+/g, ' ').trim());
     const body = lines.slice(end, hintsAt);
@@ -81,6 +81,9 @@ function trimmed(svg) {
   })}</style>`);
 }
 
+/** An image's attributes: with its size, so that nothing moves when it comes. */
+const sized = (file, svg) => `src="${file}" ${svg.match(/width="\d+" height="\d+"/)[0]} loading="lazy"`;
+
 /** An event's HTML with its equations and code set, and its figures in files; `slides` gathers those. */
 let figures = 0;
 const slides = [];
@@ -91,8 +94,9 @@ function dressed(name, html) {
     .replace(/src="data:image\/svg\+xml;base64,([^"]*)"/g, (_, base64) => {
       const file = `${name}-${++figures}.svg`;
       const kept = new URL(`docs/lessons/figures/${file}`, root); // the same, with packed pictures
-      write(`figures/${file}`, trimmed((existsSync(kept) ? readFileSync(kept) : Buffer.from(base64, 'base64')).toString()));
-      return `src="figures/${file}" loading="lazy"`;
+      const drawn = trimmed((existsSync(kept) ? readFileSync(kept) : Buffer.from(base64, 'base64')).toString());
+      write(`figures/${file}`, drawn);
+      return sized(`figures/${file}`, drawn);
     })
     .replace(/<figure><img (.*?)><figcaption>(.*?)<\/figcaption>/g, (_, image, caption) => {
       slides.push({ name: image.match(/figures\/(.*)\.svg/)[1], image, caption });
@@ -192,7 +196,7 @@ function picture({ name, lesson }) {
   if (existsSync(own)) {
     const drawn = readFileSync(own, 'utf8');
     write(`figures/exercise-${file}.svg`, drawn);
-    return `<figure><img src="figures/exercise-${file}.svg" loading="lazy" alt="${escaped(unescaped(drawn.match(/<desc>([^]*?)<\/desc>/)[1]))}"><figcaption>${drawn.match(/<title>(.*?)<\/title>/)[1]}</figcaption></figure>`;
+    return `<figure><img ${sized(`figures/exercise-${file}.svg`, drawn)} alt="${escaped(unescaped(drawn.match(/<desc>([^]*?)<\/desc>/)[1]))}"><figcaption>${drawn.match(/<title>(.*?)<\/title>/)[1]}</figcaption></figure>`;
   }
   const wanted = pictures[name] ?? `${lesson}-1`;
   const { image, caption } = slides.find((one) => one.name === wanted);

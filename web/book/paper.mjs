@@ -65,7 +65,7 @@ export function notes() {
     if (/^<(h\d|figure class="code"|pre|footer)/.test(html)) return html;
     const number = html.match(/<b>\((\d)(?:, (\d|in part))?\)<\/b>/);
     if (html.startsWith('<div class="equation"')) {
-      return number === null ? html : html.replace(number[0], `${number[0]}${mark(sectionOf('Equation', number[1]), [`Equation ${number[1]}`])}`);
+      return number === null ? html : html.replace(number[0], number[0].replace('</b>', `${mark(sectionOf('Equation', number[1]), [`Equation ${number[1]}`])}</b>`));
     }
     return html.split(/(<code>.*?<\/code>|<pre[^]*?<\/pre>|<summary>.*?<\/summary>|<h\d.*?<\/h\d>|<[^>]*>)/)
       .map((part) => (part.startsWith('<') ? part : prose(part))).join('');

@@ -74,6 +74,9 @@ test('every page, light and dark, on a phone, a tablet, a desk: nothing wider th
         await page.setViewportSize({ width: other, height: 900 });
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) found.push(`${name} is ${over} pixels too wide at ${other}`);
+        if (other === 390) { // what is cut misleads
+          found.push(...await page.evaluate(() => [...document.querySelectorAll('figure:not(.code)')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => `${document.title}: ${one.id} is cut`)));
+        }
       }
       await page.setViewportSize({ width, height: 900 });
       await page.addScriptTag({ path: axe });
@@ -163,6 +166,9 @@ test('searching: words in any order, a link to the place', () =>
     await page.getByRole('searchbox').fill('temperature softmax');
     await page.locator('.search li a').first().waitFor();
     assert.match(await page.locator('.search ol').innerText(), /Temperature/);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const { left, right } = await page.locator('.search ol').evaluate((one) => one.getBoundingClientRect().toJSON());
+    assert.ok(left >= 0 && right <= 390, `results from ${left} to ${right} on a phone`);
     await page.getByRole('searchbox').fill('residual');
     await page.locator('.search li a').first().click();
     await page.waitForURL(/html#/);

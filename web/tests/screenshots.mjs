@@ -32,6 +32,8 @@ for (const [name, viewport, colorScheme, fragment, place] of shots) {
 for (const [name, viewport, colorScheme, page_, place] of [
   ['wide-light', wide, 'light', 'chain_rule.html#turn=0.5,1.5,-0.5', '.turn'],
   ['narrow-dark', narrow, 'dark', 'attention_maps.html#turn=7,3', '.turn'],
+  ['wide-dark', wide, 'dark', 'linear.html#turn=1,-1,0.5', '.turn'],
+  ['narrow-light', narrow, 'light', 'exercises.html#relative_index', '#relative_index'],
 ]) {
   const [page, fragment] = page_.split('#');
   await withPage(file(`build-web/book/${page}`), { viewport, colorScheme, fragment: `#${fragment}`, reducedMotion: 'reduce' }, async (shown) => {
