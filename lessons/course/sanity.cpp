@@ -149,11 +149,11 @@ void lesson(Narrator& say) {
             {"1 + ln K", 1 + std::log(of_21k)}, 1e-3);
   say.text(
       "The other parameters begin as small random numbers, and which, each code base decides for "
-      "itself. `vitruvian train --initialisation` knows four ways: that of the authors' JAX code "
-      "(the "
-      "default), torchvision's, timm's and Hugging Face's. timm has one more, \"moco\", which is "
-      "not offered here. It draws matrices as the authors do, its head as well, and sets the "
-      "MLP's biases to 0.");
+      "itself. `vitruvian train --initialisation` knows that of the authors' JAX code (the "
+      "default), "
+      "torchvision's, timm's, Hugging Face's, and mimetic, after Trockman and Kolter. timm has one "
+      "more, \"moco\", which is not offered here. It draws matrices as the authors do, its head as "
+      "well, and sets the MLP's biases to 0.");
 
   say.heading("2. Is the first gradient the one that it must be?");
   say.equation(R"(\frac{\partial L}{\partial b_k} = \frac{1}{K} - \frac{n_k}{B})",

@@ -42,6 +42,7 @@ struct Remark {
   std::string title;
   std::string text;
   std::string answer = {};
+  bool folds = false;  ///< a page shows it, and lets it be folded away
 };
 
 /// An equation as TeX and in Unicode (of several lines), with its number in the paper, or "".

@@ -109,6 +109,11 @@ class Markdown final : public Writer {
   void show(const Heading& e) { line("## " + escaped(e.text)); }
   void show(const Text& e) { prose(e.text, e.lead.empty() ? "" : fmt::format("*{}:* ", e.lead)); }
   void show(const Remark& e) {
+    if (e.folds) {
+      line(fmt::format("<details open><summary>{}</summary>\n", e.title));
+      prose(e.text);
+      return line("\n</details>");
+    }
     prose(e.text, fmt::format("**{}.** ", e.title));
     if (e.answer.empty()) return;
     line("\n<details><summary>Answer</summary>\n");

@@ -226,7 +226,9 @@ bool Narrator::check(Check finished) {
 }
 
 void Narrator::sources_disagree(std::string_view row, std::string_view text) {
-  tell(Remark{row.empty() ? "A common mistake" : "Where the sources disagree", numbered(text)});
+  tell(Remark{.title = row.empty() ? "A common mistake" : "Where the sources disagree",
+              .text = numbered(text),
+              .folds = !row.empty()});
   std::string id(row);  // "B 4", in the list "B4"
   std::erase(id, ' ');
   if (!id.empty() && std::find(rows_.begin(), rows_.end(), id) == rows_.end()) rows_.push_back(id);

@@ -95,7 +95,7 @@ std::vector<Event> all_events() {
           Figure{"pictures", ImageGrid{.title = "", .images = {two, two}, .columns = 2}},
           Figure{"boxes", Diagram{.boxes = {{"x", {"2.0"}}, {"y", {}, 1}},
                                   .arrows = {{"x", "y", "f", "dx"}}}},
-          Remark{"Where the sources disagree", "phi is not Phi."},
+          Remark{.title = "Where the sources disagree", .text = "phi is not Phi.", .folds = true},
           Text{"`torch.softmax`", "In PyTorch"},
           Remark{"A question", "why?", "because."},
           Remark{"To take along", "and now?"},
@@ -211,6 +211,9 @@ TEST_CASE("Markdown renders on GitHub") {
   const std::string text = told(*writer, all_events());
   CHECK(contains(text, "# Lesson 9. Softmax\n"));
   CHECK(contains(text, "```math\ny = x_i \\tag{5}\n```\n"));
+  CHECK(contains(text,
+                 "\n<details open><summary>Where the sources disagree</summary>\n\n"
+                 "phi is not Phi.\n\n</details>\n"));
   CHECK(contains(text, "an under\\_score and a &lt; b"));
   CHECK(contains(text, "\n- one\n- two\n"));
   CHECK(contains(text, "```cpp\nint x;\n\nint y = 1;\n```"));
