@@ -301,7 +301,7 @@ void lesson(Narrator& say) {
               "average_attn_weights=False)` returns them.");
   say.take_along(
       "What would the picture show with the first layer on the left, and on which images?",
-      "What the tokens of the *first* block would hold if the blocks ran backwards: a product of "
+      "What the tokens of the first block would hold if the blocks ran backwards: a product of "
       "matrices depends on their order. Where all blocks attend alike, as in the even attention "
       "above, the order does not matter and the picture is the same.");
 }
