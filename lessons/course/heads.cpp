@@ -271,7 +271,7 @@ void lesson(Narrator& say) {
     };
     change.push_back({fmt::format("{}", t), token(then), token(now)});
   }
-  say.table({"token of image 0", "before", "after image 1 changed"}, change);
+  say.table({"token of image 0", "ours, before", "ours, after image 1 changed"}, change);
   check_equal(say, "image 0, when image 1 changes", "after", first(now), "before", first(then));
   check_differs(say, "batch and tokens exchanged", "after", first(mixed), "before", first(before));
 
