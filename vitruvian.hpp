@@ -57,6 +57,7 @@
 #include "vitruvian/train/convert.hpp"
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/predict.hpp"
+#include "vitruvian/train/ranks/as_ranks.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/step.hpp"

@@ -2,6 +2,9 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
+#if VITRUVIAN_HAS_MPI
+#include "vitruvian/mpi/mpi_ranks.hpp"
+#endif
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/report/report.hpp"
 #include "vitruvian/train/run/stop.hpp"
@@ -69,28 +72,21 @@ void check_sanity(const TrainOptions& options) {
   if (failed > 0) fail(Exit::failure, "{} of the checks failed", failed);
 }
 
-void run_train(const Flags& flags) {
-  if (flags.said.recipe == "list") return list_recipes();
-  const TrainOptions options = resolve_settings(flags);
-  if (flags.print_recipe) {
-    if (!flags.said.recipe.empty())
-      console::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
-    console::print("{}", console::lines(options.to_json()));
-    return;
-  }
-  options.validate();
-  // Checks are in double, so that derivatives are known to many digits.
-  in_precision(flags.sanity ? Precision::float64 : options.precision);
-  if (!flags.quiet) print_machine();
+// The whole of a run, on one rank or on several, of which rank 0 speaks.
+void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
+  const bool speaks = ranks.rank() == 0;
+  const bool quiet = flags.quiet || !speaks;
+  if (!quiet) print_machine();
   if (flags.sanity) return check_sanity(options);
-  if (!flags.said.recipe.empty() && !flags.quiet) {
+  if (!flags.said.recipe.empty() && !quiet) {
     console::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
   }
   const StopSignals stop;
   Progress progress;
-  Quiet quiet;
+  Quiet notes;
   const RunResult result =
-      train(options, flags.quiet ? static_cast<Observer&>(quiet) : progress, write_report);
+      train(options, quiet ? static_cast<Observer&>(notes) : progress, write_report, ranks);
+  if (!speaks) return;
   if (result.was_finished) {
     console::print("the run in {} is finished: {} epochs, {} steps; --epochs N prolongs it\n",
                    result.directory, result.last.epoch, result.last.step);
@@ -104,6 +100,33 @@ void run_train(const Flags& flags) {
   const std::filesystem::path directory(result.directory);
   console::print("weights  {}\n", (directory / "model.safetensors").string());
   console::print("report   {}\n", (directory / "report.html").string());
+}
+
+void run_train(const Flags& flags) {
+  if (flags.said.recipe == "list") return list_recipes();
+  TrainOptions options;
+  const auto prepare = [&] {
+    options = resolve_settings(flags);
+    if (flags.print_recipe) return;
+    options.validate();
+    // Checks are in double, so that derivatives are known to many digits.
+    in_precision(flags.sanity ? Precision::float64 : options.precision);
+  };
+  const auto train = [&](Ranks& ranks) {
+    if (flags.print_recipe) {
+      if (!flags.said.recipe.empty())
+        console::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
+      console::print("{}", console::lines(options.to_json()));
+      return;
+    }
+    train_on(ranks, options, flags);
+  };
+#if VITRUVIAN_HAS_MPI
+  with_mpi_ranks("vitruvian", prepare, train);
+#else
+  prepare();
+  train(one_rank());
+#endif
 }
 
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come

@@ -55,3 +55,10 @@ if(VITRUVIAN_LIBARCHIVE)
   find_package(LibArchive)
   set(VITRUVIAN_HAS_LIBARCHIVE ${LibArchive_FOUND})
 endif()
+# What starts a training run as several processes and carries their messages.
+set(VITRUVIAN_HAS_MPI OFF)
+if(VITRUVIAN_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON) # the C interface is all that is asked for
+  find_package(MPI COMPONENTS CXX)
+  set(VITRUVIAN_HAS_MPI ${MPI_CXX_FOUND})
+endif()

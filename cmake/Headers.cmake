@@ -1,7 +1,7 @@
 # Headers are read as "vitruvian/<room>/<file>.hpp", here as from an installation: the build holds a
 # link to each room. The public ones are vitruvian.hpp and all that it includes, in VITRUVIAN_HEADERS.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/vitruvian)
-foreach(name vitruvian.hpp core datasets media charts nn vit train report)
+foreach(name vitruvian.hpp core datasets media charts nn vit train mpi report)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${name})
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${PROJECT_BINARY_DIR}/include/vitruvian/${name} SYMBOLIC)
   endif()

@@ -43,6 +43,9 @@ void Progress::started(const RunStart& start) {
       start.validation_images == 0 ? ""
                                    : fmt::format("{} to validate on, ", start.validation_images),
       start.test_images);
+  if (start.ranks > 1) {
+    console::print(out_, "ranks    {}, which share each step\n", start.ranks);
+  }
   console::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
                  start.epochs, start.steps, start.warmup,
                  console::clock_time(start.seconds_an_epoch),

@@ -13,6 +13,7 @@ LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli1
 # The project does without these; the first is not there on every processor.
 FASTER="libdnnl-dev libzip-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
   libarchive-dev strace"
+TESTED="" # what scripts/test.sh wants besides
 HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json eigen doctest onednn libzip libpng
   jpeg-turbo curl openssl libarchive"
 
@@ -33,7 +34,8 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and JPEG, fetch, check and unpack data sets; strace lets system calls fail in tests.
+read .npz weights and JPEG, fetch, check and unpack data sets; strace lets system calls fail in tests; MPI trains over several
+processes (Debian's openmpi-bin has its mpirun).
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
@@ -44,6 +46,7 @@ read .npz weights and JPEG, fetch, check and unpack data sets; strace lets syste
   OpenSSL       libssl-dev            openssl         openssl         openssl
   libarchive    libarchive-dev        libarchive      libarchive      libarchive
   strace        strace                (none)          (none)          (none)
+  Open MPI      libopenmpi-dev        open-mpi        openmpi         openmpi
 
 They are found at https://packages.debian.org, https://packages.ubuntu.com,
 https://formulae.brew.sh, https://vcpkg.io/en/packages and https://anaconda.org/conda-forge.
@@ -119,7 +122,7 @@ install_debian_packages() { # install_debian_packages PACKAGE...
   $as_root apt-get update -qq || true
   local packages=$* package available=""
   for package in $packages; do
-    case " $FASTER " in
+    case " $FASTER $TESTED " in
       *" $package "*) apt-cache show "$package" >/dev/null 2>&1 || continue ;;
     esac
     available="$available $package"
@@ -131,7 +134,7 @@ install_debian_packages() { # install_debian_packages PACKAGE...
 setup_debian() {
   local required faster package
   required=$(missing_tools; missing_debian_packages $LIBRARIES)
-  faster=$(missing_debian_packages $FASTER)
+  faster=$(missing_debian_packages $FASTER $TESTED)
   if [ -z "$required" ] && [ -n "$faster" ]; then
     apt-cache show $faster >/dev/null 2>&1 || faster=""
   fi

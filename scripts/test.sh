@@ -50,6 +50,9 @@ for option in "$@"; do
   esac
 done
 
+# shellcheck disable=SC2034 # setup.sh reads it
+TESTED="libopenmpi-dev openmpi-bin"
+
 jobs=$(getconf _NPROCESSORS_ONLN)
 
 run_tests() ( # run_tests PRESET [CTEST OPTION...]
@@ -128,7 +131,7 @@ run_slow() (
 # Every file of the rooms and the programs, whatever clang-tidy finds in one of them.
 run_tidy() (
   cd "$ROOT" || exit
-  find apps charts core datasets media nn report train vit -name '*.cpp' ! -name precompiled.cpp -print0 |
+  find apps charts core datasets media mpi nn report train vit -name '*.cpp' ! -name precompiled.cpp -print0 |
     xargs -0 -P "$jobs" -n 1 clang-tidy -p build-tidy --quiet
 )
 

@@ -2,6 +2,7 @@
 
 #include "vitruvian/nn/parameter.hpp"
 #include "vitruvian/nn/pass.hpp"
+#include "vitruvian/train/ranks/ranks.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -43,6 +44,9 @@ struct Learner {
 
 /// Parameters of their own with the same names and values.
 std::vector<NamedParameter> copied(const std::vector<NamedParameter>& parameters);
+
+/// Gives all ranks the values that rank 0's have.
+void broadcast_values(Ranks& ranks, const std::vector<NamedParameter>& parameters);
 
 /// While it lives, parameters have the values of others with the same names, in the same order, and
 /// these have theirs. Where both are the same ones nothing happens.

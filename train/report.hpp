@@ -27,6 +27,7 @@ struct RunStart {
   std::size_t steps = 0;   ///< of the whole run
   std::size_t warmup = 0;  ///< of them
   std::size_t done = 0;    ///< of them, in a run that is resumed
+  std::size_t ranks = 1;   ///< processes that share each step
 };
 
 /// One step of training.

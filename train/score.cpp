@@ -11,14 +11,18 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-// Calls use(i, labels, logits) for every group i of images, each carried through the net by one
-// thread.
+// Calls use(i, labels, logits) for every group i of images that is this rank's, each carried
+// through the net by one thread.
 template <class Use>
 void each_group(const Learner& learner, const Loader& data,
-                const std::vector<std::span<const std::size_t>>& groups, const Use& use) {
+                const std::vector<std::span<const std::size_t>>& groups, const Ranks& ranks,
+                const Use& use) {
   const NoGrad no_grad;
-  parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
+  const std::size_t R = ranks.size();
+  const std::size_t own = (groups.size() + R - 1 - ranks.rank()) / R;
+  parallel_for(own, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t i = k * R + ranks.rank();
       const MicroBatch group = micro_batch(data, groups[i]);
       use(i, group.labels, learner.logits(group.images, {}));
     }
@@ -34,7 +38,7 @@ MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices)
   return {std::move(images), std::move(labels), Rng(0)};
 }
 
-Score score(const Learner& learner, const Loader& data, Predictions* predictions) {
+Score score(const Learner& learner, const Loader& data, Predictions* predictions, Ranks& ranks) {
   const std::vector<std::size_t> order = natural_order(data.size());
   const auto groups = shares(order, micro_batches_of(learner.tokens, order.size()));
   std::vector<double> losses(groups.size());
@@ -44,7 +48,7 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
     *predictions = {K, {}, std::vector<double>(data.size() * K)};
     for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
   }
-  each_group(learner, data, groups,
+  each_group(learner, data, groups, ranks,
              [&](std::size_t i, const std::vector<std::size_t>& labels, const Tensor& logits) {
                losses[i] =
                    static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
@@ -54,14 +58,25 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
                std::copy_n(p.value().data(), p.value().size(),
                            predictions->probabilities.data() + groups[i].front() * K);
              });
+  const auto owner = [&](std::size_t i) { return i % ranks.size(); };
+  exchange(ranks, losses, owner);
+  exchange(ranks, correct, owner);
+  if (predictions != nullptr) {
+    std::vector<std::span<std::byte>> rows;
+    for (const auto group : groups) {
+      const auto all = std::span(predictions->probabilities);
+      rows.push_back(std::as_writable_bytes(all.subspan(group.front() * K, group.size() * K)));
+    }
+    exchange_parts(ranks, rows, owner);
+  }
   const auto n = static_cast<double>(data.size());
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
           static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
 }
 
-Predictions predict_all(const Learner& learner, const Loader& data) {
+Predictions predict_all(const Learner& learner, const Loader& data, Ranks& ranks) {
   Predictions result;
-  score(learner, data, &result);
+  score(learner, data, &result, ranks);
   return result;
 }
 

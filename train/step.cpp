@@ -32,6 +32,13 @@ std::vector<NamedParameter> copied(const std::vector<NamedParameter>& parameters
   return result;
 }
 
+void broadcast_values(Ranks& ranks, const std::vector<NamedParameter>& parameters) {
+  for (const NamedParameter& p : parameters) {
+    const WriteGuard w = p.tensor.mutable_value();
+    broadcast_bytes(ranks, std::as_writable_bytes(std::span(w->data(), w->size())));
+  }
+}
+
 Exchanged::Exchanged(const std::vector<NamedParameter>& one,
                      const std::vector<NamedParameter>& other)
     : one_(one), other_(other) {
@@ -47,8 +54,8 @@ void Exchanged::exchange() const {
   }
 }
 
-Reducer::Reducer(std::vector<Tensor> parameters)
-    : parameters_(std::move(parameters)), ahead_(2 * threads()) {}
+Reducer::Reducer(std::vector<Tensor> parameters, LaneSum* lanes)
+    : parameters_(std::move(parameters)), lanes_(lanes), ahead_(2 * threads()) {}
 
 void Reducer::add(std::size_t turn, std::vector<Array> gradients) {
   std::unique_lock lock(mutex_);
@@ -61,6 +68,7 @@ void Reducer::add(std::size_t turn, std::vector<Array> gradients) {
     std::vector<Array> next = std::move(waiting_.extract(next_).mapped());
     lock.unlock();
     sum(std::move(next));
+    if (lanes_ != nullptr && lanes_->ends_lane(next_)) lanes_->add(std::exchange(sums_, {}));
     lock.lock();
     ++next_;
     changed_.notify_all();
@@ -83,6 +91,7 @@ void Reducer::abandon(std::size_t turn) {
 }
 
 void Reducer::finish() {
+  if (lanes_ != nullptr) sums_ = lanes_->finish(parameters_);
   for (std::size_t i = 0; i < sums_.size(); ++i) parameters_[i].set_grad(std::move(sums_[i]));
   sums_.clear();
   next_ = 0;
@@ -104,31 +113,33 @@ Forward forward(const Learner& learner, const MicroBatch& part, double label_smo
 }
 
 StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
-                             double label_smoothing) {
+                             double label_smoothing, const Sharing& sharing) {
   std::size_t images = 0;
   for (const MicroBatch& part : micro_batches) images += part.labels.size();
   return compute_gradients(
       learner, {micro_batches.size(), images, [&](std::size_t i) { return micro_batches[i]; }},
-      label_smoothing);
+      label_smoothing, sharing);
 }
 
 StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
-                             double label_smoothing) {
+                             double label_smoothing, const Sharing& sharing) {
   const std::vector<Tensor> parameters = trainable(learner.parameters);
-  Reducer reducer(parameters);
+  LaneSum lanes(micro_batches.count, sharing);
+  Reducer reducer(parameters, &lanes);
   std::vector<StepResult> results(micro_batches.count);
-  const auto run = [&](std::size_t i) {
+  const auto run = [&](std::size_t position) {
+    const std::size_t i = lanes.turns()[position];
     const MicroBatch part = micro_batches.make(i);
     Profile::mark("images");
     const double weight =
         static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images);
     const auto [loss, logits] = forward(learner, part, label_smoothing);
-    reducer.add(i, grad(loss, parameters, scalar(static_cast<real>(weight))));
+    reducer.add(position, grad(loss, parameters, scalar(static_cast<real>(weight))));
     Profile::mark("sum of gradients");
     results[i] = {weight * static_cast<double>(loss.item()),
                   count_correct(logits.value(), part.labels)};
   };
-  parallel_for(micro_batches.count, 1, [&](std::size_t begin, std::size_t end) {
+  parallel_for(lanes.turns().size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       try {
         run(i);
@@ -139,6 +150,7 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
     }
   });
   reducer.finish();
+  exchange(*sharing.ranks, results, [&](std::size_t i) { return lanes.owner(i); });
 
   StepResult sum;
   for (const StepResult& result : results) {

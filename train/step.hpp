@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/datasets/loader.hpp"
+#include "vitruvian/train/lane_sum.hpp"
 #include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/report.hpp"
 
@@ -38,7 +39,9 @@ struct MicroBatches {
 /// ready: what makes gradient accumulation, and any number of threads, give the same bits.
 class Reducer {
  public:
-  explicit Reducer(std::vector<Tensor> parameters);
+  /// With lanes the turns are the positions of this rank's micro-batches, and each lane's sum goes
+  /// to them as soon as it is there; they must outlive this. Without there is one sum.
+  explicit Reducer(std::vector<Tensor> parameters, LaneSum* lanes = nullptr);
   /// Adds the gradients of micro-batch `turn` (from 0), one for each parameter, after those of all
   /// earlier turns. Where those are still to come it leaves them for the thread that brings those,
   /// and waits only when it is two turns a thread ahead. Throws when one of those was abandoned.
@@ -52,6 +55,7 @@ class Reducer {
   void sum(std::vector<Array> gradients);
 
   std::vector<Tensor> parameters_;
+  LaneSum* lanes_;
   std::vector<Array> sums_;  // of the turns before next_, touched by the thread that is adding_
   std::map<std::size_t, std::vector<Array>> waiting_;
   std::size_t ahead_;
@@ -76,11 +80,12 @@ std::size_t micro_batches_of(std::size_t tokens, std::size_t images);
 
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
-/// same time; a single one is spread over the threads op by op.
+/// same time; a single one is spread over the threads op by op. Ranks make and compute their own
+/// micro-batches only, and all have the gradient, and the result, in the end.
 StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
-                             double label_smoothing);
+                             double label_smoothing, const Sharing& sharing = {});
 StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
-                             double label_smoothing);
+                             double label_smoothing, const Sharing& sharing = {});
 /// The mean loss of a micro-batch, on the tape, and its logits.
 struct Forward {
   Tensor loss, logits;
@@ -99,9 +104,10 @@ struct Score {
 };
 
 /// How well it does on the images of a loader, as they are: groups of them, each carried
-/// through the net by one thread. The same bits for any number of threads. What it says of each
-/// image goes to `predictions`, where they are asked for.
-Score score(const Learner& learner, const Loader& data, Predictions* predictions = nullptr);
+/// through the net by one thread of one rank. The same bits for any number of either, on every
+/// rank. What it says of each image goes to `predictions`, where they are asked for.
+Score score(const Learner& learner, const Loader& data, Predictions* predictions = nullptr,
+            Ranks& ranks = one_rank());
 
 /// What a run has come to, when its weights are written and it is not yet called finished.
 struct Outcome {
@@ -112,7 +118,7 @@ struct Outcome {
 };
 
 /// The probabilities that it gives to the classes of all images of a loader.
-Predictions predict_all(const Learner& learner, const Loader& data);
+Predictions predict_all(const Learner& learner, const Loader& data, Ranks& ranks = one_rank());
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

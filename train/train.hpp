@@ -57,7 +57,7 @@ std::shared_ptr<const Images> images_of(OwnDataset data);
 /// the best or averaged ones, as the options say. Throws as the other `train`, and (Exit::usage)
 /// for a learner whose parameters or logits cannot be right.
 RunResult train(const TrainOptions& options, const Learner& learner, const ImageSplit& images,
-                Observer& observer, const AtEnd& at_end = {});
+                Observer& observer, const AtEnd& at_end = {}, Ranks& ranks = one_rank());
 
 /// The checks of `vitruvian train --sanity`; the learner's weights stay as they were.
 std::vector<SanityCheck> sanity(const TrainOptions& options, const Learner& learner,

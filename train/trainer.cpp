@@ -90,21 +90,59 @@ struct Opened {
   std::optional<CheckpointFile> checkpoint{};
   std::optional<RunResult> finished{};  // when there is nothing left to do
 
-  Opened(const TrainOptions& options, Observer& observer) {
+  // Rank 0 reads, and tells the others.
+  Opened(const TrainOptions& options, Observer& observer, Ranks& ranks) {
+    if (ranks.rank() == 0) look(options, observer);
+    enum class State { fresh, goes_on, ended };
+    const State state = all_of(ranks, finished     ? State::ended
+                                      : checkpoint ? State::goes_on
+                                                   : State::fresh)[0];
+    if (state == State::fresh) return;
+    if (!checkpoint) checkpoint.emplace();
+    broadcast_checkpoint(ranks, *checkpoint);
+    if (state == State::ended) finish(options);
+  }
+
+ private:
+  void look(const TrainOptions& options, Observer& observer) {
     if (options.resume) {
       directory.emplace(options.out);
       checkpoint = newest(*directory, observer);
-      if (!checkpoint || !is_finished(options, *checkpoint)) return;
-      finished.emplace();
-      finished->was_finished = true;
-      finished->directory = options.out;
-      finished->last.epoch = checkpoint->state.epochs;
-      finished->last.step = checkpoint->state.step;
+      if (checkpoint && is_finished(options, *checkpoint)) finished.emplace();
     } else if (!options.out.empty() && !options.dated) {
       RunDirectory::check(options.out, options.overwrite);  // at once, not after the data are read
     }
   }
+
+  void finish(const TrainOptions& options) {
+    finished.emplace();
+    finished->was_finished = true;
+    finished->directory = options.out;
+    finished->last.epoch = checkpoint->state.epochs;
+    finished->last.step = checkpoint->state.step;
+  }
 };
+
+void check_lanes(const TrainOptions& options, const Ranks& ranks) {
+  if (ranks.size() <= options.lanes) return;
+  fail(Exit::usage, "{} ranks, but the sum of a step has {}: {}", ranks.size(),
+       options.lanes == 1 ? "one lane" : fmt::format("{} lanes", options.lanes),
+       options.resume ? "a run keeps its lanes, so that no more ranks can go on with it"
+                      : fmt::format("--lanes {} or more, a setting of the run, lets them share it",
+                                    ranks.size()));
+}
+
+// Every rank must compute the same: rank 0 says which does not.
+void check_agreement(Ranks& ranks, const std::string& config) {
+  const std::vector<std::string> configs = all_texts(ranks, config);
+  const std::vector<std::string> names = all_texts(ranks, name_of(ranks));
+  for (std::size_t i = 1; i < configs.size(); ++i) {
+    const std::string differs = disagreement(configs[i], configs[0]);
+    if (differs.empty()) continue;
+    fail(Exit::usage, "{} is not as {}: its {}; all ranks must compute the same", names[i],
+         names[0], differs);
+  }
+}
 
 // A module of one's own may have any mistake: better one sentence now than a strange loss later.
 void check_learner(const Learner& learner, const TrainingData& data) {
@@ -135,7 +173,11 @@ void check_learner(const Learner& learner, const TrainingData& data) {
 }
 
 RunResult carry_out(TrainOptions options, const Learner& learner, const TrainingData& data,
-                    Opened& opened, std::uint64_t bytes, Observer& observer, const AtEnd& at_end) {
+                    Opened& opened, std::uint64_t bytes, Observer& rank_0s, const AtEnd& at_end,
+                    Ranks& ranks) {
+  const bool first = ranks.rank() == 0;
+  Observer nobody;
+  Observer& observer = first ? rank_0s : nobody;
   const Composed composed(options.composed);
   const kernels::GemmPrecisionScope products(options.precision == Precision::bfloat16
                                                  ? kernels::GemmPrecision::bfloat16
@@ -146,24 +188,25 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   const std::string config = options.to_json({{"matrix_product", kernels::gemm_description()},
                                               {"instruction_set", kernels::simd_description()},
                                               {"data_checksum", data.checksum}});
-  if (options.resume) {
+  check_agreement(ranks, config);
+  if (options.resume && first) {
     if (!same_machine(directory->config(), config)) {
       observer.noted(
           "the run began with another matrix product or instruction set: from here on its bits may "
           "differ from those of an undisturbed run");
     }
-  } else if (!options.out.empty()) {
+  } else if (!options.out.empty() && first) {
     directory.emplace(options.out, config, NewRun{options.overwrite, options.dated});
     options.out = directory->path().string();
   }
-  Run run(options, learner, data, observer, directory ? &*directory : nullptr);
+  Run run(options, learner, data, observer, directory ? &*directory : nullptr, ranks);
   if (opened.checkpoint) {
     run.resume(*opened.checkpoint);
     opened.checkpoint.reset();
   } else if (directory) {
     directory->rewind(0, 0);
   }
-  if (options.prolong_to != 0) {
+  if (options.prolong_to != 0 && directory) {
     directory->write_config(with_settings(directory->config(), options));
   }
   RunStart begun = run.start(bytes);
@@ -178,10 +221,10 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   const Loader& test = run.test_images();
   {
     const Exchanged to_look_at(learner.parameters, run.kept());
-    const Predictions predictions = predict_all(learner, test);
+    const Predictions predictions = predict_all(learner, test, ranks);
     observer.predicted(predictions, test.images().about().class_names);
     if (directory) result.directory = options.out;
-    if (at_end) at_end({learner, test, predictions, result.directory});
+    if (at_end && first) at_end({learner, test, predictions, result.directory});
   }
   run.close();
   copy_parameters(run.kept(), learner.parameters);
@@ -191,10 +234,12 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
 
 }  // namespace
 
-RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end) {
+RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end,
+                Ranks& ranks) {
   options.validate();
+  check_lanes(options, ranks);
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
-  Opened opened(options, observer);
+  Opened opened(options, observer, ranks);
   if (opened.finished) return *opened.finished;
   const TrainingData data = training_data(options);
   const std::size_t resident = images_at_once(options, data.indices.train.size());
@@ -203,23 +248,27 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
   const VisionTransformer model = initial_model(options, observer);
-  return carry_out(options, model, data, opened, bytes, observer, at_end);
+  return carry_out(options, model, data, opened, bytes, observer, at_end, ranks);
 }
 
 RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageSplit& images,
-                Observer& observer, const AtEnd& at_end) {
+                Observer& observer, const AtEnd& at_end, Ranks& ranks) {
   TrainOptions options = wanted;
   options.own_model = learner.name;
   options.dataset = images.train->about().name;
   options.validate();
+  check_lanes(options, ranks);
   const TrainingData data = training_data(options, images);
   check_learner(learner, data);
-  Opened opened(options, observer);
+  Opened opened(options, observer, ranks);
   if (opened.finished) {
-    load(learner.parameters, read_safetensors(opened.directory->weights_path()));
+    if (opened.directory) {
+      load(learner.parameters, read_safetensors(opened.directory->weights_path()));
+    }
+    broadcast_values(ranks, learner.parameters);
     return *opened.finished;
   }
-  return carry_out(options, learner, data, opened, 0, observer, at_end);
+  return carry_out(options, learner, data, opened, 0, observer, at_end, ranks);
 }
 
 Evaluation evaluate(const EvalOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/core/base/real.hpp"
+#include "vitruvian/train/ranks/ranks.hpp"
 #include "vitruvian/train/report.hpp"
 #include "vitruvian/train/settings/options.hpp"
 
@@ -37,7 +38,11 @@ using AtEnd = std::function<void(const Outcome& outcome)>;
 /// resumed. Nothing is written before everything that can be checked is checked.
 /// `at_end` is called before the run counts as finished: what it writes, a run that is killed
 /// meanwhile writes when it is resumed.
-RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {});
+/// Several ranks, at most as many as lanes, share each step, with the bytes of one; observer,
+/// `at_end` and the run directory are rank 0's. Throws (Exit::usage) on every rank where one has
+/// other settings, data, kernels or another version.
+RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {},
+                Ranks& ranks = one_rank());
 /// What saved weights say of test images, normalised as the images were that they were trained on.
 Evaluation evaluate(const EvalOptions& options);
 /// The loss at the start against ln K; derivatives of this very model by every parameter against

@@ -1,7 +1,7 @@
 # Reads the includes of every room under ROOT and fails where one points against the one direction;
 # then plants one violation at a time in a small tree, and must name it:
 #
-#   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons        train  <-  web
+#   core  <-  nn  <-  vit  <-  train  <-  report  <-  apps, lessons        train  <-  web, mpi  <-  apps
 #   core (arrays only)  <-  media  <-  datasets, charts  <-  train, report, apps, lessons
 #
 #   cmake -DROOT=<source directory> -DSCRATCH=<empty directory> -P layering.cmake
@@ -18,13 +18,14 @@ set(allowed_media "media/.*|${base}|core/array\\.hpp")
 set(allowed_nn "nn/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
 set(allowed_vit "vit/.*|nn/.*|${numbers}")
 set(allowed_train "(train|vit|nn|datasets|media)/.*|${numbers}|core/kernels/(kernels|gemm)\\.hpp")
+set(allowed_mpi "mpi/.*|train/ranks/.*|${base}")
 set(allowed_report "(report|charts|train|vit|nn|datasets|media)/.*|${numbers}")
-set(allowed_apps "(apps|report|charts|train|vit|nn|datasets|media|core)/.*")
+set(allowed_apps "(apps|mpi|report|charts|train|vit|nn|datasets|media|core)/.*")
 set(allowed_lessons "((lessons|report|charts|train|vit|nn|datasets|media|core)/.*|apps/command_line\\.hpp)")
 
 set(allowed_web "(web|train|vit|nn|datasets|core)/.*")
 
-set(rooms core/kernels core datasets media charts nn vit train report apps lessons web)
+set(rooms core/kernels core datasets media charts nn vit train mpi report apps lessons web)
 
 # In the caller's `checked` the number of includes under the root, in its `violations` what is wrong.
 function(look_at root)
@@ -55,11 +56,13 @@ function(look_at root)
         if(quote STREQUAL "\"" AND NOT EXISTS ${root}/${header})
           list(APPEND violations "${file} includes \"${written}\": no such file from the root")
         elseif((written MATCHES "^vitruvian/(apps|lessons|web|tests|bench)/") OR
-               (written MATCHES "^(vitruvian\\.hpp|(core|datasets|media|charts|nn|vit|train|report)/)"))
+               (written MATCHES "^(vitruvian\\.hpp|(core|datasets|media|charts|nn|vit|train|mpi|report)/)"))
           list(APPEND violations "${file} includes ${written}: headers of the library, and no others, begin with vitruvian/")
-        elseif(header MATCHES "^(core|datasets|media|charts|nn|vit|train|report|apps|lessons|web|tests|bench)/"
+        elseif(header MATCHES "^(core|datasets|media|charts|nn|vit|train|mpi|report|apps|lessons|web|tests|bench)/"
                AND NOT header MATCHES "^(${allowed_${key}})$")
           list(APPEND violations "${file} includes ${header}: ${room} does not know it")
+        elseif(header STREQUAL "mpi.h" AND NOT room STREQUAL "mpi")
+          list(APPEND violations "${file} includes ${header}: only the room mpi knows MPI")
         elseif(header MATCHES "^(xtensor|xtl|xsimd)" AND room STREQUAL "core/kernels")
           list(APPEND violations "${file} includes ${header}: kernels are plain loops over pointers")
         elseif(header MATCHES "^(xtensor|xtl|xsimd|xflens)" AND file MATCHES "\\.hpp$"
@@ -87,7 +90,7 @@ message(STATUS "${checked} includes, all in the one direction")
 function(expect message file line)
   file(REMOVE_RECURSE ${SCRATCH})
   foreach(header core/array.hpp core/ops.hpp core/base/error.hpp core/kernels/kernels.hpp
-          core/ops/strided.hpp nn/layers.hpp vit/model.hpp datasets/dataset.hpp charts/chart.hpp train/trainer.hpp report/report.hpp
+          core/ops/strided.hpp nn/layers.hpp vit/model.hpp datasets/dataset.hpp charts/chart.hpp train/trainer.hpp train/ranks/ranks.hpp mpi/mpi_ranks.hpp report/report.hpp
           apps/commands.hpp tests/tools.hpp)
     file(WRITE ${SCRATCH}/${header} "#include <vector>\n")
   endforeach()
@@ -103,6 +106,9 @@ expect("^$" nn/layers.cpp "#include \"vitruvian/core/ops.hpp\"")
 expect("^$" core/array.hpp "#include <xtensor/xarray.hpp>")
 expect("^$" core/ops.cpp "#include <xtensor/xmath.hpp>")
 expect("^$" train/trainer.cpp "#include \"vitruvian/datasets/dataset.hpp\"")
+expect("^$" mpi/mpi_ranks.cpp "#include <mpi.h>")
+expect("^$" mpi/mpi_ranks.cpp "#include \"vitruvian/train/ranks/ranks.hpp\"")
+expect("^$" apps/train.cpp "#include \"vitruvian/mpi/mpi_ranks.hpp\"")
 
 expect("nn does not know it" nn/layers.cpp "#include \"vitruvian/vit/model.hpp\"")
 expect("nn does not know it" nn/deep/inside.hpp "  #  include <vitruvian/vit/model.hpp>  // anyway")
@@ -112,6 +118,10 @@ expect("core/kernels does not know it" core/kernels/gelu.cpp "#include \"vitruvi
 expect("kernels are plain loops" core/kernels/gelu.cpp "#include <xtensor/xarray.hpp>")
 expect("vit does not know it" vit/model.cpp "#include \"vitruvian/datasets/dataset.hpp\"")
 expect("datasets does not know it" datasets/formats/idx.cpp "#include \"vitruvian/core/ops.hpp\"")
+expect("only the room mpi knows MPI" train/ranks/ranks.cpp "#include <mpi.h>")
+expect("only the room mpi knows MPI" apps/train.cpp "#include <mpi.h>")
+expect("mpi does not know it" mpi/mpi_ranks.cpp "#include \"vitruvian/train/trainer.hpp\"")
+expect("train does not know it" train/trainer.cpp "#include \"vitruvian/mpi/mpi_ranks.hpp\"")
 expect("train does not know it" train/loop.cpp "#include \"apps/commands.hpp\"")
 expect("train does not know it" train/trainer.cpp "#include \"vitruvian/report/report.hpp\"")
 expect("report does not know it" report/report.cpp "#include \"vitruvian/core/kernels/kernels.hpp\"")

@@ -120,6 +120,13 @@ lacks '*libfmt-dev | *libdnnl-dev'
 run 0 "says:Missing packages: libfmt-dev libdnnl-dev" never:sudo \
   "calls:apt-get install -y -qq --no-install-recommends libfmt-dev libdnnl-dev" -- test.sh
 
+pretend "tests over several processes, which start.sh does without"
+lacks '*libopenmpi-dev'
+run 0 "calls:apt-get install -y -qq --no-install-recommends libopenmpi-dev" -- test.sh
+pretend "training without MPI"
+lacks '*libopenmpi-dev'
+run 0 never:apt-get -- start.sh
+
 pretend "a processor without oneDNN"
 lacks '*libfmt-dev | *libdnnl-dev'
 stand_in apt-cache 'exit 100'
@@ -196,7 +203,7 @@ run 0 "calls:ctest --preset asan" "calls:cmake --build --preset tsan --target th
 
 pretend "clang-tidy"
 stand_in clang-tidy :
-mkdir -p "$root"/{apps,charts,core,datasets,media,nn,report,train,vit}
+mkdir -p "$root"/{apps,charts,core,datasets,media,mpi,nn,report,train,vit}
 touch "$root/core/one.cpp" "$root/vit/two.cpp"
 run 0 "calls:cmake --preset tidy" "calls:clang-tidy -p build-tidy --quiet core/one.cpp" \
   "calls:clang-tidy -p build-tidy --quiet vit/two.cpp" "never:cmake --build" -- test.sh --tidy

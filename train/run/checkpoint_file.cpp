@@ -97,18 +97,23 @@ std::uint32_t crc32_of(const void* bytes, std::size_t size, std::uint32_t crc) {
 #endif
 }
 
-void write_checkpoint(const std::string& path, const RunState& state,
-                      std::vector<StoredTensor> tensors) {
+std::string to_json(const CheckpointState& state) {
   Json json;
   json["version"] = version;
-  for_each_field(state, [&](const char* name, const auto& field, double) { json[name] = field; });
-  Json sums = Json::object();
+  for_each_field(state.state,
+                 [&](const char* name, const auto& field, double) { json[name] = field; });
+  json["crc32"] = state.crc32;
+  return json.dump();
+}
+
+void write_checkpoint(const std::string& path, const RunState& state,
+                      std::vector<StoredTensor> tensors) {
+  CheckpointState all{state, {}};
   for (const StoredTensor& t : tensors) {
     const Bytes bytes = t.read();
-    sums[t.name] = hex(crc32_of(bytes.data(), bytes.size()));
+    all.crc32[t.name] = hex(crc32_of(bytes.data(), bytes.size()));
   }
-  json["crc32"] = std::move(sums);
-  const std::string text = json.dump();
+  const std::string text = to_json(all);
   write_safetensors(path, std::move(tensors),
                     {{"state", text}, {"state_crc32", hex(crc32_of(text.data(), text.size()))}});
 }
@@ -176,6 +181,24 @@ CheckpointFile read_checkpoint(const std::shared_ptr<const ByteSource>& source) 
     t.read = [bytes] { return *bytes; };
   }
   return {std::move(parsed.state), std::move(file)};
+}
+
+void broadcast_checkpoint(Ranks& ranks, CheckpointFile& file) {
+  if (ranks.size() == 1) return;
+  const bool first = ranks.rank() == 0;
+  std::string state = first ? to_json(CheckpointState{file.state, {}}) : "";
+  broadcast(ranks, file.tensors.source);
+  broadcast(ranks, state);
+  if (!first) file.state = parse_checkpoint_state(state, file.tensors.source).state;
+  file.tensors.tensors.resize(all_of(ranks, file.tensors.tensors.size())[0]);
+  for (StoredTensor& t : file.tensors.tensors) {
+    broadcast(ranks, t.name);
+    broadcast_bytes(ranks, std::as_writable_bytes(std::span(&t.dtype, 1)));
+    broadcast(ranks, t.shape);
+    Bytes bytes = first ? t.read() : Bytes();
+    broadcast(ranks, bytes);
+    if (!first) t.read = [kept = std::make_shared<Bytes>(std::move(bytes))] { return *kept; };
+  }
 }
 
 }  // namespace vitruvian

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/train/ranks/ranks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,11 +50,15 @@ void write_checkpoint(const std::string& path, const RunState& state,
 CheckpointFile read_checkpoint(const std::shared_ptr<const ByteSource>& source);
 CheckpointFile read_checkpoint(const std::string& path);
 
+/// Gives all ranks the checkpoint that rank 0 has read.
+void broadcast_checkpoint(Ranks& ranks, CheckpointFile& file);
+
 /// What a checkpoint's metadata say.
 struct CheckpointState {
   RunState state;
   std::map<std::string, std::string> crc32;  ///< of each tensor, in hexadecimal
 };
+std::string to_json(const CheckpointState& state);
 /// Parses it. Throws (Exit::checkpoint), naming `source` and the field.
 CheckpointState parse_checkpoint_state(const std::string& json, const std::string& source);
 

@@ -54,12 +54,13 @@ std::variant<AdamW, Adam, SGD, Muon> optimizer_of(const TrainOptions& o,
 }  // namespace
 
 Run::Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
-         RunDirectory* directory)
+         RunDirectory* directory, Ranks& ranks)
     : options_(options),
       learner_(std::move(learner)),
       data_(data),
       observer_(observer),
       directory_(directory),
+      ranks_(ranks),
       rng_(options.seed),
       train_(data.images.train,
              {.augment = options.augment, .seed = options.seed, .subset = data.indices.train}),
@@ -110,7 +111,8 @@ void Run::resume(const CheckpointFile& checkpoint) {
          path, state_.data, checkpoint.state.data);
   }
   if (!best_.empty() && checkpoint.state.best_epoch > 0) {
-    load(best_, read_safetensors(directory_->checkpoint("best")));
+    if (directory_ != nullptr) load(best_, read_safetensors(directory_->checkpoint("best")));
+    broadcast_values(ranks_, best_);
   }
   restore(checkpoint, arrays());
   // What does not matter may have changed.
@@ -118,7 +120,7 @@ void Run::resume(const CheckpointFile& checkpoint) {
   state_ = checkpoint.state;
   state_.settings = settings;
   state_.finished = false;
-  directory_->rewind(state_.metrics_size, state_.epochs);
+  if (directory_ != nullptr) directory_->rewind(state_.metrics_size, state_.epochs);
 }
 
 bool Run::goes_on() const {
@@ -135,7 +137,7 @@ const std::vector<NamedParameter>& Run::kept() const {
 }
 Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images) const {
   const Exchanged for_now(learner_.parameters, parameters);
-  return score(learner_, images);
+  return score(learner_, images, nullptr, ranks_);
 }
 
 RunStart Run::start(std::uint64_t bytes) {
@@ -161,7 +163,7 @@ RunStart Run::start(std::uint64_t bytes) {
   // A forward pass is a third of a step.
   const std::size_t evaluated_images = validation_ ? validation_->size() : test_.size();
   result.seconds_an_epoch =
-      best / static_cast<double>(some.images) *
+      best / static_cast<double>(some.images * ranks_.size()) *
       (static_cast<double>(train_.size()) + static_cast<double>(evaluated_images) / 3);
   result.dataset = options_.dataset;
   result.train_images = train_.size();
@@ -171,6 +173,8 @@ RunStart Run::start(std::uint64_t bytes) {
   result.steps = steps_;
   result.warmup = warmup_;
   result.done = state_.step;
+  result.ranks = ranks_.size();
+  compare_weights();
   start_ = saved_ = Clock::now();
   return result;
 }
@@ -183,7 +187,7 @@ EpochReport Run::epoch() {
   const auto steps = batches(order, images_a_step);
   const std::size_t first = state_.step - state_.epochs * steps_an_epoch_;
   if (first < steps.size()) {
-    train_.announce(std::span(order).subspan(first * images_a_step), epoch);
+    train_.announce(own_images(std::span(steps).subspan(first)), epoch);
   }
   const std::size_t seen_before = state_.seen;
   for (std::size_t i = first; i < steps.size(); ++i) {
@@ -200,6 +204,7 @@ EpochReport Run::epoch() {
   }
   const double training_seconds = seconds_since(begin);
   check_weights();
+  compare_weights();
 
   const Score held_out = score_of(evaluated(), validation_ ? *validation_ : test_);
   const auto seen = static_cast<double>(state_.seen);
@@ -274,9 +279,12 @@ void Run::checkpoint() {
 }
 
 void Run::stop_if_asked() {
-  const int signal = StopSignals::received();
+  // All stop after the same step, whichever got the signal, and when rank 0 has saved it.
+  const std::vector<int> signals = all_of(ranks_, StopSignals::received());
+  const int signal = *std::max_element(signals.begin(), signals.end());
   if (signal == 0) return;
   if (directory_ != nullptr) checkpoint();
+  all_of(ranks_, 0);
   const Exit exit = signal == SIGINT   ? Exit::interrupted
                     : signal == SIGHUP ? Exit::hung_up
                                        : Exit::terminated;

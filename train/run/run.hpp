@@ -42,12 +42,12 @@ void check_settings(const TrainOptions& options, const CheckpointFile& file,
 
 /// One run of training: the model, what changes with every step, and where it is written down. All
 /// that a step depends on is the options, the data and what a checkpoint holds; no clock, no
-/// thread.
+/// thread, no number of ranks.
 class Run {
  public:
-  /// `directory` may be null: then nothing is written.
+  /// `directory` may be null, as on every rank but rank 0: then nothing is written.
   Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
-      RunDirectory* directory);
+      RunDirectory* directory, Ranks& ranks = one_rank());
 
   /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
   void resume(const CheckpointFile& checkpoint);
@@ -80,12 +80,15 @@ class Run {
   StepReport profiled_step(std::span<const std::size_t> indices);
   [[nodiscard]] std::vector<std::span<const std::size_t>> cut(
       std::span<const std::size_t> indices) const;
+  [[nodiscard]] std::vector<std::size_t> own_images(
+      std::span<const std::span<const std::size_t>> steps) const;
   [[nodiscard]] MicroBatches micro_batches(
       const std::vector<std::span<const std::size_t>>& parts) const;
   [[noreturn]] void broke_down(const MicroBatches& parts,
                                const std::vector<std::span<const std::size_t>>& indices,
                                const std::string& what) const;
   void check_weights() const;
+  void compare_weights() const;
   [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
                                           const Rng& rng) const;
   void update_average();
@@ -103,6 +106,7 @@ class Run {
   const TrainingData& data_;
   Observer& observer_;
   RunDirectory* directory_;
+  Ranks& ranks_;
   Rng rng_;
   Loader train_, test_;
   std::optional<Loader> validation_;

@@ -55,6 +55,20 @@ MicroBatch Run::training_batch(std::span<const std::size_t> indices, const Rng& 
   return result;
 }
 
+// The images of some steps that this rank will ask for, in their order.
+std::vector<std::size_t> Run::own_images(
+    std::span<const std::span<const std::size_t>> steps) const {
+  std::vector<std::size_t> result;
+  for (const auto indices : steps) {
+    const auto parts = cut(indices);
+    const LaneSum lanes(parts.size(), {options_.lanes, &ranks_});
+    for (const std::size_t i : lanes.turns()) {
+      result.insert(result.end(), parts[i].begin(), parts[i].end());
+    }
+  }
+  return result;
+}
+
 MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>& parts) const {
   std::size_t images = 0;
   for (const auto part : parts) images += part.size();
@@ -83,7 +97,8 @@ StepReport Run::step(std::span<const std::size_t> indices) {
   try {
     std::optional<Anomaly> watch;
     if (options_.anomaly) watch.emplace();
-    result = compute_gradients(learner_, micro, options_.label_smoothing);
+    result =
+        compute_gradients(learner_, micro, options_.label_smoothing, {options_.lanes, &ranks_});
   } catch (const NotFinite&) {
     broke_down(micro, parts, "--anomaly found");
   }
@@ -141,6 +156,28 @@ void Run::check_weights() const {
     fail(Exit::failure,
          "training broke down: '{}' holds NaN or infinity after step {} of {} (lr {:.2e})", p.name,
          state_.step, steps_, state_.lr);
+  }
+}
+
+// Every rank has computed them from the same sums. Where one has others, most are right.
+void Run::compare_weights() const {
+  if (ranks_.size() == 1) return;
+  std::uint32_t sum = 0;
+  for (const NamedParameter& p : learner_.parameters) {
+    const Array& w = p.tensor.value();
+    sum = crc32_of(w.data(), w.size() * sizeof(real), sum);
+  }
+  const std::vector<std::uint32_t> sums = all_of(ranks_, sum);
+  const auto votes = [&](std::uint32_t s) { return std::count(sums.begin(), sums.end(), s); };
+  std::uint32_t right = sums[0];
+  for (const std::uint32_t s : sums) right = votes(s) > votes(right) ? s : right;
+  const std::vector<std::string> names = all_texts(ranks_, name_of(ranks_));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] == right) continue;
+    fail(Exit::failure,
+         "after step {} the weights of {} have the checksum {:08x}, those of the others {:08x}: "
+         "its machine computes wrongly, or it began with others",
+         state_.step, names[i], sums[i], right);
   }
 }
 

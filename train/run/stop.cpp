@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 namespace vitruvian {
 namespace {
 
-volatile std::sig_atomic_t stop_signal = 0;
+std::atomic<int> stop_signal = 0;  // set by a handler, read by any thread
+static_assert(std::atomic<int>::is_always_lock_free);
 
 // A terminal that closes says so twice, by the kernel and by the shell: that is no impatience.
 extern "C" void remember_signal(int signal) {

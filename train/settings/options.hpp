@@ -45,6 +45,7 @@ struct TrainOptions {
   std::size_t batch_size = 64;
   std::size_t accumulate = 1;   ///< batches of a step
   std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means as many as suit the model
+  std::size_t lanes = 1;        ///< parts of a step's sum of gradients: see Sharing
   bool composed = false;        ///< by the readable twins of the fused ops
   OptimizerKind optimizer = OptimizerKind::adamw;
   double momentum = 0.9;  ///< SGD's, and Muon's
@@ -132,6 +133,10 @@ std::string with_settings(const std::string& config, const TrainOptions& options
 
 /// The settings that make two runs differ: "lr is 0.1, not 0.002" for the first, or empty.
 std::string difference(const std::string& settings, const std::string& others);
+
+/// What makes two configs, with what made them, those of other runs: "'lr' is 0.1, not 0.002", or
+/// "'instruction_set' is AVX2, not AVX-512"; or empty.
+std::string disagreement(const std::string& config, const std::string& other);
 
 /// Whether two configs were made by the same matrix product and instruction set.
 bool same_machine(const std::string& config, const std::string& other);

@@ -52,6 +52,19 @@ std::string with_settings(const std::string& config, const TrainOptions& options
   return json.dump(2) + "\n";
 }
 
+std::string disagreement(const std::string& config, const std::string& other) {
+  if (std::string settings = difference(config, other); !settings.empty()) return settings;
+  const Json one = Json::parse(config).value(made_by, Json::object());
+  const Json two = Json::parse(other).value(made_by, Json::object());
+  for (const auto& item : one.items()) {
+    const std::string its = two.value(item.key(), "");
+    if (item.value() != its) {
+      return fmt::format("'{}' is {}, not {}", item.key(), item.value().get<std::string>(), its);
+    }
+  }
+  return "";
+}
+
 bool same_machine(const std::string& config, const std::string& other) {
   const Json one = Json::parse(config, nullptr, false);
   const Json two = Json::parse(other, nullptr, false);

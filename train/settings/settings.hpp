@@ -151,6 +151,10 @@ void for_each_setting(Options& o, const Visit& visit) {
       "Images that a thread carries through the net at once; the gradients are summed. 0\n"
       "means as many as suit the model",
       up_to(most));
+  row(o.lanes, "lanes",
+      "Partial sums of a step's gradients, added in their order: at most so many processes\n"
+      "(mpirun) share a step, and however many do, the bytes are the same",
+      Bounds{1, 4096});
   row(o.optimizer, "optimizer", "");
   row(o.momentum, "momentum", "Of SGD, and of Muon", rate);
   row(o.beta1, "beta1", "Of Adam: how slowly the mean of the gradients changes", rate);

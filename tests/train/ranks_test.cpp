@@ -1,0 +1,346 @@
+// Several ranks are one run: the same bytes, whatever their number. Threads stand for processes
+// here; tests/mpi has the processes.
+
+#include "vitruvian/train/ranks/ranks.hpp"
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "tests/train/small.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/train/ranks/as_ranks.hpp"
+#include "vitruvian/train/train.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+using namespace vitruvian;
+
+namespace {
+
+bool one_thread_only() {
+  set_threads(2);
+  return threads() == 1;
+}
+
+// What a run leaves that no clock decides.
+std::map<std::string, std::string> files_of(const std::string& run) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
+    const std::string name = std::filesystem::relative(entry.path(), run).string();
+    if (entry.is_regular_file() && name != "timing.jsonl") all[name] = content(entry.path());
+  }
+  return all;
+}
+
+// All ranks say the same of a run; rank 0's is returned.
+RunResult train_on(std::size_t ranks, const TrainOptions& options, Observer& observer) {
+  RunResult result;
+  as_ranks(ranks, [&](RankThread& rank) {
+    RunResult own = VITRUVIAN_PRECISION::train(options, observer, {}, rank);
+    const std::vector<double> accuracies = all_of(rank, own.last.test_accuracy);
+    CHECK(accuracies == std::vector<double>(ranks, accuracies[0]));
+    if (rank.rank() == 0) result = own;
+  });
+  return result;
+}
+
+TrainOptions laned(const std::string& out) {
+  TrainOptions o = small_options(out);
+  o.lanes = 4, o.micro_batch = 3, o.log_every = 1, o.checkpoint_every = 2;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("what ranks say to one another") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  for (std::size_t n = 1; n <= 9; ++n) {
+    CAPTURE(n);
+    std::atomic<std::size_t> right = 0;
+    as_ranks(n, [&](RankThread& rank) {
+      const std::size_t r = rank.rank();
+      std::vector<double> given;
+      std::string word;
+      if (r == 0) given = {1.5, -2}, word = "go";
+      broadcast(rank, given);
+      broadcast(rank, word);
+      std::vector<std::size_t> parts(2 * n + 1, 100);
+      const auto owner = [n](std::size_t i) { return (i + 1) % n; };
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (owner(i) == r) parts[i] = i;
+      }
+      exchange(rank, parts, owner);
+      std::vector<std::size_t> counted(parts.size());
+      std::iota(counted.begin(), counted.end(), std::size_t{0});
+      const std::vector<std::string> texts = all_texts(rank, std::string(r, 'x'));
+      bool fits = given == std::vector<double>{1.5, -2} && word == "go" && parts == counted;
+      for (std::size_t i = 0; i < n; ++i) fits = fits && texts[i] == std::string(i, 'x');
+      right += fits && rank.size() == n ? 1 : 0;
+    });
+    CHECK(right == n);
+  }
+}
+
+TEST_CASE("an error of one rank ends all, and is the one that is seen") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  for (std::size_t bad = 0; bad < 4; ++bad) {
+    CHECK_SAYS(as_ranks(4,
+                        [bad](RankThread& rank) {
+                          if (rank.rank() == bad) fail("rank {} gave up", bad);
+                          all_of(rank, 0);
+                        }),
+               fmt::format("rank {} gave up", bad));
+  }
+}
+
+TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  // Two slices and a bit in the first, and numbers whose sum depends on the order.
+  const std::vector<Shape> shapes{{3, 7001}, {1}, {5, 2}};
+  const auto number = [](std::size_t turn, std::size_t i) {
+    return static_cast<real>(Rng(turn).normal(i) * (i % 3 == 0 ? 1e6 : 1));
+  };
+  const auto gradient = [&](std::size_t turn) {
+    std::vector<Array> result;
+    std::size_t at = 0;
+    for (const Shape& shape : shapes) {
+      result.push_back(zeros(shape));
+      for (real& x : result.back()) x = number(turn, at++);
+    }
+    return result;
+  };
+  std::vector<Tensor> like;
+  for (const Shape& shape : shapes) like.emplace_back(zeros(shape), true);
+  for (const auto& row : std::vector<std::array<std::size_t, 3>>{{1, 1, 1},
+                                                                 {7, 1, 1},
+                                                                 {7, 3, 1},
+                                                                 {7, 3, 2},
+                                                                 {7, 3, 3},
+                                                                 {8, 8, 2},
+                                                                 {8, 8, 3},
+                                                                 {8, 8, 5},
+                                                                 {8, 8, 8},
+                                                                 {5, 16, 4},
+                                                                 {2, 4, 4},
+                                                                 {13, 6, 4}}) {
+    const std::size_t turns = row[0], lanes = row[1], ranks = row[2];
+    CAPTURE(turns);
+    CAPTURE(lanes);
+    CAPTURE(ranks);
+    const std::size_t L = std::min(lanes, turns);
+    const auto begin = [L, n = turns](std::size_t l) { return l * (n / L) + std::min(l, n % L); };
+    std::vector<Array> expected;
+    for (std::size_t l = 0; l < L; ++l) {
+      std::vector<Array> lane = gradient(begin(l));
+      for (std::size_t i = begin(l) + 1; i < begin(l + 1); ++i) {
+        const std::vector<Array> next = gradient(i);
+        for (std::size_t p = 0; p < lane.size(); ++p) add_in_place(lane[p], next[p]);
+      }
+      if (l == 0) {
+        expected = lane;
+      } else {
+        for (std::size_t p = 0; p < lane.size(); ++p) add_in_place(expected[p], lane[p]);
+      }
+    }
+    std::vector<std::atomic<std::size_t>> computed(turns);
+    std::atomic<std::size_t> right = 0;
+    as_ranks(ranks, [&](RankThread& rank) {
+      std::vector<Tensor> own;
+      for (const Shape& shape : shapes) own.emplace_back(zeros(shape), true);
+      LaneSum sum(turns, {lanes, &rank});
+      Reducer reducer(own, &sum);
+      for (std::size_t p = 0; p < sum.turns().size(); ++p) {
+        ++computed[sum.turns()[p]];
+        CHECK(sum.owner(sum.turns()[p]) == rank.rank());
+        reducer.add(p, gradient(sum.turns()[p]));
+      }
+      reducer.finish();
+      bool same = true;
+      for (std::size_t p = 0; p < own.size(); ++p) same = same && *own[p].grad() == expected[p];
+      right += same ? 1 : 0;
+    });
+    CHECK(right == ranks);
+    for (const auto& times : computed) CHECK(times == 1);
+  }
+}
+
+TEST_CASE("a run on ranks leaves the bytes of one process") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  const Folder folder;
+  std::vector<TrainOptions> kinds(4, laned(""));
+  kinds[0].augment.mixup = 0.3, kinds[0].ema = 0.9, kinds[0].model.stochastic_depth = 0.2;
+  kinds[1].optimizer = OptimizerKind::adam, kinds[1].accumulate = 2, kinds[1].model.dropout = 0.1;
+  kinds[2].optimizer = OptimizerKind::sgd, kinds[2].val_fraction = 0.2, kinds[2].patience = 2;
+  kinds[3].train_size = 41, kinds[3].micro_batch = 11;  // a last step of one micro-batch
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    CAPTURE(kind);
+    Observer nobody;
+    TrainOptions o = kinds[kind];
+    o.out = folder.file(fmt::format("{}-1", kind));
+    train_here(o, nobody);
+    const auto alone = files_of(o.out);
+    CHECK(alone.size() >= 5);
+    for (const std::size_t ranks : {2, 3, 4}) {
+      CAPTURE(ranks);
+      o.out = folder.file(fmt::format("{}-{}", kind, ranks));
+      const RunResult result = train_on(ranks, o, nobody);
+      CHECK(result.directory == o.out);
+      CHECK((files_of(o.out) == alone));
+    }
+  }
+}
+
+TEST_CASE("ranks stop after the same step, and as many or others go on") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  const Folder folder;
+  Observer nobody;
+  TrainOptions o = laned(folder.file("alone"));
+  o.val_fraction = 0.2, o.patience = 9, o.ema = 0.5, o.epochs = 3;
+  train_here(o, nobody);
+  const auto alone = files_of(o.out);
+  o.out = folder.file("stopped");
+  for (const auto& [step, ranks] : {std::pair{2, 4}, std::pair{5, 3}, std::pair{6, 1}}) {
+    StopAt stop(static_cast<std::size_t>(step));
+    CHECK(failure_of([&] { train_on(static_cast<std::size_t>(ranks), o, stop); }).exit ==
+          Exit::interrupted);
+    o = resumed_settings(o.out, {});
+  }
+  train_on(4, o, nobody);
+  CHECK((files_of(o.out) == alone));
+  CHECK(train_on(2, o, nobody).was_finished);
+  const Failure many = failure_of([&] { train_on(5, o, nobody); });
+  CHECK(many.exit == Exit::usage);
+  CHECK(many.message ==
+        "5 ranks, but the sum of a step has 4 lanes: a run keeps its lanes, so that no more ranks "
+        "can go on with it");
+}
+
+TEST_CASE("a program's own model learns on ranks, too, and all have its weights") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  const Folder folder;
+  Observer nobody;
+  TrainOptions o;
+  o.batch_size = 20, o.epochs = 2, o.lanes = 4, o.micro_batch = 3, o.out = folder.file("own");
+  const TrainOptions images = laned("");
+  std::vector<std::vector<Array>> weights(4);
+  const auto run = [&](Ranks& rank) {
+    const VisionTransformer vit(images.model, Rng(3));
+    Learner learner = vit;
+    learner.name = "mine", learner.vit = nullptr;
+    const TrainingData data = training_data(images);
+    VITRUVIAN_PRECISION::train(o, learner, data.images, nobody, {}, rank);
+    weights[rank.rank()] = values_of(learner.parameters);
+  };
+  run(one_rank());
+  const auto alone = weights[0];
+  for (const bool resume : {false, true}) {
+    o.resume = resume, o.out = folder.file("shared");
+    weights.assign(4, {});
+    as_ranks(4, run);
+    for (const auto& own : weights) CHECK(own == alone);
+  }
+}
+
+TEST_CASE("ranks that would compute something else are refused before anything is written") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  const Folder folder;
+  const auto message = [&](const std::function<void(TrainOptions&)>& change) {
+    const Failure failure = failure_of([&] {
+      as_ranks(3, [&](RankThread& rank) {
+        Observer nobody;
+        TrainOptions o = laned(folder.file("run"));
+        if (rank.rank() == 2) change(o);
+        VITRUVIAN_PRECISION::train(o, nobody, {}, rank);
+      });
+    });
+    CHECK(failure.exit == Exit::usage);
+    CHECK(folder.files().empty());
+    return failure.message;
+  };
+  CHECK(message([](TrainOptions& o) { o.lr = 0.5; }) ==
+        "rank 2 of 3 on a thread is not as rank 0 of 3 on a thread: its 'lr' is 0.5, not 0.002; "
+        "all ranks must compute the same");
+  CHECK(message([](TrainOptions& o) { o.test_size = 29; }).find("'test_size' is 29, not 30") !=
+        std::string::npos);
+
+  Observer nobody;
+  const Failure many = failure_of([&] { train_on(3, small_options(folder.file("run")), nobody); });
+  CHECK(many.exit == Exit::usage);
+  CHECK(many.message ==
+        "3 ranks, but the sum of a step has one lane: --lanes 3 or more, a setting of the run, "
+        "lets them share it");
+  CHECK(folder.files().empty());
+
+  const std::string one = R"({"made_by": {"version": "1", "instruction_set": "AVX2"}})";
+  const std::string other = R"({"made_by": {"version": "1", "instruction_set": "AVX-512"}})";
+  CHECK(disagreement(one, other) == "'instruction_set' is AVX2, not AVX-512");
+  CHECK(disagreement(one, one).empty());
+}
+
+TEST_CASE("a rank whose weights are not the others' is named") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  for (const std::size_t wrong : {0, 1, 2}) {
+    const std::string message = message_of([&] {
+      as_ranks(3, [&](RankThread& rank) {
+        Observer nobody;
+        const TrainOptions o = laned("");
+        const TrainingData data = training_data(o);
+        const VisionTransformer vit = initial_model(o, nobody);
+        Run run(o, vit, data, nobody, nullptr, rank);
+        if (rank.rank() == wrong) {
+          const WriteGuard w = vit.head.weight.tensor().mutable_value();
+          *w->begin() += real(1e-3);
+        }
+        run.epoch();
+      });
+    });
+    CHECK(message.starts_with(fmt::format("after step 3 the weights of rank {} of 3 ", wrong)));
+  }
+}
+
+TEST_CASE("a pretended network takes the time that its model says") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  const Network network{20e-6, 1.25e9};  // 10 Gb/s
+  const std::size_t numbers = 3'000'000;
+  for (const std::size_t R : {2, 3, 4, 5, 6, 7, 8}) {
+    CAPTURE(R);
+    std::vector<double> clocks(R);
+    double bytes_a_slice = 0, slices = 0;
+    as_ranks(
+        R,
+        [&](RankThread& rank) {
+          const Tensor like(zeros({numbers}), true);
+          LaneSum sum(R, {R, &rank});
+          sum.add({full({numbers}, real(1))});
+          const std::vector<Array> total = sum.finish({like});
+          CHECK(total[0](numbers - 1) == static_cast<real>(R));
+          clocks[rank.rank()] = rank.clock();
+          if (rank.rank() == 0) {
+            bytes_a_slice = static_cast<double>(sum.slice_size() * sizeof(real));
+            slices = static_cast<double>((numbers + sum.slice_size() - 1) / sum.slice_size());
+          }
+        },
+        network);
+    const double seconds = *std::max_element(clocks.begin(), clocks.end());
+    const double hop = network.latency + bytes_a_slice / network.bandwidth;
+    const auto n = static_cast<double>(R);
+    const double model = (R == 2 ? slices + 1 : 2 * slices + n - 3) * hop;
+    CAPTURE(slices);
+    CAPTURE(seconds);
+    CAPTURE(model);
+    CHECK(std::abs(seconds / model - 1) < 0.15);
+  }
+}
