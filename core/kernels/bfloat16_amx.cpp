@@ -2,7 +2,7 @@
 // float32, by the processor's matrix unit (AMX). One instruction multiplies 16 rows of 32 steps of
 // A by 32 steps of 16 columns of B: of each element of the result it sums the products of the even
 // steps, apart from these those of the odd ones, each from zero in the order of k, and adds both
-// sums, then that to the element. Blocks of 512 steps of k are begun anew.
+// sums, then that to the element. Blocks of 640 steps of k are begun anew.
 #include "vitruvian/core/kernels/bfloat16_words.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
@@ -21,8 +21,8 @@ constexpr std::size_t depth = 32;               // steps of k in a tile
 constexpr std::size_t tile = side * depth / 2;  // words: 1 KB
 constexpr std::size_t block_m = 256;
 constexpr std::size_t block_n = 512;
-constexpr std::size_t block_k = 512;
-static_assert((block_m + block_n) * block_k / 2 + 4 * side * side == bfloat16_amx_workspace);
+constexpr std::size_t block_k = 640;  // a micro-batch has at most 600 rows of tokens
+static_assert((block_m + block_n) * block_k / 2 + side * side == bfloat16_amx_workspace);
 
 // Eight tiles of 16 rows of 64 bytes, for this thread, as long as this lives. Whoever leaves them
 // set makes every switch of threads save 8 KB more.
@@ -127,6 +127,24 @@ void write(const float* sums, const Result& r, std::size_t row, std::size_t colu
   }
 }
 
+template <int which>
+void store(float* to, std::size_t bytes_of_a_row) {
+  if constexpr (which == 0) _tile_stored(0, to, bytes_of_a_row);
+  if constexpr (which == 1) _tile_stored(1, to, bytes_of_a_row);
+  if constexpr (which == 2) _tile_stored(2, to, bytes_of_a_row);
+  if constexpr (which == 3) _tile_stored(3, to, bytes_of_a_row);
+}
+
+// A tile of sums to its place in C, at once where nothing is to be done to them.
+template <int which>
+void finish(const Result& r, std::size_t row, std::size_t column, float* sums) {
+  if (r.alpha == 1 && r.beta == 0 && r.m >= row + side && r.n >= column + side) {
+    return store<which>(r.c + row * r.ldc + column, r.ldc * sizeof(float));
+  }
+  store<which>(sums, side * sizeof(float));
+  write(sums, r, row, column);
+}
+
 // Two by two tiles of C, or one where there is no second; `next` tiles lie between the panels.
 template <bool second_row, bool second_column>
 void multiply_tiles(const Word* a, const Word* b, std::size_t next, const Result& r, float* sums) {
@@ -149,20 +167,10 @@ void multiply_tiles(const Word* a, const Word* b, std::size_t next, const Result
       if constexpr (second_column) _tile_dpbf16ps(3, 5, 7);
     }
   }
-  _tile_stored(0, sums, row_bytes);
-  write(sums, r, 0, 0);
-  if constexpr (second_column) {
-    _tile_stored(1, sums + side * side, row_bytes);
-    write(sums + side * side, r, 0, side);
-  }
-  if constexpr (second_row) {
-    _tile_stored(2, sums + 2 * side * side, row_bytes);
-    write(sums + 2 * side * side, r, side, 0);
-  }
-  if constexpr (second_row && second_column) {
-    _tile_stored(3, sums + 3 * side * side, row_bytes);
-    write(sums + 3 * side * side, r, side, side);
-  }
+  finish<0>(r, 0, 0, sums);
+  if constexpr (second_column) finish<1>(r, 0, side, sums);
+  if constexpr (second_row) finish<2>(r, side, 0, sums);
+  if constexpr (second_row && second_column) finish<3>(r, side, side, sums);
 }
 
 void multiply_tiles(const Word* a, const Word* b, std::size_t next, const Result& r, float* sums) {

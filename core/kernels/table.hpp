@@ -131,7 +131,7 @@ void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_avx512_workspace = 208 * 144 + 512 * 128;
 bool has_amx();
 void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace);
-constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 256 + 4 * 256;
+constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 320 + 256;
 
 // The bodies of the matrix product that are libraries. Sizes are at least 1; the product runs on
 // the calling thread.
