@@ -256,7 +256,7 @@ const table = `<div class="wide"><table><thead><tr><th>lesson</th><th>what turni
   `<tr><td>${number.get(name)}. ${escaped(lessons.get(name).title)}</td><td><a href="${name}.html#turn">${escaped(lessons.get(name).question)}</a></td></tr>`).join('\n')}</tbody></table></div>`;
 write('teachers.html', page({
   title: 'For teachers', description: 'Goals, times, paths through the course, slides, and links to a moment of it.',
-  main: `<article>${markdown.render(read('web/book/teachers.md').replace(/#([a-z_]+)/g, (all, name) => (number.has(name) ? `[${number.get(name)}. ${lessons.get(name).title}](${name}.html)` : all)))}${table}</article>`,
+  main: `<article>${markdown.render(read('web/book/teachers.md').replace(/`([a-z_]+\.html[^`]*)`/g, '[`$1`]($1)').replace(/#([a-z_]+)/g, (all, name) => (number.has(name) ? `[${number.get(name)}. ${lessons.get(name).title}](${name}.html)` : all)))}${table}</article>`,
 }));
 // The explorer lies beside the book's folder, or, on the web, in this file's place.
 write('explorer.html', '<!doctype html><html lang="en"><meta charset="utf-8"><title>Explorer</title><link rel="icon" href="data:,"><script>location.replace("../explorer.html" + location.hash)</script><p><a href="../explorer.html">The explorer</a></p></html>');
