@@ -2,7 +2,9 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/confusion.hpp"
+#include "vitruvian/report/figure.hpp"
 #include "vitruvian/train/trainer.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vitruvian {
@@ -28,18 +31,65 @@ void print(const Prediction& prediction) {
 struct PredictFlags {
   PredictOptions options;
   bool json = false;
+  std::string features, logits;  // files to write
 };
 
-void run_predict(const PredictFlags& flags) {
-  const PredictOptions& options = flags.options;
+using Rows = std::vector<std::pair<std::string, std::vector<double>>>;  // of pictures
+
+// A row for each picture: as .npy (pictures, numbers), with the pictures' names beside it, a line
+// each; or as JSON.
+void write_rows(const std::string& path, const char* what, const Rows& rows) {
+  const std::size_t width = rows.empty() ? 0 : rows.front().second.size();
+  if (path.ends_with(".npy")) {
+    Numbers numbers{{rows.size(), width}, {}};
+    std::string names;
+    for (const auto& [picture, row] : rows) {
+      numbers.values.insert(numbers.values.end(), row.begin(), row.end());
+      names += console::visible(picture) + "\n";
+    }
+    write_file_safely(path, npy_of(numbers));
+    write_file_safely(path.substr(0, path.size() - 4) + ".txt", names);
+  } else {
+    std::vector<std::string> objects;
+    for (const auto& [picture, row] : rows) {
+      objects.push_back(numbers_to_json(picture, what, row));
+    }
+    write_file_safely(path, fmt::format("[{}]\n", fmt::join(objects, ",\n ")));
+  }
+  console::print("{}: {} of {} pictures, {} numbers each\n", path, what, rows.size(), width);
+}
+
+void run_predict(PredictFlags flags) {
+  PredictOptions& options = flags.options;
+  for (const std::string& file : {flags.features, flags.logits}) {
+    if (!file.empty() && !file.ends_with(".npy") && !file.ends_with(".json")) {
+      fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
+    }
+    options.numbers = options.numbers || !file.empty();
+  }
+  options.images = pictures_of(options.images);
   const bool json = flags.json;
   std::string error;
   std::size_t failed = 0;
+  std::size_t done = 0;
+  Rows features;
+  Rows logits;
   const bool several = options.images.size() > 1;
+  const bool bar = options.numbers && several && console::terminal_of(stdout).there;
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto predicted = [&](const Prediction& prediction) {
-    if (json && (several || prediction.error.empty())) console::print("{}\n", prediction.to_json());
-    if (!json && prediction.error.empty()) print(prediction);
+    ++done;
+    if (bar) console::print("\r\033[K{} of {} pictures", done, options.images.size());
+    if (bar && done == options.images.size()) console::print("\r\033[K");
+    if (options.numbers && prediction.error.empty()) {
+      features.emplace_back(prediction.image, prediction.features);
+      logits.emplace_back(prediction.image, prediction.logits);
+    } else {
+      if (json && (several || prediction.error.empty())) {
+        console::print("{}\n", prediction.to_json());
+      }
+      if (!json && prediction.error.empty()) print(prediction);
+    }
     console::flush();
     if (prediction.error.empty()) return;
     ++failed;
@@ -47,6 +97,12 @@ void run_predict(const PredictFlags& flags) {
     if (several) console::print(stderr, "vitruvian: {}\n", prediction.error);
   };
   predict(options, {note, predicted});
+  if (!flags.logits.empty() && !logits.empty() && logits.front().second.empty()) {
+    fail(Exit::usage, "{}: it has no head, and so no logits; --features has what it sees",
+         options.weights);
+  }
+  if (!flags.features.empty() && failed < done) write_rows(flags.features, "features", features);
+  if (!flags.logits.empty() && failed < done) write_rows(flags.logits, "logits", logits);
   if (failed == 0) return;
   if (!several) fail(Exit::data, "{}", error);
   fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());
@@ -98,13 +154,25 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("--weights", options.weights, "safetensors, .npz, .pth, or a run directory")
       ->required()
       ->type_name("FILE");
-  command.add_option("images", options.images, "PNG, JPEG, PGM or PPM")
+  command
+      .add_option("images", options.images,
+                  "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
       ->required()
       ->type_name("IMAGE");
   command.add_option("--labels", options.labels, "Names of the classes, one a line")
       ->type_name("FILE");
   add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
   command.add_flag("--json", flags.json, "One line of JSON a picture");
+  const std::string numbers = "Numbers instead of classes, of all pictures in one file";
+  command
+      .add_option("--features", flags.features,
+                  "y, what the head sees, as .npy (with the pictures' names in a .txt beside it)\n"
+                  "or .json; of models without a head, too")
+      ->type_name("FILE")
+      ->group(numbers);
+  command.add_option("--logits", flags.logits, "What the head makes of it, likewise")
+      ->type_name("FILE")
+      ->group(numbers);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);
   add_machine_flags(command);

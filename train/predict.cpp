@@ -14,6 +14,11 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
+std::vector<double> numbers_of(const Tensor& tensor) {
+  const Array& a = tensor.value();
+  return {a.data(), a.data() + a.size()};
+}
+
 std::vector<Guess> guesses(const Array& logits, std::size_t top,
                            const std::vector<std::string>& names) {
   const std::vector<double> z(logits.data(), logits.data() + logits.size());
@@ -39,8 +44,11 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   options.validate();
   const TrainedModel trained = load_weights(weights_file(options.weights), options.request);
   const ViTConfig& config = trained.model.config;
-  if (config.head == Head::none) {
-    fail(Exit::usage, "{}: it has no head, and so names no classes", options.weights);
+  const bool has_head = config.head != Head::none;
+  if (!has_head && !options.numbers) {
+    fail(Exit::usage,
+         "{}: it has no head, and so names no classes; --features FILE writes what it sees",
+         options.weights);
   }
   for (const std::string& note : trained.notes) observer.note(note);
   std::vector<std::string> names = trained.data.class_names(config.K);
@@ -59,8 +67,13 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
       prediction.error = error.what();
     }
     if (image) {
-      const Tensor logits = trained.model(normalised(*image, data));
-      prediction.guesses = guesses(logits.value(), options.top, names);
+      const Tensor y = trained.model.features(normalised(*image, data));
+      if (options.numbers) prediction.features = numbers_of(y);
+      if (has_head) {
+        const Tensor logits = trained.model.classify(y);
+        if (options.numbers) prediction.logits = numbers_of(logits);
+        prediction.guesses = guesses(logits.value(), options.top, names);
+      }
     }
     observer.predicted(prediction);
   }

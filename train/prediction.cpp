@@ -1,11 +1,14 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/predict.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 namespace vitruvian {
 
@@ -33,6 +36,27 @@ std::string Prediction::to_json() const {
   }
   // A path need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string numbers_to_json(const std::string& image, const std::string& what,
+                            const std::vector<double>& numbers) {
+  const nlohmann::ordered_json json{{"image", image}, {what, numbers}};
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<std::string> pictures_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> pictures;
+  for (const std::string& path : paths) {
+    std::error_code unknown;  // what is none will not be read either
+    if (!std::filesystem::is_directory(path, unknown)) {
+      pictures.push_back(path);
+      continue;
+    }
+    const std::vector<std::string> below = files_below(path);
+    if (below.empty()) fail(Exit::data, "{}: there are no pictures in it", path);
+    pictures.insert(pictures.end(), below.begin(), below.end());
+  }
+  return pictures;
 }
 
 std::vector<std::string> read_labels(const std::string& path, std::size_t K) {

@@ -248,6 +248,9 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
   const VisionTransformer model = initial_model(options, observer);
+  const std::string warning =
+      options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
+  if (!warning.empty()) observer.noted(warning);
   return carry_out(options, model, data, opened, bytes, observer, at_end, ranks);
 }
 

@@ -13,7 +13,9 @@ void save_weights(const VisionTransformer& model, const DataConfig& data, const 
   save(model, path, to_metadata(model.config, data));
 }
 
-VisionTransformer initial_model(const TrainOptions& options, Observer& observer) {
+namespace {
+
+VisionTransformer begun_model(const TrainOptions& options, Observer& observer) {
   if (options.init.empty() || options.resume) {
     return {options.model, Rng(options.seed).fork("weights")};
   }
@@ -32,6 +34,29 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
     std::erase_if(weights.tensors.tensors, of_head);
   }
   load(parameters, weights.tensors);
+  return model;
+}
+
+// The gradients of what is frozen are not computed, and the optimizers pass it over.
+void freeze(const VisionTransformer& model, const TrainOptions& options) {
+  const auto of_head = [](const std::string& name) {
+    return name.starts_with("head.") || name.starts_with("pre_logits.");
+  };
+  for (const NamedParameter& p : named_parameters(model)) {
+    bool frozen = options.linear_probe || options.freeze > 0;
+    if (of_head(p.name) || (p.name.starts_with("norm.") && !options.linear_probe)) frozen = false;
+    if (p.name.starts_with("blocks.") && !options.linear_probe) {
+      frozen = std::stoul(p.name.substr(7)) < options.freeze;
+    }
+    if (frozen) p.tensor.set_requires_grad(false);
+  }
+}
+
+}  // namespace
+
+VisionTransformer initial_model(const TrainOptions& options, Observer& observer) {
+  VisionTransformer model = begun_model(options, observer);
+  freeze(model, options);
   return model;
 }
 

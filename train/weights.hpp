@@ -33,7 +33,8 @@ void save_weights(const VisionTransformer& model, const DataConfig& data, const 
 /// alone.
 Metadata metadata_of(const Learner& learner, const DataConfig& data);
 
-/// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros. What is
+/// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros; what the
+/// settings freeze requires no gradient. What is
 /// to be known of the file the observer is told. Throws as load_weights does.
 VisionTransformer initial_model(const TrainOptions& options, Observer& observer);
 

@@ -222,6 +222,14 @@ FolderParts folder_parts(const fs::path& directory) {
   return {directory / "train", {}};
 }
 
+std::vector<std::string> files_below(const fs::path& directory) {
+  std::vector<std::string> paths;
+  for (const std::string& name : names_in<fs::recursive_directory_iterator>(directory)) {
+    paths.push_back((directory / name).string());
+  }
+  return paths;
+}
+
 std::vector<std::string> folder_class_names(const fs::path& directory) {
   return classes_in(folder_parts(directory).train);
 }

@@ -57,6 +57,10 @@ class FolderImages : public Images {
   std::string note_, sha256_;
 };
 
+/// The paths of all files below a directory, whatever they are, but for what operating systems
+/// leave behind; sorted. Throws (Exit::data) where it cannot be read.
+std::vector<std::string> files_below(const std::filesystem::path& directory);
+
 /// The names of a folder's classes, without a look at its pictures. Throws (Exit::data) where there
 /// are none.
 std::vector<std::string> folder_class_names(const std::filesystem::path& directory);

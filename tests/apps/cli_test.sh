@@ -215,6 +215,21 @@ expect 3 "more than 1199; --max-pixels" predict --weights run --max-pixels 1199 
 check "a picture that is missing: exit 3" test $? -eq 3
 check "the others are answered" test "$(grep -c blank.pgm out)" -eq 2
 check "and it is named" grep -q "vitruvian: nowhere.png" err
+# Numbers, of a folder at once.
+mkdir -p pictures/below empty_folder && cp blank.pgm pictures && cp blank.pgm pictures/below/other.pgm
+works "^f.npy: features of 3 pictures, 16 numbers each$" predict --weights run --features f.npy --logits z.json pictures blank.pgm
+has out "^z.json: logits of 3 pictures, 10 numbers each$"
+has f.npy "'descr': '<f8'.*'shape': \(3, 16\)"
+check "a row each: its header and 3 * 16 doubles" test "$(wc -c <f.npy)" = $((128 + 3 * 16 * 8))
+check "whose they are" test "$(paste -sd' ' f.txt)" = "pictures/below/other.pgm pictures/blank.pgm blank.pgm"
+check "nothing else is printed" test "$(wc -l <out)" = 2
+check "JSON of the same" test "$(grep -c '"image":".*","logits":\[' z.json)" = 3
+expect 2 "f.txt: numbers are written to a file NAME.npy or NAME.json" predict --weights run --features f.txt blank.pgm
+expect 3 "empty_folder: there are no pictures in it" predict --weights run empty_folder
+printf 'no picture' >pictures/below/notes
+"$vitruvian" predict --weights run --features some.json pictures >out 2>err
+check "what is no picture is named, and the others are written: exit 3" test $? -eq 3
+check "two of three" test "$(grep -c '"features"' some.json)" = 2
 same_prediction() { # same_prediction WEIGHTS WEIGHTS: of the blank picture
   for weights in "$@"; do "$vitruvian" predict --weights "$weights" blank.pgm; done >out 2>err
   cmp <(head -n $(($(wc -l <out) / 2)) out) <(tail -n $(($(wc -l <out) / 2)) out)

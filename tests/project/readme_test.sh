@@ -45,7 +45,7 @@ while read -r command; do
     esac
   done
   case "${1:-} ${2:-}" in
-    "data fetch" | "data verify") continue ;; # the published files: see the test `fetch`
+    "data fetch" | "data verify" | "weights fetch") continue ;; # the published files: see the test `fetch`
     "train --resume" | "train --recipe list") ;;
     train\ *) arguments+=(--epochs 1 --train-size 8 --test-size 8) ;;
     eval\ *) arguments+=(--test-size 8) ;;

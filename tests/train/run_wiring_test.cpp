@@ -157,6 +157,85 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
         values_of(named_parameters(old)));
 }
 
+TEST_CASE("what is frozen stays as it began, and the rest learns") {
+  const auto changed = [](TrainOptions o) {
+    Observer nobody;
+    SmallRun run(o, nobody);
+    const std::vector<Array> before = values_of(named_parameters(run.vit));
+    static_cast<void>(run.run.epoch());
+    std::vector<std::string> names;
+    const std::vector<NamedParameter> after = named_parameters(run.vit);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      if (after[i].tensor.value() != before[i]) names.push_back(after[i].name);
+    }
+    return names;
+  };
+  const auto named = [](const TrainOptions& o, const auto& wanted) {
+    std::vector<std::string> names;
+    for (const NamedParameter& p : named_parameters(VisionTransformer(o.model, Rng(1)))) {
+      if (wanted(p.name)) names.push_back(p.name);
+    }
+    return names;
+  };
+  TrainOptions o = small_options();
+  o.weight_decay = 0.5;  // it leaves alone what is frozen
+  o.ema = 0.5;
+  CHECK(changed(o) == named(o, [](const std::string&) { return true; }));
+  o.freeze = 1;
+  CHECK(changed(o) == named(o, [](const std::string& name) {
+          return name.starts_with("blocks.1.") || name.starts_with("norm.") ||
+                 name.starts_with("head.");
+        }));
+  o.freeze = 2;
+  CHECK(changed(o) ==
+        std::vector<std::string>{"norm.weight", "norm.bias", "head.weight", "head.bias"});
+  o.freeze = 0;
+  o.linear_probe = true;
+  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adam, OptimizerKind::sgd}) {
+    o.optimizer = kind;
+    CHECK(changed(o) == std::vector<std::string>{"head.weight", "head.bias"});
+  }
+  CHECK(warnings_of(o).back().starts_with("what is frozen stays as it was drawn"));
+  o.freeze = 3;
+  CHECK_FAILS_WITH(o.validate(), "--freeze 3: the model has 2 blocks");
+}
+
+TEST_CASE("a run whose body is frozen goes on as if nobody had stopped it") {
+  const Folder folder;
+  TrainOptions o = small_options(folder.file("whole"));
+  o.linear_probe = true;
+  Observer nobody;
+  train_here(o, nobody);
+  o.out = folder.file("stopped");
+  {
+    StopAt stop(4);
+    CHECK(failure_of([&] { train_here(o, stop); }).exit == Exit::interrupted);
+  }
+  TrainOptions again = resumed_settings(o.out, {});
+  CHECK(again.linear_probe);
+  train_here(again, nobody);
+  CHECK(content(folder.path / "stopped/model.safetensors") ==
+        content(folder.path / "whole/model.safetensors"));
+}
+
+TEST_CASE("another resolution and few images: that is said") {
+  const Folder folder;
+  TrainOptions o = small_options();
+  const VisionTransformer old(o.model, Rng(3));
+  CHECK(warning_of_resolution(o, 60).empty());
+  o.init = folder.file("w.safetensors");
+  save_weights(old, {"digits", {0.5}, {0.5}}, o.init);
+  CHECK(warning_of_resolution(o, 60).empty());
+  o.model.H = o.model.W = 42;
+  o.image_size = 42;
+  CHECK(warning_of_resolution(o, 60).starts_with(
+      "images of 42 x 42, where these weights learned at 28 x 28: "));
+  CHECK(warning_of_resolution(o, 10'000).empty());
+  Notes notes;
+  train_here(o, notes);
+  CHECK(std::count(notes.said.begin(), notes.said.end(), warning_of_resolution(o, 60)) == 1);
+}
+
 TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not written") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const double poison : {std::nan(""), infinity, -infinity}) {

@@ -6,6 +6,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/nn/init.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <thread>
 
@@ -168,4 +170,64 @@ TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN th
   save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
   CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
                    "the model's logits are NaN or infinite");
+}
+
+TEST_CASE("features are y, of which the head makes the logits; a model without one has them too") {
+  const Folder folder;
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  const VisionTransformer model = [&] {
+    VisionTransformer drawn(c, Rng(5));
+    for (const NamedParameter& p : named_parameters(drawn)) {
+      init::normal(p.tensor, Rng(6).fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
+    }
+    return drawn;
+  }();
+  PredictOptions options;
+  options.weights = folder.file("w.safetensors");
+  std::filesystem::create_directories(folder.path / "pictures/below");
+  write(folder.path / "pictures/below/b.pgm", "P5\n8 8\n255\n" + std::string(64, 'b'));
+  write(folder.path / "pictures/a.pgm", "P5\n8 8\n255\n" + std::string(64, 'a'));
+  write(folder.path / "pictures/.hidden", "");
+  options.images = pictures_of({folder.file("pictures"), folder.file("elsewhere.png")});
+  CHECK(options.images == std::vector<std::string>{folder.file("pictures/a.pgm"),
+                                                   folder.file("pictures/below/b.pgm"),
+                                                   folder.file("elsewhere.png")});
+  options.images.pop_back();
+  std::vector<Prediction> said;
+  const PredictObserver observer{[](const std::string&) {},
+                                 [&](const Prediction& p) { said.push_back(p); }};
+  const auto predicted = [&] {
+    said.clear();
+    vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+    REQUIRE(said.size() == 2);
+    return said;
+  };
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  CHECK(predicted()[0].features.empty());
+  options.numbers = true;
+  const std::vector<Prediction> whole = predicted();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const real pixel = static_cast<real>(((i == 0 ? 'a' : 'b') / 255.0 - 0.5) / 0.5);
+    const Tensor x(full({1, 1, 8, 8}, pixel));
+    const Array y = model.features(x).value();
+    const Array z = model(x).value();
+    CHECK(whole[i].features == std::vector<double>(y.data(), y.data() + y.size()));
+    CHECK(whole[i].logits == std::vector<double>(z.data(), z.data() + z.size()));
+    CHECK(whole[i].guesses.size() == 3);
+  }
+  c.head = Head::none;
+  VisionTransformer headless = undrawn(c);
+  for (const NamedParameter& p : named_parameters(headless)) {
+    for (const NamedParameter& q : named_parameters(model)) {
+      if (p.name == q.name) p.tensor.mutable_value() = q.tensor.value();
+    }
+  }
+  save_weights(headless, {"drawn", {0.5}, {0.5}}, options.weights);
+  CHECK(predicted()[1].features == whole[1].features);
+  CHECK(said[1].logits.empty());
+  CHECK(said[1].guesses.empty());
+  options.numbers = false;
+  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
+                   "it has no head, and so names no classes; --features FILE");
 }

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
@@ -108,6 +109,9 @@ void TrainOptions::validate() const {
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
   }
+  if (own_model.empty() && freeze > model.L) {
+    fail(Exit::usage, "--freeze {}: the model has {} blocks", freeze, model.L);
+  }
   if (keep_head && init.empty()) fail(Exit::usage, "--keep-head needs --init FILE");
   if (!pos_resize.empty()) {
     if (init.empty()) fail(Exit::usage, "--pos-resize needs --init FILE");
@@ -136,6 +140,10 @@ std::vector<std::string> warnings_of(const TrainOptions& o) {
         "a learning rate of {} without warm-up: the first steps may spoil the weights for good",
         o.lr));
   }
+  if ((o.freeze > 0 || o.linear_probe) && o.init.empty()) {
+    result.emplace_back(
+        "what is frozen stays as it was drawn: --init FILE brings weights that have learned");
+  }
   if (o.optimizer == OptimizerKind::adam && o.weight_decay >= 0.01) {
     result.push_back(fmt::format(
         "Adam with a weight decay of {}: Adam divides the decay by the gradient's size too, and "
@@ -143,6 +151,18 @@ std::vector<std::string> warnings_of(const TrainOptions& o) {
         o.weight_decay));
   }
   return result;
+}
+
+std::string warning_of_resolution(const TrainOptions& o, std::size_t images) {
+  constexpr std::size_t few = 10'000;
+  if (o.init.empty() || images >= few) return "";
+  const ViTConfig before = open_weights(weights_file(o.init), {.classes = o.model.K}).config;
+  if (before.H == o.model.H && before.W == o.model.W) return "";
+  return fmt::format(
+      "images of {} x {}, where these weights learned at {} x {}: a patch shows another part of a "
+      "thing than any did before, and {} images may not make up for that; pictures of {} x {}, or "
+      "both tried with --val-fraction, tell (docs/results/transfer.md)",
+      o.model.H, o.model.W, before.H, before.W, images, before.H, before.W);
 }
 
 std::size_t steps_an_epoch(const TrainOptions& options, std::size_t images) {

@@ -61,9 +61,11 @@ struct TrainOptions {
   double ema = 0;            ///< decay of the weights' moving average; 0 means none
   std::size_t patience = 0;  ///< epochs without a better validation; 0 means no early stopping
   std::uint64_t seed = 1;
-  std::string init;        ///< weights to begin with
-  bool keep_head = false;  ///< of `init`
-  std::string pos_resize;  ///< of `init`: see PosResize; empty: as the file's project does
+  std::string init;           ///< weights to begin with
+  bool keep_head = false;     ///< of `init`
+  std::size_t freeze = 0;     ///< the embeddings and so many blocks do not learn
+  bool linear_probe = false;  ///< nothing but the head learns
+  std::string pos_resize;     ///< of `init`: see PosResize; empty: as the file's project does
 
   Precision precision = Precision::float32;
 
@@ -166,6 +168,10 @@ struct EvalOptions : TestImageOptions {
 
 /// What is known to go wrong with such settings, a sentence each.
 std::vector<std::string> warnings_of(const TrainOptions& options);
+
+/// What is known to go wrong where `init` learned from images of another size than the run's, of
+/// which it has so many; or empty.
+std::string warning_of_resolution(const TrainOptions& options, std::size_t images);
 
 /// How many steps an epoch of so many training images has.
 std::size_t steps_an_epoch(const TrainOptions& options, std::size_t images);

@@ -69,7 +69,8 @@ constexpr const char* switches = "The model's switches";
 /// Whether a setting says something of the built-in data sets and their ViT only.
 inline bool of_built_in(std::string_view name, std::string_view group) {
   return group == setting_group::model || group == setting_group::switches || name == "init" ||
-         name == "keep_head" || name == "pos_resize" ||
+         name == "keep_head" || name == "freeze" || name == "linear_probe" ||
+         name == "pos_resize" ||
          (group == setting_group::data && name != "dataset" && name != "val_fraction");
 }
 
@@ -182,6 +183,10 @@ void for_each_setting(Options& o, const Visit& visit) {
       "Begin with these weights (of any project that `predict` reads) and a head of zeros;\n"
       "positions are resized to --image-size");
   row(o.keep_head, "keep_head", "With --init: keep the head too");
+  row(o.freeze, "freeze",
+      "Keep the embeddings and the first so many blocks as they begin; 0 means that all learn",
+      up_to(most));
+  row(o.linear_probe, "linear_probe", "Learn the head alone: what the rest sees already");
   row(o.pos_resize, "pos_resize",
       "With --init: resize positions as jax, torchvision, timm or hf do; "
       "without, as that of them\n"

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# docs/transfer.md: its commands, in their order, on made-up models from a server on loopback and a few
+# made-up pictures. Usage: transfer_test.sh PATH/TO/vitruvian
+# shellcheck source=tests/program.sh
+source "$(dirname "$0")/../program.sh" "$1"
+page=$here/../../docs/transfer.md
+
+python3 -c 'import http.server' 2>/dev/null || skip "no python3"
+python3 "$here/made_up_models.py" served || fail "no models could be made"
+exec 9> >(exec python3 "$here/../datasets/loopback_server.py" served >port)
+for _ in $(seq 100); do
+  [ -s port ] && break
+  sleep 0.1
+done
+mkdir -p PICTURES/red PICTURES/blue
+for i in 1 2 3 4 5; do
+  ppm PICTURES/red/$i.ppm $((30 + i)) 200 40 20
+  ppm PICTURES/blue/$i.ppm $((40 + i)) 20 40 200
+done
+
+commands=0
+while read -r line; do
+  line=${line//IMAGE.../PICTURES/red/1.ppm PICTURES/blue/1.ppm}
+  case $line in
+    *" weights fetch "*) line+=" --mirror http://127.0.0.1:$(cat port)/good" ;;
+    *" train "*) line+=" --epochs 2 --batch-size 4" ;;
+  esac
+  # shellcheck disable=SC2086 # words, and weights/NAME/*.npz
+  set -- $line
+  if ! "$vitruvian" "${@:2}" >out 2>err; then
+    grep -qE "made without (libcurl|OpenSSL)|without libzip" err && skip "$(cat err)"
+    wrong "$line"
+  fi
+  [ "$2" != train ] || mv out "$commands.train"
+  commands=$((commands + 1))
+done < <(sed -e ':a' -e '/\\$/{N' -e 's/ *\\\n */ /' -e 'ba' -e '}' "$page" | grep '^build/bin/vitruvian ')
+check "$commands commands" test "$commands" -ge 14
+
+# What they leave is what the page says.
+has runs/features.npy "'shape': \\(10, 192\\)"
+check "the names of the pictures" test "$(head -n 1 runs/features.txt)" = PICTURES/blue/1.ppm
+check "ten rows of DINO's" test "$(grep -c '"features"' runs/dino.json)" = 10
+check "three runs ended" test "$(cat ./*.train | grep -c '^test accuracy')" = 3
+works "blue" predict --weights runs/tuned PICTURES/blue/2.ppm
+for figure in runs/inside runs/dino runs/tuned-inside; do check "$figure" test -s $figure/index.html; done
+exec 9>&-
+finish
