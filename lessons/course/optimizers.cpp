@@ -278,7 +278,7 @@ void lesson(Narrator& say) {
                "the same directions; five rounds of such sums bring large and small ones near 1.");
   say.code("muon");
   // H = I − 2 v vᵀ / ‖v‖² mirrors at the plane across v: a matrix without any stretching.
-  const auto mirror = [&](std::uint64_t n, std::uint64_t seed) {
+  const auto mirror = [&](std::size_t n, std::uint64_t seed) {
     const Tensor v(random_normal({n, 1}, seed));
     return Tensor(identity(n)) - matmul(v, transpose(v)) * 2 / sum(square(v));
   };
