@@ -184,11 +184,11 @@ write('glossary.html', page({
 
 // --- exercises -------------------------------------------------------------------------------------
 
-/** The picture of what an exercise asks: its own, in pictures/, or a figure of the course, by default its lesson's first. */
+/** The picture of what an exercise asks: its own, in pictures/; or the figure of its lesson whose caption begins so, by default the first. */
 const pictures = {
-  backward_order: 'tape-1', walk_back: 'tape-1', cross_entropy: 'softmax-2', gelu: 'gelu-2', patches: 'patches-2', sine_cosine: 'class_and_positions-2',
-  parameter_count: 'vit-2', own_vit: 'vit-1', momentum: 'optimizers-2', one_batch: 'sanity-2', label_smoothing: 'recipes-2', own_training: 'digits-2',
-  convolution_matrix: 'inductive_bias-2', rollout: 'attention_maps-4',
+  cross_entropy: 'The loss while the right class', gelu: 'The slopes.', patches: 'The same as a sequence', sine_cosine: 'Sine-cosine', parameter_count: 'Where they sit',
+  momentum: 'The paths from', one_batch: 'The loss of 200 steps', label_smoothing: 'L against the lead', own_training: 'The loss of each step',
+  convolution_matrix: 'The pixels that one place', rollout: 'Rollout: where',
 };
 function picture({ name, lesson }) {
   const file = name === 'own_heads' ? 'split_heads' : name;
@@ -198,10 +198,9 @@ function picture({ name, lesson }) {
     write(`figures/exercise-${file}.svg`, drawn);
     return `<figure><img ${sized(`figures/exercise-${file}.svg`, drawn)} alt="${escaped(unescaped(drawn.match(/<desc>([^]*?)<\/desc>/)[1]))}"><figcaption>${drawn.match(/<title>(.*?)<\/title>/)[1]}</figcaption></figure>`;
   }
-  const wanted = pictures[name] ?? `${lesson}-1`;
-  const { image, caption } = slides.find((one) => one.name === wanted);
-  const [, page, place] = wanted.match(/(.*)-(\d+)/);
-  return `<figure><img ${image}><figcaption>${caption} <a href="${page}.html#figure-${place}">In lesson ${number.get(page)}</a></figcaption></figure>`;
+  const found = slides.find((one) => one.name.replace(/-\d+$/, '') === lesson && one.caption.startsWith(pictures[name] ?? ''));
+  if (found === undefined) throw new Error(`exercise ${name}: no figure of ${lesson} begins with "${pictures[name]}" (web/book/make.mjs)`);
+  return `<figure><img ${found.image}><figcaption>${found.caption} <a href="${lesson}.html#figure-${found.name.match(/\d+$/)}">In lesson ${number.get(lesson)}</a></figcaption></figure>`;
 }
 const linked = (name) => `[${exercises.find((e) => e.name === name).title}](#${name})`;
 const escapes = (text) => text.replace(/`[^`]*`|[_*]/g, (found) => (found.startsWith('`') ? found : `\\${found}`));
