@@ -55,6 +55,34 @@ test('one file of at most 2.5 MB, whose first picture is there before its engine
   assert.ok(Math.min(...times.map(({ paint }) => paint)) < 500, 'the first paint');
 });
 
+/** The page's weights with a head that says `digit` to everything. */
+function stubborn(digit) {
+  const bytes = Buffer.from(weights);
+  const start = 8 + Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.toString('utf8', 8, start));
+  const [from, to] = header['head.weight'].data_offsets;
+  bytes.fill(0, start + from, start + to);
+  bytes.writeFloatLE(9, start + header['head.bias'].data_offsets[0] + 4 * digit);
+  return bytes;
+}
+
+test('a model of one’s own takes the place of the page’s, and stays; a file that is none is refused in words', () =>
+  opened({}, async (page) => {
+    const file = page.getByLabel(/A model of your own/);
+    const hand = (name, buffer) => file.setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+    assert.match(await answer(page), /It reads\s+3/);
+    await hand('model.safetensors', stubborn(7));
+    await page.waitForFunction(() => /It reads\s+7/.test(document.querySelector('.guess').innerText));
+    await hand('nonsense.safetensors', Buffer.from('no weights at all'));
+    await page.locator('.error').first().waitFor();
+    assert.match(await answer(page), /It reads\s+7/);
+    const inside = page.getByRole('checkbox', { name: 'all pictures above show this model' });
+    await inside.check();
+    await page.locator('#learning .now').waitFor(); // of a model that knows nothing
+    await inside.uncheck();
+    await page.waitForFunction(() => /It reads\s*7/.test(document.querySelector('.guess').textContent)); // out of sight
+  }));
+
 test('what is recorded for the first picture is what the engine says', () =>
   withPage(path, { ...desktop, before: () => { delete window.DecompressionStream; window.DecompressionStream = class { constructor() { throw new Error('withheld'); } }; } }, async (page) => {
     // The engine cannot start; what is seen comes from the recording, and the page says why there is no more.

@@ -29,7 +29,20 @@ export function showFirst(): void {
 let bytes: Uint8Array | undefined;
 /** The module itself, for a worker that starts an engine of its own. */
 export const moduleBytes = async (): Promise<Uint8Array> => (bytes ??= await unpack(wasm));
-export const trainedWeights = (): Promise<Uint8Array> => unpack(weights);
+let own: Uint8Array | undefined; // a file's, in place of those that came with the page
+export const trainedWeights = async (): Promise<Uint8Array> => own ?? unpack(weights);
+
+/** From now on the page shows the model of this file, which `vitruvian train`, or the last exercise of your own ViT, has written. */
+export async function openFile(file: File): Promise<void> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  app.try(() => {
+    const model = app.engine!.open(bytes);
+    learning.inside = false;
+    own = bytes;
+    app.showModel(model);
+    app.lookNow();
+  });
+}
 
 export async function begin(): Promise<void> {
   try {
