@@ -8,6 +8,9 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
+#if VITRUVIAN_HAS_MPI
+#include "vitruvian/mpi/mpi_ranks.hpp"
+#endif
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -38,6 +41,8 @@ struct Options {
   bool inference = false;
   bool composed = false;
   bool bfloat16 = false;
+  std::size_t lanes = 1;  // as many as ranks, at least
+  bool sums = false;
   std::size_t depth = 0, width = 0, image_size = 0;  // 0: the shape's own
 };
 
@@ -125,15 +130,45 @@ MicroBatch random_images(const ViTConfig& c, std::size_t n, std::uint64_t seed) 
   return {std::move(images), std::move(labels), rng};
 }
 
-// Steps until the time is over; the median of their seconds, after three that do not count.
-double seconds_of_a_step(double budget, const auto& step) {
+// Steps until the time is over, by rank 0's clock; the median of their seconds, after three that do
+// not count.
+double seconds_of_a_step(double budget, Ranks& ranks, const auto& step) {
   for (int i = 0; i < 3; ++i) step();
   std::vector<double> times;
-  for (double total = 0; total < budget || times.size() < 3; total += times.back()) {
+  double total = 0;
+  do {
     times.push_back(seconds_of(step));
-  }
+    total += times.back();
+  } while (all_of(ranks, total < budget || times.size() < 3 ? 1 : 0)[0] != 0);
   return median(times);
 }
+
+#if VITRUVIAN_HAS_MPI
+// The sum over ranks in the order of lanes, and MPI's own, in turns.
+void compare_sums(Ranks& ranks) {
+  for (const std::size_t n : {30'000UL, 800'000UL, 1'200'000UL, 10'000'000UL, 86'000'000UL}) {
+    std::vector<double> ours, theirs;
+    std::vector<float> numbers(n, 1);
+    const Tensor like(zeros({n}), true);
+    const int rounds = n > 5'000'000 ? 9 : 101;
+    for (int i = 0; i < rounds; ++i) {
+      std::vector<Array> own{full({n}, 1)};
+      all_of(ranks, 0);  // all begin at once
+      ours.push_back(seconds_of([&] {
+        LaneSum sum(ranks.size(), {ranks.size(), &ranks});
+        sum.add(std::move(own));
+        sum.finish({like});
+      }));
+      all_of(ranks, 0);
+      theirs.push_back(seconds_of([&] { sum_by_mpi(numbers); }));
+    }
+    if (ranks.rank() != 0) continue;
+    fmt::print("{} ranks, {} numbers: in the lanes' order {:.3f} ms, MPI_Allreduce {:.3f} ms\n",
+               ranks.size(), n, 1e3 * median(ours), 1e3 * median(theirs));
+    std::fflush(stdout);
+  }
+}
+#endif
 
 // Logits of every part, each by one thread, as an evaluation does it.
 void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
@@ -143,7 +178,7 @@ void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts)
   });
 }
 
-void run(const Workload& shape, const Options& options) {
+void run(const Workload& shape, const Options& options, Ranks& ranks) {
   const ViTConfig& config = shape.config;
   config.validate();
   const std::size_t own = options.inference ? shape.inference_batch : shape.batch;
@@ -153,35 +188,50 @@ void run(const Workload& shape, const Options& options) {
   const std::size_t count = options.micro_batch == 0
                                 ? micro_batches_of(config.T(), batch)
                                 : (batch + options.micro_batch - 1) / options.micro_batch;
+  const Sharing sharing{std::max(options.lanes, ranks.size()), &ranks};
   for (std::size_t i = 0; i < count; ++i) {
     parts.push_back(random_images(config, batch / count + (i < batch % count ? 1 : 0), i));
   }
   AdamW optimizer(named_parameters(model), {});
   const double product = product_flops();
   const double before = start_of_memory();
-  const double seconds = seconds_of_a_step(options.seconds, [&] {
+  double waited = ranks.waited();
+  std::size_t steps = 0;
+  const double seconds = seconds_of_a_step(options.seconds, ranks, [&] {
+    if (++steps == 4) waited = ranks.waited();
     const Composed composed(options.composed);
     if (options.inference) {
       infer(model, parts);
     } else {
-      compute_gradients(model, parts, 0);
+      compute_gradients(model, parts, 0, sharing);
       clip_grad_norm(optimizer.parameters(), 1);
       optimizer.step(1e-3);
     }
   });
-  const double peak = memory("VmHWM:") - before;
+  const std::vector<double> peaks = all_of(ranks, memory("VmHWM:") - before);
+  const double peak = *std::max_element(peaks.begin(), peaks.end());
+  if (ranks.rank() != 0) return;
+  const std::string shared =
+      ranks.size() == 1
+          ? ""
+          : fmt::format(", {} ranks of {} lanes, {:.1f} % waiting", ranks.size(), sharing.lanes,
+                        100 * (ranks.waited() - waited) /
+                            (seconds * static_cast<double>(std::max<std::size_t>(steps, 4) - 3)));
   const double images = static_cast<double>(batch) / seconds;
   const double flops =
       images * static_cast<double>(config.macs()) * (options.inference ? 2.0 : 6.0);
   fmt::print(
       "{} {}{} batch {} threads {}: {:.1f} img/s, {:.1f} GFLOP/s, {:.2f} of the product's {:.1f} "
-      "GFLOP/s, peak memory {:.1f} MB\n",
+      "GFLOP/s, peak memory {:.1f} MB{}\n",
       shape.name, options.inference ? "infer" : "train", options.bfloat16 ? " bfloat16" : "", batch,
-      threads(), images, flops / 1e9, flops / product, product / 1e9, peak / 1e6);
+      threads(), images, flops / 1e9, flops / product, product / 1e9, peak / 1e6, shared);
   std::fflush(stdout);
 }
 
-void run(const Options& options) {
+void run(const Options& options, Ranks& ranks) {
+#if VITRUVIAN_HAS_MPI
+  if (options.sums) return compare_sums(ranks);
+#endif
   if (options.threads != 0) set_threads(options.threads);
   if (options.bfloat16) kernels::set_gemm_precision(kernels::GemmPrecision::bfloat16);
   for (Workload shape : shapes()) {
@@ -190,7 +240,7 @@ void run(const Options& options) {
     if (options.depth != 0) c.L = options.depth;
     if (options.width != 0) c.D = options.width, c.M = 4 * c.D, c.h = c.D / 32;
     if (options.image_size != 0) c.H = c.W = options.image_size;
-    run(shape, options);
+    run(shape, options, ranks);
   }
 }
 
@@ -211,7 +261,18 @@ int run(int argc, char** argv) {
   app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
   app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
-  run_command_line(app, argc, argv, [&] { run(options); });
+  app.add_option("--lanes", options.lanes, "Of the sum; as many as mpirun started ranks, at least");
+#if VITRUVIAN_HAS_MPI
+  app.add_flag("--sums", options.sums, "Under mpirun: the sum over lanes against MPI_Allreduce");
+#endif
+  run_command_line(app, argc, argv, [&] {
+#if VITRUVIAN_HAS_MPI
+    with_mpi_ranks(
+        "bench_train", [] {}, [&](Ranks& ranks) { run(options, ranks); });
+#else
+    run(options, one_rank());
+#endif
+  });
   return static_cast<int>(Exit::ok);
 }
 

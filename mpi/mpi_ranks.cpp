@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
 
 #include <mpi.h>
 
@@ -38,6 +39,12 @@ class MpiRanks : public Ranks {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    int neighbours = 1;
+    MPI_Comm_size(here, &neighbours);
+    MPI_Comm_free(&here);
+    crowded_ = static_cast<std::size_t>(neighbours) > processors_of_machine();
     std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
     int length = 0;
     MPI_Get_processor_name(name.data(), &length);
@@ -62,17 +69,20 @@ class MpiRanks : public Ranks {
     return ticket;
   }
 
+ private:
   // Where ranks share a core, the one that is waited for must get it: MPI_Wait would keep it.
-  void wait(Ticket ticket) override {
-    constexpr int tries = 100;
-    for (int done = 0, i = 0; done == 0; ++i) {
-      MPI_Test(&requests_[ticket], &done, MPI_STATUS_IGNORE);
-      if (done == 0 && i >= tries) std::this_thread::yield();
+  void complete(Ticket ticket) override {
+    if (!crowded_) {
+      MPI_Wait(&requests_[ticket], MPI_STATUS_IGNORE);
+    } else {
+      for (int done = 0; done == 0;) {
+        MPI_Test(&requests_[ticket], &done, MPI_STATUS_IGNORE);
+        if (done == 0) std::this_thread::yield();
+      }
     }
     free_.push_back(ticket);
   }
 
- private:
   Ticket free_one() {
     if (free_.empty()) {
       requests_.push_back(MPI_REQUEST_NULL);
@@ -84,6 +94,7 @@ class MpiRanks : public Ranks {
   }
 
   int rank_ = 0, size_ = 1;
+  bool crowded_ = false;  // more ranks on this machine than processors
   std::string host_;
   std::vector<MPI_Request> requests_;
   std::vector<Ticket> free_;
@@ -116,6 +127,11 @@ void with_mpi_ranks(const std::string& program, const std::function<void()>& bef
       });
   if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
   MPI_Finalize();
+}
+
+void sum_by_mpi(std::span<float> numbers) {
+  MPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()), MPI_FLOAT, MPI_SUM,
+                MPI_COMM_WORLD);
 }
 
 }  // namespace vitruvian

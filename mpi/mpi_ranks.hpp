@@ -3,6 +3,7 @@
 #include "vitruvian/train/ranks/ranks.hpp"
 
 #include <functional>
+#include <span>
 #include <string>
 
 // The only room that knows MPI, which launches processes, carries their messages and ends them. In
@@ -16,5 +17,9 @@ namespace vitruvian {
 /// ranks ends all: `program` says one sentence, which names the rank unless it is rank 0.
 void with_mpi_ranks(const std::string& program, const std::function<void()>& before,
                     const std::function<void(Ranks& ranks)>& body);
+
+/// The sum over all ranks, in whatever order MPI has it: what ours is measured against. Only of
+/// ranks that MPI started.
+void sum_by_mpi(std::span<float> numbers);
 
 }  // namespace vitruvian

@@ -14,6 +14,13 @@ namespace {
 constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds interval{10};
 
+// Of all ranks, and the share of the time that goes into their communication.
+std::string pace_of(const StepReport& s) {
+  const std::string all = fmt::format("{:.0f} img/s", s.images_per_second);
+  if (s.ranks == 1) return all;
+  return fmt::format("{} of {} ranks, {:.0f} % waiting", all, s.ranks, 100 * s.waiting);
+}
+
 }  // namespace
 
 Progress::Progress(std::FILE* out)
@@ -72,10 +79,9 @@ void Progress::tested(const TestReport& test) {
 }
 
 std::string Progress::line(const StepReport& s) {
-  return fmt::format(
-      "epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.0f} img/s  ETA {}", s.epoch,
-      s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm, s.images_per_second,
-      console::clock_time(s.seconds_left));
+  return fmt::format("epoch {}/{}  step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {}  ETA {}",
+                     s.epoch, s.epochs, s.step, s.steps, s.loss, s.lr, s.grad_norm, pace_of(s),
+                     console::clock_time(s.seconds_left));
 }
 
 std::string Progress::bar(const StepReport& s, std::size_t columns, const Sparkline& losses) {
@@ -85,8 +91,8 @@ std::string Progress::bar(const StepReport& s, std::size_t columns, const Sparkl
   };
   std::string text = line(s);
   if (room_beside(text) < widest + 2) {
-    text = fmt::format("epoch {}/{}  loss {:.4f}  {:.0f} img/s  ETA {}", s.epoch, s.epochs, s.loss,
-                       s.images_per_second, console::clock_time(s.seconds_left));
+    text = fmt::format("epoch {}/{}  loss {:.4f}  {}  ETA {}", s.epoch, s.epochs, s.loss,
+                       pace_of(s), console::clock_time(s.seconds_left));
   }
   const std::size_t room = room_beside(text);
   if (room < 6) return text.substr(0, columns > 1 ? columns - 1 : 0);

@@ -52,12 +52,12 @@ bool LaneSum::ends_lane(std::size_t position) const {
 }
 
 std::span<real> LaneSum::slice(std::size_t s) {
-  return std::span(passing_).subspan(s * slice_, std::min(slice_, passing_.size() - s * slice_));
+  return {passing_.data() + s * slice_, std::min(slice_, passing_.size() - s * slice_)};
 }
 
 void LaneSum::make_room(std::size_t numbers) {
-  if (!passing_.empty()) return;
-  passing_.resize(numbers);
+  if (!coming_.empty()) return;
+  passing_ = empty({numbers});  // of the pool: the pages of the step before
   slice_ = numbers_of_slice(numbers, ranks_.size());
   coming_.resize((numbers + slice_ - 1) / slice_);
   leaving_.resize(coming_.size());

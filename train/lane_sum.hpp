@@ -62,10 +62,10 @@ class LaneSum {
   std::size_t lanes_;
   Ranks& ranks_;
   std::vector<std::size_t> turns_;
-  std::size_t next_;           // lane of this rank
-  std::vector<Array> sums_;    // in one process
-  std::vector<real> passing_;  // what goes round: a slice that left makes room for the next to come
-  std::size_t slice_ = 1;      // numbers of one
+  std::size_t next_;         // lane of this rank
+  std::vector<Array> sums_;  // in one process
+  Array passing_;            // what goes round: a slice that left makes room for the next to come
+  std::size_t slice_ = 1;    // numbers of one
   std::vector<std::optional<Ranks::Ticket>> coming_, leaving_;  // of each slice
 };
 

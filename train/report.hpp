@@ -41,6 +41,8 @@ struct StepReport {
   double grad_norm = 0;  ///< before clipping
   double images_per_second = 0;
   double seconds_left = 0;  ///< of training, by the pace so far
+  std::size_t ranks = 1;    ///< processes that share each step
+  double waiting = 0;       ///< share of this one's time so far in which it waited for others
 
   /// A line of metrics.jsonl: what no clock decides. NaN and infinity become null.
   [[nodiscard]] std::string to_json() const;

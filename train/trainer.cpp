@@ -132,6 +132,30 @@ void check_lanes(const TrainOptions& options, const Ranks& ranks) {
                                     ranks.size()));
 }
 
+// Where ranks of a machine have more threads than processors they take turns, and others wait.
+void note_crowding(Ranks& ranks, Observer& observer) {
+  const std::vector<std::string> hosts = all_texts(ranks, ranks.host());
+  const std::vector<std::size_t> wanted = all_of(ranks, threads());
+  const std::vector<std::size_t> granted = all_of(ranks, processors());
+  const std::vector<std::size_t> there = all_of(ranks, processors_of_machine());
+  if (ranks.size() == 1) return;
+  for (const std::string& host : std::set<std::string>(hosts.begin(), hosts.end())) {
+    std::size_t threads = 0, bound = 0, machine = 0;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (hosts[i] != host) continue;
+      threads += wanted[i];
+      bound += granted[i];
+      machine = there[i];
+    }
+    const std::size_t processors = std::min(bound, machine);
+    if (threads <= processors) continue;
+    observer.noted(fmt::format(
+        "{}: its ranks have {} threads on {} processors, which slows all down: fewer --threads or "
+        "ranks, or another binding (mpirun --bind-to none)",
+        host, threads, processors));
+  }
+}
+
 // Every rank must compute the same: rank 0 says which does not.
 void check_agreement(Ranks& ranks, const std::string& config) {
   const std::vector<std::string> configs = all_texts(ranks, config);
@@ -189,6 +213,7 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
                                               {"instruction_set", kernels::simd_description()},
                                               {"data_checksum", data.checksum}});
   check_agreement(ranks, config);
+  note_crowding(ranks, observer);
   if (options.resume && first) {
     if (!same_machine(directory->config(), config)) {
       observer.noted(

@@ -4,6 +4,8 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/profile.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #if VITRUVIAN_THREADS
@@ -38,10 +40,12 @@ void run_serially(std::size_t count, std::size_t chunk, const Body& body) {
 
 bool inside_parallel_for() { return Context::here().inside_loop; }
 
-#if VITRUVIAN_THREADS
-namespace {
+std::size_t processors_of_machine() {
+  return static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
 
-std::size_t granted_processors() {
+#if VITRUVIAN_THREADS
+std::size_t processors() {
 #ifdef __linux__
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -50,6 +54,8 @@ std::size_t granted_processors() {
 #endif
   return std::max(1U, std::thread::hardware_concurrency());
 }
+
+namespace {
 
 // A thread takes no signals that is made while one of these lives. oneDNN's products use the stack
 // pointer as one more register (2.6): a signal's frame would be written into their matrices.
@@ -199,7 +205,7 @@ class Pool {
 struct Global {
   std::mutex mutex;  // held while a loop runs: loops of several threads take turns
   std::unique_ptr<Pool> pool;
-  std::size_t wanted = granted_processors();
+  std::size_t wanted = processors();
 };
 
 Global& global() {
@@ -233,6 +239,8 @@ void run(std::size_t count, std::size_t chunk, const Body& body) {
 }  // namespace
 
 #else
+
+std::size_t processors() { return 1; }
 
 std::size_t threads() { return 1; }
 

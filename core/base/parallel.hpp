@@ -8,6 +8,11 @@ namespace vitruvian {
 /// How many threads `parallel_for` uses, this one included. At the start: the processors that the
 /// operating system grants this process. In a build without threads it is always 1.
 std::size_t threads();
+/// The processors that the operating system grants this process: not all, where it is bound to
+/// some.
+std::size_t processors();
+/// Those of the whole machine.
+std::size_t processors_of_machine();
 /// Throws on 0 or more than 1024. Call it between parallel loops, not inside one.
 void set_threads(std::size_t n);
 

@@ -171,7 +171,7 @@ MUTANTS = [
     ("train/run/run_step.cpp", "!std::isfinite(result.loss) || !std::isfinite(norm)", "false"),
     ("train/run/run_step.cpp", "const double lr = «options_.lr * schedule()»;", "options_.lr"),
     ("train/run/run.cpp", "break;\n  }\n  return AdamW(std::move(parameters), {.beta1 = o.beta1,\n                                       .beta2 = o.beta2,\n                                       .weight_decay = o.weight_decay,\n                                       .undecayed = «all_but_weights»});", "Roles{Role::bias, Role::norm}"),
-    ("train/run/run.cpp", "{.momentum = «o.momentum»,", "0.5"),
+    ("train/run/run.cpp", "{.momentum = «o.momentum», .weight_decay", "0.5"),
     ("train/weights.cpp", "std::erase_if(weights.tensors.tensors, of_head);", ";"),
     ("train/settings/options.cpp", "a_step = «options.batch_size * options.accumulate»;", "options.batch_size"),
     ("train/settings/options.cpp", "return «(images + a_step - 1) / a_step»;", "images / a_step"),

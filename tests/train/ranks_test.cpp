@@ -178,6 +178,7 @@ TEST_CASE("a run on ranks leaves the bytes of one process") {
   std::vector<TrainOptions> kinds(4, laned(""));
   kinds[0].augment.mixup = 0.3, kinds[0].ema = 0.9, kinds[0].model.stochastic_depth = 0.2;
   kinds[1].optimizer = OptimizerKind::adam, kinds[1].accumulate = 2, kinds[1].model.dropout = 0.1;
+  kinds[3].optimizer = OptimizerKind::muon;
   kinds[2].optimizer = OptimizerKind::sgd, kinds[2].val_fraction = 0.2, kinds[2].patience = 2;
   kinds[3].train_size = 41, kinds[3].micro_batch = 11;  // a last step of one micro-batch
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
@@ -286,6 +287,26 @@ TEST_CASE("ranks that would compute something else are refused before anything i
   const std::string other = R"({"made_by": {"version": "1", "instruction_set": "AVX-512"}})";
   CHECK(disagreement(one, other) == "'instruction_set' is AVX2, not AVX-512");
   CHECK(disagreement(one, one).empty());
+}
+
+TEST_CASE("more threads than processors are noticed") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  struct Notes : Observer {
+    std::string all;
+    void noted(const std::string& sentence) override { all += sentence; }
+  };
+  const auto said = [](std::size_t ranks) {
+    Notes notes;
+    TrainOptions o = laned("");
+    o.lanes = ranks, o.train_size = 20, o.epochs = 1;
+    train_on(ranks, o, notes);
+    return notes.all.find(fmt::format("its ranks have {} threads on {} processors", ranks,
+                                      processors_of_machine())) != std::string::npos;
+  };
+  if (processors() < processors_of_machine()) return;  // bound to some: other numbers
+  CHECK(!said(1));
+  CHECK(said(processors_of_machine() + 1));
 }
 
 TEST_CASE("a rank whose weights are not the others' is named") {

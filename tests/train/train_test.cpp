@@ -110,6 +110,12 @@ TEST_CASE("lines that a run prints") {
   const StepReport step{1, 4, 10, 40, 0.5, 1e-3, 2.25, 3000, 61};
   CHECK(Progress::line(step) ==
         "epoch 1/4  step 10/40  loss 0.5000  lr 1.00e-03  |g| 2.25  3000 img/s  ETA 1:01");
+  StepReport shared = step;
+  shared.ranks = 4, shared.waiting = 0.126;
+  CHECK(Progress::line(shared) ==
+        "epoch 1/4  step 10/40  loss 0.5000  lr 1.00e-03  |g| 2.25  3000 img/s of 4 ranks, 13 % "
+        "waiting  ETA 1:01");
+  CHECK(Progress::bar(shared, 80).ends_with("3000 img/s of 4 ranks, 13 % waiting  ETA 1:01"));
   CHECK(Progress::bar(step, 120).starts_with("[======                  ] epoch 1/4"));
   for (const std::size_t columns : {1, 10, 40, 80, 200}) {
     CHECK(Progress::bar(step, columns).size() <= columns);

@@ -68,9 +68,10 @@ class OneOfThem : public RankThread {
     return begun_.size() - 1;
   }
 
+ private:
   // Who sends waits until somebody asks, as MPI does with large messages: what would hang there
   // hangs here.
-  void wait(Ticket ticket) override {
+  void complete(Ticket ticket) override {
     std::unique_lock lock(together_.mutex);
     const Begun it = std::exchange(begun_.at(ticket), {});
     together_.changed.wait(lock, [&] { return it.message->both || together_.error; });
@@ -84,7 +85,6 @@ class OneOfThem : public RankThread {
     std::copy(it.message->bytes.begin(), it.message->bytes.end(), it.to.begin());
   }
 
- private:
   struct Begun {
     std::shared_ptr<Message> message;
     std::span<std::byte> to;  // of a receipt

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace vitruvian {
@@ -15,7 +16,9 @@ class OneRank : public Ranks {
   [[nodiscard]] std::string host() const override { return "this machine"; }
   Ticket send(std::size_t, std::span<const std::byte>) override { fail("one rank: no other"); }
   Ticket receive(std::size_t, std::span<std::byte>) override { fail("one rank: no other"); }
-  void wait(Ticket) override {}
+
+ private:
+  void complete(Ticket) override {}
 };
 
 // Down a binomial tree: in the first of its rounds rank 0 tells one, then two tell two more.
@@ -32,6 +35,12 @@ void broadcast_piece(Ranks& ranks, std::span<std::byte> bytes) {
 }
 
 }  // namespace
+
+void Ranks::wait(Ticket ticket) {
+  const auto begin = std::chrono::steady_clock::now();
+  complete(ticket);
+  waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
 Ranks& one_rank() {
   static OneRank one;

@@ -33,7 +33,13 @@ class Ranks {
   /// Begins to receive as many bytes as the other rank sends; they are there when `wait` returns.
   virtual Ticket receive(std::size_t from, std::span<std::byte> bytes) = 0;
   /// Once for each ticket. Throws where the other rank has failed, unless that ends this one too.
-  virtual void wait(Ticket ticket) = 0;
+  void wait(Ticket ticket);
+  /// Seconds that this rank has spent in `wait`.
+  [[nodiscard]] double waited() const { return waited_; }
+
+ private:
+  virtual void complete(Ticket ticket) = 0;
+  double waited_ = 0;
 };
 
 /// The only process of its kind: what everything below does there is nothing.

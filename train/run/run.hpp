@@ -119,7 +119,7 @@ class Run {
   Clock::time_point start_ = Clock::now();
   Clock::time_point saved_ = Clock::now();
   std::size_t own_steps_ = 0;  // of this process
-  double stepping_seconds_ = 0;
+  double stepping_seconds_ = 0, waiting_seconds_ = 0;
 };
 
 /// Calls `step` on one thread and says where its time went. The number of threads is then what it

@@ -90,6 +90,7 @@ StepReport Run::profiled_step(std::span<const std::size_t> indices) {
 
 StepReport Run::step(std::span<const std::size_t> indices) {
   const auto begin = Clock::now();
+  const double waited = ranks_.waited();
   const double lr = options_.lr * schedule();
   const auto parts = cut(indices);
   const MicroBatches micro = micro_batches(parts);
@@ -120,6 +121,7 @@ StepReport Run::step(std::span<const std::size_t> indices) {
   ++state_.step;
   ++own_steps_;
   stepping_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+  waiting_seconds_ += ranks_.waited() - waited;
   const double pace = stepping_seconds_ / static_cast<double>(own_steps_);
   return {state_.epochs + 1,
           options_.epochs,
@@ -129,7 +131,9 @@ StepReport Run::step(std::span<const std::size_t> indices) {
           lr,
           norm,
           static_cast<double>(options_.batch_size * options_.accumulate) / pace,
-          pace * static_cast<double>(steps_ - state_.step)};
+          pace * static_cast<double>(steps_ - state_.step),
+          ranks_.size(),
+          waiting_seconds_ / stepping_seconds_};
 }
 
 // a = d a + (1 - d) w, with a smaller d at the start: then the first weights are forgotten.
