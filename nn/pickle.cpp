@@ -250,8 +250,6 @@ class Machine {
         marks_.push_back(stack_.size());
         return true;
       case Op::NONE:
-        push({});
-        return true;
       case Op::NEWTRUE:
       case Op::NEWFALSE:
         push({});

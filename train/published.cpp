@@ -133,6 +133,10 @@ const std::vector<PublishedModel>& published_models() {
            "dino_deitsmall8_pretrain.pth", "", vit(224, 8, 384, 12, 6, 0)),
       meta("dino", "dino_b16", "DINO's ViT-B/16, without labels", "dino/dino_vitbase16_pretrain",
            "dino_vitbase16_pretrain.pth", "", vit(224, 16, 768, 12, 12, 0)),
+      meta("dinov2", "dinov2_s14", "DINOv2's ViT-S/14, without labels", "dinov2/dinov2_vits14",
+           "dinov2_vits14_pretrain.pth", "", vit(518, 14, 384, 12, 6, 0)),
+      meta("dinov2", "dinov2_b14", "DINOv2's ViT-B/14, without labels", "dinov2/dinov2_vitb14",
+           "dinov2_vitb14_pretrain.pth", "", vit(518, 14, 768, 12, 12, 0)),
   };
   return all;
 }

@@ -44,6 +44,7 @@ void names(const Source& source) {
   TensorFile file = without_wrapping(read_safetensors(source));
   leave_out_unused(file, notes);
   check_family(file);
+  fold_layer_scale(file, notes);
   const Named named = to_timm(file, detect_scheme(file), {.head = true});
   check_small_tensors(from_timm(named.file, Scheme::torchvision, 1), 100'000);
 }

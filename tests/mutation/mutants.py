@@ -120,6 +120,8 @@ MUTANTS = [
     ("vit/weights/weights.cpp", "if («config.head == Head::none») config.head = Head::linear;", "false"),
     ("vit/weights/weights.cpp", "reshaped(«all», {1, rows, named.sizes.D})", "concatenated({reshaped(patches, {rows - 1, named.sizes.D}), none})"),
     ("vit/weights/naming.cpp", "r.need == Need::head && «!no_head»", "!without.head"),
+    ("vit/weights/family.cpp", "x[i] *= g[«i / (x.size() / g.size())»];", "i % g.size()"),
+    ("vit/weights/family.cpp", "if («vector == vectors.end()») {", "false"),
     ("vit/weights/family.cpp", "return !file.tensors.empty() &&\n           std::«all_of»", "any_of"),
     ("vit/weights/family.cpp", 'Family{"layers.0.blocks.", «"a Swin Transformer"»}', '"a BEiT"'),
     ("train/weights.cpp", "< «options.freeze»;", "options.freeze + 1"),

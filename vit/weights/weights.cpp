@@ -117,6 +117,7 @@ void take_published(VitWeights& weights, TensorFile file, const WeightsRequest& 
   const std::string path = file.source;
   ViTConfig& config = weights.config;
   const bool timm = weights.scheme == Scheme::timm;
+  if (timm) fold_layer_scale(file, weights.notes);
   const bool norm_after_pooling = timm && file.find("fc_norm.weight") != nullptr;
   if (norm_after_pooling) {
     if (file.find("cls_token") != nullptr) {
