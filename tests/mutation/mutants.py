@@ -207,7 +207,7 @@ MUTANTS = [
     # --- the trainer's wiring, against its oracle
     ("train/weights.cpp", "if («!options.keep_head») {", "false"),
     ("train/weights.cpp", "if («!options.pos_resize.empty()») request", "false"),
-    ("train/run/run.cpp", ".weight_decay = o.weight_decay,\n                                          .undecayed = «all_but_weights»", "Roles{Role::bias, Role::norm}"),
+    ("train/run/run.cpp", "return Adam(std::move(parameters), {.beta1 = o.beta1,\n                                          .beta2 = o.beta2,\n                                          .weight_decay = o.weight_decay,\n                                          .undecayed = «all_but_weights»});", "Roles{Role::bias, Role::norm}"),
     ("train/run/run.cpp", ".weight_decay = o.weight_decay, .undecayed = «all_but_weights»}", "Roles{}"),
     ("train/run/run.cpp", "AdamW(std::move(parameters), {.beta1 = «o.beta1»", "0.9"),
     ("train/run/run.cpp", "return Adam(std::move(parameters), {.beta1 = «o.beta1»", "0.9"),
@@ -274,7 +274,7 @@ MUTANTS = [
     ("datasets/loader.cpp", "+= «1 - mixed.lambda»;", "mixed.lambda"),
     ("nn/optim.cpp", "return «spared ? 0 : weight_decay»;", "weight_decay"),
     ("nn/optim.cpp", "add_in_place(m, g);", "add_multiple(m, 1 - momentum, g);"),
-    ("nn/optim.cpp", "if («options_.nesterov») {", "true"),
+    ("nn/optim.cpp", "add_in_place(m, g);\n      if («options_.nesterov») {", "true"),
     ("nn/optim.cpp", "max_norm / (norm + «1e-6»)", "0.0"),
     ("nn/optim.cpp", "if («factor >= 1») return norm;", "false"),
     ("nn/optim.cpp", "decay, .t = «s.t»}", "s.t + 1"),
