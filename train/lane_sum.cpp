@@ -18,7 +18,7 @@ std::size_t size_of(const std::vector<Array>& arrays) {
 std::size_t numbers_of_slice(std::size_t numbers, std::size_t ranks) {
   constexpr std::size_t least = 16384 / sizeof(real);
   constexpr std::size_t most = 1048576 / sizeof(real);
-  return std::clamp(numbers / (8 * ranks), least, most);
+  return std::clamp(numbers / (4 * ranks), least, most);
 }
 
 }  // namespace
