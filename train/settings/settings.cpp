@@ -7,7 +7,11 @@
 #include <utility>
 
 namespace vitruvian {
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 bool Bounds::holds(double x) const {
   return (above ? x > low : x >= low) && (below ? x < high : x <= high);  // NaN is nowhere
