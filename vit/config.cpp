@@ -58,12 +58,6 @@ void ViTConfig::validate() const {
     fail(Exit::usage, "a stochastic depth of {} is not in [0, 1)", stochastic_depth);
   }
   check_positions(*this);
-  if (init == Init::mimetic && per_head_qkv) {
-    fail(Exit::usage, "mimetic initial values are for one U_qkv, not for one of each head");
-  }
-  if (init == Init::mimetic && positions == Positions::learned && D % 4 != 0) {
-    fail(Exit::usage, "mimetic positions begin as waves: a width D of {} is no multiple of 4", D);
-  }
   const double d = static_cast<double>(D);
   const double t = static_cast<double>(T());
   const double macs_of_a_block = t * (4 * d * d + 2 * d * static_cast<double>(M)) + 2 * t * t * d;

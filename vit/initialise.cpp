@@ -72,15 +72,16 @@ void hugging_face(const Fresh& x) {
   }
 }
 
-// Jax's values, but for attention and for learned positions, which begin as waves.
+// Jax's values, but for attention and for learned positions, which begin as waves (four to a
+// width).
 void mimetic(const VisionTransformer& model, const Rng& rng) {
   if (Context::here().init_off) return;
   const ViTConfig& c = model.config;
   for (std::size_t l = 0; l < model.blocks.size(); ++l) {
-    const MultiHeadSelfAttention& attn = model.blocks[l].attn;
-    mimetic_attention(attn.qkv.weight, attn.proj.weight, c.h, rng.fork("mimetic", {l}));
+    mimetic_attention(model.blocks[l].attn, rng.fork("mimetic", {l}));
   }
-  if (const Tensor table = model.pos_embed.table) {
+  const Tensor table = model.pos_embed.table;
+  if (table && c.D % 4 == 0) {
     ViTConfig waves = c;
     waves.positions = Positions::sincos_2d;
     table.mutable_value() = array(table.shape(), fixed_positions(waves));

@@ -4,6 +4,7 @@
 #include "vitruvian/core/guards.hpp"
 #include "vitruvian/vit/symmetric_eigen.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -44,28 +45,36 @@ void split(const std::vector<double>& x, std::size_t n, std::size_t k, real* lef
 
 }  // namespace
 
-void mimetic_attention(const Tensor& qkv, const Tensor& proj, std::size_t h, const Rng& rng) {
-  const std::size_t D = proj.shape()[0];
-  const std::size_t D_h = D / h;
-  const WriteGuard weights = qkv.mutable_value();
-  const WriteGuard out = proj.mutable_value();
-  real* const q = weights->data();
-  real* const k = q + D * D;
+void mimetic_attention(const MultiHeadSelfAttention& attention, const Rng& rng) {
+  const std::size_t D = attention.proj.in(), h = attention.heads, D_h = D / h;
+  std::vector<real> q(3 * D * D), proj(D * D);  // U^T of q, k and v; U_msa
+  real* const k = &q[D * D];
   real* const v = k + D * D;
-  std::vector<real> transposed(D * D);
   parallel_for(h + 1, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (i < h) {
-        split(near_identity(0.7, 0.7, D, rng.fork("qk", {i})), D, D_h, q + i * D_h * D,
+        split(near_identity(0.7, 0.7, D, rng.fork("qk", {i})), D, D_h, &q[i * D_h * D],
               k + i * D_h * D);
       } else {
-        split(near_identity(0.4, -0.4, D, rng.fork("v proj")), D, D, v, transposed.data());
+        split(near_identity(0.4, -0.4, D, rng.fork("v proj")), D, D, v, proj.data());
       }
     }
   });
+  const Tensor U_msa = attention.proj.weight;
+  const WriteGuard out = U_msa.mutable_value();
   for (std::size_t i = 0; i < D; ++i) {
-    for (std::size_t j = 0; j < D; ++j) out->data()[j * D + i] = transposed[i * D + j];
+    for (std::size_t j = 0; j < D; ++j) (*out)(j, i) = proj[i * D + j];
   }
+  // One matrix of q, k and v of all heads, or for each head one of its own.
+  const auto fill = [&](const Linear& linear, std::size_t first, std::size_t rows) {
+    const Tensor weight = linear.weight;
+    const WriteGuard to = weight.mutable_value();
+    for (std::size_t part = 0; part < 3; ++part) {
+      std::copy_n(&q[(part * D + first) * D], rows * D, to->data() + part * rows * D);
+    }
+  };
+  if (attention.head_qkv.empty()) return fill(attention.qkv, 0, D);
+  for (std::size_t i = 0; i < h; ++i) fill(attention.head_qkv[i], i * D_h, D_h);
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -202,9 +202,14 @@ TEST_CASE("mimetic initial values: the products are numpy's, and split evenly") 
   CHECK(difference(model.pos_embed.table.value(),
                    VisionTransformer(waves, Rng(1)).pos_embed.waves.value()) == 0);
   c.per_head_qkv = true;
-  CHECK_FAILS_WITH(c.validate(), "mimetic");
-  c.per_head_qkv = false, c.D = 6;
-  CHECK_FAILS_WITH(c.validate(), "multiple of 4");
+  const VisionTransformer apart(c, Rng(expected["seed"].get<std::uint64_t>()));
+  const Tensor joint = reshape(model.blocks[1].attn.qkv.weight, {3, 2, 4, 8});
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor own = reshape(apart.blocks[1].attn.head_qkv[i].weight, {3, 4, 8});
+    CHECK(own.value() == select(joint, 1, static_cast<std::ptrdiff_t>(i)).value());
+  }
+  c.D = 6;  // waves come by fours
+  CHECK(difference(VisionTransformer(c, Rng(1)).pos_embed.table.value(), zeros({1, c.T(), 6})) > 0);
 }
 
 TEST_CASE("what is not said is the paper's model, with an eps of 1e-6 and no dropout") {
