@@ -175,7 +175,8 @@ void lesson(Narrator& say) {
   check_differs(say, "what one image's own token learns", "shared", select(Tensor(g_shared), 0, 0),
                 "image 0", select(Tensor(g_apart), 0, 0));
   say.sources_disagree("", "A mean in place of the sum. It points the same way, so training even "
-                           "works, more slowly; only a check notices.");
+                           "works: more slowly with SGD, and with Adam as if nothing were wrong. "
+                           "Only a check notices.");
   say.code("mistake");
   check_differs(say, "what comes back to b", "mean", mean_over_rows(g), "sum", by_matrix);
 

@@ -192,9 +192,9 @@ void lesson(Narrator& say) {
 
   say.heading("Positions that were learned");
   say.figure(likeness_grids(
-      "The learned positions of our model: each place is most like itself. Those of ViT-Base show "
-      "rows and columns, which nobody told it (the paper's Figure 7; lesson "
-      "#filters_and_positions).",
+      "The learned positions of our model: each place is most like itself. Those of the paper's "
+      "ViT-L/32 show rows and columns, which nobody told it (Figure 7; lesson "
+      "#filters_and_positions looks for them in a small model).",
       learned));
 
   say.heading("Which is best");

@@ -257,9 +257,11 @@ void lesson(Narrator& say) {
 
   say.heading("What no gradient check can see");
   say.sources_disagree(
-      "B 5", "A class token for each place in the batch would pass every check above. They prove "
-             "that code computes the derivative of its function, not that it is the right one. For "
-             "that there are equations, shapes, and the numbers of others: lesson #other_weights.");
+      "B 5",
+      "A class token for each place in the batch would pass every comparison with differences "
+      "above. They prove that code computes the derivative of its function, not that it is the "
+      "right one. For "
+      "that there are equations, shapes, and the numbers of others: lesson #other_weights.");
 
   say.pytorch("`torch.autograd.gradcheck(f, inputs)`, in double; it compares with an absolute and "
               "a relative tolerance, and wants inputs of order one for the same reason.");

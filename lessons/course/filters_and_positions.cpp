@@ -281,7 +281,7 @@ void lesson(Narrator& say) {
 
   say.heading("What goes wrong");
   say.sources_disagree("", "Distances in patches, where the paper's are in pixels: for one model "
-                           "only another unit; between a /14 and a /16 it changes the order.");
+                           "only another unit; between a /14 and a /16 it can change the order.");
   say.code("grid units");
   const double patches = rounded(in_patches(even), 4);
   say.differs("attention to all alike", {"in patches", patches}, {"in pixels", all}, 0.5);

@@ -152,9 +152,11 @@ void lesson(Narrator& say) {
   say.check("faults caught", {"found", seen}, {"expected", 4}, 0);
 
   say.heading("Blind spot one: weights of ones");
-  say.text("We reduce the output to one number with random weights c. Many take ones, a plain sum. "
-           "But softmax's rows always sum to 1: that sum has no derivative, and a rule that "
-           "returns nothing is as good as the right one. So is layer norm's.");
+  say.text(
+      "We reduce the output to one number with random weights c. Many take ones, a plain sum. "
+      "But softmax's rows always sum to 1: the derivative of that sum is zero, and a "
+      "rule that returns zeros is as good as the right one. With layer norm, whose rows sum to "
+      "0, it is the same.");
   say.code("blind");
   const auto dropped = [&](const Array& w) {
     return error_under("softmax", Fault::Kind::drop_cotangent, soft, x, w);

@@ -219,10 +219,11 @@ void lesson(Narrator& say) {
       say, [&] { return layer(x); }, [&] { return composed::linear(x, W, b); }, leaves);
 
   say.heading("What goes wrong");
-  say.sources_disagree("B 11",
-                       "The paper's E, U_qkv and U_msa have no bias, and the notes follow it; "
-                       "every implementation whose weights you can download has biases everywhere. "
-                       "We have them, with a flag. A linear layer learns M D + M numbers:");
+  say.sources_disagree(
+      "B 11", "The paper's E, U_qkv and U_msa have no bias, and the notes follow it; "
+              "the authors' code, timm and torchvision, whose weights you can download, have "
+              "biases everywhere in this model. "
+              "We have them, with a flag. A linear layer learns M D + M numbers:");
   say.check("parameters of this layer", {"counted", double(count_parameters(layer))},
             {"M D + M", M * D + M}, 0);
 

@@ -16,7 +16,9 @@ const Lesson about = {
                 "that factor is a weight: it would never learn anything.",
                 "matmul:drop_cotangent:1"}},
     .play = {"Which of the three products costs most, and what does doubling one length do?",
-             {{"rows of A", 1, 64, 12, 1}, {"K", 1, 64, 16, 1}, {"columns of B", 1, 64, 8, 1}},
+             {{"rows of A", 1, 64, 12, 1},
+              {"E, what is summed over", 1, 64, 16, 1},
+              {"columns of B", 1, 64, 8, 1}},
              play},
 };
 

@@ -124,7 +124,7 @@ void lesson(Narrator& say) {
   say.holds("the same of L/32 and B/32", with_32(imagenet) < 0 && with_32(jft) > 0);
   bool always = true;
   for (std::size_t i = 0; i < 6; ++i) always = always && table5[i].l16 < table5[i + 6].l16;
-  say.holds("for L/16, more data is better in every one of the six tasks", always);
+  say.holds("for L/16, ImageNet-21k is better than ImageNet in every one of the six tasks", always);
   say.holds("smaller patches are better: B/16 beats B/32 wherever pre-trained on JFT",
             std::all_of(table5.begin() + 12, table5.end(),
                         [](const Accuracies& a) { return a.b16 > a.b32; }));
@@ -195,8 +195,7 @@ void lesson(Narrator& say) {
            "JAX does it: Autodidax.\n- Whole training in C: karpathy/llm.c.");
 
   say.pytorch("You can leave here with `torchvision.models.vit_b_16()`: lesson #other_weights "
-              "holds this model "
-              "against it, number for number.");
+              "holds a small model of its class against ours, number for number.");
   say.take_along(
       "Which equations would change for a video, for sound, for a sentence?",
       "Equation 1, which cuts the input into tokens and says where they lie: blocks of "
