@@ -18,7 +18,7 @@ const Lesson about = {
                {"no-keepdim", "divides columns in place of rows",
                 "rows that do not sum to 1 are no shares any more."}},
     .play = {"Which head looks at the ink, and in which layer?",
-             {{"digit", 0, 39, 7, 1}, {"layer", 1, 4, 4, 1}},
+             {{"picture", 0, 39, 7, 1}, {"layer", 1, 4, 4, 1}},
              play},
 };
 

@@ -13,7 +13,7 @@ const Lesson about = {
     .minutes = 10,
     .breaks = {{"equal-shares", "the loop counts every micro-batch alike, whatever its size",
                 "4 images of 64 then have a third of the gradient: another run."}},
-    .play = {"Which digits does it doubt?", {{"digit", 0, 199, 0, 1}}, play},
+    .play = {"Which digits does it doubt?", {{"picture", 0, 199, 0, 1}}, play},
 };
 
 constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;

@@ -136,7 +136,7 @@ void lesson(Narrator& say) {
 
   say.heading("The equation");
   say.symbols({{"B", B}, {"T", T}, {"D", D}, {"h", h}, {"D_h", D_h}});
-  say.equation(R"(\mathrm{MSA}(z) = [\mathrm{SA}_1(z); \mathrm{SA}_2(z); \dots;)"
+  say.equation(R"(\mathrm{MSA}(z) = [\mathrm{SA}_1(z); \dots;)"
                R"( \mathrm{SA}_h(z)]\, U_{msa}, \qquad U_{msa} \in \mathbb{R}^{h D_h \times D})",
                "MSA(z) = [SA₁(z); SA₂(z); …; SAₕ(z)] U_msa,    U_msa (h Dₕ, D)", "8");
   say.in_words(

@@ -178,9 +178,10 @@ void lesson(Narrator& say) {
               reshape(plain(reshape(two, {2, 15}), eps), {2, 3, 5}));
 
   say.heading("Batch norm beside it");
-  say.text("Let the rows of a matrix be tokens, its columns features. Layer norm takes mean and "
-           "variance along each row, batch norm down each column.");
+  say.text("Let the rows of this matrix be tokens, its columns features. Layer norm takes mean and "
+           "variance along each row, batch norm down each column:");
   const Tensor m(array({3, 4}, {1, 2, 3, 4, 2, 4, 6, 8, 0, 0, 3, 9}));
+  say.table({"row", "its four features"}, {{"0", "1 2 3 4"}, {"1", "2 4 6 8"}, {"2", "0 0 3 9"}});
   say.table({"", "means", "entries (0, 0) and (1, 0)"},
             {{"layer norm, 3 rows", entries_text(mean(m, {1}).value(), 2),
               entries_text(select(slice(plain(m, 1e-6), 0, 0, 2), 1, 0).value())},

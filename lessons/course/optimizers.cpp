@@ -183,7 +183,9 @@ void lesson(Narrator& say) {
                R"(\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon})",
                "m̂ = m / (1 − β₁ᵗ),  v̂ = v / (1 − β₂ᵗ),    θ ← θ − η m̂ / (√v̂ + ε)");
   say.in_words("a mean of the slopes, divided by the root of a mean of their squares: about 1 "
-               "while the slope keeps its sign, far less where it is mostly noise.");
+               "while the slope keeps its sign, far less where it is mostly noise. Here, as nearly "
+               "everywhere, "
+               "β₁ = 0.9, β₂ = 0.999, ε = 1e-8; μ above is 0.9.");
   say.code("adam");
   const Rule mine = say.broken("coupled") ? adam : say.broken("uncorrected") ? uncorrected : adamw;
   ten_steps<Adam>(say, "ten steps of Adam", adam, AdamOptions{});
@@ -216,7 +218,8 @@ void lesson(Narrator& say) {
 
   say.heading("Weight decay: inside the gradient or apart");
   say.text(
-      "Weight decay draws every weight towards 0, by λ of itself a step. For SGD it is the same "
+      "Weight decay draws every weight towards 0, by ηλ of itself a step (λ is `decay` in the "
+      "code). For SGD it is the same "
       "whether it joins the gradient or is done apart. For Adam it is not: what joins the gradient "
       "is divided by √v̂, too. Adam does that; AdamW, the W is for weight decay, does not.");
   Memory with, without, apart;

@@ -114,7 +114,8 @@ void play(Narrator& say, const std::vector<double>& at) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "A CNN eats the raw image, a grid of pixels. A Transformer eats a sequence of vectors, "
+      "The networks before it (CNNs, convolutional neural networks: small filters moved over the "
+      "picture) eat the raw image, a grid of pixels. A Transformer eats a sequence of vectors, "
       "whatever they stand for. So the first step of a ViT that reads digits makes a sequence of "
       "an image, patch by patch. A digit of 28 x 28 pixels:");
   const Tensor digit = digit_image(3);
@@ -137,7 +138,7 @@ void lesson(Narrator& say) {
   say.heading("The equation");
   say.symbols({{"B", B}, {"C", C}, {"H", H}, {"W", W}, {"P", P}, {"N", N}, {"D", D}});
   say.equation(R"(x \in \mathbb{R}^{C \times H \times W} \to x_p \in \mathbb{R}^{N \times P^2 C},)"
-               R"( \ N = \frac{HW}{P^2}, \qquad x_p E, \ E \in \mathbb{R}^{P^2 C \times D})",
+               R"( \quad N = \frac{HW}{P^2}, \qquad x_p E, \ E \in \mathbb{R}^{P^2 C \times D})",
                "x (C, H, W) → xₚ (N, P² C),    N = H W / P²\nxₚ E,    E (P² C, D)", "1, in part");
   say.in_words("cut the image into squares, write each square's pixels into a row, multiply all "
                "rows by one matrix. This patch embedding makes each patch D numbers: a token, as a "
@@ -167,7 +168,10 @@ void lesson(Narrator& say) {
   check_equal(say, "x_p", "unfold", x_p, "loops", by_loops, 0);
 
   say.heading("It is a convolution");
-  say.text("E is D filters as large as a patch. Most code has a convolution with that stride:");
+  say.text(
+      "A convolution lays a small filter, a square of weights, on a place of the image, sums the "
+      "products, and moves on by its stride. E is D filters as large as a patch, so most code "
+      "has a convolution whose stride is P:");
   say.code("convolution");
   const auto by_kernel = [&] { return by_convolution(x, E, bias); };
   check_equal(say, "x_p E + bias", "convolution", by_kernel(), "unfold and linear", y);

@@ -306,7 +306,7 @@ void lesson(Narrator& say) {
   const Array dx = grad(cross_entropy(x, label, e), {x})[0];
   check_equal(say, "dL/dx", "p − y", softmax(x) - Tensor(target), "tape", dx, 1e-5);
   say.text("The loss is least where p = y: there it is y's entropy, and the label's logit leads by "
-           "ln((1 − e + e/K)/(e/K)), here ln 91 = {:.2f}.",
+           "ln((1 − e + e/K)/(e/K)), here, with e = 0.1 and K = 10, ln 91 = {:.2f}.",
            std::log(91.0));
   const double high = 1 - e + e / K, low = e / K, lead = std::log(high / low);
   Array best = zeros({1, K});

@@ -163,8 +163,7 @@ void lesson(Narrator& say) {
            "what we send back is random.");
 
   say.heading("Cross-entropy");
-  say.equation(R"(L = -\frac{1}{B} \sum_{b=1}^{B} \log p_{b,\,k_b})",
-               "L = −(1/B) Σ_b log p[b, k_b]");
+  say.equation(R"(L = -\frac{1}{B} \sum_{b=1}^{B} \ln p_{b,\,k_b})", "L = −(1/B) Σ_b ln p[b, k_b]");
   say.in_words("look only at the probability that was given to the right class k_b, and take its "
                "logarithm: 0 when it was 1, large when it was small. Knowing nothing costs ln K.");
   const Tensor loss = composed::cross_entropy(x, labels);

@@ -19,7 +19,7 @@ const Lesson about = {
                {"too-far", "a learning rate a hundred times as large",
                 "each step jumps over the lowest place, to where it is as steep the other way."}},
     .play = {"How large may the learning rate be before the loss jumps instead of falling?",
-             {{"learning rate η", 0.5, 300, 5, 0.5}, {"steps", 10, 300, 100, 10}},
+             {{"learning rate η", 0.5, 100, 5, 0.5}, {"steps", 10, 300, 100, 10}},
              play},
 };
 
@@ -128,12 +128,17 @@ void play(Narrator& say, const std::vector<double>& at) {
     step(network, gradient(network, batch), at[0]);
   }
   for (double& y : line.y) y = std::isfinite(y) ? std::min(y, 5.0) : 5;
-  say.figure({"The loss of each batch, at most 5.", Chart{.title = "",
-                                                          .x_label = "step",
-                                                          .y_label = "loss",
-                                                          .series = {line},
-                                                          .from_zero = true}});
-  say.text("Of the pictures it learned from it reads {:.1f} % rightly.",
+  say.figure({"The loss of each batch, step by step; what is above 5 is drawn as 5.",
+              Chart{.title = "",
+                    .x_label = "step",
+                    .y_label = "loss",
+                    .series = {line},
+                    .from_zero = true}});
+  const double left = loss(network, all);
+  say.text("After the last step the loss of all pictures is {}, and {:.1f} % of them are on the "
+           "right side of one half. Where it is wrong, too large a rate makes it wrong and sure: "
+           "only the loss tells.",
+           std::isfinite(left) ? fmt::format("{:.2f}", left) : "infinite",
            100 * accuracy(network, all));
 }
 
@@ -170,18 +175,17 @@ void lesson(Narrator& say) {
 
   say.heading("The loss");
   say.text("To become better, it has to know how bad it is. That is one number, the loss: minus "
-           "the logarithm of the probability that it gave to the right answer.");
-  say.equation(R"(L = -\frac{1}{n} \sum \log p_{\text{right}})", "L = −(1/n) Σ log p_right");
-  say.in_words(
-      "sure of what is right costs nothing; no opinion costs log 2 = 0.69; sure of what is "
-      "wrong costs more and more.");
+           "the natural logarithm of the probability that it gave to the right answer.");
+  say.equation(R"(L = -\frac{1}{n} \sum \ln p_{\text{right}})", "L = −(1/n) Σ ln p_right");
+  say.in_words("sure of what is right costs nothing; no opinion costs ln 2 = 0.69; sure of what is "
+               "wrong costs more and more.");
   say.code("loss");
   say.check("the loss of no opinion", {"measured", loss(network, examples)},
-            {"log 2", std::log(2.0)}, 1e-12);
+            {"ln 2", std::log(2.0)}, 1e-12);
 
   say.heading("The gradient");
   say.text("Now take one weight, that of the second square in the third row: there an 8 closes its "
-           "lower loop, and a 3 is open. Raise it a little, and look at what the loss does.");
+           "lower loop, and a 3 is open. Raise it by 1, and look at what the loss does.");
   const std::span<const Example> batch(examples.data(), 20);
   constexpr std::size_t there = 2 * side + 1;
   const auto measured = [&](std::size_t i) {
@@ -196,8 +200,9 @@ void lesson(Narrator& say) {
             {row("0", fmt::format("{:.4f}", loss(network, batch))),
              row("1", fmt::format("{:.4f}", loss(raised, batch)))});
   say.text(
-      "The loss falls. How much it changes for one unit of weight is a slope; where the weight "
-      "moves by next to nothing, it is {:.4f}. Every parameter has such a slope, and all of them "
+      "The loss falls, but not evenly: the more the weight is raised, the less each further bit "
+      "helps. Divide the change by the move, for a move of next to nothing, and it is {:.4f}: the "
+      "slope at 0. Every parameter has such a slope, and all of them "
       "together are "
       "the gradient. To nudge 17 parameters one by one is quick; to nudge millions is not. But "
       "one pass over the pictures gives all slopes at once, by a rule that lesson #softmax "
@@ -269,9 +274,9 @@ void lesson(Narrator& say) {
        weights});
   const auto most = std::max_element(network.w.begin(), network.w.end()) - network.w.begin();
   say.text(
-      "The largest weight, {:.1f}, is that of row {}, column {}: where an 8 closes its loop and "
-      "a 3 is open.",
-      network.w[static_cast<std::size_t>(most)], most / 4 + 1, most % 4 + 1);
+      "The largest weight, {:.1f}, is the brightest square, {} down and {} across as the picture "
+      "counts from 0: where an 8 closes its loop and a 3 is open.",
+      network.w[static_cast<std::size_t>(most)], most / 4, most % 4);
 
   say.heading("What comes");
   const VisionTransformer vit = digits_model();
@@ -297,7 +302,7 @@ void lesson(Narrator& say) {
       "With a learning rate of 0 the loss stays as it is. What would you expect of one that "
       "is far too large?",
       "Each step jumps over the lowest place, to where the slope is as steep the other way: "
-      "the loss jumps up and down, or grows. `--break too-far` shows it.");
+      "the loss jumps up and down, or grows. The mistake `too-far` shows it.");
 }
 
 int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }

@@ -151,7 +151,8 @@ void lesson(Narrator& say) {
   say.heading("One row is enough");
   say.text(
       "Equation 4 reads one row of z_L. So where no trace is watching, the last block is asked for "
-      "that row alone, from one query: 10/12 of its products saved. The library's lines:");
+      "that row alone, from one query: of a block's 12 D² products a token, the other tokens need "
+      "only the 2 D² of their keys and values, and 10/12 are saved. The library's lines:");
   say.code_of("vit/model.cpp", "Tensor VisionTransformer::features(");
   say.code_of("vit/model.cpp", "Tensor VisionTransformer::output(");
   say.text("The other rows hear nothing back:");
@@ -226,6 +227,7 @@ void lesson(Narrator& say) {
   model("ViT-L/16", "vit_l_16", "307M", 304326632);
   model("ViT-L/32", "vit_l_32", "307M", 306535400);
   model("ViT-H/14", "vit_h_14", "632M", 632045800);
+  say.text("GMAC: thousand millions of multiplications, each with its addition, for one image.");
   say.table({"model", "L", "D", "M", "h", "Table 1", "exactly", "GMAC"}, rows);
   say.sources_disagree(
       "B 28", "Table 1 says 307M for Large: L/32. L/16 has 304.3: more tokens, a smaller E.");

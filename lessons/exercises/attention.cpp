@@ -2,8 +2,7 @@
 //
 // Every token asks with its query, is found by its key and answers with its value:
 //
-//   A = softmax(q kᵀ / √D_h),    SA = A v                                                 (Eqs. 6,
-//   7)
+//   A = softmax(q kᵀ / √D_h),    SA = A v    (Eqs. 6, 7)
 //
 // q, k, v (..., T, D_h). Row i of A says how much token i listens to each token: it sums to 1.
 // `attention` does this in the library. Build it from matmul, transpose and softmax.

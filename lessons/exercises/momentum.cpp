@@ -1,10 +1,10 @@
 // Exercise. Momentum (after optimizers, easy)
 //
-// Descent that remembers: v is a running sum of the gradients, of which each step forgets a part.
+// Descent that remembers: m is a running sum of the gradients, of which each step forgets a part.
 //
-//   v ← μ v + g,    w ← w − η v
+//   m ← μ m + g,    w ← w − η m
 //
-// Take a step for each gradient in `g`, in their order; v begins at 0. Return w. (With μ = 0 it is
+// Take a step for each gradient in `g`, in their order; m begins at 0. Return w. (With μ = 0 it is
 // plain descent; where all gradients agree, its steps grow to 1 / (1 − μ) times as long.)
 
 #include "lessons/exercises/exercise.hpp"
@@ -13,13 +13,13 @@ using namespace vitruvian;
 
 Tensor momentum(Tensor w, const std::vector<Tensor>& g, double eta, double mu) {
   // [gap]
-  //| // Yours: zeros(w.shape()) is where v begins.
+  //| // Yours: zeros(w.shape()) is where m begins.
   //| return {};
   // [solution]
-  Tensor v = zeros(w.shape());
+  Tensor m = zeros(w.shape());
   for (const Tensor& gradient : g) {
-    v = v * mu + gradient;
-    w = w - v * eta;
+    m = m * mu + gradient;
+    w = w - m * eta;
   }
   return w;
   // [end]
@@ -28,9 +28,9 @@ Tensor momentum(Tensor w, const std::vector<Tensor>& g, double eta, double mu) {
 EXERCISE(momentum);
 
 // [hint 1]
-// v lives as long as the loop: make it before the loop, and change it at each step.
+// m lives as long as the loop: make it before the loop, and change it at each step.
 // [hint 2]
-// First v, then w with the new v. η stands at the step, not in v.
+// First m, then w with the new m. η stands at the step, not in m.
 // [hint 3]
-// Tensor v = zeros(w.shape()); for (const Tensor& gradient : g) { v = v * mu + gradient; w = w - v
+// Tensor m = zeros(w.shape()); for (const Tensor& gradient : g) { m = m * mu + gradient; w = w - m
 // * eta; }

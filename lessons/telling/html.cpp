@@ -97,8 +97,13 @@ class Html final : public Writer {
                        answer);
   }
   std::string show(const Equation& e) {
+    // An event is one line.
+    std::string lines = html_escaped(e.unicode);
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos;) {
+      lines.replace(at, 1, "<br>");
+    }
     return fmt::format("<div class=\"equation\" data-tex=\"{}\"><span>{}</span>{}</div>",
-                       html_escaped(e.tex), html_escaped(e.unicode),
+                       html_escaped(e.tex), lines,
                        e.number.empty() ? "" : fmt::format("<b>({})</b>", html_escaped(e.number)));
   }
   std::string show(const Code& e) {

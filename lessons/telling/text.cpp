@@ -238,7 +238,7 @@ std::string summary(const Closing& closing) {
   }
   std::string text = fmt::format("{} of {} checks failed.", closing.failed, closing.checks);
   if (!closing.broken.empty()) {
-    text += fmt::format(" You asked for it with --break {}: {}", closing.broken, closing.why);
+    text += fmt::format(" You asked for the mistake {}: {}", closing.broken, closing.why);
   }
   return text;
 }

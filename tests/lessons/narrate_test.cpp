@@ -151,7 +151,7 @@ TEST_CASE("every lesson's equation has an ASCII spelling, every number is its ow
     CHECK(std::count(ascii.begin(), ascii.end(), '?') ==
           std::count(entry.equation.begin(), entry.equation.end(), '?'));
   }
-  CHECK(numbers.size() == 33);
+  CHECK(numbers.size() == 34);
   const int softmax = entry_of("softmax").number, gelu = entry_of("gelu").number;
   CHECK(contents().at(softmax).name == "softmax");
   CHECK(numbered("lessons #softmax and #gelu, # 1") ==
@@ -195,7 +195,7 @@ TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   CHECK(contains(text, "2 times the analytic one"));
   CHECK(contains(text, "Where the sources disagree\n"));
   CHECK(!contains(text, "2-3"));
-  CHECK(contains(text, "1 of 2 checks failed. You asked for it with --break name: of this."));
+  CHECK(contains(text, "1 of 2 checks failed. You asked for the mistake name: of this."));
   const auto coloured = terminal_writer({80, true, false});
   const std::string colours = told(*coloured, all_events());
   CHECK(contains(colours, "\x1b[1;31mDISAGREE"));

@@ -76,7 +76,7 @@ function runnable(page: HTMLElement): void {
     stop.disabled = true;
     if (code >= 0) for (const rest of printed.slice(count)) rest.classList.add('gone');
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    const marks = `${changed} of ${count} parts differ from the printed ones and are marked`;
+    const marks = changed === 0 ? 'All is as the page had it' : `${changed} of ${count} parts differ from what the page had, and are marked`;
     status.textContent = errors.length > 0 ? errors.join(' ')
       : code < 0 ? `Stopped after ${seconds} s; ${marks}.`
       : code === 1 && mistake.value !== '' ? `A check noticed the mistake. ${marks}. (${seconds} s)`

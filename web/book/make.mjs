@@ -88,6 +88,7 @@ const sized = (file, svg) => `src="${file}" ${svg.match(/width="\d+" height="\d+
 let figures = 0;
 const slides = [];
 function dressed(name, html) {
+  if (/<div class="equation"(?![^]*<\/div>)/.test(html)) throw new Error(`${name}: an equation is torn: ${html}`);
   return html
     .replace(/<div class="equation" data-tex="([^"]*)"><span>[^]*?<\/span>/g, (all, tex) => `<div class="equation" data-tex="${tex}">${formula(unescaped(tex))}`)
     .replace(/<pre><code>([^]*?)<\/code>/g, (_, code) => `<pre><code>${highlighted(unescaped(code))}</code>`)
@@ -207,7 +208,7 @@ const escapes = (text) => text.replace(/`[^`]*`|[_*]/g, (found) => (found.starts
 /** A paragraph of a task: its formulas, which are indented, stay in their lines; another exercise is a link. */
 function paragraph(text) {
   if (/^ {2,}(?!\d\.|- )/.test(text)) return `<pre>${escaped(text.replace(/^ {2}/gm, ''))}</pre>`;
-  if (text.startsWith('Parts: ')) return `It is put together from your ${text.slice(7).split(/\s+/).map(linked).join(', ')}.`;
+  if (text.startsWith('Parts: ')) return `It uses your answers to: ${text.slice(7).split(/\s+/).map(linked).join(', ')}.`;
   return escapes(text).replace(/exercise ([a-z\\_]+)/g, (all, name) => {
     const other = exercises.find((e) => e.name === name.replaceAll('\\', ''));
     return other ? `exercise [${other.number}](#${other.name})` : all;
