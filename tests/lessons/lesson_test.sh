@@ -54,7 +54,7 @@ for ((seed = 2; seed < 2 + seeds; ++seed)); do lesson 0 --seed $seed; done
 breaks=0
 for mistake in $("$program" --describe | sed -n 's/^break //p'); do
   lesson 1 --break "$mistake"
-  says "--break $mistake: "
+  says "asked for the mistake $mistake: "
   breaks=$((breaks + 1))
 done
 [ "$name" = lesson_notation ] || [ $breaks -gt 0 ] || fail "has no mistake to make"
