@@ -97,8 +97,9 @@ TEST_CASE("tensors that share numbers are read, unless they make much of little"
   };
   CHECK(failure(alias(2)) == "");
   CHECK(failure(alias(3)) == "its tensors share their numbers: 12 of 4 that are stored");
-  const TensorFile file =
-      read(pth(state_dict({{"a", {4, 1, {2}}}, {"b", {4, 3, {1, 1}, {9, 7}}}}), {numbers}));
+  const std::string bytes =
+      pth(state_dict({{"a", {4, 1, {2}}}, {"b", {4, 3, {1, 1}, {9, 7}}}}), {numbers});
+  const TensorFile file = read(bytes);  // which reads on from them
   CHECK(file.at("a").values() == std::vector<double>{2, 3});
   CHECK(file.at("b").values() == std::vector<double>{4});
 }
