@@ -3,9 +3,14 @@
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY VITRUVIAN_LIBRARIES)
+set(programs vitruvian vitruvian_double)
+if(NOT VITRUVIAN_DOUBLE)
+  list(FILTER libraries EXCLUDE REGEX "_f64$|gradcheck")
+  set(programs vitruvian)
+endif()
 install(TARGETS ${libraries} EXPORT vitruvian DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET vitruvian)
-  install(TARGETS vitruvian vitruvian_double RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 foreach(header IN LISTS VITRUVIAN_HEADERS)

@@ -5,14 +5,15 @@
 
 usage() {
   cat <<USAGE
-usage: scripts/test.sh [--no-install] [SUITE]...
+usage: scripts/test.sh [OPTION]... [SUITE]...
 
 Installs the packages that are missing (as scripts/start.sh does), builds and runs the tests.
 Several suites run one after the other; the first that fails ends it. Without one: the default.
 
   --default      the release build, as users have it                     build/
-  --backends     the same under each matrix product (VITRUVIAN_GEMM),
-                 and our own with fewer vectors (VITRUVIAN_SIMD)         build/
+  --backends     the same under each other matrix product
+                 (VITRUVIAN_GEMM), and our own with fewer vectors
+                 (VITRUVIAN_SIMD)                                        build/
   --sanitize     AddressSanitizer, LeakSanitizer, UndefinedBehavior...   build-asan/
   --tsan         the threaded parts under ThreadSanitizer                build-tsan/
   --portable     no BLAS, no threads, no SIMD flags                      build-portable/
@@ -28,18 +29,24 @@ Several suites run one after the other; the first that fails ends it. Without on
   --mutation     mistakes that the tests must see
                  (tests/mutation/run.py), an hour or more         build-mutation/
   --werror       stop at a warning, as those who change the code want
+  --double       sanitize, tsan, portable: what is the same source in
+                 both precisions is looked at in float64, too
+  --compile      compile what the suites need, and run none of it
   --no-install   do not look at packages; all of them are there
   --help         this text
 USAGE
 }
 
 install=yes
+run=yes
 suites=""
 for option in "$@"; do
   case $option in
     --help | -h) usage && exit 0 ;;
     --no-install) install=no ;;
-    --werror) CMAKE_OPTIONS="-DVITRUVIAN_WERROR=ON" ;;
+    --werror) CMAKE_OPTIONS="$CMAKE_OPTIONS -DVITRUVIAN_WERROR=ON" ;;
+    --double) CMAKE_OPTIONS="$CMAKE_OPTIONS -DVITRUVIAN_DOUBLE=ON" ;;
+    --compile) run=no ;;
     --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --slow | --tidy | --fuzz | --mutation)
       suites="$suites ${option#--}"
       ;;
@@ -62,19 +69,26 @@ run_tests() ( # run_tests PRESET [CTEST OPTION...]
   ctest --preset "$preset" -j "$jobs" "$@"
 )
 
-# Every back end of the matrix product that this build has, one after the other; then kernels and
-# product without AVX-512, and without any vectors that this machine's compiler does not take for granted.
+# Every back end of the matrix product that this build has and --default does not take, one after the other; then
+# kernels and product without AVX-512, and without any vectors that this machine's compiler does not take for granted.
+# --default takes oneDNN where it is, and without it, or in double precision, our own.
 run_backends() {
   local settings
-  for settings in VITRUVIAN_GEMM=packed VITRUVIAN_GEMM=onednn VITRUVIAN_GEMM=cblas \
+  # shellcheck disable=SC2086 # several variables
+  in_build() { env $1 "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; }
+  # shellcheck disable=SC2086,SC2163
+  under() { (export $settings && run_tests default -LE "$not_numbers" "$@"); }
+  for settings in VITRUVIAN_GEMM=packed VITRUVIAN_GEMM=cblas \
     "VITRUVIAN_SIMD=avx2 VITRUVIAN_GEMM=packed" "VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed"; do
-    # shellcheck disable=SC2086 # several variables
-    if env $settings "$ROOT/build/bin/vitruvian" --version >/dev/null 2>&1; then
-      say "--- $settings"
-      # shellcheck disable=SC2163
-      (export $settings && run_tests default -LE 'project|lessons|exercises|files')
+    say "--- $settings"
+    if ! in_build "$settings"; then
+      say "not in this build, or not on this machine"
+    elif [ "$settings" != VITRUVIAN_GEMM=packed ]; then
+      under
+    elif in_build VITRUVIAN_GEMM=onednn; then
+      under -E _f64
     else
-      say "--- $settings: not in this build, or not on this machine"
+      say "as --default"
     fi
   done
 }
@@ -138,25 +152,40 @@ run_tidy() (
 # The course runs on what the other tests hold, so it is run once, as users have it.
 # Tests labelled `project` look at the sources and the packages, `files` at readers and system calls,
 # not at numbers: once is enough.
+not_numbers='project|lessons|exercises|files'
+
+compile_suite() {
+  case $1 in
+    default | backends | slow) build default ;;
+    sanitize) build asan ;;
+    tsan) build tsan thread_tests ;;
+    tidy) configure tidy ;;
+    fuzz) build fuzz fuzz ;;
+    mutation) ;; # makes builds of its own
+    *) build "$1" ;;
+  esac
+}
+
 run_suite() {
   case $1 in
-    default) build default; run_tests default ;;
-    backends) build default; run_backends ;;
-    sanitize) build asan; run_tests asan -LE project ;;
-    tsan) build tsan thread_tests; run_tests tsan -L threads ;;
-    slow) build default; run_slow ;;
-    tidy) configure tidy; run_tidy ;;
-    fuzz) build fuzz fuzz; run_fuzzers ;;
+    default) run_tests default ;;
+    backends) run_backends ;;
+    sanitize) run_tests asan -LE project ;;
+    tsan) run_tests tsan -L threads ;;
+    slow) run_slow ;;
+    tidy) run_tidy ;;
+    fuzz) run_fuzzers ;;
     mutation)
       python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs"
       python3 "$ROOT/tests/mutation/run.py" --jobs "$jobs" --rows
       ;;
-    *) build "$1"; run_tests "$1" -LE project ;;
+    *) run_tests "$1" -LE project ;;
   esac
 }
 
 [ $install = no ] || setup_packages
 for suite in ${suites:-default}; do
   say "=== $suite"
-  run_suite "$suite"
+  compile_suite "$suite"
+  [ $run = no ] || run_suite "$suite"
 done

@@ -5,7 +5,7 @@
 
 usage() {
   cat <<USAGE
-usage: scripts/web.sh
+usage: scripts/web.sh [--compile]
 
 Makes build-web/explorer.html, one file that a browser opens from the disk: a Vision Transformer that
 reads what you draw, shows its every number and gradient, and learns; and build-web/book/, the course as
@@ -15,12 +15,15 @@ under node and in Chromium: the explorer's numbers must be those of the native p
 and the book's those of the terminal. On Debian it installs emscripten, node, npm and Chromium where they
 are missing, and from npm what web/package-lock.json names.
 
-  --help   this text
+  --compile   installs and compiles what the pages are made of, and no more
+  --help      this text
 USAGE
 }
 
+pages=yes
 case ${1:-} in
   --help | -h) usage && exit 0 ;;
+  --compile) pages=no ;;
   "") ;;
   *)
     say "scripts/web.sh: there is no option $1; see --help" >&2
@@ -45,7 +48,8 @@ fi
 build portable explorer_numbers
 build web
 cd "$ROOT/web"
-npm ci --silent --no-fund --no-audit
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-fund --no-audit
+[ $pages = yes ] || exit 0
 npm run --silent check
 npm run --silent build
 npm test

@@ -193,13 +193,24 @@ done
 pretend "an option that does not exist"
 run 2 "says:there is no option --sanitise" -- test.sh --sanitise
 
-pretend "every matrix product"
-run 0 says:VITRUVIAN_GEMM=packed says:VITRUVIAN_GEMM=onednn says:VITRUVIAN_GEMM=cblas \
-  "says:VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed" -- test.sh --backends
+pretend "every matrix product that the default suite does not take"
+run 0 says:VITRUVIAN_GEMM=packed silent:VITRUVIAN_GEMM=onednn says:VITRUVIAN_GEMM=cblas \
+  "says:VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed" "calls:-E _f64" -- test.sh --backends
+pretend "without oneDNN the default suite takes our own product"
+printf '[ "${VITRUVIAN_GEMM-}" != onednn ]\n' >>"$root/build/bin/vitruvian"
+run 0 "says:as --default" "never:-E _f64" "calls:ctest --preset default -j" -- test.sh --backends
 
 pretend "two suites"
 run 0 "calls:ctest --preset asan" "calls:cmake --build --preset tsan --target thread_tests" \
   "calls:-L threads" -- test.sh --sanitize --tsan
+
+pretend "the sanitizers in float64, too"
+run 0 "calls:cmake --preset asan --log-level=WARNING -DVITRUVIAN_WERROR=ON -DVITRUVIAN_DOUBLE=ON" \
+  -- test.sh --werror --sanitize --double
+
+pretend "compiling what will be tested"
+run 0 "calls:cmake --build --preset portable" "calls:cmake --build --preset tsan --target thread_tests" "never:ctest -" \
+  -- test.sh --compile --portable --tsan
 
 pretend "clang-tidy"
 stand_in clang-tidy :
