@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# docs/transfer.md: its commands, in their order, on made-up models from a server on loopback and a few
-# made-up pictures. Usage: transfer_test.sh PATH/TO/vitruvian
+# docs/transfer.md and docs/inside.md: their commands, in their order, on made-up models from a server on loopback and
+# a few made-up pictures. Usage: transfer_test.sh PATH/TO/vitruvian
 # shellcheck source=tests/program.sh
 source "$(dirname "$0")/../program.sh" "$1"
-page=$here/../../docs/transfer.md
+docs=$here/../../docs
 
 python3 -c 'import http.server' 2>/dev/null || skip "no python3"
 python3 "$here/made_up_models.py" served || fail "no models could be made"
@@ -21,6 +21,7 @@ done
 commands=0
 while read -r line; do
   line=${line//IMAGE.../PICTURES/red/1.ppm PICTURES/blue/1.ppm}
+  line=${line//models\//$here/../../models/}
   case $line in
     *" weights fetch "*) line+=" --mirror http://127.0.0.1:$(cat port)/good" ;;
     *" train "*) line+=" --epochs 2 --batch-size 4" ;;
@@ -33,10 +34,14 @@ while read -r line; do
   fi
   [ "$2" != train ] || mv out "$commands.train"
   commands=$((commands + 1))
-done < <(sed -e ':a' -e '/\\$/{N' -e 's/ *\\\n */ /' -e 'ba' -e '}' "$page" | grep '^build/bin/vitruvian ')
-check "$commands commands" test "$commands" -ge 14
+done < <(sed -e ':a' -e '/\\$/{N' -e 's/ *\\\n */ /' -e 'ba' -e '}' "$docs/transfer.md" "$docs/inside.md" |
+  grep '^build/bin/vitruvian ')
+check "$commands commands" test "$commands" -ge 18
 
 # What they leave is what the page says.
+has runs/figure7/filter_components.npy "'shape': \\(28, 3, 16, 16\\)"
+has runs/figure7/position_similarity.npy "'shape': \\(14, 14, 14, 14\\)"
+has runs/figure7/attention_distance.json '"images": ?2'
 has runs/features.npy "'shape': \\(10, 192\\)"
 check "the names of the pictures" test "$(head -n 1 runs/features.txt)" = PICTURES/blue/1.ppm
 check "ten rows of DINO's" test "$(grep -c '"features"' runs/dino.json)" = 10

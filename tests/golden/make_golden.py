@@ -26,7 +26,7 @@ import zlib
 
 import torch
 
-NAMES = ("ops", "modules", "torchvision", "run", "vit", "switches", "naming", "pictures")
+NAMES = ("ops", "modules", "torchvision", "run", "vit", "switches", "naming", "figure7", "pictures")
 
 
 def generator(name):
