@@ -124,17 +124,20 @@ void draw_patches(const VisionTransformer& model, const Samples& samples, Figure
 void draw_weights(const VisionTransformer& model, FigureList& list) {
   const Numbers filters = numbers(inspect::filters(model));
   const std::size_t shown = std::min<std::size_t>(filters.shape[0], 128);
-  const std::string title =
-      shown == filters.shape[0]
-          ? fmt::format("All {} embedding filters", shown)
-          : fmt::format("The first {} of {} embedding filters", shown, filters.shape[0]);
-  list.add(
-      {"filters",
-       "Embedding filters",
-       "The rows of E as pictures: what entry d of a token is large for. Middle grey is 0; each "
-       "filter is scaled by its own largest entry.",
-       {{{filter_grid(title, filters, shown, 16, 40)}}},
-       {npy_file("filters", filters)}});
+  const bool stem = model.config.stem != 0;
+  const char* const kind = stem ? "filters of the stem's first convolution" : "embedding filters";
+  const std::string title = shown == filters.shape[0] ? fmt::format("All {} {}", shown, kind)
+                                                      : fmt::format("The first {} of {} {}", shown,
+                                                                    filters.shape[0], kind);
+  list.add({"filters",
+            stem ? "Filters of the stem" : "Embedding filters",
+            fmt::format(
+                "{} Middle grey is 0; each filter is scaled by its own largest entry.",
+                stem ? "The stem's first convolution, the only layer that sees pixels: a picture "
+                       "of 3 x 3 for each of its channels."
+                     : "The rows of E as pictures: what entry d of a token is large for."),
+            {{{filter_grid(title, filters, shown, 16, 40)}}},
+            {npy_file("filters", filters)}});
 
   const auto [parts, variances, total] = inspect::principal_components(inspect::filters(model));
   const Numbers components = numbers(parts);
@@ -148,18 +151,17 @@ void draw_weights(const VisionTransformer& model, FigureList& list) {
              "",
              {{"", counted(count, 1), shares, Mark::bars}}};
   bars.whole_x = bars.percent = true;
-  list.add(
-      {"filter_components",
-       "Principal components of the filters",
-       fmt::format("The directions in which the embedding filters differ most (Figure 7, left): "
-                   "together {:.1f} % of their variance. Smooth, frequency-like patterns show "
-                   "that the embedding has learned; noise that it is as it was drawn.",
-                   100 * explained),
-       {{{filter_grid(fmt::format("Principal components 1 to {}", count), components, count, 7,
-                      60)},
-         {std::move(bars)}}},
-       {npy_file("filter_components", components),
-        json_file("filter_components", Json{{"variances", variances}, {"total", total}})}});
+  list.add({"filter_components",
+            "Principal components of the filters",
+            fmt::format("The directions in which the {} differ most{}: together {:.1f} % of their "
+                        "variance. Smooth, frequency-like patterns show that the embedding has "
+                        "learned; noise that it is as it was drawn.",
+                        kind, stem ? "" : " (Figure 7, left)", 100 * explained),
+            {{{filter_grid(fmt::format("Principal components 1 to {}", count), components, count, 7,
+                           60)},
+              {std::move(bars)}}},
+            {npy_file("filter_components", components),
+             json_file("filter_components", Json{{"variances", variances}, {"total", total}})}});
 
   if (!has_position_table(model.config)) return;
   const Array similarity = inspect::position_similarity(model);

@@ -31,6 +31,39 @@ void check_positions(const ViTConfig& c) {
   }
 }
 
+void check_stem(const ViTConfig& c) {
+  if (c.stem > ViTConfig::deepest_stem) {
+    fail(Exit::usage, "a stem of {} convolutions is beyond reason (at most {})", c.stem,
+         ViTConfig::deepest_stem);
+  }
+  const std::size_t factor = std::size_t{1} << c.stem;
+  if (c.patch_height() % factor != 0 || c.patch_width() % factor != 0) {
+    fail(Exit::usage,
+         "a stem of {} makes the image {} times smaller, so {} must divide the patch size, {}",
+         c.stem, factor, factor, c.patch_height() % factor != 0 ? c.P : c.P_w);
+  }
+  if (c.D % factor != 0) {
+    fail(Exit::usage,
+         "a stem of {} doubles its channels up to the width D, which {} must divide: not {}",
+         c.stem, factor, c.D);
+  }
+}
+
+// Channels that convolution i of the stem takes.
+std::size_t channels_into(const ViTConfig& c, std::size_t i) {
+  return i == 0 ? c.C : c.stem_map(i - 1).channels;
+}
+
+// Multiply-adds of the stem and of E, in double or, where that is exact, in whole numbers.
+template <class Number>
+Number macs_of_patches(const ViTConfig& c) {
+  Number macs = Number(c.N()) * Number(c.embedded_length()) * Number(c.D);
+  for (std::size_t i = 0; i < c.stem; ++i) {
+    macs += Number(9 * channels_into(c, i)) * Number(c.stem_map(i).size());
+  }
+  return macs;
+}
+
 }  // namespace
 
 void ViTConfig::validate() const {
@@ -58,10 +91,11 @@ void ViTConfig::validate() const {
     fail(Exit::usage, "a stochastic depth of {} is not in [0, 1)", stochastic_depth);
   }
   check_positions(*this);
+  check_stem(*this);
   const double d = static_cast<double>(D);
   const double t = static_cast<double>(T());
   const double macs_of_a_block = t * (4 * d * d + 2 * d * static_cast<double>(M)) + 2 * t * t * d;
-  if (static_cast<double>(L) * macs_of_a_block > largest_count) {
+  if (static_cast<double>(L) * macs_of_a_block + macs_of_patches<double>(*this) > largest_count) {
     fail(Exit::usage, "a model of {} blocks, width {} and {} tokens is beyond reason", L, D, T());
   }
 }
@@ -69,7 +103,11 @@ void ViTConfig::validate() const {
 std::uint64_t ViTConfig::parameters() const {
   const std::uint64_t d = D;
   const auto if_any = [](bool there, std::uint64_t count) { return there ? count : 0; };
-  const std::uint64_t patches = patch_length() * d + if_any(patch_bias, d);
+  std::uint64_t patches = embedded_length() * d + if_any(patch_bias, d);
+  for (std::size_t i = 0; i < stem; ++i) {
+    // 3 x 3, and the norm's weight and bias.
+    patches += (9 * channels_into(*this, i) + 2) * stem_map(i).channels;
+  }
   const std::uint64_t places =
       if_any(positions == Positions::learned, T() * d) +
       if_any(positions == Positions::learned_2d, (grid_height() + grid_width()) * (d / 2));
@@ -87,7 +125,7 @@ std::uint64_t ViTConfig::parameters() const {
 std::uint64_t ViTConfig::macs() const {
   const std::uint64_t d = D;
   const std::uint64_t t = T();
-  return L * (t * (4 * d * d + 2 * d * M) + 2 * t * t * d) + N() * patch_length() * d;
+  return L * (t * (4 * d * d + 2 * d * M) + 2 * t * t * d) + macs_of_patches<std::uint64_t>(*this);
 }
 
 std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_real) const {
@@ -98,8 +136,16 @@ std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_
   const auto d = static_cast<double>(D);
   const double attention = (per_head_qkv ? 10 : 4) * t * d + static_cast<double>(h) * t * t;
   const double mlp = 2 * t * static_cast<double>(M);
-  const double patches = 2 * static_cast<double>(C * H * W);
-  const double image = patches + 2 * t * d + std::max(attention, mlp);
+  const auto pixels = static_cast<double>(C * H * W);
+  double widest = std::max(attention, mlp);
+  double before = pixels;  // of the stem: a map, its windows, and the next map
+  for (std::size_t i = 0; i < stem; ++i) {
+    const auto next = static_cast<double>(stem_map(i).size());
+    widest = std::max(widest, before + 9 * before / 4 + next);
+    before = next;
+  }
+  const double patches = pixels + static_cast<double>(N() * embedded_length());
+  const double image = patches + 2 * t * d + widest;
   return saturated(static_cast<double>(bytes_per_real) *
                    (static_cast<double>(parameters()) + static_cast<double>(batch) * image));
 }
@@ -107,13 +153,16 @@ std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_
 std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per_real) const {
   // What the nodes of a block keep: two norms, q, k, v, the probabilities, the heads' output and
   // its projection, two sums, the hidden layer before and after GELU, and the MLP's output. The
-  // projections of separate heads are kept before, while and after they are put side by side.
+  // projections of separate heads are kept before, while and after they are put side by side. Of
+  // the stem: each convolution's output, with its channels last, its norm, ReLU, and channels
+  // first.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
   const double block = (per_head_qkv ? 22 : 10) * t * d + static_cast<double>(h) * t * t +
                        2 * t * static_cast<double>(M);
-  const double image =
-      2 * static_cast<double>(C * H * W) + 4 * t * d + static_cast<double>(L) * block;
+  double patches = static_cast<double>(C * H * W) + static_cast<double>(N() * embedded_length());
+  for (std::size_t i = 0; i < stem; ++i) patches += 5 * static_cast<double>(stem_map(i).size());
+  const double image = patches + 4 * t * d + static_cast<double>(L) * block;
   return saturated(static_cast<double>(bytes_per_real) *
                    (4 * static_cast<double>(parameters()) + static_cast<double>(batch) * image));
 }

@@ -42,6 +42,9 @@ struct ViTConfig {
   std::size_t M = 256;  ///< hidden width of the MLP
   std::size_t K = 10;   ///< classes
   std::size_t P_w = 0;  ///< width of a patch where it is not square (P is the height then), or 0
+  /// The paper's hybrid (section 3.1): so many 3 x 3 convolutions of stride 2 before E. P stays
+  /// what a token covers in pixels: E takes P / 2^stem places of the last feature map.
+  std::size_t stem = 0;
 
   double eps = 1e-6;   ///< of every layer norm
   double dropout = 0;  ///< after the position embeddings and after every dense layer but qkv
@@ -80,6 +83,22 @@ struct ViTConfig {
   [[nodiscard]] std::size_t D_h() const { return D / h; }
   /// The length of a flattened patch, C P^2.
   [[nodiscard]] std::size_t patch_length() const { return C * patch_height() * patch_width(); }
+  /// What E takes for a patch: `embedded_channels` of P x P pixels, or of what the stem leaves.
+  [[nodiscard]] std::size_t embedded_channels() const { return stem == 0 ? C : D; }
+  [[nodiscard]] std::size_t embedded_height() const { return patch_height() >> stem; }
+  [[nodiscard]] std::size_t embedded_width() const { return patch_width() >> stem; }
+  [[nodiscard]] std::size_t embedded_length() const {
+    return embedded_channels() * embedded_height() * embedded_width();
+  }
+  /// The feature map after convolution i of the stem, from 0: channels double up to D, sides halve.
+  struct StemMap {
+    std::size_t channels, height, width;
+    [[nodiscard]] std::size_t size() const { return channels * height * width; }
+  };
+  static constexpr std::size_t deepest_stem = 16;
+  [[nodiscard]] StemMap stem_map(std::size_t i) const {
+    return {D >> (stem - 1 - i), H >> (i + 1), W >> (i + 1)};
+  }
   /// What two tokens can be to each other, for Positions::relative: the offsets of two patches, and
   /// with a class token its look at a patch, a patch's at it, and its at itself.
   [[nodiscard]] std::size_t relative_offsets() const {
@@ -88,7 +107,7 @@ struct ViTConfig {
 
   /// Throws (Exit::usage) with a sentence for the first thing that cannot be: a size of 0 or beyond
   /// reason, a patch that does not divide the image, heads that do not divide D, a rate outside
-  /// [0, 1), positions that D cannot be halved for.
+  /// [0, 1), positions that D cannot be halved for, a stem that P or D cannot be halved for.
   void validate() const;
 
   /// The exact number of learned numbers, and of multiply-adds for one image's forward pass, as

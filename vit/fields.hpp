@@ -54,6 +54,7 @@ void for_each_switch(Config& c, const Visit& visit) {
 template <class Config, class Visit>
 void for_each_option(Config& c, const Visit& visit) {
   visit("P_w", c.P_w);
+  visit("stem", c.stem);
   visit("embedding_dropout", c.embedding_dropout);
   visit("projection_dropout", c.projection_dropout);
   visit("mlp_dropout", c.mlp_dropout);

@@ -17,7 +17,7 @@ namespace {
 struct Fresh {
   const NamedParameter& p;
   Rng stream;
-  std::size_t D;
+  const ViTConfig& c;
 
   [[nodiscard]] bool in(std::string_view module) const {
     return p.name.find(module) != std::string::npos;
@@ -32,7 +32,8 @@ void jax(const Fresh& x) {
   if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
     init::lecun_normal(x.p.tensor, x.stream);
   } else if (x.weight() && x.in(".attn.qkv.")) {
-    init::xavier_uniform(x.p.tensor, x.stream, {x.D, x.D});  // q, k and v are three matrices in one
+    // q, k and v are three matrices in one.
+    init::xavier_uniform(x.p.tensor, x.stream, {x.c.D, x.c.D});
   } else if (x.weight()) {
     init::xavier_uniform(x.p.tensor, x.stream);
   } else if (x.p.role == Role::position) {
@@ -43,10 +44,14 @@ void jax(const Fresh& x) {
 }
 
 void torchvision(const Fresh& x) {
-  if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
+  if (x.weight() && x.in("patch_embed.stem.")) {
+    init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));  // PyTorch's own
+  } else if (x.weight() && x.in("patch_embed.") && x.c.stem != 0) {
+    init::normal(x.p.tensor, x.stream, std::sqrt(2 / static_cast<double>(x.c.D)));
+  } else if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
     init::truncated_normal(x.p.tensor, x.stream, std::sqrt(1 / x.fan_in()));
   } else if (x.weight() && x.in(".attn.qkv.")) {
-    init::xavier_uniform(x.p.tensor, x.stream, {x.D, 3 * x.D});  // one matrix, (3 D, D)
+    init::xavier_uniform(x.p.tensor, x.stream, {x.c.D, 3 * x.c.D});  // one matrix, (3 D, D)
   } else if (x.weight() && x.in(".attn.proj.")) {
     init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));
   } else {
@@ -54,11 +59,12 @@ void torchvision(const Fresh& x) {
   }
 }
 
-void timm(const Fresh& x, double patch_fan_in) {
+void timm(const Fresh& x) {
   if (x.in("patch_embed.") && x.weight()) {
     init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0));  // PyTorch's own, and so the bias
-  } else if (x.in("patch_embed.")) {
-    init::uniform(x.p.tensor, x.stream, -1 / std::sqrt(patch_fan_in), 1 / std::sqrt(patch_fan_in));
+  } else if (x.in("patch_embed.") && x.bias()) {
+    const double bound = 1 / std::sqrt(static_cast<double>(x.c.embedded_length()));
+    init::uniform(x.p.tensor, x.stream, -bound, bound);
   } else if (x.weight() || x.p.role == Role::position) {
     init::truncated_normal(x.p.tensor, x.stream, 0.02);
   } else if (x.p.role == Role::token) {
@@ -99,7 +105,7 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
   const ViTConfig& c = model.config;
   for (const NamedParameter& p : named_parameters(model)) {
     init::constant(p.tensor, p.role == Role::norm && p.name.ends_with("weight") ? 1 : 0);
-    const Fresh x{p, rng.fork(p.name), c.D};
+    const Fresh x{p, rng.fork(p.name), c};
     switch (c.init) {
       case Init::jax:
       case Init::mimetic:
@@ -109,7 +115,7 @@ void initialise(const VisionTransformer& model, const Rng& rng) {
         torchvision(x);
         break;
       case Init::timm:
-        timm(x, static_cast<double>(c.patch_length()));
+        timm(x);
         break;
       case Init::hf:
         hugging_face(x);

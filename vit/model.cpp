@@ -6,6 +6,7 @@
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/variants.hpp"
 
+#include <string>
 #include <utility>
 
 namespace vitruvian {
@@ -32,12 +33,51 @@ Tensor first(std::optional<std::size_t> rows, const Tensor& x, int axis) {
 
 }  // namespace
 
+StemConvolution::StemConvolution(std::size_t channels_in, std::size_t channels_out, double eps)
+    : weight(zeros({channels_out, channels_in, 3, 3})), norm({channels_out}, eps) {}
+
+// ReLU(LN(x * W)), without a bias: the norm has one.
+Tensor StemConvolution::operator()(const Tensor& x) const {
+  const Tensor places = permute(conv2d(x, weight, {}, 2, 1), {0, 2, 3, 1});  // channels last
+  return permute(relu(under("norm", norm, places)), {0, 3, 1, 2});
+}
+
+void StemConvolution::visit(Visitor& visitor) const {
+  visitor.parameter("conv.weight", Role::weight, weight);
+  visitor.child("norm", norm);
+}
+
+Stem::Stem(const ViTConfig& c) {
+  for (std::size_t i = 0; i < c.stem; ++i) {
+    convolutions.emplace_back(i == 0 ? c.C : c.stem_map(i - 1).channels, c.stem_map(i).channels,
+                              c.eps);
+  }
+}
+
+Tensor Stem::operator()(const Tensor& images, const Pass& pass) const {
+  Tensor map = images;
+  for (std::size_t i = 0; i < convolutions.size(); ++i) {
+    map = under(std::to_string(i), convolutions[i], map);
+    pass.note(std::to_string(i), "(B, C', H', W')", map);
+  }
+  return map;
+}
+
+void Stem::visit(Visitor& visitor) const {
+  for (std::size_t i = 0; i < convolutions.size(); ++i) {
+    visitor.child(std::to_string(i), convolutions[i]);
+  }
+}
+
 PatchEmbed::PatchEmbed(const ViTConfig& c)
-    : convolve(c.conv_patches), weight(zeros({c.D, c.C, c.patch_height(), c.patch_width()})) {
+    : convolve(c.conv_patches),
+      stem(c),
+      weight(zeros({c.D, c.embedded_channels(), c.embedded_height(), c.embedded_width()})) {
   if (c.patch_bias) bias = Parameter(zeros({c.D}));
 }
 
-Tensor PatchEmbed::operator()(const Tensor& images, const Pass& pass) const {
+Tensor PatchEmbed::operator()(const Tensor& pixels, const Pass& pass) const {
+  const Tensor images = under("stem", stem, pixels, pass);  // the same, without convolutions
   const std::size_t P = weight.shape()[2];
   const std::size_t P_w = weight.shape()[3];
   const auto D = static_cast<std::ptrdiff_t>(weight.shape()[0]);
@@ -56,6 +96,7 @@ Tensor PatchEmbed::operator()(const Tensor& images, const Pass& pass) const {
 }
 
 void PatchEmbed::visit(Visitor& visitor) const {
+  visitor.child("stem", stem);
   visitor.parameter("proj.weight", Role::weight, weight);
   visitor.parameter("proj.bias", Role::bias, bias);
 }
@@ -133,11 +174,13 @@ VisionTransformer::VisionTransformer(const ViTConfig& c, const Rng& rng)
 
 Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
   const std::size_t B = images.rank() == 0 ? 0 : images.shape()[0];
-  if (images.shape() != Shape{B, config.C, config.H, config.W} &&
-      images.shape() != Shape{B, config.N(), config.patch_length()}) {
-    fail("vit: images of shape {}, but the model takes (B, {}, {}, {}), or patches (B, {}, {})",
-         to_string(images.shape()), config.C, config.H, config.W, config.N(),
-         config.patch_length());
+  const bool cut = images.shape() == Shape{B, config.N(), config.patch_length()};
+  if (images.shape() != Shape{B, config.C, config.H, config.W} && !(cut && config.stem == 0)) {
+    fail("vit: images of shape {}, but the model takes (B, {}, {}, {}){}",
+         to_string(images.shape()), config.C, config.H, config.W,
+         config.stem == 0
+             ? fmt::format(", or patches (B, {}, {})", config.N(), config.patch_length())
+             : ", and no patches: its stem looks beyond their edges");
   }
   // z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos                                          (Eq. 1)
   const Tensor patches = under("patch_embed", patch_embed, images, pass);

@@ -16,18 +16,41 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
+/// One step of the stem: a 3 x 3 convolution of stride 2, layer norm over the channels of each
+/// place, ReLU (Xiao et al. 2021, arXiv 2106.14881, with the norm that knows no batch).
+struct StemConvolution {
+  Parameter weight;  // (C', C, 3, 3)
+  LayerNorm norm;    // of C' channels
+
+  StemConvolution(std::size_t channels_in, std::size_t channels_out, double eps);
+  /// (B, C, H, W) to (B, C', H / 2, W / 2), for even sides.
+  Tensor operator()(const Tensor& x) const;
+  void visit(Visitor& visitor) const;
+};
+
+/// What the paper's hybrid (section 3.1) has before E; without convolutions, the identity.
+struct Stem {
+  std::vector<StemConvolution> convolutions;
+
+  explicit Stem(const ViTConfig& config);
+  /// (B, C, H, W) to (B, D, H / 2^stem, W / 2^stem).
+  Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
+  void visit(Visitor& visitor) const;
+};
+
 /// x_p E of Equation 1: cuts images into patches in raster order, flattens each as (C, P, P), and
 /// projects it linearly. That is a convolution of kernel and stride P, whose weight has this shape:
-/// `convolve` computes it so.
+/// `convolve` computes it so. Where there is a stem, the patches are cut from its feature map.
 struct PatchEmbed {
   bool convolve;
-  Parameter weight;  // (D, C, P, P)
+  Stem stem;
+  Parameter weight;  // (D, C, P, P), or with a stem (D, D, P / 2^stem, P / 2^stem)
   Parameter bias;    // (D), or absent
 
   /// All zeros: the model initialises it.
   explicit PatchEmbed(const ViTConfig& config);
   /// (B, C, H, W) to (B, N, D); or x_p (B, N, C P^2), patches that somebody cut beforehand, in
-  /// raster order and each flattened as (C, P, P).
+  /// raster order and each flattened as (C, P, P), where there is no stem.
   Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
   void visit(Visitor& visitor) const;
 };

@@ -4,7 +4,8 @@
 Written from the sources of each variant, not from ours: the paper's Equations 1 to 4; the Transformer
 of 2017 for post-norm and for waves (arXiv 1706.03762); DETR's PositionEmbeddingLearned for rows and
 columns; BEiT's relative positions as timm writes them (models/beit.py, gen_relative_position_index);
-timm's build_sincos2d_pos_embed. Blocks are held against nn.TransformerEncoderLayer here.
+timm's build_sincos2d_pos_embed. Blocks are held against nn.TransformerEncoderLayer here, and the stem
+(Xiao et al., arXiv 2106.14881) against the ConvStemConfig of torchvision's VisionTransformer.
 
 A parameter's values are 0.4 times the next numbers of "pool" (round again after its end), parameters
 in the order of their names; weights of layer norms get 1 more. `loss` is the mean cross entropy of
@@ -25,7 +26,7 @@ from golden_draws import branch_mask, dropout_mask, fork, normal
 BASE = {"C": 2, "H": 8, "W": 12, "P": 4, "D": 8, "L": 2, "h": 2, "M": 12, "K": 3, "eps": 1e-6,
         "dropout": 0.0, "attention_dropout": 0.0}
 # What is not in a case's config.
-OFF = {"P_w": 0, "embedding_dropout": None, "projection_dropout": None, "mlp_dropout": None,
+OFF = {"P_w": 0, "stem": 0, "embedding_dropout": None, "projection_dropout": None, "mlp_dropout": None,
        "stochastic_depth": 0.0, "patch_bias": True, "qkv_bias": True, "proj_bias": True,
        "conv_patches": False, "per_head_qkv": False, "post_norm": False, "mean_pooling": False,
        "norm_after_pooling": False, "gelu_tanh": False, "positions": "learned", "head": "linear"}
@@ -65,7 +66,14 @@ class Vit:
         def norm(name):
             shapes[name + ".weight"] = shapes[name + ".bias"] = (D,)
 
-        shapes["patch_embed.proj.weight"] = (D, c["C"], *self.patch)
+        channels = c["C"]
+        for i in range(c["stem"]):
+            wider = D // 2 ** (c["stem"] - 1 - i)
+            shapes[f"patch_embed.stem.{i}.conv.weight"] = (wider, channels, 3, 3)
+            for kind in ("weight", "bias"):
+                shapes[f"patch_embed.stem.{i}.norm.{kind}"] = (wider,)
+            channels = wider
+        shapes["patch_embed.proj.weight"] = (D, channels, *(side >> c["stem"] for side in self.patch))
         if c["patch_bias"]:
             shapes["patch_embed.proj.bias"] = (D,)
         if not c["mean_pooling"]:
@@ -195,10 +203,21 @@ class Vit:
         z = z + self.skip(self.attention(self.norm(z, norm1), l), l, "msa")
         return z + self.skip(self.mlp(self.norm(z, norm2), l), l, "mlp")
 
+    def stem(self, x):
+        for i in range(self.c["stem"]):
+            name = f"patch_embed.stem.{i}."
+            x = F.conv2d(x, self.p[name + "conv.weight"], stride=2, padding=1)
+            mean = x.mean(1, keepdim=True)
+            x = (x - mean) / (x.var(1, keepdim=True, unbiased=False) + self.c["eps"]).sqrt()
+            w, b = (self.p[f"{name}norm.{kind}"][:, None, None] for kind in ("weight", "bias"))
+            x = F.relu(x * w + b)
+        return x
+
     def __call__(self, images):
         c = self.c
-        z = F.conv2d(images, self.p["patch_embed.proj.weight"], self.p.get("patch_embed.proj.bias"),
-                     stride=self.patch).flatten(2).transpose(1, 2)
+        E = self.p["patch_embed.proj.weight"]
+        z = F.conv2d(self.stem(images), E, self.p.get("patch_embed.proj.bias"),
+                     stride=E.shape[2:]).flatten(2).transpose(1, 2)
         if not c["mean_pooling"]:
             z = torch.cat([self.p["cls_token"].expand(len(z), -1, -1), z], 1)
         z = self.drop(z + self.positions(), self.rate("embedding_dropout"), "pos_drop")
@@ -230,6 +249,28 @@ def check_blocks(vit):
         assert torch.allclose(layer(z), vit.block(z, 0), rtol=0, atol=1e-13)
 
 
+def check_stem(vit, images):
+    """torchvision's own, whose norm may be any, and whose last convolution is 1 x 1."""
+    from functools import partial
+
+    from torchvision.models.convnext import LayerNorm2d
+    from torchvision.models.vision_transformer import ConvStemConfig, VisionTransformer
+
+    c = vit.c
+    width = [c["D"] // 2 ** (c["stem"] - 1 - i) for i in range(c["stem"])]
+    theirs = VisionTransformer(
+        image_size=16, patch_size=c["P"], num_layers=1, num_heads=c["h"], hidden_dim=c["D"], mlp_dim=c["M"],
+        conv_stem_configs=[ConvStemConfig(n, 3, 2, partial(LayerNorm2d, eps=c["eps"])) for n in width])
+    with torch.no_grad():
+        for i in range(c["stem"]):
+            conv, norm, _ = theirs.conv_proj[i]
+            conv.weight = nn.Parameter(vit.p[f"patch_embed.stem.{i}.conv.weight"])
+            assert conv.bias is None
+            norm.weight = nn.Parameter(vit.p[f"patch_embed.stem.{i}.norm.weight"])
+            norm.bias = nn.Parameter(vit.p[f"patch_embed.stem.{i}.norm.bias"])
+        assert torch.allclose(theirs.conv_proj[:-1](images), vit.stem(images), rtol=0, atol=1e-13)
+
+
 def cases():
     off = {"as it is": {}}
     for name in ("patch_bias", "qkv_bias", "proj_bias"):
@@ -246,6 +287,9 @@ def cases():
     off["eps"] = {"eps": 0.05}
     off["P_w"] = {"P": 4, "P_w": 2}
     off["P_w, convolution"] = {"P": 2, "P_w": 6, "conv_patches": True}
+    off["stem"] = {"stem": 1}
+    off["stem of 2"] = {"stem": 2, "eps": 0.01}
+    off["stem, convolution"] = {"P": 4, "P_w": 2, "stem": 1, "conv_patches": True, "mean_pooling": True}
     off["no bias at all"] = {"patch_bias": False, "qkv_bias": False, "proj_bias": False}
     off["per head, no bias"] = {"per_head_qkv": True, "qkv_bias": False}
     off["post-norm, mean, tanh"] = {"post_norm": True, "mean_pooling": True, "gelu_tanh": True,
@@ -294,6 +338,8 @@ def make():
         vit = Vit(config, pool, seed)
         if name in ("as it is", "post_norm", "mean_pooling", "eps"):
             check_blocks(vit)
+        if name == "stem of 2":
+            check_stem(vit, images)
         logits = vit(images)
         loss = F.cross_entropy(logits, torch.tensor(LABELS))
         loss.backward()

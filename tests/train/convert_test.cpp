@@ -24,7 +24,7 @@ namespace {
 // What the projects' sources say, typed by hand.
 bool can_hold(const ViTConfig& c, Scheme scheme) {
   if (scheme == Scheme::vitruvian) return true;
-  if (c.post_norm || c.positions == Positions::relative) return false;
+  if (c.post_norm || c.stem != 0 || c.positions == Positions::relative) return false;
   const bool square = c.H == c.W && c.patch_height() == c.patch_width();
   switch (scheme) {
     case Scheme::torchvision:
@@ -53,14 +53,16 @@ ViTConfig drawn_config(const Rng& rng) {
   c.h = 1U << one_of(3);
   if (one_of(3) == 0) c.W = 12;
   c.eps = std::array{1e-6, 1e-12, 1e-3}.at(one_of(5) < 3 ? 0 : 1 + one_of(2));
-  for_each_option(c, [&](const char*, auto& value) {
+  for_each_option(c, [&](const std::string& name, auto& value) {
     using Value = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, bool>) {
       if (one_of(6) == 0) value = !value;
     } else if constexpr (std::is_enum_v<Value>) {
       if (one_of(3) == 0) value = static_cast<Value>(one_of(names_of(value).size()));
     } else if constexpr (std::is_same_v<Value, std::size_t>) {
-      if (one_of(c.W == 12 ? 2 : 6) == 0) value = c.W == 12 ? 6 : 2;  // 2 x 2 patches, or 2 x 4
+      const std::size_t patch_width = c.W == 12 ? 6 : 2;  // 2 x 2 patches, or 2 x 4
+      const bool stem = name == "stem";
+      if (one_of(c.W == 12 && !stem ? 2 : 6) == 0) value = stem ? 1 : patch_width;
     } else {
       if (one_of(6) == 0) value = 0.1;
     }

@@ -116,6 +116,18 @@ TEST_CASE("patches come in raster order, each as (C, P, P)") {
   CHECK_FAILS_WITH(inspect::patches(model, zeros({1, 2, 8, 8})), "takes (B, 2, 8, 12)");
 }
 
+TEST_CASE("behind a stem the filters are those of its first convolution") {
+  ViTConfig c = tiny_vit();
+  c.stem = 2, c.D = 16;
+  const VisionTransformer model = of_order_one(c, Rng(1));
+  CHECK(inspect::filters(model).shape() == Shape{8, 2, 3, 3});
+  CHECK(difference(inspect::filters(model),
+                   model.patch_embed.stem.convolutions[0].weight.value()) == 0);
+  const auto pca = inspect::principal_components(inspect::filters(model));
+  CHECK(pca.components.shape() == Shape{18, 2, 3, 3});
+  CHECK(inspect::patches(model, zeros({1, 2, 8, 8})).shape() == Shape{1, 4, 2, 4, 4});
+}
+
 TEST_CASE("principal components of filters that are known") {
   // Two orthogonal patterns, mixed with weights (+-3, +-1): variances 9 and 1, and a mean.
   Array filters = full({4, 1, 2, 2}, real(0.5));

@@ -90,6 +90,23 @@ TEST_CASE(
   CHECK(mini_vit().eps == 1e-5);  // PyTorch's own, which the notebook does not change
 }
 
+TEST_CASE("the paper's hybrid: what a stem of four convolutions costs ViT-B/16") {
+  ViTConfig c = variant("vit_b_16").config;
+  const ViTConfig plain = c;
+  c.stem = 4;
+  c.validate();
+  CHECK(c.N() == 196);  // a token still covers 16 x 16 pixels
+  CHECK(c.embedded_length() == 768);
+  // 3 to 96 to 192 to 384 to 768 channels, each with a norm; E from 3 x 16 x 16 to 768 x 1 x 1.
+  CHECK(c.parameters() - plain.parameters() ==
+        9 * (3 * 96 + 96 * 192 + 192 * 384 + 384 * 768) + 2 * (96 + 192 + 384 + 768));
+  CHECK(c.macs() - plain.macs() ==
+        9 * (3 * 96 * 112 * 112 + 96 * 192 * 56 * 56 + 192 * 384 * 28 * 28 + 384 * 768 * 14 * 14));
+  CHECK(c.training_bytes(2, 4) - c.training_bytes(1, 4) -
+            (plain.training_bytes(2, 4) - plain.training_bytes(1, 4)) ==
+        4 * 5 * (96 * 112 * 112 + 192 * 56 * 56 + 384 * 28 * 28 + 768 * 14 * 14));
+}
+
 TEST_CASE("the registry holds what Table 1 prints, and every model is valid") {
   for (const Variant& v : variants()) {
     CAPTURE(v.name);
@@ -166,6 +183,17 @@ TEST_CASE("configs that cannot be are refused with a sentence") {
         "learned_2d positions need a width D that 2 divides, not 9");
   CHECK(complaint([](Config& c) { c.D = 6, c.h = 3, c.positions = Positions::sincos_2d; }) ==
         "sincos_2d positions need a width D that 4 divides, not 6");
+  CHECK(complaint([](Config& c) { c.stem = 1; }) ==
+        "a stem of 1 makes the image 2 times smaller, so 2 must divide the patch size, 7");
+  CHECK(complaint([](Config& c) { c.stem = 2, c.P = 4, c.P_w = 14; }) ==
+        "a stem of 2 makes the image 4 times smaller, so 4 must divide the patch size, 14");
+  CHECK(complaint([](Config& c) { c.stem = 2, c.P = 4, c.D = 70, c.h = 5; }) ==
+        "a stem of 2 doubles its channels up to the width D, which 4 must divide: not 70");
+  CHECK(complaint([](Config& c) { c.stem = 2, c.P = 4; }).empty());
+  CHECK(complaint([](Config& c) { c.stem = 64; }) ==
+        "a stem of 64 convolutions is beyond reason (at most 16)");
+  CHECK(complaint([](Config& c) { c.C = c.H = c.W = c.P = 1'000'000; }).find("beyond reason") !=
+        std::string::npos);
   CHECK(complaint([](Config& c) { c.D = c.h = 2'000'000; }).find("beyond reason") !=
         std::string::npos);
   CHECK(complaint([](Config& c) { c.H = c.W = 1'000'000, c.P = 1; }).find("beyond reason") !=
@@ -180,6 +208,7 @@ TEST_CASE("a config survives JSON, and nonsense does not") {
   config.init = Init::hf;
   config.qkv_bias = false;
   config.P_w = 32;
+  config.stem = 4;
   CHECK(ViTConfig::from_json(config.to_json()) == config);
   const auto complaint = [](const std::string& json) {
     const Failure failure = failure_of([&] { ViTConfig::from_json(json); });

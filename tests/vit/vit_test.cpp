@@ -3,6 +3,7 @@
 
 #include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
+#include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/vit/waves.hpp"
 
@@ -139,6 +140,64 @@ TEST_CASE("every parameter of a whole ViT, drawn at order one, against differenc
   }
 }
 
+TEST_CASE("every parameter of a whole ViT with a stem, against differences" *
+          doctest::skip(!in_double)) {
+  ViTConfig c = tiny_vit();
+  c.stem = 2;
+  const VisionTransformer model = of_order_one(c, Rng(12));  // no ReLU near its kink
+  const Tensor images(images_for(c, 2, 2).value(), true);
+  std::size_t checked = 0;
+  for (const NamedParameter& p : named_parameters(model)) {
+    if (!p.name.starts_with("patch_embed")) continue;
+    const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
+    INFO(p.name << " " << report.problem << " error " << report.error);
+    CHECK(report.passed);
+    checked += report.checked;
+  }
+  CHECK(checked >= (9 * 2 + 2) * 4 + (9 * 4 + 2) * 8 + 8 * 8 + 8);
+  const auto report = gradcheck([&] { return model(images); }, {images}, {.strict = true});
+  INFO("pixels " << report.problem << " error " << report.error);
+  CHECK(report.passed);
+}
+
+TEST_CASE("a stem: each of its maps, and who may not cut patches beforehand") {
+  ViTConfig c = tiny_vit();
+  c.stem = 2, c.D = 16;
+  const VisionTransformer model = of_order_one(c, Rng(1));
+  Trace trace;
+  model(images_for(c, 3, 2), {.trace = &trace});
+  CHECK(trace.at("patch_embed.stem.0").shape() == Shape{3, 8, 4, 4});
+  CHECK(trace.at("patch_embed.stem.1").shape() == Shape{3, 16, 2, 2});
+  CHECK(model.patch_embed.weight.shape() == Shape{16, 16, 1, 1});
+  CHECK(trace.at("patches").shape() == Shape{3, 4, 16});
+  CHECK_SAYS(
+      model(Tensor(zeros({1, 4, 32}))),
+      "vit: images of shape (1, 4, 32), but the model takes (B, 2, 8, 8), and no patches: its "
+      "stem looks beyond their edges");
+}
+
+TEST_CASE("training_bytes counts what the stem keeps on the tape, to the byte") {
+  // What an image more keeps, with a stem and without one: all else is the same in both.
+  const auto kept = [](const ViTConfig& c, std::size_t B) {
+    const VisionTransformer model(c, Rng(1));
+    const Tensor images = images_for(c, B, 2);
+    const std::size_t before = memory::bytes();
+    const Tensor patches = model.patch_embed(images);
+    return memory::bytes() - before;
+  };
+  ViTConfig c{.C = 3, .H = 64, .W = 64, .P = 16, .D = 64, .L = 1, .h = 4, .M = 64, .K = 3};
+  ViTConfig plain = c;
+  c.stem = 3;
+  // It does not count a norm's statistics, two numbers a place, and E as a matrix.
+  const std::size_t statistics = 8 * 2 * (32 * 32 + 16 * 16 + 8 * 8);
+  const std::size_t E = c.embedded_length() * c.D, plain_E = plain.patch_length() * c.D;
+  const std::size_t counted = c.training_bytes(8, sizeof(real)) -
+                              plain.training_bytes(8, sizeof(real)) -
+                              4 * sizeof(real) * (c.parameters() - plain.parameters());
+  CHECK(kept(c, 8) - kept(plain, 8) + sizeof(real) * (plain_E - E) ==
+        counted + sizeof(real) * statistics);
+}
+
 TEST_CASE("with every switch: exact counts, unique names, shapes, a faithful clone") {
   for (const Switched& s : every_switch()) {
     CAPTURE(s.name);
@@ -160,10 +219,13 @@ TEST_CASE("with every switch: exact counts, unique names, shapes, a faithful clo
     // The multiply-adds are those of the products that are computed.
     std::uint64_t macs = 0;
     for (const NamedParameter& p : named_parameters(model)) {
-      const bool patches = p.name.starts_with("patch_embed");
-      if (p.role == Role::weight && (patches || p.name.starts_with("blocks"))) {
-        macs += (patches ? c.N() : c.T()) * p.tensor.size();
-      }
+      if (p.role != Role::weight) continue;
+      std::size_t times = 0;
+      if (p.name.starts_with("blocks")) times = c.T();
+      if (p.name.starts_with("patch_embed.proj")) times = c.N();
+      if (p.name.starts_with("patch_embed.stem.0")) times = c.H * c.W / 4;
+      if (p.name.starts_with("patch_embed.stem.1")) times = c.H * c.W / 16;
+      macs += times * p.tensor.size();
     }
     const Composed probabilities_too;
     Trace trace;
@@ -271,9 +333,7 @@ TEST_CASE(
       {hf, {"blocks.1.mlp.fc2.weight"}, Of::std, 0.02, 0.1},
       {hf, {"cls_token"}, Of::std, 0.02, 0.4},
       {hf, {"patch_embed.proj.bias", "blocks.1.mlp.fc1.bias", "head.bias"}, Of::bound, 0, 0}};
-  for (const Row& row : rows) {
-    ViTConfig c;
-    c.C = 3, c.init = row.init, c.head = Head::tanh;
+  const auto check = [](const ViTConfig& c, const Row& row) {
     const VisionTransformer model(c, Rng(3));
     for (const char* const name : row.names) {
       CAPTURE(static_cast<int>(row.init));
@@ -285,6 +345,31 @@ TEST_CASE(
       if (row.of == Of::bound) CHECK(top <= row.value * (1 + 1e-6));
       if (row.of == Of::uncut) CHECK(top > 2.2 * row.value);
     }
+  };
+  for (const Row& row : rows) {
+    ViTConfig c;
+    c.C = 3, c.init = row.init, c.head = Head::tanh;
+    check(c, row);
+  }
+  // A stem of 3 to 32 to 64 channels, and E of 64 x 2 x 2.
+  constexpr const char* first = "patch_embed.stem.0.conv.weight";
+  constexpr const char* second = "patch_embed.stem.1.conv.weight";
+  constexpr const char* E = "patch_embed.proj.weight";
+  const std::vector<Row> of_stem{{jax, {first}, Of::std, std::sqrt(1.0 / 27), 0.06},
+                                 {jax, {second}, Of::std, std::sqrt(1.0 / 288), 0.03},
+                                 {jax, {E}, Of::std, 1.0 / 16, 0.03},
+                                 {torchvision, {second}, Of::bound, std::sqrt(1.0 / 288), 0.01},
+                                 {torchvision, {E}, Of::uncut, std::sqrt(2.0 / 64), 0.03},
+                                 {timm, {second}, Of::bound, std::sqrt(1.0 / 288), 0.01},
+                                 {timm, {E, "patch_embed.proj.bias"}, Of::bound, 1.0 / 16, 0.05},
+                                 {hf, {second}, Of::std, 0.02, 0.1},
+                                 {jax, {"patch_embed.stem.1.norm.weight"}, Of::std, 1, 0},
+                                 {timm, {"patch_embed.stem.1.norm.weight"}, Of::std, 1, 0},
+                                 {timm, {"patch_embed.stem.1.norm.bias"}, Of::bound, 0, 0}};
+  for (const Row& row : of_stem) {
+    ViTConfig c;
+    c.C = 3, c.H = c.W = 32, c.P = 8, c.stem = 2, c.init = row.init;
+    check(c, row);
   }
   // A head of zeros: every class is as likely as any other, and the loss begins at ln K.
   const VisionTransformer model(ViTConfig{}, Rng(3));

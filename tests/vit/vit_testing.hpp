@@ -46,6 +46,8 @@ inline std::vector<Switched> every_switch() {
   add("flat, relative", [](ViTConfig& c) { c.P_w = 2, c.positions = Positions::relative; });
   add("flat, by rows and columns",
       [](ViTConfig& c) { c.P_w = 2, c.positions = Positions::learned_2d; });
+  add("a stem, flat patches", [](ViTConfig& c) { c.P = 2, c.P_w = 4, c.W = 12, c.stem = 1; });
+  add("a stem, places of 2 x 2", [](ViTConfig& c) { c.P = 8, c.stem = 2, c.conv_patches = true; });
   add("eps 1e-12", [](ViTConfig& c) { c.eps = 1e-12; });
   add("all at once", [](ViTConfig& c) {
     c.patch_bias = c.proj_bias = false;

@@ -223,6 +223,10 @@ void for_each_setting(Options& o, const Visit& visit) {
   row(o.model.init, "initialisation", "Whose: ");
   row(o.model.eps, "eps", "Of every layer norm", Bounds{0, 1, true, true});
   row(o.model.P_w, "patch_width", "Where a patch is not square; 0 where it is", up_to(most));
+  row(o.model.stem, "stem",
+      "The paper's hybrid: so many 3 x 3 convolutions of stride 2 before the patches; 2^stem\n"
+      "divides P and D",
+      up_to(ViTConfig::deepest_stem));
   row(o.model.embedding_dropout, "embedding_dropout", "Where not --dropout", rate);
   row(o.model.projection_dropout, "projection_dropout", "Where not --dropout", rate);
   row(o.model.mlp_dropout, "mlp_dropout", "Where not --dropout", rate);

@@ -20,7 +20,8 @@ namespace inspect {
 Array patches(const VisionTransformer& model, const Array& images);
 
 /// The embedding filters, the rows of E as pictures: (D, C, P, P). Filter d is what token entry d
-/// is large for.
+/// is large for. Of a model with a stem, those of its first convolution, which see the pixels:
+/// (D / 2^(stem - 1), C, 3, 3).
 const Array& filters(const VisionTransformer& model);
 
 /// The directions in which the filters differ most (Figure 7 left shows the first 28).

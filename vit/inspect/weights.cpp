@@ -27,7 +27,10 @@ Array patches(const VisionTransformer& model, const Array& images) {
   return x_p;
 }
 
-const Array& filters(const VisionTransformer& model) { return model.patch_embed.weight.value(); }
+const Array& filters(const VisionTransformer& model) {
+  const auto& stem = model.patch_embed.stem.convolutions;
+  return (stem.empty() ? model.patch_embed.weight : stem.front().weight).value();
+}
 
 PrincipalComponents principal_components(const Array& filters, std::size_t count) {
   const Shape& shape = filters.shape();

@@ -253,6 +253,7 @@ const std::vector<HeldRow>& held_rows() {
       {"no qkv_bias", [](C c) { return !c.qkv_bias; }, all(zero)},
       {"no proj_bias", [](C c) { return !c.proj_bias; }, all(as("biases of zeros"))},
       {"conv_patches", [](C c) { return c.conv_patches; }, all(yes)},
+      {"stem", [](C c) { return c.stem != 0; }, all(no)},
       {"per_head_qkv", [](C c) { return c.per_head_qkv; }, all(as("one U_qkv"))},
       {"post_norm", [](C c) { return c.post_norm; }, all(no)},
       {"mean_pooling",
