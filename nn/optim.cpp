@@ -87,7 +87,8 @@ double with_warmup(const char* schedule, std::size_t step, std::size_t steps, st
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<NamedParameter> parameters) : parameters_(std::move(parameters)) {
+Optimizer::Optimizer(std::vector<NamedParameter> parameters)
+    : parameters_(std::move(parameters)), factors_(parameters_.size(), 1.0) {
   for (const NamedParameter& p : parameters_) {
     if (!state_.try_emplace(p.name).second) {
       fail("optimizer: two parameters are called '{}'", p.name);
@@ -112,6 +113,17 @@ void Optimizer::set_state(std::map<std::string, Moments> state) {
   state_ = std::move(state);
 }
 
+void Optimizer::set_rate_factors(const std::map<std::string, double>& factors) {
+  for (const auto& [name, factor] : factors) {
+    if (!state_.contains(name)) fail("optimizer: there is no parameter '{}'", name);
+    check("optimizer", "a factor of the rate", factor, infinity);
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto found = factors.find(parameters_[i].name);
+    factors_[i] = found == factors.end() ? 1 : found->second;
+  }
+}
+
 SGD::SGD(std::vector<NamedParameter> parameters, SgdOptions options)
     : Optimizer(std::move(parameters)), options_(std::move(options)) {
   check("sgd", "momentum", options_.momentum, infinity);
@@ -121,9 +133,9 @@ SGD::SGD(std::vector<NamedParameter> parameters, SgdOptions options)
 
 void SGD::step(double lr) {
   check_rate("sgd", lr);
-  const real rate = static_cast<real>(lr);
   const real momentum = static_cast<real>(options_.momentum);
-  for (const NamedParameter& p : parameters()) {
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) continue;
     Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
     Moments& s = moments(p);
@@ -139,7 +151,7 @@ void SGD::step(double lr) {
     }
     ++s.t;
     const WriteGuard w = p.tensor.mutable_value();
-    add_multiple(*w, -rate, g);
+    add_multiple(*w, static_cast<real>(-rate_of(i, lr)), g);
   }
 }
 
@@ -153,10 +165,11 @@ Adam::Adam(std::vector<NamedParameter> parameters, AdamOptions options)
 
 void Adam::step(double lr) {
   check_rate("adam", lr);
-  for (const NamedParameter& p : parameters()) {
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) continue;
     const Array g = decayed_gradient(p, decay_of(p, options_.weight_decay, options_.undecayed));
-    adam_step(p, g, moments(p), lr, 0, options_.beta1, options_.beta2, options_.eps);
+    adam_step(p, g, moments(p), rate_of(i, lr), 0, options_.beta1, options_.beta2, options_.eps);
   }
 }
 
@@ -175,8 +188,8 @@ void AdamW::step(double lr) {
     const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) return;
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
-    adam_step(p, *p.tensor.grad(), moments(p), lr, decay, options_.beta1, options_.beta2,
-              options_.eps);
+    adam_step(p, *p.tensor.grad(), moments(p), rate_of(i, lr), decay, options_.beta1,
+              options_.beta2, options_.eps);
   });
 }
 
@@ -254,13 +267,15 @@ void Muon::step(double lr) {
   check_rate("muon", lr);
   const kernels::GemmPrecisionScope scope(kernels::GemmPrecision::float32);
   const real keep = static_cast<real>(options_.momentum);
-  for (const NamedParameter& p : parameters()) {
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) continue;
     const Array& g = *p.tensor.grad();
+    const double its = rate_of(i, lr);
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
     Moments& s = moments(p);
     if (!inside_a_block(p)) {
-      adam_step(p, g, s, lr, decay, options_.beta1, options_.beta2, options_.eps);
+      adam_step(p, g, s, its, decay, options_.beta1, options_.beta2, options_.eps);
       continue;
     }
     ++s.t;
@@ -273,9 +288,9 @@ void Muon::step(double lr) {
       add_multiple(ahead, 1 - keep, g);
     }
     const WriteGuard w = p.tensor.mutable_value();
-    *w *= static_cast<real>(1 - lr * decay);
+    *w *= static_cast<real>(1 - its * decay);
     const std::size_t rows = g.shape()[0] / matrices_in(p), columns = g.shape()[1];
-    const double rate = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))) * lr;
+    const double rate = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))) * its;
     for (std::size_t first = 0; first < g.shape()[0]; first += rows) {
       const auto at = static_cast<std::ptrdiff_t>(first * columns);
       Array one = empty({rows, columns});

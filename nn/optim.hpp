@@ -41,13 +41,21 @@ class Optimizer {
   /// Replaces the memory; throws when the names or shapes are not those of the parameters.
   void set_state(std::map<std::string, Moments> state);
   void zero_grad() const { vitruvian::zero_grad(parameters_); }
+  /// From now on the rate of a parameter that is named is lr times its factor wherever its rule
+  /// says lr, decoupled decay included: as in PyTorch's parameter groups. Of others the factor is
+  /// 1. Throws for a name that no parameter has, and for a factor that is no finite number of at
+  /// least 0.
+  void set_rate_factors(const std::map<std::string, double>& factors);
 
  protected:
   explicit Optimizer(std::vector<NamedParameter> parameters);
+  /// The rate of parameters()[i] in a step of rate lr.
+  [[nodiscard]] double rate_of(std::size_t i, double lr) const { return lr * factors_[i]; }
   Moments& moments(const NamedParameter& p) { return state_.at(p.name); }
 
  private:
   std::vector<NamedParameter> parameters_;
+  std::vector<double> factors_;  // of the rate, one a parameter
   std::map<std::string, Moments> state_;
 };
 

@@ -15,6 +15,16 @@ void save_weights(const VisionTransformer& model, const DataConfig& data, const 
 
 namespace {
 
+// The layers of a ViT as BEiT, MAE and timm number them, by the name of a parameter: 0 are patches,
+// tokens and positions, l is block l of L, counted from 1, and L + 1 the last norm and the head.
+bool of_head(const std::string& name) {
+  return name.starts_with("head") || name.starts_with("pre_logits.");
+}
+std::size_t layer_of(const std::string& name, std::size_t L) {
+  if (name.starts_with("blocks.")) return std::stoul(name.substr(7)) + 1;
+  return of_head(name) || name.starts_with("norm.") ? L + 1 : 0;
+}
+
 VisionTransformer begun_model(const TrainOptions& options, Observer& observer) {
   if (options.init.empty() || options.resume) {
     return {options.model, Rng(options.seed).fork("weights")};
@@ -27,11 +37,9 @@ VisionTransformer begun_model(const TrainOptions& options, Observer& observer) {
   VisionTransformer model = undrawn(c);
   std::vector<NamedParameter> parameters = named_parameters(model);
   if (!options.keep_head) {
-    const auto of_head = [](const auto& x) {
-      return x.name.starts_with("head.") || x.name.starts_with("pre_logits.");
-    };
-    std::erase_if(parameters, of_head);
-    std::erase_if(weights.tensors.tensors, of_head);
+    const auto is_new = [](const auto& x) { return of_head(x.name); };
+    std::erase_if(parameters, is_new);
+    std::erase_if(weights.tensors.tensors, is_new);
   }
   load(parameters, weights.tensors);
   return model;
@@ -39,16 +47,9 @@ VisionTransformer begun_model(const TrainOptions& options, Observer& observer) {
 
 // The gradients of what is frozen are not computed, and the optimizers pass it over.
 void freeze(const VisionTransformer& model, const TrainOptions& options) {
-  const auto of_head = [](const std::string& name) {
-    return name.starts_with("head.") || name.starts_with("pre_logits.");
-  };
   for (const NamedParameter& p : named_parameters(model)) {
-    bool frozen = options.linear_probe || options.freeze > 0;
-    if (of_head(p.name) || (p.name.starts_with("norm.") && !options.linear_probe)) frozen = false;
-    if (p.name.starts_with("blocks.") && !options.linear_probe) {
-      frozen = std::stoul(p.name.substr(7)) < options.freeze;
-    }
-    if (frozen) p.tensor.set_requires_grad(false);
+    const bool below = options.freeze > 0 && layer_of(p.name, model.config.L) <= options.freeze;
+    if (options.linear_probe ? !of_head(p.name) : below) p.tensor.set_requires_grad(false);
   }
 }
 
@@ -58,6 +59,18 @@ VisionTransformer initial_model(const TrainOptions& options, Observer& observer)
   VisionTransformer model = begun_model(options, observer);
   freeze(model, options);
   return model;
+}
+
+std::map<std::string, double> rate_factors(const VisionTransformer& model, double layer_decay,
+                                           double head_lr) {
+  const std::size_t L = model.config.L;
+  std::map<std::string, double> factors;
+  for (const NamedParameter& p : named_parameters(model)) {
+    double factor = of_head(p.name) ? head_lr : 1;
+    for (std::size_t l = layer_of(p.name, L); l <= L; ++l) factor *= layer_decay;
+    factors[p.name] = factor;
+  }
+  return factors;
 }
 
 Metadata metadata_of(const Learner& learner, const DataConfig& data) {

@@ -10,6 +10,7 @@
 #include "vitruvian/vit/weights/weights.hpp"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,15 @@ Metadata metadata_of(const Learner& learner, const DataConfig& data);
 /// settings freeze requires no gradient. What is
 /// to be known of the file the observer is told. Throws as load_weights does.
 VisionTransformer initial_model(const TrainOptions& options, Observer& observer);
+
+/// The factor of the learning rate of each parameter, by name. With d = layer_decay, in a model of
+/// L blocks, it is
+///   d^(L + 1)      of the patches' projection, the tokens and the positions,
+///   d^(L + 1 - l)  of block l, from 1 to L,
+///   1              of the last norm, and head_lr of the head,
+/// as in BEiT (Bao et al., arXiv 2106.08254), MAE's fine-tuning and timm.
+std::map<std::string, double> rate_factors(const VisionTransformer& model, double layer_decay,
+                                           double head_lr);
 
 /// Reads it back, or what another project wrote: see vit/weights/weights.hpp. Throws
 /// (Exit::checkpoint), naming the file, when it is damaged, or does not fit its config.

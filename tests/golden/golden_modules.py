@@ -9,7 +9,8 @@ outputs are the result and the weights of each head), and torchvision.ops.MLP go
 values, `gradients` a list with one object a step: name to gradient. A name that is missing there has no
 gradient at that step: optimizers skip it. A run of 20 steps is {"optimizer", "options", "schedule", "warmup",
 "clip" (or null), "undecayed", "lr", "norm", "parameters"}: rate, norm before clipping, and parameters after
-each step. `undecayed` lists the names that weight decay spares. The rates come from PyTorch's own schedulers.
+each step. `undecayed` lists the names that weight decay spares; `factors`, where a run has them, says of names how
+many times the rate theirs is. The rates come from PyTorch's own schedulers.
 """
 
 import torch
@@ -115,12 +116,14 @@ class Muon(torch.optim.Optimizer):
     beside AdamW for all but the matrices of blocks. Written from its documentation, by SVD in place of
     X's powers: every Newton-Schulz step takes a singular value s to a s + b s^3 + c s^5."""
 
-    def __init__(self, params, lr, momentum=0.95, nesterov=True, weight_decay=0.01):
+    def __init__(self, params, lr, momentum=0.95, nesterov=True, weight_decay=0.01,
+                 betas=(0.9, 0.999)):
         super().__init__(params, dict(lr=lr, weight_decay=weight_decay))
         self.momentum, self.nesterov = momentum, nesterov
+        self.beside = [g for g in self.param_groups if not all(p.of_block for p in g["params"])]
         self.adamw = torch.optim.AdamW(
             [{"params": [p for p in g["params"] if not p.of_block], "weight_decay": g["weight_decay"]}
-             for g in self.param_groups if not all(p.of_block for p in g["params"])], lr=lr)
+             for g in self.beside], lr=lr, betas=betas)
 
     @staticmethod
     def orthogonalised(G):
@@ -132,8 +135,8 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self):
-        for group in self.adamw.param_groups:
-            group["lr"] = self.param_groups[0]["lr"]
+        for group, its in zip(self.adamw.param_groups, self.beside):
+            group["lr"] = its["lr"]
         self.adamw.step()
         for group in self.param_groups:
             for p in (p for p in group["params"] if p.of_block and p.grad is not None):
@@ -172,7 +175,7 @@ def scheduler(optimizer, schedule, warmup):
 
 
 def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, clip=None,
-        undecayed=(), **options):
+        undecayed=(), factors=None, **options):
     parameters = {name: nn.Parameter(x.clone()) for name, x in start.items()}
     for n, p in parameters.items():
         matrix = n.startswith("blocks.") and p.dim() == 2
@@ -182,6 +185,9 @@ def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, c
         {"params": [p for n, p in parameters.items() if n in undecayed], "weight_decay": 0.0},
     ]
     groups = [g for g in groups if g["params"]]
+    if factors:  # a group each, with a rate of its own
+        groups = [{**g, "params": [parameters[n]], "lr": BASE_LR * factors.get(n, 1)}
+                  for g in groups for n in parameters if any(parameters[n] is p for p in g["params"])]
     optimizer = make_optimizer(groups, lr=BASE_LR, **options)
     schedule_of_rates = scheduler(optimizer, schedule, warmup)
     rates, norms, after = [], [], []
@@ -190,13 +196,14 @@ def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, c
             p.grad = drawn[n].clone() if n in drawn else None
         limit = float("inf") if clip is None else clip
         norms.append(nn.utils.clip_grad_norm_(parameters.values(), limit).item())
-        rates.append(optimizer.param_groups[0]["lr"])
+        rates.append(optimizer.param_groups[0]["lr"] * BASE_LR / optimizer.param_groups[0]["initial_lr"])
         optimizer.step()
         schedule_of_rates.step()
         after.append(tensors(parameters))
     return {
         "optimizer": name, "options": options, "schedule": schedule, "warmup": warmup,
-        "clip": clip, "undecayed": list(undecayed), "lr": rates, "norm": norms, "parameters": after,
+        "clip": clip, "undecayed": list(undecayed), **({"factors": factors} if factors else {}),
+        "lr": rates, "norm": norms, "parameters": after,
     }
 
 
@@ -223,10 +230,19 @@ def optimizers():
                               warmup=4, clip=2.0, undecayed=small)),
         ("adamw", AdamW, dict(weight_decay=0.05, schedule="linear", warmup=1, clip=1.0)),
     ]
+    rates = {"fc.weight": 0.25, "fc.bias": 3.0}
+    rows += [
+        ("sgd", SGD, dict(momentum=0.9, weight_decay=0.1, schedule="cosine", warmup=4, factors=rates)),
+        ("adam", Adam, dict(weight_decay=0.1, schedule="linear", factors=rates)),
+        ("adamw", AdamW, dict(weight_decay=0.3, clip=2.0, undecayed=small, factors=rates)),
+    ]
     runs = [run(name, kind, start, gradients, **settings) for name, kind, settings in rows]
     muons = [run("muon", Muon, *of_blocks, **settings) for settings in (
         {}, dict(momentum=0.8, nesterov=False, weight_decay=0.2, schedule="cosine", warmup=4, clip=2.0,
-                 undecayed=("blocks.0.mlp.fc1.bias",)))]
+                 undecayed=("blocks.0.mlp.fc1.bias",)),
+        dict(weight_decay=0.2, schedule="cosine", factors={
+            "blocks.0.attn.qkv.weight": 0.5, "blocks.0.mlp.fc1.weight": 0.25,
+            "blocks.0.mlp.fc1.bias": 0.75, "head.weight": 3.0}))]
 
     def setting(start, gradients, roles, runs):
         return {"steps": STEPS, "base_lr": BASE_LR, "start": tensors(start), "roles": roles,

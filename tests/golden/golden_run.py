@@ -32,6 +32,7 @@ from torch.optim import lr_scheduler
 from make_golden import generator, packed, randn
 from golden_draws import (K, MEAN, SIDE, STD, batch, branch_mask, dropout_mask, fork,
                           micro_batches, permutation, split)
+from golden_modules import Muon
 
 C, P, D, L, H, M, EPS = 1, 3, 4, 2, 2, 6, 1e-6
 TRAIN, TEST = 22, 13
@@ -84,8 +85,24 @@ CASES = {
         "optimizer": "sgd", "schedule": "constant", "lr": 0.05, "warmup": 0.1, "momentum": 0,
         "weight_decay": 0.1, "clip": 2, "epochs": 30, "batch_size": 6, "accumulate": 1,
         "val_fraction": 0.4, "patience": 6, "dropout": 0.05, "stochastic_depth": 0.2, "seed": 1},
+    # a rate for every layer, and one for the head
+    "adamw_layer_decay": {
+        "optimizer": "adamw", "schedule": "cosine", "lr": 8e-3, "warmup": 0.1, "weight_decay": 0.2,
+        "clip": 1, "label_smoothing": 0.1, "epochs": 8, "batch_size": 6, "layer_decay": 0.65,
+        "head_lr": 3, "seed": 11},
+    "adam_head_lr": {
+        "optimizer": "adam", "schedule": "linear", "lr": 4e-3, "warmup": 0, "weight_decay": 0.02,
+        "clip": 1, "epochs": 8, "batch_size": 6, "head_lr": 0.2, "seed": 12},
+    "sgd_layer_decay": {
+        "optimizer": "sgd", "schedule": "cosine", "lr": 0.05, "warmup": 0.1, "momentum": 0.9,
+        "weight_decay": 0.1, "clip": 1, "ema": 0.9, "epochs": 8, "batch_size": 6,
+        "layer_decay": 0.5, "head_lr": 4, "dropout": 0.1, "seed": 13},
+    "muon_layer_decay": {
+        "optimizer": "muon", "schedule": "linear", "lr": 5e-3, "warmup": 0.2, "momentum": 0.9,
+        "weight_decay": 0.2, "clip": 1.5, "epochs": 8, "batch_size": 6, "layer_decay": 0.8,
+        "head_lr": 2, "seed": 14},
 }
-FRESH_HEAD = {"sgd_cosine"}
+FRESH_HEAD = {"sgd_cosine", "sgd_layer_decay"}
 
 
 # --- the model -----------------------------------------------------------------------------------
@@ -169,13 +186,27 @@ def flat(model):
 # --- a run ---------------------------------------------------------------------------------------
 
 
+def factor_of(o, name):
+    """Of the rate, as in BEiT's get_num_layer_for_vit and timm's param_groups_layer_decay."""
+    decay, parts = o.get("layer_decay", 1), name.split(".")
+    if parts[0] in ("norm", "head"):
+        return o.get("head_lr", 1) if parts[0] == "head" else 1
+    layer_id = int(parts[1]) + 1 if parts[0] == "blocks" else 0
+    return decay ** (L + 1 - layer_id)
+
+
 def optimizer_of(o, model):
-    """Matrices decay; biases, norms, positions and the class token do not."""
-    groups = ([], [])
+    """Matrices decay; biases, norms, positions and the class token do not. The first group has the
+    rate itself: it is the last norm's."""
+    groups = {(1, False): [], (1, True): []}
     for name, p in model.named_parameters():
-        groups[name.endswith(".weight") and "norm" not in name].append(p)
-    decayed = [{"params": groups[0], "weight_decay": 0.0},
-               {"params": groups[1], "weight_decay": o["weight_decay"]}]
+        matrix = name.endswith(".weight") and "norm" not in name
+        groups.setdefault((factor_of(o, name), matrix), []).append(p)
+        p.of_block = matrix and name.startswith("blocks.") and ("qkv" if ".qkv." in name else "alone")
+    decayed = [{"params": some, "weight_decay": o["weight_decay"] if matrix else 0.0,
+                "lr": o["lr"] * factor} for (factor, matrix), some in groups.items() if some]
+    if o["optimizer"] == "muon":
+        return Muon(decayed, lr=o["lr"], momentum=o["momentum"])
     if o["optimizer"] == "sgd":
         return torch.optim.SGD(decayed, lr=o["lr"], momentum=o["momentum"])
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[o["optimizer"]]

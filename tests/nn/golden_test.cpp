@@ -199,6 +199,11 @@ double rate(const Json& run, std::size_t step, std::size_t steps) {
 template <class Optimizer>
 void follow(Optimizer optimizer, const Json& file, const Json& run) {
   const auto steps = file.at("steps").get<std::size_t>();
+  if (run.contains("factors")) {
+    std::map<std::string, double> factors;
+    for (const auto& [name, factor] : run.at("factors").items()) factors[name] = factor;
+    optimizer.set_rate_factors(factors);
+  }
   const double clip = run.at("clip").is_null() ? std::numeric_limits<double>::infinity()
                                                : run.at("clip").get<double>();
   for (std::size_t step = 0; step < steps; ++step) {

@@ -73,6 +73,22 @@ TEST_CASE("the first steps, by hand") {
   }
 }
 
+TEST_CASE("factors of the rate: of a name that is there, at least 0, and 1 of all others") {
+  SGD sgd(two_parameters());
+  sgd.set_rate_factors({{"w", 0.5}});
+  sgd.parameters()[1].tensor.set_grad(array({1}, {0}));
+  sgd.step(0.1);
+  check_values(sgd.parameters(), 2 - 0.05 * 0.5, -4 - 0.05 * 3);
+  sgd.set_rate_factors({{"idle", 3}});  // those of before are forgotten
+  sgd.parameters()[1].tensor.set_grad(array({1}, {0}));
+  sgd.step(0.1);
+  check_values(sgd.parameters(), 2 - 0.15 * 0.5, -4 - 0.15 * 3);
+  CHECK_SAYS(sgd.set_rate_factors({{"v", 1}}), "optimizer: there is no parameter 'v'");
+  CHECK_FAILS_WITH(sgd.set_rate_factors({{"w", -1}}),
+                   "a factor of the rate is -1, not in [0, inf)");
+  CHECK_FAILS_WITH(sgd.set_rate_factors({{"w", std::nan("")}}), "a factor of the rate is nan");
+}
+
 TEST_CASE("orthogonalised keeps the singular vectors and brings the values near 1") {
   // [3 0; 0 4] turned by 30 degrees on the left: its singular values are known.
   const double c = std::sqrt(0.75), s = 0.5;

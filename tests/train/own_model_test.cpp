@@ -114,6 +114,8 @@ TEST_CASE(
     CHECK(bytes_of(o.out) == expected);
     o.lr = 1e-3;
     CHECK_FAILS_WITH(train_here(o, fresh, both()), "'lr' is 0.001, not 0.02");
+    o.layer_decay = 0.5;
+    CHECK_FAILS_WITH(train_here(o, fresh, both()), "layer_decay and head_lr are of the built-in");
   }
 }
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace vitruvian;
 
@@ -198,6 +199,35 @@ TEST_CASE("what is frozen stays as it began, and the rest learns") {
   CHECK(warnings_of(o).back().starts_with("what is frozen stays as it was drawn"));
   o.freeze = 3;
   CHECK_FAILS_WITH(o.validate(), "--freeze 3: the model has 2 blocks");
+}
+
+TEST_CASE(
+    "the rate of a layer is a power of its distance from the head, and the head has its own") {
+  ViTConfig config = small_options().model;  // two blocks
+  config.head = Head::tanh;
+  config.positions = Positions::relative;
+  const auto factors = rate_factors(VisionTransformer(config, Rng(1)), 0.5, 3);
+  std::size_t seen = 0;
+  for (const auto& [name, expected] : std::map<std::string, double>{{"cls_token", 0.125},
+                                                                    {"patch_embed.", 0.125},
+                                                                    {"blocks.0.", 0.25},
+                                                                    {"blocks.1.", 0.5},
+                                                                    {"norm.", 1},
+                                                                    {"pre_logits.", 3},
+                                                                    {"head.", 3}}) {
+    CAPTURE(name);
+    for (auto at = factors.lower_bound(name); at != factors.end() && at->first.starts_with(name);
+         ++at) {
+      CHECK(at->second == expected);
+      ++seen;
+    }
+  }
+  CHECK(seen == factors.size());
+  CHECK(factors.contains("blocks.1.attn.relative_position_bias_table"));
+  config.positions = Positions::learned;
+  const VisionTransformer other(config, Rng(1));
+  CHECK(rate_factors(other, 0.5, 3).at("pos_embed") == 0.125);
+  for (const auto& [name, factor] : rate_factors(other, 1, 1)) CHECK(factor == 1);
 }
 
 TEST_CASE("a run whose body is frozen goes on as if nobody had stopped it") {

@@ -255,6 +255,10 @@ TEST_CASE("traps that are told") {
   CHECK(warnings_of(o).size() == 3);
   o.optimizer = OptimizerKind::adam;
   CHECK(warnings_of(o).size() == 4);
+  o.layer_decay = 0.7;
+  CHECK(warnings_of(o).size() == 5);
+  o.init = "weights.safetensors";
+  CHECK(warnings_of(o).size() == 4);
 }
 
 }  // namespace

@@ -77,6 +77,10 @@ Run::Run(const TrainOptions& options, Learner learner, const TrainingData& data,
   if (!data.indices.validation.empty()) {
     validation_.emplace(data.images.train, LoaderOptions{.subset = data.indices.validation});
   }
+  if (learner_.vit != nullptr) {
+    const auto factors = rate_factors(*learner_.vit, options.layer_decay, options.head_lr);
+    std::visit([&factors](Optimizer& o) { o.set_rate_factors(factors); }, optimizer_);
+  }
   if (options.ema > 0) average_ = copied(learner_.parameters);
   if (options.patience > 0) best_ = copied(learner_.parameters);
   state_.settings = options.to_json();

@@ -83,10 +83,11 @@ void check_data_given(const std::string& dataset, const std::string& data) {
 void TrainOptions::validate() const {
   if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
   if (!own_model.empty()) {
-    if (!data.empty() || train_size != 0 || test_size != 0 || image_size != 0 || !init.empty()) {
+    if (!data.empty() || train_size != 0 || test_size != 0 || image_size != 0 || !init.empty() ||
+        layer_decay != 1 || head_lr != 1) {
       fail(Exit::usage,
-           "data, train_size, test_size, image_size and init are of the built-in data sets and "
-           "their ViT; a program's own model and data come as they are");
+           "data, train_size, test_size, image_size, init, layer_decay and head_lr are of the "
+           "built-in data sets and their ViT; a program's own model and data come as they are");
     }
   } else {
     check_data_given(dataset, data);
@@ -143,6 +144,11 @@ std::vector<std::string> warnings_of(const TrainOptions& o) {
   if ((o.freeze > 0 || o.linear_probe) && o.init.empty()) {
     result.emplace_back(
         "what is frozen stays as it was drawn: --init FILE brings weights that have learned");
+  }
+  if (o.layer_decay < 1 && o.init.empty()) {
+    result.emplace_back(
+        "the lower blocks, which begin as they were drawn, learn slowest (--layer-decay): --init "
+        "FILE brings weights that have learned");
   }
   if (o.optimizer == OptimizerKind::adam && o.weight_decay >= 0.01) {
     result.push_back(fmt::format(

@@ -65,6 +65,8 @@ struct TrainOptions {
   bool keep_head = false;     ///< of `init`
   std::size_t freeze = 0;     ///< the embeddings and so many blocks do not learn
   bool linear_probe = false;  ///< nothing but the head learns
+  double layer_decay = 1;     ///< a layer's rate is so many times that of the one above it
+  double head_lr = 1;         ///< the head's rate is so many times lr
   std::string pos_resize;     ///< of `init`: see PosResize; empty: as the file's project does
 
   Precision precision = Precision::float32;

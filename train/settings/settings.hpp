@@ -70,7 +70,7 @@ constexpr const char* switches = "The model's switches";
 inline bool of_built_in(std::string_view name, std::string_view group) {
   return group == setting_group::model || group == setting_group::switches || name == "init" ||
          name == "keep_head" || name == "freeze" || name == "linear_probe" ||
-         name == "pos_resize" ||
+         name == "layer_decay" || name == "head_lr" || name == "pos_resize" ||
          (group == setting_group::data && name != "dataset" && name != "val_fraction");
 }
 
@@ -181,12 +181,17 @@ void for_each_setting(Options& o, const Visit& visit) {
       up_to(18446744073709551615.0));
   row(o.init, "init",
       "Begin with these weights (of any project that `predict` reads) and a head of zeros;\n"
-      "positions are resized to --image-size");
+      "positions are resized to --image-size, but few images want the size that it learned at");
   row(o.keep_head, "keep_head", "With --init: keep the head too");
   row(o.freeze, "freeze",
       "Keep the embeddings and the first so many blocks as they begin; 0 means that all learn",
       up_to(most));
   row(o.linear_probe, "linear_probe", "Learn the head alone: what the rest sees already");
+  row(o.layer_decay, "layer_decay",
+      "The rate of a block is so many times that of the one above it, and so on down to the\n"
+      "embeddings: what was learned first changes least. 1 means one rate for all",
+      above_0(1));
+  row(o.head_lr, "head_lr", "The rate of the head is so many times --lr", above_0(1000));
   row(o.pos_resize, "pos_resize",
       "With --init: resize positions as jax, torchvision, timm or hf do; "
       "without, as that of them\n"
