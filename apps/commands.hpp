@@ -21,6 +21,7 @@ void add_train(CLI::App& app, std::function<void()>& chosen);
 void add_eval(CLI::App& app, std::function<void()>& chosen);
 void add_models(CLI::App& app, std::function<void()>& chosen);
 void add_predict(CLI::App& app, std::function<void()>& chosen);
+void add_few_shot(CLI::App& app, std::function<void()>& chosen);
 void add_inspect(CLI::App& app, std::function<void()>& chosen);
 void add_convert(CLI::App& app, std::function<void()>& chosen);
 void add_compare(CLI::App& app, std::function<void()>& chosen);

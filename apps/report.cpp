@@ -1,14 +1,24 @@
 #include "vitruvian/report/report.hpp"
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/run_record.hpp"
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace vitruvian {
 namespace {
+
+struct ReportFlags {
+  ReportOptions options;
+  std::string csv;
+};
 
 struct CompareOptions {
   std::vector<std::string> directories;
@@ -17,14 +27,25 @@ struct CompareOptions {
 
 void run_compare(const CompareOptions& options) {
   std::vector<RunRecord> runs;
-  for (const std::string& directory : options.directories) runs.push_back(read_run(directory));
+  for (const std::string& directory : options.directories) {
+    for (RunRecord& run : read_runs(directory)) runs.push_back(std::move(run));
+  }
+  if (runs.size() < 2) {
+    fail(Exit::usage, "compare needs two runs or more, and {} is one", options.directories[0]);
+  }
   console::print("{}", console::lines(to_text(comparison_of(runs))));
   if (options.out.empty()) return;
   write_file_safely(options.out, html_comparison(runs));
   console::print("curves   {}\n", options.out);
 }
 
-void run_report(const ReportOptions& options) {
+void run_report(const ReportFlags& flags) {
+  const ReportOptions& options = flags.options;
+  if (!flags.csv.empty()) {
+    write_file_safely(flags.csv, metrics_csv(options.directory));
+    if (!flags.csv.starts_with("/dev/")) console::print("metrics  {}\n", flags.csv);
+    return;
+  }
   if (read_run(options.directory).setting("precision") == "double")
     in_precision(Precision::float64);
   const bool whole = rewrite_report(options);
@@ -35,24 +56,34 @@ void run_report(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, std::function<void()>& chosen) {
-  auto [command, options] = add_command<ReportOptions>(
+  auto [command, flags] = add_command<ReportFlags>(
       app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
       run_report);
+  ReportOptions& options = flags.options;
   command.add_option("DIR", options.directory, "The run directory")->required()->type_name("");
   command
       .add_option("--data", options.data,
                   "The folder with the data set's files, if it is not where it was")
       ->type_name("DIR");
+  command
+      .add_option("--csv", flags.csv,
+                  "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
+                  "each step, epoch and test (column kind); /dev/stdout for a pipe")
+      ->type_name("FILE");
   add_threads(command);
 }
 
 void add_compare(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<CompareOptions>(
-      app, chosen, "compare", "Put runs side by side: settings that differ, and results",
+      app, chosen, "compare",
+      "Put runs side by side: settings that differ, and results; those that differ in nothing\n"
+      "but the seed as their mean",
       run_compare);
-  command.add_option("DIR", options.directories, "Run directories, two or more")
+  command
+      .add_option("DIR", options.directories,
+                  "Run directories, two or more, or folders of them as train --seeds makes them")
       ->required()
-      ->expected(2, 1000)
+      ->expected(1, 1000)
       ->type_name("");
   command.add_option("--out", options.out, "Write the table and the curves as one HTML page")
       ->type_name("FILE");

@@ -1,4 +1,5 @@
 #include "apps/commands.hpp"
+#include "apps/train_seeds.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/dataset.hpp"
@@ -8,6 +9,7 @@
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/report/report.hpp"
 #include "vitruvian/train/run/stop.hpp"
+#include "vitruvian/train/seeds.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +27,7 @@ namespace {
 // What the user said; the rest is the data set's own default.
 struct Flags {
   SettingSources said;
-  std::string out, resume;
+  std::string out, resume, seeds;
   bool print_recipe = false, sanity = false, profile = false, anomaly = false;
   bool overwrite = false, quiet = false;
 };
@@ -41,6 +43,19 @@ void list_recipes() {
   for (const Recipe& recipe : recipes()) console::print("{:20} {}\n", recipe.name, recipe.about);
 }
 
+void check_seeds(const Flags& flags) {
+  if (!flags.resume.empty()) {
+    fail(Exit::usage,
+         "--resume goes on with one run; the command that began the runs of --seeds goes on with "
+         "them");
+  }
+  if (flags.said.flags.contains("seed")) fail(Exit::usage, "--seed or --seeds: which?");
+  if (flags.sanity) fail(Exit::usage, "--sanity trains nothing: --seed, not --seeds");
+  if (flags.out.empty()) {
+    fail(Exit::usage, "--seeds needs --out DIR, in which each run has a folder");
+  }
+}
+
 TrainOptions resolve_settings(const Flags& flags) {
   const bool resumes = !flags.resume.empty();
   if (resumes && (!flags.said.recipe.empty() || !flags.said.config.empty() || !flags.out.empty() ||
@@ -48,6 +63,7 @@ TrainOptions resolve_settings(const Flags& flags) {
     fail(Exit::usage,
          "--resume goes on with a run as it is: no --recipe, --config, --out or --overwrite");
   }
+  if (!flags.seeds.empty()) check_seeds(flags);
   if (flags.overwrite && flags.out.empty()) {
     fail(Exit::usage, "--overwrite needs --out DIR: without it a run has a new folder");
   }
@@ -104,6 +120,7 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
 
 void run_train(const Flags& flags) {
   if (flags.said.recipe == "list") return list_recipes();
+  if (!flags.seeds.empty()) seeds_of("--seeds", flags.seeds);
   TrainOptions options;
   const auto prepare = [&] {
     options = resolve_settings(flags);
@@ -119,7 +136,9 @@ void run_train(const Flags& flags) {
       console::print("{}", console::lines(options.to_json()));
       return;
     }
-    train_on(ranks, options, flags);
+    if (flags.seeds.empty()) return train_on(ranks, options, flags);
+    train_seeds(ranks, options, seeds_of("--seeds", flags.seeds), flags.quiet,
+                [&](const TrainOptions& one) { train_on(ranks, one, flags); });
   };
 #if VITRUVIAN_HAS_MPI
   with_mpi_ranks("vitruvian", prepare, train);
@@ -193,7 +212,13 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
       .add_option("--resume", flags.resume,
                   "Go on with the run in this directory; more --epochs than it has prolong it")
       ->type_name("DIR");
-  for (const char* name : {"--recipe", "--config", "--out", "--resume"}) {
+  command
+      .add_option(
+          "--seeds", flags.seeds,
+          "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
+          "then print mean and deviation. Said again, it goes on with what is unfinished")
+      ->type_name("N[,N]");
+  for (const char* name : {"--recipe", "--config", "--out", "--resume", "--seeds"}) {
     command.get_option(name)->check(CLI::Validator(
         [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));
   }

@@ -128,6 +128,7 @@ int run(int argc, char** argv) {
   add_eval(app, command);
   add_models(app, command);
   add_predict(app, command);
+  add_few_shot(app, command);
   add_inspect(app, command);
   add_convert(app, command);
   add_trace(app, command);

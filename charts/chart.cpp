@@ -59,15 +59,21 @@ Series thinned(const Series& series, std::size_t points) {
     std::vector<double> numbers;
     double x = 0;
     double y = 0;
+    Range band{0, 0};  // its own, where it has one
     for (std::size_t i = begin; i < end; ++i) {
       x += series.x[i];
       if (!std::isfinite(series.y[i])) continue;
       numbers.push_back(series.y[i]);
       y += series.y[i];
+      if (series.low.empty()) continue;
+      band.low += series.low[i];
+      band.high += series.high[i];
     }
-    const Range range = range_of(numbers);
+    const auto n_here = static_cast<double>(numbers.size());
+    const Range range =
+        series.low.empty() ? range_of(numbers) : Range{band.low / n_here, band.high / n_here};
     result.x.push_back(x / static_cast<double>(end - begin));
-    result.y.push_back(y / static_cast<double>(numbers.size()));  // NaN, a gap, where there is none
+    result.y.push_back(y / n_here);  // NaN, a gap, where there is none
     result.low.push_back(range.low);
     result.high.push_back(range.high);
   }

@@ -83,7 +83,8 @@ std::string tick_text(double value, double step);
 /// A drawn line has at most so many points.
 inline constexpr std::size_t most_points = 200;
 /// The series with at most `points` points: the mean of each run of neighbours, with their least
-/// and greatest value as its band. One that is short enough is left as it is.
+/// and greatest value as its band, or the mean of the band that it has. One that is short enough is
+/// left as it is.
 Series thinned(const Series& series, std::size_t points = most_points);
 
 /// Where a chart's axes begin and end; y as the logarithm to 10 where the chart has that. Throws

@@ -7,60 +7,74 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
+#include <utility>
 
 namespace vitruvian {
 namespace {
 
 constexpr std::size_t widest_value = 24;  // of a column of text
 
-std::vector<std::string> names_of_runs(const std::vector<RunRecord>& runs) {
+std::vector<std::string> names_of(const std::vector<RunGroup>& groups) {
   std::set<std::string> different;
   std::vector<std::string> names;
-  for (const RunRecord& run : runs) {
-    different.insert(run.name);
-    names.push_back(run.name);
+  for (const RunGroup& group : groups) {
+    different.insert(group.name);
+    names.push_back(group.name);
   }
-  if (different.size() < runs.size()) {
-    for (std::size_t i = 0; i < runs.size(); ++i) names[i] = runs[i].directory;
+  if (different.size() == groups.size()) return names;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    names[i] = groups[i].runs[0].directory;
+    if (groups[i].several()) names[i] += fmt::format(" ({} seeds)", groups[i].runs.size());
   }
   return names;
 }
 
-std::string percent_text(double share) {
-  return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-";
-}
-std::string loss_text(double loss) {
-  return std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-";
+std::string loss_text(const Spread& loss) {
+  if (!std::isfinite(loss.mean)) return "-";
+  if (!std::isfinite(loss.deviation)) return fmt::format("{:.4f}", loss.mean);
+  return fmt::format("{:.4f} +- {:.4f}", loss.mean, loss.deviation);
 }
 
 template <class Value>
-Comparison::Row row_of(const char* name, const std::vector<RunRecord>& runs, const Value& value) {
+Comparison::Row row_of(const std::string& name, const std::vector<RunGroup>& groups,
+                       const Value& value) {
   Comparison::Row row{name, {}, false};
-  for (const RunRecord& run : runs) row.values.push_back(value(run));
+  for (const RunGroup& group : groups) row.values.push_back(value(group));
   return row;
 }
 
-// Settings in the order in which the runs name them.
-std::vector<Comparison::Row> differing_settings(const std::vector<RunRecord>& runs) {
+std::string seeds_text(const RunGroup& group) {
+  std::string text;
+  for (const RunRecord& run : group.runs) text += (text.empty() ? "" : " ") + run.setting("seed");
+  return text.empty() ? "-" : text;
+}
+
+// Settings in the order in which the runs name them; where runs are averaged the seeds are theirs.
+std::vector<Comparison::Row> differing_settings(const std::vector<RunGroup>& groups) {
+  const bool averaged = std::any_of(groups.begin(), groups.end(),
+                                    [](const RunGroup& group) { return group.several(); });
   std::vector<std::string> keys;
   std::set<std::string> seen;
-  for (const RunRecord& run : runs) {
-    for (const auto& entry : run.settings) {
+  if (averaged) seen.insert("seed");
+  for (const RunGroup& group : groups) {
+    for (const auto& entry : group.runs[0].settings) {
       if (seen.insert(entry.first).second) keys.push_back(entry.first);
     }
   }
   std::vector<Comparison::Row> rows;
   for (const std::string& key : keys) {
-    Comparison::Row row{key, {}, true};
-    for (const RunRecord& run : runs) {
-      const std::string value = run.setting(key);
-      row.values.push_back(value.empty() ? "-" : value);
-    }
+    Comparison::Row row = row_of(key, groups, [&key](const RunGroup& group) {
+      const std::string value = group.runs[0].setting(key);
+      return value.empty() ? "-" : value;
+    });
+    row.setting = true;
     const bool same = std::all_of(row.values.begin(), row.values.end(),
                                   [&row](const std::string& v) { return v == row.values[0]; });
     if (!same) rows.push_back(std::move(row));
   }
+  if (averaged) rows.push_back(row_of("seeds", groups, seeds_text));
   return rows;
 }
 
@@ -76,44 +90,63 @@ std::size_t width_of(const std::string& value) { return console::characters(cell
 }  // namespace
 
 Comparison comparison_of(const std::vector<RunRecord>& runs) {
-  Comparison result{names_of_runs(runs), differing_settings(runs)};
-  const auto add = [&](const char* name, const auto& value) {
-    Comparison::Row row = row_of(name, runs, value);
+  return comparison_of(grouped(runs));
+}
+
+Comparison comparison_of(const std::vector<RunGroup>& groups) {
+  Comparison result{names_of(groups), differing_settings(groups)};
+  using Number = std::function<double(const RunRecord&)>;
+  const auto add = [&](const char* name, const std::function<std::string(const RunGroup&)>& text) {
+    Comparison::Row row = row_of(name, groups, text);
     const bool any = std::any_of(row.values.begin(), row.values.end(),
                                  [](const std::string& v) { return v != "-"; });
     if (any) result.rows.push_back(std::move(row));
   };
-  const auto last = [](const RunRecord& run, double RunRecord::Epoch::*value) {
-    return run.epochs.empty() ? not_recorded : run.epochs.back().*value;
+  const auto add_loss = [&](const char* name, const Number& loss) {
+    add(name, [loss](const RunGroup& group) { return loss_text(group.spread(loss)); });
   };
-  add("epochs done", [](const RunRecord& run) {
-    return fmt::format("{}", run.epochs.empty() ? 0 : run.epochs.back().epoch);
+  const auto add_percent = [&](const char* name, const Number& share) {
+    add(name, [share](const RunGroup& group) { return percent_text(group.spread(share)); });
+  };
+  // The best epoch of a run by itself; of several runs each has its own.
+  const auto add_best = [&](const char* name, bool validated, double RunRecord::Epoch::*share) {
+    const Number best = [validated, share](const RunRecord& run) {
+      const auto* epoch = run.validated() == validated ? run.best() : nullptr;
+      return epoch == nullptr ? not_recorded : epoch->*share;
+    };
+    add(name, [best](const RunGroup& group) {
+      const std::string text = percent_text(group.spread(best));
+      if (group.several() || text == "-") return text;
+      return fmt::format("{} ({})", text, group.runs[0].best()->epoch);
+    });
+  };
+  const auto last = [](double RunRecord::Epoch::*value) -> Number {
+    return [value](const RunRecord& run) {
+      return run.epochs.empty() ? not_recorded : run.epochs.back().*value;
+    };
+  };
+  add("epochs done", [](const RunGroup& group) {
+    std::set<std::size_t> done;
+    for (const RunRecord& run : group.runs) {
+      done.insert(run.epochs.empty() ? 0 : run.epochs.back().epoch);
+    }
+    return done.size() == 1 ? fmt::format("{}", *done.begin())
+                            : fmt::format("{} to {}", *done.begin(), *done.rbegin());
   });
-  add("training loss",
-      [&](const RunRecord& run) { return loss_text(last(run, &RunRecord::Epoch::train_loss)); });
-  add("validation loss",
-      [&](const RunRecord& run) { return loss_text(last(run, &RunRecord::Epoch::val_loss)); });
-  add("validation accuracy", [&](const RunRecord& run) {
-    return percent_text(last(run, &RunRecord::Epoch::val_accuracy));
+  add_loss("training loss", last(&RunRecord::Epoch::train_loss));
+  add_loss("validation loss", last(&RunRecord::Epoch::val_loss));
+  add_percent("validation accuracy", last(&RunRecord::Epoch::val_accuracy));
+  add_best("best validation (epoch)", true, &RunRecord::Epoch::val_accuracy);
+  add_loss("test loss", &RunRecord::test_loss);
+  add_percent("test accuracy", &RunRecord::test_accuracy);
+  add_best("best test (epoch)", false, &RunRecord::Epoch::test_accuracy);
+  add("time", [](const RunGroup& group) {
+    const Spread seconds = group.spread(&RunRecord::seconds);
+    return std::isfinite(seconds.mean) ? console::clock_time(seconds.mean) : "-";
   });
-  add("best validation (epoch)", [](const RunRecord& run) {
-    const auto* best = run.validated() ? run.best() : nullptr;
-    return best == nullptr ? "-"
-                           : fmt::format("{} ({})", percent_text(best->val_accuracy), best->epoch);
-  });
-  add("test loss", [](const RunRecord& run) { return loss_text(run.test_loss); });
-  add("test accuracy", [](const RunRecord& run) { return percent_text(run.test_accuracy); });
-  add("best test (epoch)", [](const RunRecord& run) {
-    const auto* best = run.validated() ? nullptr : run.best();
-    return best == nullptr ? "-"
-                           : fmt::format("{} ({})", percent_text(best->test_accuracy), best->epoch);
-  });
-  add("time", [](const RunRecord& run) {
-    return std::isfinite(run.seconds) ? console::clock_time(run.seconds) : "-";
-  });
-  add("images a second", [](const RunRecord& run) {
-    return std::isfinite(run.images_per_second) ? fmt::format("{:.0f}", run.images_per_second)
-                                                : "-";
+  add("images a second", [](const RunGroup& group) {
+    const Spread pace = group.spread(&RunRecord::images_per_second);
+    return std::isfinite(pace.mean) ? fmt::format("{:.0f}", pace.mean) : "-";
   });
   return result;
 }
@@ -155,8 +188,18 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
   return text;
 }
 
-std::string html_comparison(const std::vector<RunRecord>& runs) {
-  const Comparison comparison = comparison_of(runs);
+namespace {
+
+// What a mean and its deviation look like where every letter can be shown.
+std::string html_cell(const Comparison::Row& row, const std::string& value) {
+  std::string text = html_escaped(std::string_view(value).substr(0, 200));
+  if (const auto at = text.find(" +- "); !row.setting && at != std::string::npos) {
+    text.replace(at, 4, " \xC2\xB1 ");
+  }
+  return text;
+}
+
+std::string html_table(const Comparison& comparison) {
   std::string table = "<div class=\"scroll\"><table class=\"runs\">\n<tr><th></th>";
   for (const std::string& name : comparison.runs) {
     table += fmt::format("<th>{}</th>", html_escaped(name));
@@ -166,15 +209,37 @@ std::string html_comparison(const std::vector<RunRecord>& runs) {
     table += fmt::format("<tr{}><th>{}</th>", row.setting ? " class=\"setting\"" : "",
                          html_escaped(row.name));
     for (const std::string& value : row.values) {
-      table += fmt::format("<td>{}</td>", html_escaped(std::string_view(value).substr(0, 200)));
+      table += fmt::format("<td>{}</td>", html_cell(row, value));
     }
     table += "</tr>\n";
   }
-  std::vector<RunRecord> named = runs;
-  for (std::size_t i = 0; i < named.size(); ++i) named[i].name = comparison.runs[i];
-  std::string body = fmt::format("<header>\n<h1>{} runs</h1>\n</header>\n", runs.size());
-  body += html_section("Settings that differ, and results", table + "</table></div>\n");
-  body += html_section("Curves", html_charts(charts_of(named)));
+  return table + "</table></div>\n";
+}
+
+}  // namespace
+
+std::string html_comparison(const std::vector<RunRecord>& runs) {
+  std::vector<RunGroup> groups = grouped(runs);
+  const Comparison comparison = comparison_of(groups);
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].name = comparison.runs[i];
+  const bool averaged = groups.size() < runs.size();
+  std::string body = fmt::format("<header>\n<h1>{} runs</h1>\n", runs.size());
+  if (averaged) {
+    body +=
+        "<p class=\"muted\">Runs that differ in nothing but the seed are shown as their mean, "
+        "\xC2\xB1 one standard deviation (by n \xE2\x88\x92 1), which the band around a line is, "
+        "too.</p>\n";
+  }
+  body += "</header>\n";
+  body += html_section("Settings that differ, and results", html_table(comparison));
+  body += html_section("Curves", html_charts(charts_of(groups)));
+  if (averaged) {
+    std::vector<RunGroup> each;
+    for (const RunGroup& group : groups) {
+      for (const RunRecord& run : group.runs) each.push_back({run.name, {run}});
+    }
+    body += html_section("Each run", html_table(comparison_of(each)));
+  }
   return html_page(fmt::format("{} runs - Vitruvian", runs.size()), body);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/report/run_group.hpp"
 #include "vitruvian/report/run_record.hpp"
 
 #include <cstddef>
@@ -8,11 +9,13 @@
 
 namespace vitruvian {
 
-/// Several runs beside each other: the settings that differ, then what came of them.
+/// Several runs beside each other: the settings that differ, then what came of them. Those that
+/// differ in nothing but the seed share a column, with the mean and the standard deviation of what
+/// came of them: "97.70 % +- 0.12".
 struct Comparison {
   struct Row {
     std::string name;
-    std::vector<std::string> values;  ///< one a run; "-" where it has none
+    std::vector<std::string> values;  ///< one a column; "-" where there is none
     bool setting = false;
   };
   std::vector<std::string> runs;  ///< their names: the folders', or whole paths where those agree
@@ -20,6 +23,8 @@ struct Comparison {
 };
 
 Comparison comparison_of(const std::vector<RunRecord>& runs);
+/// The same with a column for each group.
+Comparison comparison_of(const std::vector<RunGroup>& groups);
 
 /// As a table, a column for each run; more than fit into `columns` go into further tables below.
 std::string to_text(const Comparison& comparison, std::size_t columns = 80);

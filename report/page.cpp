@@ -128,6 +128,22 @@ Series line_of(const RunRecord& run, double Step::*value, std::string name, std:
   return line;
 }
 
+Series line_of(const RunGroup& group, double Epoch::*value, std::size_t colour) {
+  if (!group.several()) return line_of(group.runs[0], value, group.name, colour);
+  Series line{group.name};
+  line.colour = colour;
+  const std::vector<Spread> spreads = group.spread(value);
+  for (std::size_t i = 0; i < spreads.size(); ++i) {
+    const Spread& s = spreads[i];
+    const double around = std::isnan(s.deviation) ? 0 : s.deviation;
+    line.x.push_back(static_cast<double>(group.runs[0].epochs[i].epoch));
+    line.y.push_back(s.mean);
+    line.low.push_back(s.mean - around);
+    line.high.push_back(s.mean + around);
+  }
+  return line;
+}
+
 // By step where the run recorded steps, by epoch where it did not.
 Series finest(const RunRecord& run, double Step::*of_step, double Epoch::*of_epoch,
               const std::string& name, std::size_t colour) {
@@ -182,7 +198,7 @@ std::vector<Chart> charts_of(const RunRecord& run) {
   return charts;
 }
 
-std::vector<Chart> charts_of(const std::vector<RunRecord>& runs) {
+std::vector<Chart> charts_of(const std::vector<RunGroup>& groups) {
   std::vector<Chart> charts{{"Training loss"},       {"Validation loss"},
                             {"Test loss"},           {"Training accuracy"},
                             {"Validation accuracy"}, {"Test accuracy"},
@@ -190,18 +206,22 @@ std::vector<Chart> charts_of(const std::vector<RunRecord>& runs) {
   for (Chart& chart : charts) chart.x_label = "epoch";
   for (const std::size_t i : {3, 4, 5}) charts[i].percent = true;
   for (const std::size_t i : {0, 1, 2, 6, 7}) charts[i].from_zero = true;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunRecord& run = runs[i];
-    charts[0].series.push_back(line_of(run, &Epoch::train_loss, run.name, i));
-    charts[1].series.push_back(line_of(run, &Epoch::val_loss, run.name, i));
-    charts[2].series.push_back(line_of(run, &Epoch::test_loss, run.name, i));
-    charts[3].series.push_back(line_of(run, &Epoch::train_accuracy, run.name, i));
-    charts[4].series.push_back(line_of(run, &Epoch::val_accuracy, run.name, i));
-    charts[5].series.push_back(line_of(run, &Epoch::test_accuracy, run.name, i));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const RunGroup& group = groups[i];
+    const RunRecord& run = group.runs[0];
+    charts[0].series.push_back(line_of(group, &Epoch::train_loss, i));
+    charts[1].series.push_back(line_of(group, &Epoch::val_loss, i));
+    charts[2].series.push_back(line_of(group, &Epoch::test_loss, i));
+    charts[3].series.push_back(line_of(group, &Epoch::train_accuracy, i));
+    charts[4].series.push_back(line_of(group, &Epoch::val_accuracy, i));
+    charts[5].series.push_back(line_of(group, &Epoch::test_accuracy, i));
     // A run without a whole epoch has only steps, which fit on no axis of epochs.
     if (run.epochs.empty()) continue;
-    charts[6].series.push_back(finest(run, &Step::lr, &Epoch::lr, run.name, i));
-    charts[7].series.push_back(finest(run, &Step::grad_norm, &Epoch::grad_norm, run.name, i));
+    charts[6].series.push_back(group.several() ? line_of(group, &Epoch::lr, i)
+                                               : finest(run, &Step::lr, &Epoch::lr, group.name, i));
+    charts[7].series.push_back(
+        group.several() ? line_of(group, &Epoch::grad_norm, i)
+                        : finest(run, &Step::grad_norm, &Epoch::grad_norm, group.name, i));
   }
   return charts;
 }
@@ -213,7 +233,7 @@ std::string html_charts(const std::vector<Chart>& charts) {
     const std::string svg = svg_of({{{chart}}});
     if (!svg.empty()) html += "<figure>\n" + svg + "</figure>\n";
     for (const Series& line : chart.series) {
-      any_thinned = any_thinned || line.x.size() > most_points;
+      any_thinned = any_thinned || (line.x.size() > most_points && line.low.empty());
     }
   }
   if (html.empty()) return "";

@@ -4,6 +4,7 @@
 #include "vitruvian/charts/svg.hpp"  // html_escaped, data_uri
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/figure.hpp"
+#include "vitruvian/report/run_group.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/report.hpp"
 
@@ -32,8 +33,9 @@ std::string html_page(std::string_view title, std::string_view body);
 /// What a run recorded over its epochs: loss, accuracy, learning rate, norm of the gradient. Before
 /// the first epoch has ended, over its steps. Charts of which nothing was recorded are empty.
 std::vector<Chart> charts_of(const RunRecord& run);
-/// The same of several runs, one line each, one chart a quantity.
-std::vector<Chart> charts_of(const std::vector<RunRecord>& runs);
+/// The same of several runs, one line each, one chart a quantity; of runs that differ in nothing
+/// but the seed, their mean over the epochs that all have, with a band of one standard deviation.
+std::vector<Chart> charts_of(const std::vector<RunGroup>& groups);
 
 /// The charts side by side, as HTML; empty ones are left out.
 std::string html_charts(const std::vector<Chart>& charts);

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 namespace vitruvian {
@@ -36,7 +38,7 @@ void flatten(const Json& json, const std::string& key,
 }
 
 // Calls `use` with every line's object.
-template <class Use>
+template <class Line, class Use>
 void read_lines(const ByteSource& source, const Use& use) {
   std::istringstream lines(source.text(largest_metrics, "a run's file"));
   std::size_t number = 0;
@@ -49,6 +51,22 @@ void read_lines(const ByteSource& source, const Use& use) {
       fail(Exit::data, "{}: line {} is no JSON object", source.name(), number);
     }
   }
+}
+
+// A cell of a table. Numbers stand as they are; text is quoted where it must be, and what a
+// spreadsheet would compute begins with an apostrophe.
+std::string cell_of(const Json& value) {
+  if (value.is_null()) return "";
+  std::string text = value.is_string() ? value.get<std::string>()
+                                       : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (value.is_number()) return text;
+  if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
+    text.insert(0, 1, '\'');
+  }
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 double number_of(const Line& json, const char* key) {
@@ -104,7 +122,7 @@ const RunRecord::Epoch* RunRecord::best() const {
 }
 
 void read_metrics(const ByteSource& source, RunRecord& run) {
-  read_lines(source, [&](const Line& json, std::size_t line) {
+  read_lines<Line>(source, [&](const Line& json, std::size_t line) {
     const auto found = json.find("kind");
     const std::string kind =
         found != json.end() && found->is_string() ? found->get<std::string>() : "";
@@ -130,13 +148,41 @@ void read_metrics(const ByteSource& source, RunRecord& run) {
   });
 }
 
+std::string metrics_csv(const std::string& directory) {
+  const fs::path path = fs::path(read_run(directory).directory) / "metrics.jsonl";
+  if (!fs::exists(path)) return "";
+  const RegularFile file(path.string(), Exit::data);
+  std::vector<std::string> columns;
+  read_lines<Json>(file, [&](const Json& json, std::size_t) {
+    for (const auto& item : json.items()) {
+      if (std::find(columns.begin(), columns.end(), item.key()) != columns.end()) continue;
+      if (columns.size() == most_keys) {
+        fail(Exit::data, "{}: more than {} names", path.string(), most_keys);
+      }
+      columns.push_back(item.key());
+    }
+  });
+  if (columns.empty()) return "";
+  std::vector<std::string> cells;
+  for (const std::string& name : columns) cells.push_back(cell_of(name));
+  std::string csv = fmt::format("{}\r\n", fmt::join(cells, ","));
+  read_lines<Json>(file, [&](const Json& line, std::size_t) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto found = line.find(columns[i]);
+      cells[i] = found == line.end() ? "" : cell_of(*found);
+    }
+    csv += fmt::format("{}\r\n", fmt::join(cells, ","));
+  });
+  return csv;
+}
+
 // The seconds of a line are since its process began: a resumed run begins again from 0.
 void read_timing(const ByteSource& source, RunRecord& run) {
   double before = 0;  // of earlier processes
   double seconds = 0;
   double pace = 0;
   double lines = 0;
-  read_lines(source, [&](const Line& json, std::size_t) {
+  read_lines<Line>(source, [&](const Line& json, std::size_t) {
     const double s = number_of(json, "seconds");
     const double p = number_of(json, "images_per_second");
     if (std::isnan(s) || std::isnan(p)) return;

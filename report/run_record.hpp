@@ -55,6 +55,12 @@ struct RunRecord {
 void read_metrics(const ByteSource& source, RunRecord& run);
 void read_timing(const ByteSource& source, RunRecord& run);
 
+/// The lines of a run directory's metrics.jsonl as a table for other programs (RFC 4180, the names
+/// in the first line): a row for each line, a column for each name in the order in which the lines
+/// have them, numbers with all their digits; empty where a line has no such number, or one that was
+/// not finite. Throws as read_run does.
+std::string metrics_csv(const std::string& directory);
+
 /// Reads config.json, metrics.jsonl and timing.jsonl of a run directory; the last two may be absent
 /// (nothing was trained yet), and the last line of each may be cut short (the run was killed).
 /// Throws (Exit::data), naming file and line, where there is no such directory or its files are

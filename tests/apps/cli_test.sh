@@ -31,6 +31,8 @@ DIR|compare
 did you mean vit_b_16|models vit_b_61
 patch of 16 does not divide|models vit_b_16 --image-size 100
 batch-size|models --batch-size 0
+--layer-decay: '0' is not a number above 0 and at most 1$|train --layer-decay 0
+--head-lr: '-1' is not a number above 0|train --head-lr -1
 none of float, double, bfloat16|eval --weights x --precision half
 weights|eval --precision double
 did you mean mini_vit|trace --model minivit
@@ -174,17 +176,74 @@ expect 3 "missing: there is no such folder" report missing
 expect 3 "no config.json" report empty
 printf 'no weights' >unfinished/model.safetensors
 expect 4 "unfinished/model.safetensors" report unfinished
-works "^seed  *1  *2$" compare seen other
+works "^seeds  *1 2$" compare seen other
 check "compare names not what does not differ" not grep -q dataset out
 has out "^test accuracy "
 expect 0 "" compare seen other --out both.html
-has both.html "<svg"
+has both.html "<svg" "<h2>Each run</h2>"
+expect 2 "compare needs two runs or more, and seen is one" compare seen
 expect 3 "empty: .*no config.json" compare seen empty --out none.html
 check "a comparison that fails writes nothing" test ! -e none.html
 expect 1 "nowhere/both.html" compare seen other --out nowhere/both.html
 cp -r other bad
 printf 'nonsense\n' >>bad/metrics.jsonl
 expect 3 "metrics.jsonl: line 5 is no JSON object" compare seen bad
+
+# Metrics for other programs.
+works "^metrics  seen.csv$" report seen --csv seen.csv
+check "Python reads as many rows as there are lines" python3 - seen.csv seen/metrics.jsonl <<'PYTHON'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+lines = [json.loads(line) for line in open(sys.argv[2])]
+assert len(rows) == len(lines) > 3
+for row, line in zip(rows, lines):
+    assert {k: v for k, v in row.items() if v} == {k: str(v) for k, v in line.items() if v is not None}, (row, line)
+PYTHON
+expect 0 "" report seen --csv /dev/stdout
+check "a pipe gets the table alone" cmp out seen.csv
+expect 3 "no config.json" report empty --csv none.csv
+check "no table of a folder that is no run" test ! -e none.csv
+
+# Several seeds: a run each, what they come to, and going on with what is unfinished.
+set_of=(train "${small[@]}" --out set --quiet)
+notes=/^note:/d # of its narrow heads
+works "^deviation +[0-9.]+ % +[0-9.]+$" "${set_of[@]}" --seeds 2
+has out "^seed +test accuracy +test loss$" "^1 +[0-9.]+ % +[0-9.]+$" "^2 " "^mean " "^report   set/report.html$"
+check "a run for each seed, and their page" test "$(cd set && echo *)" = "report.html seed-1 seed-2"
+has set/report.html "2 seeds"
+works "^test accuracy" train --out alone --seed 2 "${small[@]}" --quiet
+same alone/model.safetensors set/seed-2/model.safetensors
+cp set/seed-1/model.safetensors first.safetensors
+rm -r set/seed-2/model.safetensors set/seed-2/checkpoints # as if it had just begun
+works "^mean" "${set_of[@]}" --seeds 1,2,7
+same set/seed-1/model.safetensors first.safetensors
+same set/seed-2/model.safetensors alone/model.safetensors
+check "the third has begun too" test -s set/seed-7/model.safetensors
+expect 2 "set/seed-1 holds a run with other settings, for here 'lr' is 0.5, not" "${set_of[@]}" --seeds 2 --lr 0.5
+works "^mean" "${set_of[@]}" --seeds 2 --lr 0.01 --overwrite
+unset notes
+works "^seeds +1 2 +7$" compare set
+mkdir mine && : >mine/report.html
+expect 2 "mine/report.html is there already" train "${small[@]}" --seeds 2 --out mine
+expect 2 "set/seed-1/seed-1 lies inside|inside the run" train "${small[@]}" --seeds 2 --out set/seed-1
+expect 2 "--seeds needs --out" train --seeds 2
+expect 2 "which" train --seeds 2 --seed 3 --out x
+expect 2 "the command that began" train --seeds 2 --resume set
+expect 2 "'two' is neither a whole number" train --seeds two --out x
+check "none of them made a run" test ! -e x
+
+# Few-shot.
+works "^digits: 20 test images in 10 classes, 16 features, 2 draws$" \
+  few-shot --weights run --shots 1,3 --seeds 2 --test-size 20 --train-size 60 --out shots.safetensors
+has out "^ +1 +10  [0-9.]+ % \\+- [0-9.]+ +[0-9.]+ [0-9.]+$" "^ +3 +30  " "^weights  shots.safetensors$"
+each=$(sed -n 's/^ *3 .* \([0-9.]*\) [0-9.]*$/\1/p' out)
+works "accuracy $each %" eval --weights shots.safetensors --dataset digits --test-size 20
+works '^\{"dataset":"digits","classes":10,.*"shots":\[\{"shots":5,"mean":0\.' \
+  few-shot --weights run --shots 5 --seeds 1 --test-size 20 --train-size 60 --json
+expect 2 "--shots 7: class '0' has 6 training images" few-shot --weights run --shots 7 --train-size 60
+expect 2 "--ridge 0" few-shot --weights run --ridge 0
+expect 2 "needs --data DIR" few-shot --weights run --dataset mnist
+expect 4 "noise.safetensors" few-shot --weights noise.safetensors
 
 # The models of the paper.
 works "^vit_b_16 .* 86M .* 86,567,656  *17[.]563 " models

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the golden numbers: what PyTorch computes in float64 for the ops, the layers, the
-optimizers, and Vision Transformers, seen from inside too; whole runs of training; one ViT under
+optimizers, and Vision Transformers, seen from inside too; whole runs of training; ridge regression; one ViT under
 other projects' names; position embeddings resized by the functions of four projects; pictures and
 what Pillow makes of them; augmentations by torchvision. The C++ tests read the JSON files and never run this.
 
@@ -26,7 +26,7 @@ import zlib
 
 import torch
 
-NAMES = ("ops", "modules", "torchvision", "run", "vit", "switches", "naming", "figure7", "pictures")
+NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "figure7", "pictures")
 
 
 def generator(name):

@@ -168,7 +168,7 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
            {"Test accuracy", "run", test},
            {"Learning rate", "run", lr},
            {norm, "run", norms}}) {
-    CHECK_MESSAGE(drawn(charts_of(std::vector{run, validated}), title, name).second == y, title);
+    CHECK_MESSAGE(drawn(charts_of(grouped({run, validated})), title, name).second == y, title);
   }
 }
 
@@ -184,6 +184,107 @@ TEST_CASE("the best epoch of a run that validated is by validation, the first of
   const std::string text = to_text(comparison_of({run}));
   CHECK(says(text, "best validation (epoch)  90.00 % (1)"));
   CHECK_FALSE(says(text, "best test"));
+}
+
+TEST_CASE("runs that differ in nothing but the seed are averaged") {
+  const Folder folder;
+  const auto run = [&](const std::string& name, const std::string& seed, const std::string& rest,
+                       double accuracy, int epochs = 2) {
+    std::string metrics;
+    for (int e = 1; e <= epochs; ++e) {
+      metrics += fmt::format(
+          R"({{"kind":"epoch","epoch":{},"step":{},"train_loss":{},"train_accuracy":0.5,)"
+          R"("test_loss":0.25,"test_accuracy":{},"lr":0.1,"grad_norm":1}})"
+          "\n",
+          e, 2 * e, 4.0 / e, accuracy * e / 2);
+    }
+    return read_run(
+        run_in(folder, name.c_str(), metrics, fmt::format(R"({{"seed":{},{}}})", seed, rest)));
+  };
+  const std::string same = R"("lr":0.1,"data":"a","made_by":{"data_checksum":"1","version":"1"})";
+  const std::string moved = R"("lr":0.1,"data":"b","made_by":{"data_checksum":"1","version":"2"})";
+  const std::string other = R"("lr":0.1,"data":"a","made_by":{"data_checksum":"2","version":"1"})";
+  const std::string faster = R"("lr":0.2,"data":"a","made_by":{"data_checksum":"1","version":"1"})";
+  const std::vector<RunRecord> runs{run("set/seed-1", "1", same, 0.9),
+                                    run("fast", "1", faster, 0.5),
+                                    run("set/seed-2", "2", moved, 0.96, 3),
+                                    run("again", "2", same, 0.7),  // of a seed that is there
+                                    run("set/seed-10", "10", same, 0.93),
+                                    run("elsewhere", "3", other, 0.8)};
+  const std::vector<RunGroup> groups = grouped(runs);
+  REQUIRE(groups.size() == 4);
+  CHECK(groups[0].name == "set (3 seeds)");
+  CHECK(groups[0].runs.size() == 3);
+  CHECK(groups[1].name == "fast");
+  CHECK(groups[2].name == "again");
+  CHECK(groups[3].name == "elsewhere");
+
+  // Python: statistics.mean and .stdev of 0.9, 1.44 and 0.93 (seed 2 goes on to an epoch 3), ...
+  const std::string text = to_text(comparison_of({runs[0], runs[1], runs[2], runs[4]}), 200);
+  const auto row = [](const char* name, const char* mean, const char* one) {
+    return fmt::format("\n{:<17}  {:>17}  {:>11}\n", name, mean, one);
+  };
+  CHECK(says("\n" + text, row("", "set (3 seeds)", "fast")));
+  CHECK(says(text, row("lr", "0.1", "0.2")));
+  CHECK(says(text, row("seeds", "1 2 10", "1")));
+  CHECK(says(text, row("epochs done", "2 to 3", "2")));
+  CHECK(says(text, row("training loss", "1.7778 +- 0.3849", "2.0000")));
+  CHECK(says(text, row("test accuracy", "109.00 % +- 30.35", "50.00 %")));
+  CHECK(says(text, row("test loss", "0.2500 +- 0.0000", "0.2500")));
+  CHECK_FALSE(says(text, "\nseed "));
+  CHECK_FALSE(says(text, "made_by"));
+
+  // ... and of 0.45, 0.48 and 0.465 after the first epoch, then 0.9, 0.96 and 0.93.
+  for (const Chart& chart : charts_of(groups)) {
+    if (chart.title != "Test accuracy") continue;
+    const Series& line = chart.series[0];
+    CHECK(line.x == std::vector<double>{1, 2});
+    CHECK(line.y[0] == doctest::Approx(0.465));
+    CHECK(line.low[0] == doctest::Approx(0.45));
+    CHECK(line.high[1] == doctest::Approx(0.96));
+    CHECK(chart.series[1].low.empty());
+  }
+  const std::string page = html_comparison(runs);
+  CHECK(says(page, "<td>0.2500 \xC2\xB1 0.0000</td>"));
+  CHECK(says(page, "<h2>Each run</h2>"));
+  CHECK(says(page, "class=\"band"));
+  CHECK_FALSE(says(html_comparison({runs[0], runs[1]}), "<h2>Each run</h2>"));
+
+  std::vector<std::string> names;
+  for (const RunRecord& one : read_runs(folder.file("set"))) names.push_back(one.name);
+  CHECK(names == std::vector<std::string>{"seed-1", "seed-2", "seed-10"});
+  CHECK(read_runs(folder.file("fast")).size() == 1);
+}
+
+TEST_CASE("a long line with a band of its own keeps it when it is thinned") {
+  Series line{"mean"};
+  for (int i = 0; i < 400; ++i) {
+    line.x.push_back(i);
+    line.y.push_back(5);
+    line.low.push_back(i % 2 == 0 ? 1 : 2);
+    line.high.push_back(9);
+  }
+  const Series thin = thinned(line, 200);
+  CHECK(thin.x.size() == 200);
+  CHECK(thin.low == std::vector<double>(200, 1.5));
+  CHECK(thin.high == std::vector<double>(200, 9));
+}
+
+TEST_CASE("metrics as a table: a row a line, a column a name, and nothing that is computed") {
+  const Folder folder;
+  CHECK(metrics_csv(run_in(folder, "run", metrics_of_two_epochs)) ==
+        "kind,step,epoch,loss,lr,grad_norm,train_loss,train_accuracy,test_loss,test_accuracy\r\n"
+        "step,1,1,2.5,0.0001,3.25,,,,\r\n"
+        "step,2,1,,0.0002,3.5,,,,\r\n"
+        "epoch,2,1,,0.0002,3.375,2.4000000000000004,0.1,1.9,0.30000000000000004\r\n"
+        "step,3,2,1.5,0.0003,1.25,,,,\r\n"
+        "epoch,4,2,,1e-05,1.125,1.3,0.52,1.1,0.6123456789\r\n");
+  CHECK(metrics_csv(run_in(folder, "young", "")).empty());
+  CHECK(metrics_csv(run_in(folder, "odd",
+                           R"({"kind":"=1+1","a,b":"say \"x\"","c":[-1],"d":-2.5})"
+                           "\n")) == "kind,\"a,b\",c,d\r\n'=1+1,\"say \"\"x\"\"\",[-1],-2.5\r\n");
+  const Failure failure = failure_of([&] { metrics_csv(run_in(folder, "bad", "x\n{}\n")); });
+  CHECK(failure.exit == Exit::data);
 }
 
 // Well-formed, self-contained, and with the numbers of metrics.jsonl.

@@ -1,0 +1,96 @@
+#include "vitruvian/train/few_shot.hpp"
+#include "apps/commands.hpp"
+#include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
+#include "vitruvian/train/seeds.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+namespace {
+
+struct FewShotFlags {
+  FewShotOptions options;
+  std::string shots = "1,5,10", seeds = "3";
+  bool json = false;
+};
+
+void run_few_shot(FewShotFlags flags) {
+  FewShotOptions& options = flags.options;
+  const std::vector<std::uint64_t> shots = numbers_in("--shots", flags.shots);
+  options.shots.assign(shots.begin(), shots.end());
+  options.seeds = seeds_of("--seeds", flags.seeds);
+  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
+  const FewShotResult result = few_shot(options, note);
+  if (flags.json) return console::print("{}\n", result.to_json());
+  console::print("{}: {} test images in {} classes, {} features, {} draws\n", result.dataset,
+                 result.test_images, result.classes, result.features, options.seeds.size());
+  console::print("{:>5}  {:>6}  {:<17}  each\n", "shots", "images", "mean +- deviation");
+  for (const FewShotResult::Row& row : result.rows) {
+    std::vector<std::string> each;
+    for (const double accuracy : row.accuracies)
+      each.push_back(fmt::format("{:.2f}", 100 * accuracy));
+    console::print("{:>5}  {:>6}  {:<17}  {}\n", row.shots, row.shots * result.classes,
+                   percent_text(spread_of(row.accuracies)),
+                   fmt::format("{}", fmt::join(each, " ")));
+  }
+  if (!options.out.empty()) console::print("weights  {}\n", options.out);
+}
+
+}  // namespace
+
+void add_few_shot(CLI::App& app, std::function<void()>& chosen) {
+  auto [command, flags] = add_command<FewShotFlags>(
+      app, chosen, "few-shot",
+      "Read a few images of each class by the features of saved weights: least squares,\n"
+      "in closed form, as the paper's section 4.1",
+      run_few_shot);
+  FewShotOptions& options = flags.options;
+  command.add_option("--weights", options.weights, "safetensors, .npz, .pth, or a run directory")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--dataset", options.dataset, "One that `train` knows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--data", options.data, "The folder with the data set's files")
+      ->type_name("DIR");
+  command
+      .add_option("--shots", flags.shots,
+                  "Training images of each class, or several numbers of them: 1,5,10")
+      ->type_name("N[,N]")
+      ->capture_default_str();
+  command
+      .add_option("--seeds", flags.seeds, "How many draws of these images, or their seeds: 1,2,3")
+      ->type_name("N[,N]")
+      ->capture_default_str();
+  command
+      .add_option("--ridge", options.ridge,
+                  "How strongly the weights are held back, for features of variance 1")
+      ->type_name("X")
+      ->capture_default_str();
+  add_count(command, "--train-size", options.train_size,
+            "Draw from the first so many training images; 0 means all", 100'000'000)
+      ->capture_default_str();
+  add_count(command, "--test-size", options.test_size,
+            "Use the first so many test images; 0 means all", 100'000'000)
+      ->capture_default_str();
+  command.add_flag("--skip-bad", options.skip_bad,
+                   "Leave out files of a folder that cannot be used");
+  command
+      .add_option("--out", options.out,
+                  "Write the model with the head of the most shots and the first draw, for eval,\n"
+                  "predict and train --init --keep-head")
+      ->type_name("FILE");
+  command.add_flag("--json", flags.json, "Everything as one line of JSON");
+  add_numbers(command, "--mean", options.mean,
+              "Of pixels in [0, 1]: one number, or R,G,B; without: as the weights say, or as\n"
+              "the names' project has it");
+  add_numbers(command, "--std", options.std, "Likewise");
+  add_weights_flags(command, options.request);
+  add_machine_flags(command);
+}
+
+}  // namespace vitruvian
