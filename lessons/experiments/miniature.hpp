@@ -12,6 +12,7 @@
 #include <cmath>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What the lesson miniature runs: one net with switches, its variants, and what was recorded of
@@ -25,13 +26,15 @@ struct Variant {
   std::string name;
   Places positions = Places::learned_1d;
   std::size_t depth = 2, width = 48, patch = 7;
-  bool mean = false;  ///< read the mean of all tokens, not the class token
+  bool mean = false;     ///< read the mean of all tokens, not the class token
+  std::size_t stem = 0;  ///< convolutions before the patches: the paper's hybrid
 };
 inline ViTConfig config(const Variant& v) {
   ViTConfig c;
   c.D = v.width;
   c.L = v.depth;
   c.P = v.patch;
+  c.stem = v.stem;
   c.M = 2 * v.width;
   return c;
 }
@@ -137,7 +140,9 @@ inline const std::vector<Variant>& variants() {
       {"width 96", Places::learned_1d, L, 96},
       {"patches of 14", Places::learned_1d, L, D, 14},
       {"patches of 4", Places::learned_1d, L, D, 4},
-      {"mean of all tokens", Places::learned_1d, L, D, P, true}};
+      {"mean of all tokens", Places::learned_1d, L, D, P, true},
+      {"hybrid: patches of 4 behind 2 convolutions", Places::learned_1d, L, D, 4, false, 2},
+      {"hybrid: patches of 14 behind 1 convolution", Places::learned_1d, L, D, 14, false, 1}};
   return list;
 }
 
@@ -149,8 +154,9 @@ inline double percent(const Variant& v, std::uint64_t seed) {
   return 100 * score(net, Loader(test)).accuracy;
 }
 
-/// Prints docs/results/miniature.md: every variant under three seeds.
-inline int record() {
+/// Prints docs/results/miniature.md: every variant under three seeds, or those with `part` in their
+/// names.
+inline int record(std::string_view part = "") {
   console::print(
       "# The paper in miniature\n\nWhat `build/bin/lesson_miniature --record` printed. Percent "
       "of 1000 unseen built-in digits read after 600 steps\nof 32 images out of 4000 (AdamW, peak "
@@ -158,6 +164,7 @@ inline int record() {
       "minus the smallest of the three. The digits are the same in all runs.\n\n| variant | "
       "parameters | seed 1 | seed 2 | seed 3 | mean | spread |\n|---|---|---|---|---|---|---|\n");
   for (const Variant& v : variants()) {
+    if (v.name.find(part) == std::string::npos) continue;
     const double x[] = {percent(v, 1), percent(v, 2), percent(v, 3)};
     console::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", v.name,
                    count_parameters(Net(v, 1)), x[0], x[1], x[2], (x[0] + x[1] + x[2]) / 3,
