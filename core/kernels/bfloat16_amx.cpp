@@ -41,40 +41,6 @@ struct Tiles {
   Tiles& operator=(const Tiles&) = delete;
 };
 
-// Two quarters of a and two of b. (g++ 12 warns of the intrinsic without a mask.)
-template <int which>
-__m512i quarters(__m512i a, __m512i b) {
-  return _mm512_maskz_shuffle_i32x4(__mmask16{0xFFFF}, a, b, which);
-}
-
-// x[i], the 16 words of row i, become the words of column i.
-void transpose_words(__m512i (&x)[16]) {
-  // The forms without a mask make g++ 12 warn of a variable of its own header.
-  constexpr __mmask16 all16 = 0xFFFF;
-  constexpr __mmask8 all8 = 0xFF;
-  __m512i y[16];
-  for (int i = 0; i < 16; i += 4) {  // of each four rows, the words 0, 4, 8, 12 of all; 1, 5, ...
-    const __m512i a = _mm512_maskz_unpacklo_epi32(all16, x[i], x[i + 1]);
-    const __m512i b = _mm512_maskz_unpackhi_epi32(all16, x[i], x[i + 1]);
-    const __m512i c = _mm512_maskz_unpacklo_epi32(all16, x[i + 2], x[i + 3]);
-    const __m512i d = _mm512_maskz_unpackhi_epi32(all16, x[i + 2], x[i + 3]);
-    y[i] = _mm512_maskz_unpacklo_epi64(all8, a, c);
-    y[i + 1] = _mm512_maskz_unpackhi_epi64(all8, a, c);
-    y[i + 2] = _mm512_maskz_unpacklo_epi64(all8, b, d);
-    y[i + 3] = _mm512_maskz_unpackhi_epi64(all8, b, d);
-  }
-  for (int i = 0; i < 4; ++i) {  // and the quarters of those, four by four
-    const __m512i a = quarters<0x88>(y[i], y[i + 4]);
-    const __m512i b = quarters<0x88>(y[i + 8], y[i + 12]);
-    const __m512i c = quarters<0xDD>(y[i], y[i + 4]);
-    const __m512i d = quarters<0xDD>(y[i + 8], y[i + 12]);
-    x[i] = quarters<0x88>(a, b);
-    x[i + 8] = quarters<0xDD>(a, b);
-    x[i + 4] = quarters<0x88>(c, d);
-    x[i + 12] = quarters<0xDD>(c, d);
-  }
-}
-
 // Tiles in which 16 of `from`'s rows lie word by word, or, `across`, row by row. Steps of k are
 // adjacent in a row; rows beyond n and steps beyond k are 0. All tiles of 16 rows, then the next.
 template <bool across>

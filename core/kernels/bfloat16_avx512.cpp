@@ -2,7 +2,7 @@
 // float32, by the instruction vdpbf16ps: each of its 16 lanes adds the product of the upper halves
 // of two 32-bit words to a sum, rounds, then adds that of the lower halves and rounds. So the
 // elements of steps p and p + 1 share a word, the earlier one above, and sums have the order of k.
-// The blocks are those of product.inl; of these 256 steps decide where sums are rounded.
+// The blocks are those of product.inl; of these the steps decide where sums are rounded.
 #include "vitruvian/core/kernels/bfloat16_words.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
@@ -13,11 +13,20 @@ constexpr std::size_t rows = 13;  // 26 sums, two vectors of B and one element o
 constexpr std::size_t columns = 2 * lanes;
 constexpr std::size_t block_m = 16 * rows;
 constexpr std::size_t block_n = 512;
-constexpr std::size_t block_k = 256;
+constexpr std::size_t block_k = most_steps;
 // Between rows of A that lie row by row: an odd number of cache lines, or they would share few
 // sets.
 constexpr std::size_t row_step = block_k / 2 + lanes;
-static_assert(block_m * row_step + block_n * block_k / 2 == bfloat16_avx512_workspace);
+constexpr std::size_t whole_vectors(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
+constexpr std::size_t panel_step = whole_vectors(rows);  // between steps of A in panels
+// A panel and, before the next, a line of the cache: panels begin in sets of their own.
+constexpr std::size_t panel_words(std::size_t step, std::size_t steps) {
+  return step * steps + lanes;
+}
+constexpr std::size_t words_of_a = block_m / rows * panel_words(panel_step, block_k / 2);
+constexpr std::size_t words_of_b = block_n / columns * panel_words(columns, block_k / 2);
+static_assert(words_of_a >= block_m * row_step);
+static_assert(words_of_a + words_of_b == bfloat16_avx512_workspace);
 
 // vdpbf16ps adds the upper product first: the earlier step goes above.
 __m512i earlier_above(__m512i words) { return _mm512_rol_epi32(words, 16); }
@@ -32,48 +41,44 @@ void pack_rows(const float* from, std::size_t ld, std::size_t m, std::size_t k, 
   }
 }
 
-// A or B, lanes adjacent: panels of `width` lanes, two steps of all of them after the other.
+// A or B, lanes adjacent: panels of `width` lanes, two steps of all of them after the other, whole
+// vectors apart; what is behind the last lane of a vector nobody reads. Row by row of the source:
+// where those lie 2 KB apart, whoever follows one panel down finds the lines of the cache gone that
+// its neighbour reads next.
 template <std::size_t width>
 void pack_lanes(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
-  for (std::size_t i = 0; i < n; i += width) {
-    for (std::size_t p = 0; p < k; p += 2, to += width) {
-      const float* const row = from + p * ld + i;
-      const float* const next = p + 1 < k ? row + ld : nullptr;
+  constexpr std::size_t step = whole_vectors(width);
+  const std::size_t panel = panel_words(step, (k + 1) / 2);
+  for (std::size_t p = 0; p < k; p += 2, from += 2 * ld, to += step) {
+    const float* const next = p + 1 < k ? from + ld : nullptr;
+    Word* out = to;
+    for (std::size_t i = 0; i < n; i += width, out += panel) {
       for (std::size_t j = 0; j < width; j += lanes) {
-        const std::size_t there = beyond(smaller(width, n - i), j);
-        const __m512i words = there == 0
-                                  ? __m512i{}
-                                  : earlier_above(words_of_rows(
-                                        row + j, next == nullptr ? nullptr : next + j, there));
-        _mm512_mask_storeu_epi32(to + j, first(width - j), words);
+        const std::size_t at = i + j;
+        const __m512i words =
+            at < n ? words_of_rows(from + at, next == nullptr ? nullptr : next + at, n - at)
+                   : __m512i{};
+        _mm512_store_si512(out + j, earlier_above(words));
       }
     }
   }
 }
 
-// B, steps adjacent: the panels of pack_lanes, four columns at a time.
+// B, steps adjacent: the panels of pack_lanes, 16 columns at a time.
 void pack_transposed(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
   const std::size_t steps = (k + 1) / 2;
-  for (std::size_t j = 0; j < n; j += columns, to += columns * steps) {
-    for (std::size_t c = 0; c < columns; c += 4) {
+  for (std::size_t j = 0; j < n; j += columns, to += panel_words(columns, steps)) {
+    for (std::size_t c = 0; c < columns; c += lanes) {
       for (std::size_t p = 0; p < k; p += 2 * lanes) {
-        __m512i x[4];
-        for (std::size_t i = 0; i < 4; ++i) {
+        __m512i x[lanes];
+        for (std::size_t i = 0; i < lanes; ++i) {
           const std::size_t column = j + c + i;
-          x[i] =
-              column < n ? earlier_above(words_of_row(from + column * ld + p, k - p)) : __m512i{};
+          x[i] = column < n ? words_of_row(from + column * ld + p, k - p) : __m512i{};
         }
-        const __m512i a = _mm512_unpacklo_epi32(x[0], x[1]), b = _mm512_unpackhi_epi32(x[0], x[1]);
-        const __m512i d = _mm512_unpacklo_epi32(x[2], x[3]), e = _mm512_unpackhi_epi32(x[2], x[3]);
-        x[0] = _mm512_unpacklo_epi64(a, d);  // words 0, 4, 8 and 12 of the four columns
-        x[1] = _mm512_unpackhi_epi64(a, d);
-        x[2] = _mm512_unpacklo_epi64(b, e);
-        x[3] = _mm512_unpackhi_epi64(b, e);
-        alignas(64) Word words[4][lanes];
-        for (std::size_t i = 0; i < 4; ++i) _mm512_store_si512(words[i], x[i]);
-        for (std::size_t w = 0; w < smaller(lanes, steps - p / 2); ++w) {
-          __builtin_memcpy(to + (p / 2 + w) * columns + c, words[w % 4] + w / 4 * 4,
-                           4 * sizeof(Word));
+        transpose_words(x);
+        const std::size_t there = smaller(lanes, steps - p / 2);
+        for (std::size_t w = 0; w < there; ++w) {
+          _mm512_store_si512(to + (p / 2 + w) * columns + c, earlier_above(x[w]));
         }
       }
     }
@@ -96,7 +101,13 @@ struct Result {
 template <std::size_t m, std::size_t vectors, bool by_rows>
 void multiply_tile(const Factors& f, const Result& r) {
   constexpr std::size_t lane = by_rows ? row_step : 1;
-  constexpr std::size_t step = by_rows ? 1 : rows;
+  constexpr std::size_t step = by_rows ? 1 : panel_step;
+  // Its lines arrive while the sums are computed.
+#pragma GCC unroll 13
+  for (std::size_t i = 0; i < m; ++i) {
+#pragma GCC unroll 2
+    for (std::size_t j = 0; j < vectors; ++j) __builtin_prefetch(r.c + i * r.ldc + j * lanes, 1);
+  }
   __m512 sum[m][vectors] = {};
   const Word* a = f.a;
   const Word* b = f.b;
@@ -114,6 +125,16 @@ void multiply_tile(const Factors& f, const Result& r) {
         sum[i][j] = _mm512_dpbf16_ps(sum[i][j], x, row[j]);
       }
     }
+  }
+  if (r.alpha == 1 && r.beta == 0 && r.n >= vectors * lanes) {
+#pragma GCC unroll 13
+    for (std::size_t i = 0; i < m; ++i) {
+#pragma GCC unroll 2
+      for (std::size_t j = 0; j < vectors; ++j) {
+        _mm512_storeu_ps(r.c + i * r.ldc + j * lanes, sum[i][j]);
+      }
+    }
+    return;
   }
   const __m512 alpha = _mm512_set1_ps(r.alpha);
   const __m512 beta = _mm512_set1_ps(r.beta);
@@ -149,7 +170,7 @@ void multiply_panel(Factors f, Result r, std::size_t m) {
     } else {
       multiply_rows<1, by_rows>(count, f, r);
     }
-    f.a += by_rows ? rows * row_step : rows * f.steps;
+    f.a += by_rows ? rows * row_step : panel_words(panel_step, f.steps);
     r.c += rows * r.ldc;
   }
 }
@@ -162,11 +183,12 @@ bool has_avx512_bf16() {
 
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace) {
   Word* const packed_a = workspace;
-  Word* const packed_b = workspace + block_m * row_step;
+  Word* const packed_b = workspace + words_of_a;
   for (std::size_t j = 0; j < g.n; j += block_n) {
     const std::size_t n = smaller(block_n, g.n - j);
-    for (std::size_t p = 0; p < g.k; p += block_k) {
-      const std::size_t k = smaller(block_k, g.k - p);
+    const std::size_t most = block_of_steps(g.k);
+    for (std::size_t p = 0; p < g.k; p += most) {
+      const std::size_t k = smaller(most, g.k - p);
       const std::size_t steps = (k + 1) / 2;
       if (g.trans_b) {
         pack_transposed(g.b + j * g.ldb + p, g.ldb, n, k, packed_b);
@@ -181,7 +203,7 @@ void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace) {
           pack_rows(g.a + i * g.lda + p, g.lda, m, k, packed_a);
         }
         for (std::size_t jj = 0; jj < n; jj += columns) {
-          const Factors f{steps, packed_a, packed_b + jj * steps};
+          const Factors f{steps, packed_a, packed_b + jj / columns * panel_words(columns, steps)};
           const Result r{g.alpha, p == 0 ? g.beta : 1, g.c + i * g.ldc + j + jj, g.ldc,
                          smaller(columns, n - jj)};
           if (g.trans_a) {

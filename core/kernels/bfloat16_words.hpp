@@ -25,6 +25,10 @@ inline __mmask16 first(std::size_t n) {
 
 // 32 elements of one row in 16 words; those beyond n are 0.
 inline __m512i words_of_row(const float* x, std::size_t n) {
+  if (n >= 2 * lanes) {  // without masks, which cost as much as the rest
+    return reinterpret_cast<__m512i>(
+        _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + lanes), _mm512_loadu_ps(x)));
+  }
   const __m512 low = _mm512_maskz_loadu_ps(first(n), x);
   const __m512 high = n > lanes ? _mm512_maskz_loadu_ps(first(n - lanes), x + lanes) : __m512{};
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
@@ -32,11 +36,51 @@ inline __m512i words_of_row(const float* x, std::size_t n) {
 
 // The first n of 16 elements of row p below those of row p + 1, or of zeros where that is null.
 inline __m512i words_of_rows(const float* p, const float* next, std::size_t n) {
-  const __m512 low = _mm512_maskz_loadu_ps(first(n), p);
-  const __m512 high = next == nullptr ? __m512{} : _mm512_maskz_loadu_ps(first(n), next);
+  __m512 low, high = {};
+  if (n >= lanes) {
+    low = _mm512_loadu_ps(p);
+    if (next != nullptr) high = _mm512_loadu_ps(next);
+  } else {
+    low = _mm512_maskz_loadu_ps(first(n), p);
+    if (next != nullptr) high = _mm512_maskz_loadu_ps(first(n), next);
+  }
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+}
+
+// Two quarters of a and two of b. (g++ 12 warns of the intrinsic without a mask.)
+template <int which>
+inline __m512i quarters(__m512i a, __m512i b) {
+  return _mm512_maskz_shuffle_i32x4(__mmask16{0xFFFF}, a, b, which);
+}
+
+// x[i], the 16 words of row i, become the words of column i.
+inline void transpose_words(__m512i (&x)[16]) {
+  // The forms without a mask make g++ 12 warn of a variable of its own header.
+  constexpr __mmask16 all16 = 0xFFFF;
+  constexpr __mmask8 all8 = 0xFF;
+  __m512i y[16];
+  for (int i = 0; i < 16; i += 4) {  // of each four rows, the words 0, 4, 8, 12 of all; 1, 5, ...
+    const __m512i a = _mm512_maskz_unpacklo_epi32(all16, x[i], x[i + 1]);
+    const __m512i b = _mm512_maskz_unpackhi_epi32(all16, x[i], x[i + 1]);
+    const __m512i c = _mm512_maskz_unpacklo_epi32(all16, x[i + 2], x[i + 3]);
+    const __m512i d = _mm512_maskz_unpackhi_epi32(all16, x[i + 2], x[i + 3]);
+    y[i] = _mm512_maskz_unpacklo_epi64(all8, a, c);
+    y[i + 1] = _mm512_maskz_unpackhi_epi64(all8, a, c);
+    y[i + 2] = _mm512_maskz_unpacklo_epi64(all8, b, d);
+    y[i + 3] = _mm512_maskz_unpackhi_epi64(all8, b, d);
+  }
+  for (int i = 0; i < 4; ++i) {  // and the quarters of those, four by four
+    const __m512i a = quarters<0x88>(y[i], y[i + 4]);
+    const __m512i b = quarters<0x88>(y[i + 8], y[i + 12]);
+    const __m512i c = quarters<0xDD>(y[i], y[i + 4]);
+    const __m512i d = quarters<0xDD>(y[i + 8], y[i + 12]);
+    x[i] = quarters<0x88>(a, b);
+    x[i + 8] = quarters<0xDD>(a, b);
+    x[i + 4] = quarters<0x88>(c, d);
+    x[i + 12] = quarters<0xDD>(c, d);
+  }
 }
 
 }  // namespace

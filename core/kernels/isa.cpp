@@ -3,6 +3,8 @@
 // one copy of an inline function, and it might be the one for a processor that is not there.
 #include "vitruvian/core/kernels/table.hpp"
 
+#include <utility>  // types only: std::index_sequence
+
 #if defined(__AVX512F__)
 #define VITRUVIAN_VECTOR_BYTES 64
 #define VITRUVIAN_TILE_ROWS 13

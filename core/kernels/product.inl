@@ -13,7 +13,7 @@ struct Tile {
   // Blocks: a panel of B stays in the first-level cache, a block of A in the second.
   static constexpr std::size_t block_m = 16 * rows;
   static constexpr std::size_t block_n = 512 / columns * columns;
-  static constexpr std::size_t block_k = sizeof(T) == 4 ? 256 : 192;
+  static constexpr std::size_t block_k = sizeof(T) == 4 ? most_steps : 192;
 };
 
 template <class T>
@@ -34,8 +34,22 @@ VITRUVIAN_INLINE V larger(V a, V b) {
   return a > b ? a : b;
 }
 
+// Elements of a panel of k steps, `width` lanes each, and a line of the cache: the next panel
+// begins in another set.
 template <class T>
-constexpr std::size_t product_workspace = (Tile<T>::block_m + Tile<T>::block_n) * Tile<T>::block_k;
+VITRUVIAN_INLINE constexpr std::size_t panel_elements(std::size_t width, std::size_t k) {
+  return width * k + 64 / sizeof(T);
+}
+template <class T>
+constexpr std::size_t elements_of_a = Tile<T>::block_m /
+                                      Tile<T>::rows* panel_elements<T>(Tile<T>::rows,
+                                                                       Tile<T>::block_k);
+template <class T>
+constexpr std::size_t elements_of_b = Tile<T>::block_n /
+                                      Tile<T>::columns* panel_elements<T>(Tile<T>::columns,
+                                                                          Tile<T>::block_k);
+template <class T>
+constexpr std::size_t product_workspace = elements_of_a<T> + elements_of_b<T>;
 
 VITRUVIAN_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
@@ -57,47 +71,98 @@ VITRUVIAN_INLINE void transpose_4x4(const T* from, std::size_t from_step, T* to,
   for (std::size_t j = 0; j < 4; ++j) __builtin_memcpy(to + j * to_step, &r[j], sizeof(Four));
 }
 
-// to[p][i] = from[i][p] for i < rows, p < columns, a few lines of the cache at a time.
+// The elements of a and b in turns: those of their lower halves, or of their upper ones.
+template <bool upper, class V, std::size_t... i>
+VITRUVIAN_INLINE V in_turns(V a, V b, std::index_sequence<i...>) {
+  constexpr std::size_t n = sizeof...(i);
+  return __builtin_shufflevector(a, b, (i / 2 + i % 2 * n + (upper ? n / 2 : 0))...);
+}
+
+// The same for a square of as many rows as a vector has lanes: where the upper half of the rows is
+// dealt between the lower one's, again and again, each row becomes a column.
+template <class T>
+VITRUVIAN_INLINE void transpose_square(const T* from, std::size_t from_step, T* to,
+                                       std::size_t to_step) {
+  constexpr std::size_t n = Tile<T>::lanes;
+  constexpr auto lanes = std::make_index_sequence<n>();
+  Vector<T> x[n], y[n];
+#pragma GCC unroll 16
+  for (std::size_t i = 0; i < n; ++i) x[i] = load(from + i * from_step);
+#pragma GCC unroll 4
+  for (std::size_t round = 1; round < n; round *= 2) {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < n / 2; ++i) {
+      y[2 * i] = in_turns<false>(x[i], x[i + n / 2], lanes);
+      y[2 * i + 1] = in_turns<true>(x[i], x[i + n / 2], lanes);
+    }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < n; ++i) x[i] = y[i];
+  }
+#pragma GCC unroll 16
+  for (std::size_t j = 0; j < n; ++j) store(to + j * to_step, x[j]);
+}
+
+// to[p][i] = from[i][p] for i < rows, p < columns: squares of whole vectors, then of four, a few
+// lines of the cache at a time, then one by one.
 template <class T>
 void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns, T* to,
                std::size_t to_step) {
-  constexpr std::size_t block = 16;
-  const std::size_t fours = rows / 4 * 4;
-  for (std::size_t first = 0; first < fours; first += block) {
-    const std::size_t last = smaller(first + block, fours);
-    for (std::size_t p = 0; p + 4 <= columns; p += 4) {
-      for (std::size_t i = first; i < last; i += 4) {
-        transpose_4x4(from + i * from_step + p, from_step, to + p * to_step + i, to_step);
-      }
+  constexpr std::size_t n = Tile<T>::lanes;
+  const std::size_t squares = rows / n * n;
+  const std::size_t across = squares > 0 ? columns / n * n : 0;
+  for (std::size_t i = 0; i < squares; i += n) {
+    for (std::size_t p = 0; p < across; p += n) {
+      transpose_square(from + i * from_step + p, from_step, to + p * to_step + i, to_step);
     }
   }
-  for (std::size_t p = columns / 4 * 4; p < columns; ++p) {
-    for (std::size_t i = 0; i < fours; ++i) to[p * to_step + i] = from[i * from_step + p];
-  }
-  for (std::size_t i = fours; i < rows; ++i) {
-    for (std::size_t p = 0; p < columns; ++p) to[p * to_step + i] = from[i * from_step + p];
-  }
+  const auto by_four = [=](std::size_t row, std::size_t last_row, std::size_t column) {
+    const std::size_t fours = row + (last_row - row) / 4 * 4;
+    constexpr std::size_t block = 16;
+    for (std::size_t first = row; first < fours; first += block) {
+      const std::size_t last = smaller(first + block, fours);
+      for (std::size_t p = column; p + 4 <= columns; p += 4) {
+        for (std::size_t i = first; i < last; i += 4) {
+          transpose_4x4(from + i * from_step + p, from_step, to + p * to_step + i, to_step);
+        }
+      }
+    }
+    for (std::size_t p = column + (columns - column) / 4 * 4; p < columns; ++p) {
+      for (std::size_t i = row; i < fours; ++i) to[p * to_step + i] = from[i * from_step + p];
+    }
+    for (std::size_t i = fours; i < last_row; ++i) {
+      for (std::size_t p = column; p < columns; ++p) to[p * to_step + i] = from[i * from_step + p];
+    }
+  };
+  if (across < columns) by_four(0, squares, across);
+  by_four(squares, rows, 0);
 }
 
 // Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes are 0. Either the
-// lanes are adjacent and steps are `ld` apart, or the other way round.
+// lanes are adjacent and steps are `ld` apart, or the other way round. Adjacent ones are read row
+// by row: where rows lie 2 KB apart, whoever follows one panel down finds the lines of the cache
+// gone that its neighbour reads next.
 template <class T, std::size_t width>
 void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
           T* panel) {
-  for (std::size_t first = 0; first < lanes; first += width, panel += width * k) {
+  const std::size_t step = panel_elements<T>(width, k);
+  const std::size_t whole = lanes_adjacent ? lanes / width * width : 0;
+  for (std::size_t p = 0; whole > 0 && p < k; ++p) {
+    T* to = panel + p * width;
+    for (std::size_t first = 0; first < whole; first += width, to += step) {
+      __builtin_memcpy(to, source + p * ld + first, width * sizeof(T));
+    }
+  }
+  panel += whole / width * step;
+  for (std::size_t first = whole; first < lanes; first += width, panel += step) {
     const T* from = source + first * (lanes_adjacent ? 1 : ld);
     const std::size_t n = smaller(width, lanes - first);
     if (n < width) __builtin_memset(panel, 0, width * k * sizeof(T));
-    if (!lanes_adjacent) {
-      transpose(from, ld, n, k, panel, width);
-    } else if (n == width) {
-      for (std::size_t p = 0; p < k; ++p) {
-        __builtin_memcpy(panel + p * width, from + p * ld, width * sizeof(T));
-      }
-    } else {
+    if (lanes_adjacent) {
       for (std::size_t p = 0; p < k; ++p) {
         for (std::size_t i = 0; i < n; ++i) panel[p * width + i] = from[p * ld + i];
       }
+    } else {
+      transpose(from, ld, n, k, panel, width);
     }
   }
 }
@@ -121,6 +186,15 @@ template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
   using S = Tile<T>;
   using Vector = typename S::Vector;
   Vector sum[rows][vectors] = {};
+  if (m == rows && f.k >= 64) {  // the result's lines arrive while the sums are computed
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (std::size_t j = 0; j < vectors; ++j) {
+        __builtin_prefetch(c + i * ldc + j * S::lanes, 1);
+      }
+    }
+  }
   const T* a = f.a;
   const T* b = f.b;
   const std::size_t lane = adjacent ? 1 : f.a_lane;
@@ -192,7 +266,7 @@ void multiply_panel(Factors<T> f, bool packed_a, T alpha, T beta, T* c, std::siz
     } else {
       multiply_columns<T, 1, adjacent>(f, alpha, beta, c, ldc, done, n);
     }
-    f.a += packed_a ? S::rows * f.k : done * f.a_lane;
+    f.a += packed_a ? panel_elements<T>(S::rows, f.k) : done * f.a_lane;
     c += done * ldc;
     m -= done;
   }
@@ -208,12 +282,13 @@ void product(const Gemm<T>& g, T* workspace) {
   const bool pack_a = g.n > S::block_n || page_apart;
   const bool pack_b = g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
   T* const packed_a = workspace;
-  T* const packed_b = workspace + S::block_m * S::block_k;
+  T* const packed_b = workspace + elements_of_a<T>;
+  const std::size_t steps = sizeof(T) == 4 ? block_of_steps(g.k) : S::block_k;
   for (std::size_t j = 0; j < g.n; j += S::block_n) {
     const std::size_t n = smaller(S::block_n, g.n - j);
     std::size_t p = 0;
     do {  // once even for k = 0, which leaves beta C
-      const std::size_t k = smaller(S::block_k, g.k - p);
+      const std::size_t k = smaller(steps, g.k - p);
       const T beta = p == 0 ? g.beta : T{1};
       const T* const b = g.trans_b ? g.b + j * g.ldb + p : g.b + p * g.ldb + j;
       if (pack_b && k > 0) pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
@@ -222,12 +297,13 @@ void product(const Gemm<T>& g, T* workspace) {
         const T* const a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
         if (pack_a && k > 0) pack<T, S::rows>(a, g.lda, g.trans_a, m, k, packed_a);
         for (std::size_t jj = 0; jj < n; jj += S::columns) {
-          Factors<T> f{.k = k,
-                       .a = a,
-                       .a_lane = g.trans_a ? 1 : g.lda,
-                       .a_step = g.trans_a ? g.lda : 1,
-                       .b = pack_b ? packed_b + jj * k : b + jj,
-                       .b_step = pack_b ? S::columns : g.ldb};
+          Factors<T> f{
+              .k = k,
+              .a = a,
+              .a_lane = g.trans_a ? 1 : g.lda,
+              .a_step = g.trans_a ? g.lda : 1,
+              .b = pack_b ? packed_b + jj / S::columns * panel_elements<T>(S::columns, k) : b + jj,
+              .b_step = pack_b ? S::columns : g.ldb};
           if (pack_a) f.a = packed_a, f.a_lane = 1, f.a_step = S::rows;
           T* const c = g.c + i * g.ldc + j + jj;
           const std::size_t columns = smaller(S::columns, n - jj);
@@ -238,7 +314,7 @@ void product(const Gemm<T>& g, T* workspace) {
           }
         }
       }
-      p += S::block_k;
+      p += steps;
     } while (p < g.k);
   }
 }

@@ -94,6 +94,13 @@ struct Tables {
   Table<double> of_double;
 };
 
+/// Steps of a sum of floats that stays in registers, of k in all: up to 384, or two halves, or 384
+/// again and again. As oneDNN has it: its kernels for AVX-512 then give the bits of ours.
+constexpr std::size_t most_steps = 384;
+[[maybe_unused]] static constexpr std::size_t block_of_steps(std::size_t k) {
+  return k > most_steps && k < 2 * most_steps ? (k + 1) / 2 : most_steps;
+}
+
 /// The instruction set in use: "AVX-512", "AVX2", "SSE2", or "portable". VITRUVIAN_SIMD=portable
 /// (or sse2, avx2, avx512) in the environment lowers it, for tests.
 std::string simd_description();
@@ -128,7 +135,7 @@ float round_to_bfloat16(float x);
 // The kernels, in builds for x86; `workspace` holds as many elements as the constant says.
 bool has_avx512_bf16();
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
-constexpr std::size_t bfloat16_avx512_workspace = 208 * 144 + 512 * 128;
+constexpr std::size_t bfloat16_avx512_workspace = (256 + 512) * most_steps / 2 + 512;
 bool has_amx();
 void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 320 + 256;

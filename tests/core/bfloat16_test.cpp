@@ -74,10 +74,13 @@ struct Case {
             .beta = beta};
   }
 
-  // The definition. By default sums in float32, in the order of k, begun anew every 256 steps; by
-  // the matrix unit 32 steps at a time, even and odd ones apart, begun anew every 640.
+  // The definition. By default sums in float32, in the order of k, begun anew every 384 steps, or
+  // half-way where that is nearer than 384; by the matrix unit 32 steps at a time, even and odd
+  // ones apart, begun anew every 640.
   [[nodiscard]] std::vector<float> expected(Bfloat16Body body) const {
-    const std::size_t block = body == Bfloat16Body::amx ? 640 : 256;
+    const std::size_t block = body == Bfloat16Body::amx ? 640
+                              : k > 384 && k < 2 * 384  ? (k + 1) / 2
+                                                        : 384;
     std::vector<float> result = c;
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
@@ -160,6 +163,11 @@ TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
                                     {215, 90, 257},
                                     {1, 700, 300},
                                     {20, 35, 1300},
+                                    {30, 33, 384},
+                                    {14, 40, 385},
+                                    {40, 17, 767},
+                                    {13, 65, 768},
+                                    {27, 32, 769},
                                     {300, 1, 513}}) {
         check(Case(m, n, k, variant, 3));
       }

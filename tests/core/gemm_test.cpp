@@ -4,9 +4,12 @@
 #include "kernel_cases.hpp"
 #include "tests/expect.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -146,6 +149,49 @@ TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double)
       }
     }
   });
+}
+
+// By the instructions that round once for a multiplication and an addition: what a sum's bits are
+// is written here, so that no way of packing or of reading changes them.
+TEST_CASE("our own product of floats adds in the order of k, in blocks of at most 384 steps") {
+  const GemmBackend backend = kernels::gemm_backend();
+  kernels::set_gemm_backend(GemmBackend::packed);
+  kernel_cases::for_each_isa([] {
+    if (kernels::isa() == kernels::Isa::baseline) return;
+    for (const std::size_t k : {1, 64, 255, 384, 385, 520, 767, 768, 1000}) {
+      const std::size_t block = k > 384 && k < 768 ? (k + 1) / 2 : 384;
+      for (const auto& [m, n] : {std::array<std::size_t, 2>{3, 5}, {27, 33}, {17, 64}, {215, 19}}) {
+        for (int variant = 0; variant < 4; ++variant) {
+          Case<float> g(m, n, k, variant & 1, variant & 2, 1, variant == 3 ? 1 : 0, variant);
+          const std::vector<float> before = g.c;
+          parallel_for(2, 1, [&](std::size_t begin, std::size_t) {  // in one piece
+            if (begin == 0) kernels::gemm(g.product());
+          });
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+              float all = variant == 3 ? before[i * g.ldc() + j] : 0;
+              for (std::size_t first = 0; first < k; first += block) {
+                float sum = 0;
+                for (std::size_t p = first; p < std::min(k, first + block); ++p) {
+                  sum = std::fma(g.a[g.trans_a ? p * g.lda() + i : i * g.lda() + p],
+                                 g.b[g.trans_b ? j * g.ldb() + p : p * g.ldb() + j], sum);
+                }
+                all = sum + all;
+              }
+              wrong += all != g.c[i * g.ldc() + j] ? 1 : 0;
+            }
+          }
+          CAPTURE(k);
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(variant);
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  });
+  kernels::set_gemm_backend(backend);
 }
 
 TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
