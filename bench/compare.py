@@ -75,8 +75,8 @@ def aspects():
 
 
 class PyTorch:
-    def __init__(self, quick):
-        self.quick = quick
+    def __init__(self, tries):
+        self.tries = tries
         self.tried = []  # every result, for the least memory of any setting
         for self.python in (os.environ.get("PYTHON", "python3"), "/usr/bin/python3"):
             if self.version():
@@ -92,8 +92,8 @@ class PyTorch:
                        *arguments, OPENBLAS_NUM_THREADS=str(CORES), **setting)
 
     def tuned(self, arguments):
-        """The fastest setting found. It goes from aspect to aspect, twice: other work can only make
-        a run slower, so the better of two runs some time apart says more than one."""
+        """The fastest setting found. It goes from aspect to aspect, by default twice: other work can
+        only make a run slower, so the better of two runs some time apart says more than one."""
         every = aspects()
         fastest = {}
 
@@ -106,7 +106,7 @@ class PyTorch:
             fastest[key] = max(fastest.get(key, 0), result.rate)
             return fastest[key]
 
-        for _ in range(0 if self.quick else 2):
+        for _ in range(self.tries):
             values = [aspect[0] for aspect in every]
             best = timed(values)
             for i, aspect in enumerate(every):
@@ -153,12 +153,13 @@ def in_turns(rounds, programs):
     return results
 
 
-MEASUREMENTS = ("--shape mnist --batch 128", "--shape cifar --batch 64",
-                "--shape cifar --batch 256 --inference")
+MEASUREMENTS = {"mnist": "--shape mnist --batch 128", "cifar": "--shape cifar --batch 64",
+                "cifar-inference": "--shape cifar --batch 256 --inference",
+                "vit-b": "--shape vit-b --batch 1 --inference"}
 
 
 def against_others(options):
-    machine, pytorch, settings, lines = Machine(), PyTorch(options.quick), {}, []
+    machine, pytorch, settings, lines = Machine(), PyTorch(options.tries), {}, []
 
     def ours(arguments, *precision):
         return lambda: measure(OURS, "--seconds", str(options.seconds), "--threads", str(CORES),
@@ -187,8 +188,10 @@ def against_others(options):
                          f"| {who} {said} | {ratio(us, them['float32'])} | {ratio(us, them[best])} "
                          f"| {median(r.share for r in us):.2f} | {beside} |")
 
-    for name in MEASUREMENTS:
-        arguments = name.split()
+    for name in options.only:
+        if name == "vit-b":
+            continue  # beside onnxruntime, below
+        arguments = MEASUREMENTS[name].split()
         tried, theirs = [], {}
         for precision, flags in {"float32": [], "bfloat16": ["--bfloat16"]}.items():
             what = [*arguments, *flags]
@@ -200,22 +203,23 @@ def against_others(options):
 
     runtime = PACKAGES / "node_modules/onnxruntime-node/package.json"
     version = "not measured"
-    if runtime.exists():
+    if "vit-b" in options.only and runtime.exists():
         version = re.search(r'"version": "([^"]*)"', runtime.read_text())[1]
         model = PACKAGES / "vit-b.onnx"
         if not model.exists():
             subprocess.run([pytorch.python, HERE / "pytorch_train.py", "--export", model], check=True)
         infer = ("node", str(HERE / "infer.mjs"), "--model", str(model), "--packages",
                  str(PACKAGES), "--threads", str(CORES), "--seconds", str(options.seconds))
-        rows("onnxruntime", "--shape vit-b --batch 1 --inference".split(),
+        rows("onnxruntime", MEASUREMENTS["vit-b"].split(),
              {"float32": lambda: measure(*infer)})
-    else:
+    elif "vit-b" in options.only:
         note("vit-b is skipped: npm install --prefix build/bench --ignore-scripts onnxruntime-node")
 
     others = machine.percent_of_others()
     if others > 5:
         note(f"others used {others:.0f} % of the processors meanwhile: measure again")
-    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    processor = dict(re.findall(r"^(model name|cpu family|model)\s*: (.*)$",
+                                Path("/proc/cpuinfo").read_text(), re.MULTILINE))
     commit = said_by("git", "-C", str(HERE), "describe", "--always", "--dirty")
     return "\n".join([
         "| measurement | Vitruvian, img/s | the other, img/s | over its float32 (least to most) "
@@ -225,7 +229,8 @@ def against_others(options):
         "bfloat16 is autocast of the forward pass; its best is the faster of the two. The share is of "
         "the product in the same precision. Their memory is the least of all runs, those that looked "
         "for settings included.", "",
-        f"- {processor[1] if processor else 'unknown processor'}, {CORES} threads",
+        f"- {processor.get('model name', 'unknown processor')} (family "
+        f"{processor.get('cpu family', '?')}, model {processor.get('model', '?')}), {CORES} threads",
         f"- PyTorch {pytorch.version()}, onnxruntime {version}, Vitruvian {commit}",
         f"- rounds: {options.rounds}, seconds of each measurement: {options.seconds}, "
         f"{time.strftime('%Y-%m-%d')}",
@@ -269,11 +274,15 @@ def main():
     parser.add_argument("--switches", action="store_true", help="beside itself, a switch at a time")
     parser.add_argument("--rounds", type=int, default=3, help="measure everything so often (3)")
     parser.add_argument("--seconds", type=int, help="of each measurement (8; 3 with --switches)")
+    parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS),
+                        metavar="NAME", help="of " + ", ".join(MEASUREMENTS) + " these alone")
+    parser.add_argument("--tries", type=int, default=2,
+                        help="go through PyTorch's settings so often (2); 0 takes the likely ones")
     parser.add_argument("--quick", action="store_true",
                         help="one round of 2 seconds, PyTorch's likely settings")
     options = parser.parse_args()
     if options.quick:
-        options.rounds, options.seconds = 1, 2
+        options.rounds, options.seconds, options.tries = 1, 2, 0
     options.seconds = options.seconds or (3 if options.switches else 8)
     if min(options.rounds, options.seconds) < 1:
         parser.error("--rounds and --seconds take a count")
