@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace vitruvian::kernels {
 namespace {
@@ -34,6 +35,21 @@ std::uint64_t flops(const AttentionShape& s) {
   return 2 * std::uint64_t{s.B} * s.h * s.T * s.S * (s.E + s.F);
 }
 
+// Heads of fewer multiplications are sooner multiplied as they are than packed.
+constexpr std::size_t worth_rounding = 65536;
+
+// Who multiplies the matrices of a head: the sizes and the precision decide, nothing else.
+template <class T>
+auto product_of_heads(const AttentionShape& s) {
+  if constexpr (std::is_same_v<T, float>) {
+    const std::size_t width = std::min(s.E, s.F);
+    if (gemm_precision() == GemmPrecision::bfloat16 && s.T * s.S * width >= worth_rounding) {
+      return +[](const Gemm<float>& g, float*) { bfloat16_product(g); };
+    }
+  }
+  return table<T>().product;
+}
+
 template <class T>
 HeadMatrices<T> head_matrices(const AttentionShape& s, const Heads<const T>& q,
                               const Heads<const T>& k, const Heads<const T>& v, std::size_t b,
@@ -47,7 +63,8 @@ HeadMatrices<T> head_matrices(const AttentionShape& s, const Heads<const T>& q,
           .v = v.data + b * v.batch + i * v.head,
           .q_ld = q.token,
           .k_ld = k.token,
-          .v_ld = v.token};
+          .v_ld = v.token,
+          .product = product_of_heads<T>(s)};
 }
 
 }  // namespace

@@ -131,21 +131,22 @@ struct Operand {
 
 // c = scale a b of (m, k) x (k, n), on this thread.
 template <class T>
-VITRUVIAN_INLINE void head_product(std::size_t m, std::size_t n, std::size_t k, Operand<T> a,
-                                   Operand<T> b, T* c, std::size_t c_step, T scale, T* packing) {
-  product<T>({.m = m,
-              .n = n,
-              .k = k,
-              .a = a.data,
-              .lda = a.step,
-              .trans_a = a.transposed,
-              .b = b.data,
-              .ldb = b.step,
-              .trans_b = b.transposed,
-              .c = c,
-              .ldc = c_step,
-              .alpha = scale},
-             packing);
+VITRUVIAN_INLINE void head_product(const HeadMatrices<T>& h, std::size_t m, std::size_t n,
+                                   std::size_t k, Operand<T> a, Operand<T> b, T* c,
+                                   std::size_t c_step, T scale, T* packing) {
+  h.product({.m = m,
+             .n = n,
+             .k = k,
+             .a = a.data,
+             .lda = a.step,
+             .trans_a = a.transposed,
+             .b = b.data,
+             .ldb = b.step,
+             .trans_b = b.transposed,
+             .c = c,
+             .ldc = c_step,
+             .alpha = scale},
+            packing);
 }
 
 template <class T>
@@ -156,7 +157,7 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
   T* const scratch = workspace;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(h.q, h.q_ld, h.T_q, h.E, scratch, row);
-  head_product<T>(h.S, row, h.E, {h.k, h.k_ld}, {scratch, row}, probs, row, scale, packing);
+  head_product<T>(h, h.S, row, h.E, {h.k, h.k_ld}, {scratch, row}, probs, row, scale, packing);
   if (bias) {
     for (std::size_t s = 0; s < h.S; ++s) {
       for (std::size_t t = 0; t < h.T_q; ++t) probs[s * row + t] += bias[t * h.S + s];
@@ -169,7 +170,7 @@ void attention(const HeadMatrices<T>& h, const T* bias, const DropoutRule<T>& ru
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     weights = {scratch, h.S, false};
   }
-  head_product<T>(h.T_q, h.F, h.S, weights, {h.v, h.v_ld}, o, o_ld, T{1}, packing);
+  head_product<T>(h, h.T_q, h.F, h.S, weights, {h.v, h.v_ld}, o, o_ld, T{1}, packing);
 }
 
 template <class T>
@@ -182,7 +183,7 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   T* const scratch = ds + h.S * row;
   T* const packing = workspace + attention_workspace<T>(h, rule);
   columns_of(go, go_ld, h.T_q, h.F, scratch, row);
-  head_product<T>(h.S, row, h.F, {h.v, h.v_ld}, {scratch, row}, ds, row, T{1}, packing);
+  head_product<T>(h, h.S, row, h.F, {h.v, h.v_ld}, {scratch, row}, ds, row, T{1}, packing);
   if (rule.active) {
     transpose(ds, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
@@ -190,13 +191,13 @@ void attention_vjp(const HeadMatrices<T>& h, const T* probs, const DropoutRule<T
   }
   softmax_columns_vjp(probs, ds, h.S, row);
   if (dscores) transpose(ds, row, h.S, h.T_q, dscores, h.S);
-  head_product<T>(h.T_q, h.E, h.S, {ds, row, true}, {h.k, h.k_ld}, dq, dq_ld, scale, packing);
-  head_product<T>(h.S, h.E, h.T_q, {ds, row}, {h.q, h.q_ld}, dk, dk_ld, scale, packing);
+  head_product<T>(h, h.T_q, h.E, h.S, {ds, row, true}, {h.k, h.k_ld}, dq, dq_ld, scale, packing);
+  head_product<T>(h, h.S, h.E, h.T_q, {ds, row}, {h.q, h.q_ld}, dk, dk_ld, scale, packing);
   Operand<T> weights{probs, row};
   if (rule.active) {
     transpose(probs, row, h.S, h.T_q, scratch, h.S);
     dropout(scratch, scratch, matrix, 0, h.T_q * h.S, rule);
     weights = {scratch, h.S, true};
   }
-  head_product<T>(h.S, h.F, h.T_q, weights, {go, go_ld}, dv, dv_ld, T{1}, packing);
+  head_product<T>(h, h.S, h.F, h.T_q, weights, {go, go_ld}, dv, dv_ld, T{1}, packing);
 }

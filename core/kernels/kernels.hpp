@@ -186,7 +186,8 @@ std::size_t attention_row(const AttentionShape& shape);
 // S = q k^T / sqrt(E) + bias,  P = softmax(S),  P' = dropout(P),  o = P' v, an image and head at a
 // time, so that the scores stay in cache. Writes P^T (B, h, S, attention_row), before dropout, for
 // the backward: of a row its first T elements count. `probs` may be null. Dropout's mask is that of
-// `dropout` for the matrices of P (B, h, T, S); p = 0 means none.
+// `dropout` for the matrices of P (B, h, T, S); p = 0 means none. Under GemmPrecision::bfloat16 the
+// factors of larger heads' products are rounded (T S min(E, F) >= 65536), on the way back, too.
 template <class T>
 void attention(const AttentionShape& shape, Heads<const T> q, Heads<const T> k, Heads<const T> v,
                AttentionBias<T> bias, double p, std::uint64_t key, Heads<T> o, T* probs);

@@ -18,6 +18,7 @@ struct HeadMatrices {
   std::size_t T_q = 0, S = 0, E = 0, F = 0;
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   std::size_t q_ld = 0, k_ld = 0, v_ld = 0;
+  void (*product)(const Gemm<T>&, T* workspace) = nullptr;  // who multiplies: `Table::product`
 };
 
 /// Element i of a dropout is kept where its 32-bit word is above `limit`, and then times `scale`.

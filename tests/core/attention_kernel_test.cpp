@@ -3,7 +3,9 @@
 #include "kernel_cases.hpp"
 #include "tests/expect.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
+#include "vitruvian/core/kernels/table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -112,6 +114,14 @@ Arrays<T> random_arrays(const AttentionShape& s) {
   }
   x.probs.resize(s.B * s.h * s.S * kernels::attention_row<T>(s));
   return x;
+}
+
+float most_apart(const std::vector<float>& x, const std::vector<float>& y) {
+  float most = x.size() == y.size() ? 0 : inf_of<float>;
+  for (std::size_t i = 0; most < inf_of<float> && i < x.size(); ++i) {
+    if (!(std::abs(x[i] - y[i]) <= most)) most = std::abs(x[i] - y[i]);
+  }
+  return most;
 }
 
 constexpr std::uint64_t key = 99;
@@ -234,4 +244,73 @@ TEST_CASE_TEMPLATE("the kernels' bits do not depend on the number of threads", T
     if (count == 1) expected = got;
     CHECK(got == expected);
   }
+}
+
+// Rounding once more changes nothing: under bfloat16 attention must give the bits of plain products
+// of factors that were rounded before, where sums have the order of k.
+TEST_CASE("attention under bfloat16 rounds the factors of larger heads, and none of smaller ones") {
+  const auto rounded = [](std::vector<float> x) {
+    for (float& value : x) value = kernels::round_to_bfloat16(value);
+    return x;
+  };
+  // (rows, columns) of one head's rounded factors: a^T b.
+  const auto product = [](const std::vector<float>& a, const std::vector<float>& b, std::size_t k,
+                          std::size_t m, std::size_t n) {
+    std::vector<float> c(m * n);
+    kernels::table<float>().product(
+        {.m = m,
+         .n = n,
+         .k = k,
+         .a = a.data(),
+         .lda = m,
+         .trans_a = true,
+         .b = b.data(),
+         .ldb = n,
+         .c = c.data(),
+         .ldc = n},
+        std::vector<float>(kernels::table<float>().product_workspace + 16).data());
+    return c;
+  };
+  for_each_isa([&] {
+    const bool amx = kernels::bfloat16_body() == kernels::Bfloat16Body::amx;
+    const float near = amx ? 0.02F : 0;  // the matrix unit has an order of its own
+    for (const AttentionShape& s :
+         {AttentionShape{1, 1, 65, 65, 32, 32}, {1, 1, 40, 70, 24, 33}, {1, 1, 17, 17, 16, 16}}) {
+      CAPTURE(s.T);
+      const bool large = s.T * s.S * std::min(s.E, s.F) >= 65536;
+      Arrays<float> plain = random_arrays<float>(s);
+      Arrays<float> x = plain;
+      run(s, plain, false, 0, true);
+      {
+        const kernels::GemmPrecisionScope scope(kernels::GemmPrecision::bfloat16);
+        run(s, x, false, 0, true);
+      }
+      if (!large) {
+        CHECK(x.o == plain.o);
+        CHECK(x.dk == plain.dk);
+        continue;
+      }
+      Arrays<float> before = random_arrays<float>(s);
+      before.q = rounded(before.q);
+      before.k = rounded(before.k);
+      run(s, before, false, 0, true);
+      CHECK(most_apart(rows_of(s, x.probs), rows_of(s, before.probs)) <= near);
+      // P^T (S, T) and the rest by plain products.
+      const std::vector<float> p = rounded(rows_of(s, x.probs));
+      std::vector<float> p_t(p.size());
+      for (std::size_t i = 0; i < p.size(); ++i) p_t[i % s.S * s.T + i / s.S] = p[i];
+      CHECK(most_apart(x.o, product(p_t, rounded(x.v), s.S, s.T, s.F)) <= near);
+      CHECK(most_apart(x.dv, product(p, rounded(x.go), s.T, s.S, s.F)) <= near);
+      const std::vector<float> ds = rounded(x.ds);
+      const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.E)));
+      std::vector<float> dk = product(ds, rounded(x.q), s.T, s.S, s.E);
+      for (float& value : dk) value *= scale;
+      CHECK(most_apart(x.dk, dk) <= near);
+      // dS itself: near that of float32, not at it.
+      CHECK(most_apart(x.ds, plain.ds) > 0);
+      CHECK(most_apart(x.ds, plain.ds) < 0.05F);
+      CHECK(most_apart(x.dq, plain.dq) > 0);
+      CHECK(most_apart(x.dq, plain.dq) < 0.05F);
+    }
+  });
 }
