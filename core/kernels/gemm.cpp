@@ -3,6 +3,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/kernels/faster.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
 #include "vitruvian/core/profile.hpp"
@@ -29,9 +30,9 @@ struct Name {
   GemmBackend backend;
   std::string_view name;
 };
-constexpr std::array names = {Name{GemmBackend::packed, "packed"},
-                              Name{GemmBackend::onednn, "onednn"},
-                              Name{GemmBackend::cblas, "cblas"}};
+constexpr std::array names = {
+    Name{GemmBackend::packed, "packed"}, Name{GemmBackend::onednn, "onednn"},
+    Name{GemmBackend::cblas, "cblas"}, Name{GemmBackend::fastest, "fastest"}};
 
 // oneDNN ends the process where it gets no memory for the code that it writes and for its threads:
 // under a narrow limit (ulimit -v) it is not asked.
@@ -49,11 +50,12 @@ bool has_room() {
 GemmBackend wanted() {
   const char* set = std::getenv("VITRUVIAN_GEMM");
   if (!set || !*set) {
-    return gemm_backend_available(GemmBackend::onednn) && has_room() ? GemmBackend::onednn
-                                                                     : GemmBackend::packed;
+    return gemm_backend_available(GemmBackend::fastest) && has_room() ? GemmBackend::fastest
+                                                                      : GemmBackend::packed;
   }
   const auto backend = gemm_backend_named(set);
-  if (!backend) fail(Exit::usage, "VITRUVIAN_GEMM: \"{}\" is none of packed, onednn, cblas", set);
+  if (!backend)
+    fail(Exit::usage, "VITRUVIAN_GEMM: \"{}\" is none of packed, onednn, cblas, fastest", set);
   if (!gemm_backend_available(*backend)) {
     fail(Exit::usage, "VITRUVIAN_GEMM: this build has no {}", set);
   }
@@ -95,6 +97,22 @@ Gemm<float> with_rows_of_b(Gemm<float> g) {
   return g;
 }
 
+void by_onednn(const Gemm<float>& g) { onednn_product(with_rows_of_b(g)); }
+
+template <class T>
+void by_packed(const Gemm<T>& g) {
+  const Table<T>& bodies = table<T>();
+  bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
+}
+
+// Below, a look at what is known would cost more than it brings.
+constexpr std::uint64_t worth_measuring = 250'000;
+
+FasterProduct::Body fastest(const Gemm<float>& g) {
+  static FasterProduct faster(by_onednn, by_packed);
+  return std::uint64_t{g.m} * g.n * g.k < worth_measuring ? by_onednn : faster(g);
+}
+
 // One block on this thread.
 template <class T>
 void multiply(const Gemm<T>& g) {
@@ -106,12 +124,10 @@ void multiply(const Gemm<T>& g) {
   const GemmBackend backend = gemm_backend();
   if (backend == GemmBackend::cblas) return cblas_product(g);
   if constexpr (std::is_same_v<T, float>) {
-    if (backend == GemmBackend::onednn && g.n >= narrow) {
-      return onednn_product(with_rows_of_b(g));
-    }
+    if (backend == GemmBackend::onednn && g.n >= narrow) return by_onednn(g);
+    if (backend == GemmBackend::fastest && g.n >= narrow) return fastest(g)(g);
   }
-  const Table<T>& bodies = table<T>();
-  bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
+  by_packed(g);
 }
 
 // Rows [i, i + m) and columns [j, j + n) of the product, over steps [p, p + k) of the sum.
@@ -235,7 +251,7 @@ void set_gemm_backend(GemmBackend backend) {
 }
 
 bool gemm_backend_available(GemmBackend backend) {
-  if (backend == GemmBackend::onednn) return has_onednn();
+  if (backend == GemmBackend::onednn || backend == GemmBackend::fastest) return has_onednn();
   if (backend == GemmBackend::cblas) return has_cblas();
   return true;
 }
@@ -265,6 +281,8 @@ std::string gemm_description() {
       return onednn_description() + " (float), " + packed + " (double)";
     case GemmBackend::cblas:
       return cblas_description();
+    case GemmBackend::fastest:
+      return onednn_description() + " or " + packed + " (float), " + packed + " (double)";
     case GemmBackend::packed:
       break;
   }

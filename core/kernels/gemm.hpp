@@ -37,12 +37,13 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
                 std::size_t stride_c);
 
 /// Who multiplies: our packed, register-blocked product; oneDNN (float only, double goes to
-/// `packed`); or CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests.
-enum class GemmBackend { packed, onednn, cblas };
+/// `packed`); CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests; or, with
+/// the bits of `onednn`, the faster of that and `packed`, measured at a size's first use.
+enum class GemmBackend { packed, onednn, cblas, fastest };
 
-/// The one in use: oneDNN where it was built in (and `ulimit -v` leaves 1 GB), for double our own;
-/// or what the environment variable VITRUVIAN_GEMM (packed, onednn, cblas) or `set_gemm_backend`
-/// asks for. Throws on a name that does not exist or is not in this build.
+/// The one in use: `fastest` where oneDNN was built in (and `ulimit -v` leaves 1 GB), for double
+/// our own; or what the environment variable VITRUVIAN_GEMM (packed, onednn, cblas, fastest) or
+/// `set_gemm_backend` asks for. Throws on a name that does not exist or is not in this build.
 GemmBackend gemm_backend();
 void set_gemm_backend(GemmBackend backend);
 bool gemm_backend_available(GemmBackend backend);
@@ -51,9 +52,9 @@ std::optional<GemmBackend> gemm_backend_named(std::string_view name);
 /// What a product of floats rounds the elements of A and B to while it packs them; sums are float32
 /// either way. bfloat16 is a float32 without the last 16 bits of its mantissa: 8 significant bits,
 /// the same exponents. Products of two are exact in float32. They are added in the order of k, in
-/// blocks of 256 steps, by the processor's own instruction (AVX512_BF16) or, to the same bits, by
-/// our packed product of the rounded factors; by the processor's matrix unit, where it has one
-/// (AMX), even and odd steps apart, 32 at a time. Double is never rounded.
+/// blocks of at most 384 steps, by the processor's own instruction (AVX512_BF16) or, to the same
+/// bits, by our packed product of the rounded factors; by the processor's matrix unit, where it has
+/// one (AMX), even and odd steps apart, 32 at a time. Double is never rounded.
 ///
 /// To the nearest, ties to even; beyond the largest bfloat16 (3.39e38) to infinity; NaN stays NaN,
 /// quiet; subnormals become zeros of their sign. The instructions also take sums below 2^-126 for

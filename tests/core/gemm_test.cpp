@@ -94,7 +94,8 @@ struct Case {
 template <class Body>
 void for_each_way(const Body& body) {
   const GemmBackend before = kernels::gemm_backend();
-  for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas}) {
+  for (const GemmBackend backend :
+       {GemmBackend::onednn, GemmBackend::cblas, GemmBackend::fastest}) {
     if (!kernels::gemm_backend_available(backend)) continue;
     kernels::set_gemm_backend(backend);
     CAPTURE(kernels::gemm_description());
@@ -306,10 +307,33 @@ TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs 
   });
 }
 
+TEST_CASE("the fastest back end gives oneDNN's bits, whichever it takes") {
+  if (!kernels::gemm_backend_available(GemmBackend::onednn)) return;
+  const GemmBackend before = kernels::gemm_backend();
+  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{272, 64, 64},
+                                {272, 192, 64},
+                                {64, 256, 272},
+                                {520, 128, 384},
+                                {128, 128, 520},
+                                {100, 70, 1000}}) {
+    for (int variant = 0; variant < 4; ++variant) {
+      Case<float> one(m, n, k, variant & 1, variant & 2, 1, variant == 2 ? 1 : 0, 2);
+      Case<float> two = one;
+      kernels::set_gemm_backend(GemmBackend::onednn);
+      kernels::gemm(one.product());
+      kernels::set_gemm_backend(GemmBackend::fastest);
+      kernels::gemm(two.product());
+      CHECK(std::memcmp(one.c.data(), two.c.data(), one.c.size() * sizeof(float)) == 0);
+    }
+  }
+  kernels::set_gemm_backend(before);
+}
+
 TEST_CASE("back ends have names") {
   CHECK(kernels::gemm_backend_named("packed") == GemmBackend::packed);
   CHECK(kernels::gemm_backend_named("onednn") == GemmBackend::onednn);
   CHECK(kernels::gemm_backend_named("cblas") == GemmBackend::cblas);
+  CHECK(kernels::gemm_backend_named("fastest") == GemmBackend::fastest);
   CHECK(!kernels::gemm_backend_named("mkl"));
   CHECK(kernels::gemm_backend_available(GemmBackend::packed));
   for (const GemmBackend backend : {GemmBackend::onednn, GemmBackend::cblas}) {
