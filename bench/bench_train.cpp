@@ -41,7 +41,7 @@ struct Options {
   bool inference = false;
   bool composed = false;
   bool bfloat16 = false;
-  std::size_t lanes = 1;  // as many as ranks, at least
+  std::size_t lanes = 8;  // as many as ranks, at least
   bool sums = false;
   std::size_t depth = 0, width = 0, image_size = 0;  // 0: the shape's own
 };
@@ -152,12 +152,13 @@ void compare_sums(Ranks& ranks) {
     const Tensor like(zeros({n}), true);
     const int rounds = n > 5'000'000 ? 9 : 101;
     for (int i = 0; i < rounds; ++i) {
-      std::vector<Array> own{full({n}, 1)};
+      Array own = full({n}, 1);
       all_of(ranks, 0);  // all begin at once
       ours.push_back(seconds_of([&] {
         LaneSum sum(ranks.size(), {ranks.size(), &ranks});
-        sum.add(std::move(own));
-        sum.finish({like});
+        sum.expect({like});
+        sum.add(0, std::move(own));
+        sum.finish();
       }));
       all_of(ranks, 0);
       theirs.push_back(seconds_of([&] { sum_by_mpi(numbers); }));
@@ -261,7 +262,8 @@ int run(int argc, char** argv) {
   app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
   app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
   app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
-  app.add_option("--lanes", options.lanes, "Of the sum; as many as mpirun started ranks, at least");
+  app.add_option("--lanes", options.lanes, "Of the sum; as many as mpirun started ranks, at least")
+      ->capture_default_str();
 #if VITRUVIAN_HAS_MPI
   app.add_flag("--sums", options.sums, "Under mpirun: the sum over lanes against MPI_Allreduce");
 #endif

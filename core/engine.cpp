@@ -114,25 +114,27 @@ void backward(const std::vector<Tensor>& ys, const std::vector<Array>& cotangent
   });
 }
 
+void grad_as_ready(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+                   const std::vector<Array>& cotangents, bool retain_graph,
+                   const std::function<void(std::size_t i, Array gradient)>& take) {
+  watch::check_wanted(xs);
+  std::unordered_multimap<const Node*, std::size_t> places;  // of a node among xs
+  for (std::size_t i = 0; i < xs.size(); ++i) places.emplace(&xs[i].node(), i);
+  walk_back(ys, cotangents, retain_graph, [&](const Node& node, Array& g) {
+    for (auto x = places.find(&node); x != places.end(); x = places.find(&node)) {
+      const std::size_t i = places.extract(x).mapped();
+      const bool last = !node.vjp && !places.contains(&node);  // nobody reads it after a leaf
+      take(i, last ? std::move(g) : g);
+    }
+  });
+  for (const auto& [node, i] : places) take(i, zeros(node->value.shape()));
+}
+
 std::vector<Array> grad(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
                         const std::vector<Array>& cotangents, bool retain_graph) {
-  watch::check_wanted(xs);
-  std::unordered_map<const Node*, std::size_t> place;  // of a node's first mention among xs
-  for (std::size_t i = 0; i < xs.size(); ++i) place.try_emplace(&xs[i].node(), i);
-  std::vector<std::optional<Array>> found(xs.size());
-  walk_back(ys, cotangents, retain_graph, [&](const Node& node, Array& g) {
-    const auto x = place.find(&node);
-    if (x == place.end()) return;
-    found[x->second] = node.vjp ? g : std::move(g);  // which nobody reads after a leaf
-  });
   std::vector<Array> result(xs.size());
-  for (std::size_t i = xs.size(); i-- > 0;) {  // an x's first mention, last here, takes the array
-    const std::size_t first = place[&xs[i].node()];
-    if (std::optional<Array>& g = found[first])
-      result[i] = first == i ? std::move(*g) : *g;
-    else
-      result[i] = zeros(xs[i].shape());
-  }
+  grad_as_ready(ys, xs, cotangents, retain_graph,
+                [&](std::size_t i, Array gradient) { result[i] = std::move(gradient); });
   return result;
 }
 

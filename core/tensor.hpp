@@ -163,6 +163,11 @@ std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs,
                         bool retain_graph = false);
 std::vector<Array> grad(const Tensor& y, const std::vector<Tensor>& xs, std::same_as<bool> auto,
                         bool retain_graph = false) = delete;  // retain_graph is the fourth
+/// The same, handed over one by one: `take(i, gradient)` has that of xs[i] as soon as it is final,
+/// while the walk goes on below it; those that no y depends on come last.
+void grad_as_ready(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
+                   const std::vector<Array>& cotangents, bool retain_graph,
+                   const std::function<void(std::size_t i, Array gradient)>& take);
 /// The gradients of several results, added to the leaves below them.
 void backward(const std::vector<Tensor>& ys, const std::vector<Array>& cotangents = {},
               bool retain_graph = false);

@@ -55,32 +55,36 @@ class MpiRanks : public Ranks {
   [[nodiscard]] std::size_t size() const override { return static_cast<std::size_t>(size_); }
   [[nodiscard]] std::string host() const override { return host_; }
 
-  Ticket send(std::size_t to, std::span<const std::byte> bytes) override {
+  Ticket send(std::size_t to, std::span<const std::byte> bytes, Tag tag) override {
     const Ticket ticket = free_one();
-    MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to), 0,
+    MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(to), tag,
               MPI_COMM_WORLD, &requests_[ticket]);
     return ticket;
   }
 
-  Ticket receive(std::size_t from, std::span<std::byte> bytes) override {
+  Ticket receive(std::size_t from, std::span<std::byte> bytes, Tag tag) override {
     const Ticket ticket = free_one();
-    MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(from), 0,
+    MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, static_cast<int>(from), tag,
               MPI_COMM_WORLD, &requests_[ticket]);
     return ticket;
+  }
+
+  bool test(Ticket ticket) override {
+    int done = 0;
+    MPI_Test(&requests_[ticket], &done, MPI_STATUS_IGNORE);
+    if (done != 0) free_.push_back(ticket);
+    return done != 0;
   }
 
  private:
   // Where ranks share a core, the one that is waited for must get it: MPI_Wait would keep it.
   void complete(Ticket ticket) override {
-    if (!crowded_) {
-      MPI_Wait(&requests_[ticket], MPI_STATUS_IGNORE);
+    if (crowded_) {
+      while (!test(ticket)) std::this_thread::yield();
     } else {
-      for (int done = 0; done == 0;) {
-        MPI_Test(&requests_[ticket], &done, MPI_STATUS_IGNORE);
-        if (done == 0) std::this_thread::yield();
-      }
+      MPI_Wait(&requests_[ticket], MPI_STATUS_IGNORE);
+      free_.push_back(ticket);
     }
-    free_.push_back(ticket);
   }
 
   Ticket free_one() {

@@ -20,7 +20,9 @@ Several suites run one after the other; the first that fails ends it. Without on
   --debug        no optimisation, with xtensor's assertions              build-debug/
   --clang        the release build by clang++, with shared libraries     build-clang/
   --slow         what takes long: 100 kills and resumes, every system
-                 call failing, torchvision's whole vit_b_16, the golden
+                 call failing, every optimizer on 1 to 8 ranks, as root
+                 a Slurm (slurm-wlm, munge) and the container recipe
+                 (debootstrap) of docs/cluster.md, torchvision's whole vit_b_16, the golden
                  numbers made again (two want Debian 12's
                  python3-torchvision, python3-scipy)                     build/
   --tidy         clang-tidy, with the checks of .clang-tidy              build-tidy/

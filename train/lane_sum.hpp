@@ -4,6 +4,7 @@
 #include "vitruvian/train/ranks/ranks.hpp"
 
 #include <cstddef>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,11 +28,15 @@ struct Sharing {
 
 /// The sum over the lanes, carried round a ring of ranks: each takes what the lanes before its own
 /// have come to from the rank before it, adds its own, and hands it on; the rank of the last lane
-/// has the whole sum, which goes round once more. It travels in slices, so that all lines are busy
-/// at the same time. A rank keeps two arrays of each shape, as one process with several lanes does.
-/// With R > 2 ranks, as many lanes, m >= R slices of b bytes, latency a and bandwidth B it takes
+/// has the whole sum, which goes round once more. It travels in slices, the last parameter's
+/// numbers first, because a backward has those first: a slice leaves as soon as the lane's sum of
+/// its parameters is final, while the backward goes on. A rank keeps two arrays of each shape, as
+/// one process with several lanes does. With R > 2 ranks, as many lanes, m >= R slices of b bytes,
+/// latency a and bandwidth B it takes
 ///
-///     (2 m + R - 3) (a + b / B)  seconds: of many slices about twice the bytes over B.
+///     (2 m + R - 3) (a + b / B)  seconds: of many slices about twice the bytes over B,
+///
+/// of which what fits into the last backward is not waited for.
 class LaneSum {
  public:
   LaneSum(std::size_t turns, const Sharing& sharing);
@@ -42,31 +47,54 @@ class LaneSum {
   [[nodiscard]] std::size_t owner(std::size_t turn) const;
   /// Whether the micro-batch turns()[position] is the last of its lane.
   [[nodiscard]] bool ends_lane(std::size_t position) const;
-  /// Numbers of a slice, once a lane was added.
+  /// Numbers of a slice, once it is known what comes.
   [[nodiscard]] std::size_t slice_size() const { return slice_; }
-  /// The sum of this rank's next lane. Waits for those before it.
-  void add(std::vector<Array> lane);
-  /// The whole sum, on every rank; `like` says the shapes to one that had no lane.
-  std::vector<Array> finish(const std::vector<Tensor>& like);
+
+  /// What will be summed: an array of each parameter's shape. First of all.
+  void expect(const std::vector<Tensor>& parameters);
+  /// The sum of parameter `i` in this rank's next lane: each parameter has its lanes in their
+  /// order. Several threads may. The one that completes a lane waits until the one before has left.
+  void add(std::size_t i, Array sum);
+  /// Lets messages move on where nothing new is there.
+  void move_on();
+  /// The whole sum, on every rank.
+  std::vector<Array> finish();
 
  private:
+  // What this rank has of one of its lanes.
+  struct Lane {
+    std::vector<std::optional<Array>> sums;  // of the parameters, each once it is final
+    std::size_t open;                        // the parameters from here on are, without a gap
+  };
+
   [[nodiscard]] std::size_t begin_of(std::size_t lane) const;
   [[nodiscard]] std::size_t lane_of(std::size_t turn) const;
   [[nodiscard]] std::span<real> slice(std::size_t s);
-  void make_room(std::size_t numbers);
-  void receive_next();
-  void arrived(std::size_t s);
-  void hand_on(std::size_t s);
+  bool done(std::optional<Ranks::Ticket>& ticket, bool wait);
+  bool ask(std::size_t visit, std::size_t s, bool wait);
+  bool pass(std::size_t visit, std::size_t s, bool wait);
+  void carry(std::size_t visits, bool wait);
+  void add_own(const Lane& lane, std::size_t s, bool first);
+  void complete_lanes();
 
   std::size_t count_;  // micro-batches, of all ranks
   std::size_t lanes_;
   Ranks& ranks_;
   std::vector<std::size_t> turns_;
-  std::size_t next_;         // lane of this rank
+  std::vector<Shape> shapes_;
   std::vector<Array> sums_;  // in one process
-  Array passing_;            // what goes round: a slice that left makes room for the next to come
-  std::size_t slice_ = 1;    // numbers of one
+
+  // A slice visits a rank once for each lane that it has, and once with the whole sum.
+  Array passing_;  // what goes round: a slice that left makes room for its next visit
+  std::vector<std::size_t> ends_;  // of each parameter's numbers there, and of none: 0
+  std::size_t slice_ = 1;          // numbers of one
   std::vector<std::optional<Ranks::Ticket>> coming_, leaving_;  // of each slice
+  std::vector<std::size_t> asked_, passed_;                     // of each visit: slices
+  std::vector<Lane> own_;
+  std::vector<std::size_t> given_;  // of each parameter: lanes, by whoever adds there
+  std::size_t complete_ = 0;        // lanes that are on their way
+  std::mutex mutex_;                // of own_
+  std::mutex line_;                 // of the messages; taken before the other
 };
 
 }  // namespace VITRUVIAN_PRECISION

@@ -55,32 +55,43 @@ void Exchanged::exchange() const {
 }
 
 Reducer::Reducer(std::vector<Tensor> parameters, LaneSum* lanes)
-    : parameters_(std::move(parameters)), lanes_(lanes), ahead_(2 * threads()) {}
-
-void Reducer::add(std::size_t turn, std::vector<Array> gradients) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return turn < next_ + ahead_ || turn > failed_; });
-  if (turn > failed_) fail("reducer: micro-batch {} failed before {}", failed_, turn);
-  waiting_.emplace(turn, std::move(gradients));
-  if (adding_) return;  // whoever adds will find them
-  adding_ = true;
-  while (!waiting_.empty() && waiting_.begin()->first == next_) {
-    std::vector<Array> next = std::move(waiting_.extract(next_).mapped());
-    lock.unlock();
-    sum(std::move(next));
-    if (lanes_ != nullptr && lanes_->ends_lane(next_)) lanes_->add(std::exchange(sums_, {}));
-    lock.lock();
-    ++next_;
-    changed_.notify_all();
-  }
-  adding_ = false;
+    : parameters_(std::move(parameters)),
+      lanes_(lanes),
+      sums_(parameters_.size()),
+      ahead_(2 * threads()) {
+  if (lanes_ != nullptr) lanes_->expect(parameters_);
 }
 
-void Reducer::sum(std::vector<Array> gradients) {
-  if (sums_.empty()) {
-    sums_ = std::move(gradients);
+void Reducer::add(std::size_t turn, std::size_t i, Array gradient) {
+  Sum& its = sums_[i];
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return turn < its.next + ahead_ || turn > failed_; });
+  if (turn > failed_) fail("reducer: micro-batch {} failed before {}", failed_, turn);
+  its.waiting.emplace(turn, std::move(gradient));
+  if (its.adding) return;  // whoever adds will find it
+  its.adding = true;
+  while (!its.waiting.empty() && its.waiting.begin()->first == its.next) {
+    Array next = std::move(its.waiting.extract(its.next).mapped());
+    lock.unlock();
+    add_next(its, i, std::move(next));
+    lock.lock();
+    ++its.next;
+    changed_.notify_all();
+  }
+  its.adding = false;
+}
+
+void Reducer::add_next(Sum& its, std::size_t i, Array gradient) {
+  if (its.sum) {
+    add_in_place(*its.sum, gradient);
   } else {
-    for (std::size_t i = 0; i < sums_.size(); ++i) add_in_place(sums_[i], gradients[i]);
+    its.sum = std::move(gradient);
+  }
+  if (lanes_ == nullptr) return;
+  if (lanes_->ends_lane(its.next)) {
+    lanes_->add(i, *std::exchange(its.sum, std::nullopt));
+  } else {
+    lanes_->move_on();
   }
 }
 
@@ -91,10 +102,12 @@ void Reducer::abandon(std::size_t turn) {
 }
 
 void Reducer::finish() {
-  if (lanes_ != nullptr) sums_ = lanes_->finish(parameters_);
-  for (std::size_t i = 0; i < sums_.size(); ++i) parameters_[i].set_grad(std::move(sums_[i]));
-  sums_.clear();
-  next_ = 0;
+  std::vector<Array> whole = lanes_ != nullptr ? lanes_->finish() : std::vector<Array>{};
+  for (std::size_t i = 0; i < sums_.size(); ++i) {
+    if (lanes_ == nullptr) whole.push_back(*std::move(sums_[i].sum));
+    parameters_[i].set_grad(std::move(whole[i]));
+    sums_[i] = {};
+  }
 }
 
 std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
@@ -134,8 +147,12 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
     const double weight =
         static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images);
     const auto [loss, logits] = forward(learner, part, label_smoothing);
-    reducer.add(position, grad(loss, parameters, scalar(static_cast<real>(weight))));
-    Profile::mark("sum of gradients");
+    grad_as_ready({loss}, parameters, {scalar(static_cast<real>(weight))}, false,
+                  [&](std::size_t parameter, Array gradient) {
+                    Profile::mark("tape");
+                    reducer.add(position, parameter, std::move(gradient));
+                    Profile::mark("sum of gradients");
+                  });
     results[i] = {weight * static_cast<double>(loss.item()),
                   count_correct(logits.value(), part.labels)};
   };

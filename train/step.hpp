@@ -39,30 +39,35 @@ struct MicroBatches {
 /// ready: what makes gradient accumulation, and any number of threads, give the same bits.
 class Reducer {
  public:
-  /// With lanes the turns are the positions of this rank's micro-batches, and each lane's sum goes
-  /// to them as soon as it is there; they must outlive this. Without there is one sum.
+  /// With lanes the turns are the positions of this rank's micro-batches, and what a parameter has
+  /// in a lane goes to them as soon as it is there; they must outlive this. Without there is one
+  /// sum.
   explicit Reducer(std::vector<Tensor> parameters, LaneSum* lanes = nullptr);
-  /// Adds the gradients of micro-batch `turn` (from 0), one for each parameter, after those of all
-  /// earlier turns. Where those are still to come it leaves them for the thread that brings those,
-  /// and waits only when it is two turns a thread ahead. Throws when one of those was abandoned.
-  void add(std::size_t turn, std::vector<Array> gradients);
+  /// Adds the gradient of parameter `i` in micro-batch `turn` (from 0), after those of all earlier
+  /// turns. Where those are still to come it leaves it for the thread that brings those, and waits
+  /// only when it is two turns a thread ahead. Throws when one of those was abandoned.
+  void add(std::size_t turn, std::size_t i, Array gradient);
   /// Micro-batch `turn` failed: those after it must not wait for it.
   void abandon(std::size_t turn);
   /// Makes the sums the parameters' `.grad`.
   void finish();
 
  private:
-  void sum(std::vector<Array> gradients);
+  // What has come of a parameter.
+  struct Sum {
+    std::optional<Array> sum;  // of the turns before next, touched by the thread that is adding
+    std::size_t next = 0;
+    std::map<std::size_t, Array> waiting;
+    bool adding = false;
+  };
+  void add_next(Sum& its, std::size_t i, Array gradient);
 
   std::vector<Tensor> parameters_;
   LaneSum* lanes_;
-  std::vector<Array> sums_;  // of the turns before next_, touched by the thread that is adding_
-  std::map<std::size_t, std::vector<Array>> waiting_;
+  std::vector<Sum> sums_;
   std::size_t ahead_;
-  bool adding_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t next_ = 0;
   std::size_t failed_ = std::numeric_limits<std::size_t>::max();  // the first turn that was
 };
 

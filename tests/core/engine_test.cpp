@@ -140,6 +140,25 @@ TEST_CASE("grad is zero where y does not depend on x, and refuses what needs non
   CHECK_FAILS_WITH(grad(square(x), {Tensor(scalar(1))}), "requires no gradient");
 }
 
+TEST_CASE("a gradient is handed over once it is final, before the walk goes on below it") {
+  const Tensor x = leaf(2), w1 = leaf(3), w2 = leaf(5), other = leaf(7);
+  const Tensor y = (x * w1) * w2 + w2;
+  std::vector<std::size_t> order;
+  std::vector<std::optional<Array>> found(6);
+  // w2 is final after both of its uses, and long before what is below the product.
+  grad_as_ready({y}, {x, other, w1, w2, w1, y}, {}, false, [&](std::size_t i, Array gradient) {
+    order.push_back(i);
+    CHECK(!found[i]);
+    found[i] = std::move(gradient);
+  });
+  REQUIRE(order.size() == 6);
+  CHECK(order[0] == 5);
+  CHECK(order[1] == 3);
+  CHECK(order[5] == 1);
+  const std::vector<real> expected{15, 0, 10, 7, 10, 1};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(*found[i]->data() == expected[i]);
+}
+
 TEST_CASE("a cotangent must have the shape of the result") {
   const Tensor x(array({2, 3}, {1, 2, 3, 4, 5, 6}), true);
   const Tensor y = x * real{2};

@@ -103,7 +103,7 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
   const Threads restore;
   if (one_thread_only()) return;
   // Two slices and a bit in the first, and numbers whose sum depends on the order.
-  const std::vector<Shape> shapes{{3, 7001}, {1}, {5, 2}};
+  const std::vector<Shape> shapes{{3, 20001}, {1}, {5, 2}};
   const auto number = [](std::size_t turn, std::size_t i) {
     return static_cast<real>(Rng(turn).normal(i) * (i % 3 == 0 ? 1e6 : 1));
   };
@@ -149,23 +149,33 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
         for (std::size_t p = 0; p < lane.size(); ++p) add_in_place(expected[p], lane[p]);
       }
     }
+    // A micro-batch may have its gradients in another order than its neighbours, and messages may
+    // come while it has them.
+    const std::vector<std::vector<std::size_t>> order{{2, 1, 0}, {2, 0, 1}, {0, 1, 2}};
     std::vector<std::atomic<std::size_t>> computed(turns);
     std::atomic<std::size_t> right = 0;
-    as_ranks(ranks, [&](RankThread& rank) {
-      std::vector<Tensor> own;
-      for (const Shape& shape : shapes) own.emplace_back(zeros(shape), true);
-      LaneSum sum(turns, {lanes, &rank});
-      Reducer reducer(own, &sum);
-      for (std::size_t p = 0; p < sum.turns().size(); ++p) {
-        ++computed[sum.turns()[p]];
-        CHECK(sum.owner(sum.turns()[p]) == rank.rank());
-        reducer.add(p, gradient(sum.turns()[p]));
-      }
-      reducer.finish();
-      bool same = true;
-      for (std::size_t p = 0; p < own.size(); ++p) same = same && *own[p].grad() == expected[p];
-      right += same ? 1 : 0;
-    });
+    as_ranks(ranks,
+             [&](RankThread& rank) {
+               std::vector<Tensor> own;
+               for (const Shape& shape : shapes) own.emplace_back(zeros(shape), true);
+               LaneSum sum(turns, {lanes, &rank});
+               Reducer reducer(own, &sum);
+               for (std::size_t p = 0; p < sum.turns().size(); ++p) {
+                 ++computed[sum.turns()[p]];
+                 CHECK(sum.owner(sum.turns()[p]) == rank.rank());
+                 std::vector<Array> its = gradient(sum.turns()[p]);
+                 for (const std::size_t i : order[sum.turns()[p] % order.size()]) {
+                   reducer.add(p, i, std::move(its[i]));
+                   rank.spend(1e-5 * static_cast<double>(1 + sum.turns()[p] % 3));
+                 }
+               }
+               reducer.finish();
+               bool same = true;
+               for (std::size_t p = 0; p < own.size(); ++p)
+                 same = same && *own[p].grad() == expected[p];
+               right += same ? 1 : 0;
+             },
+             {1e-6, 1e10});
     CHECK(right == ranks);
     for (const auto& times : computed) CHECK(times == 1);
   }
@@ -276,11 +286,17 @@ TEST_CASE("ranks that would compute something else are refused before anything i
         std::string::npos);
 
   Observer nobody;
-  const Failure many = failure_of([&] { train_on(3, small_options(folder.file("run")), nobody); });
-  CHECK(many.exit == Exit::usage);
-  CHECK(many.message ==
-        "3 ranks, but the sum of a step has one lane: --lanes 3 or more, a setting of the run, "
-        "lets them share it");
+  for (const std::size_t lanes : {1, 8}) {
+    TrainOptions few = small_options(folder.file("run"));
+    CHECK(few.lanes == 8);
+    few.lanes = lanes;
+    const Failure many = failure_of([&] { train_on(lanes + 1, few, nobody); });
+    CHECK(many.exit == Exit::usage);
+    CHECK(many.message ==
+          fmt::format("{} ranks, but the sum of a step has {}: --lanes {} or more, a setting of "
+                      "the run, lets them share it",
+                      lanes + 1, lanes == 1 ? "one lane" : "8 lanes", lanes + 1));
+  }
   CHECK(folder.files().empty());
 
   const std::string one = R"({"made_by": {"version": "1", "instruction_set": "AVX2"}})";
@@ -345,8 +361,9 @@ TEST_CASE("a pretended network takes the time that its model says") {
         [&](RankThread& rank) {
           const Tensor like(zeros({numbers}), true);
           LaneSum sum(R, {R, &rank});
-          sum.add({full({numbers}, real(1))});
-          const std::vector<Array> total = sum.finish({like});
+          sum.expect({like});
+          sum.add(0, full({numbers}, real(1)));
+          const std::vector<Array> total = sum.finish();
           CHECK(total[0](numbers - 1) == static_cast<real>(R));
           clocks[rank.rank()] = rank.clock();
           if (rank.rank() == 0) {
@@ -363,5 +380,45 @@ TEST_CASE("a pretended network takes the time that its model says") {
     CAPTURE(seconds);
     CAPTURE(model);
     CHECK(std::abs(seconds / model - 1) < 0.15);
+  }
+}
+
+TEST_CASE("what is sent while a backward goes on is not waited for") {
+  const Threads restore;
+  if (one_thread_only()) return;
+  // 150 parameters, as ViT-B has, each final as far after the one before it.
+  const std::size_t parameters = 150, numbers = 20'000;
+  const Network network{20e-6, 1.25e9};
+  const auto seconds = [&](std::size_t R, double backward) {
+    std::vector<double> clocks(R);
+    as_ranks(
+        R,
+        [&](RankThread& rank) {
+          LaneSum sum(R, {R, &rank});
+          sum.expect(std::vector<Tensor>(parameters, Tensor(zeros({numbers}), true)));
+          for (std::size_t i = parameters; i-- > 0;) {
+            rank.spend(backward / static_cast<double>(parameters));
+            sum.add(i, full({numbers}, static_cast<real>(i)));
+          }
+          const std::vector<Array> total = sum.finish();
+          bool right = true;
+          for (std::size_t i = 0; i < parameters; ++i) {
+            right = right && total[i](numbers - 1) == static_cast<real>(i * R);
+          }
+          CHECK(right);
+          clocks[rank.rank()] = rank.clock();
+        },
+        network);
+    return *std::max_element(clocks.begin(), clocks.end());
+  };
+  for (const std::size_t R : {2, 4, 8}) {
+    CAPTURE(R);
+    const double sending = seconds(R, 0);
+    const double backward = 2 * sending;
+    const double both = seconds(R, backward);
+    if (R == 2) CHECK(both == seconds(R, backward));  // by the messages alone
+    const double waited = (both - backward) / sending;
+    CAPTURE(waited);
+    CHECK(waited < 0.25);  // the last slices' way: 2 (R - 1) of 2 m + R - 3 hops
   }
 }

@@ -19,7 +19,8 @@ struct Network {
 /// A thread that stands for a rank, with a clock of its own that shows what the network would have
 /// taken: nobody waits that long. A message leaves when the line is free, and whoever waits for it
 /// has its arrival on the clock. What was computed meanwhile is said by `spend`. The clock depends
-/// on the messages alone: not on the machine, nor on how the threads take turns.
+/// on the messages alone: not on the machine, nor on how the threads take turns; so who tests for a
+/// message waits until all others have passed that moment by their clocks, or wait themselves.
 class RankThread : public Ranks {
  public:
   [[nodiscard]] virtual double clock() const = 0;  ///< seconds since as_ranks began

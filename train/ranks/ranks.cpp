@@ -14,8 +14,9 @@ class OneRank : public Ranks {
   [[nodiscard]] std::size_t rank() const override { return 0; }
   [[nodiscard]] std::size_t size() const override { return 1; }
   [[nodiscard]] std::string host() const override { return "this machine"; }
-  Ticket send(std::size_t, std::span<const std::byte>) override { fail("one rank: no other"); }
-  Ticket receive(std::size_t, std::span<std::byte>) override { fail("one rank: no other"); }
+  Ticket send(std::size_t, std::span<const std::byte>, Tag) override { fail("one rank: no other"); }
+  Ticket receive(std::size_t, std::span<std::byte>, Tag) override { fail("one rank: no other"); }
+  bool test(Ticket) override { return true; }
 
  private:
   void complete(Ticket) override {}

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -12,12 +13,13 @@
 namespace vitruvian {
 
 /// One of the processes that train one model together: each has all of its weights, and computes a
-/// share of every step. Messages from one rank to another arrive in the order in which they were
-/// sent. One thread of a rank at a time uses it. All ranks must call the functions below in the
-/// same order; a failure of one (whatever throws) is a failure of all.
+/// share of every step. Messages of one tag from one rank to another arrive in the order in which
+/// they were sent. One thread of a rank at a time uses it. All ranks must call the functions below
+/// in the same order; a failure of one (whatever throws) is a failure of all.
 class Ranks {
  public:
   using Ticket = std::size_t;
+  using Tag = std::uint16_t;  ///< tells messages apart that are under way at the same time
 
   Ranks() = default;
   Ranks(const Ranks&) = delete;
@@ -29,11 +31,14 @@ class Ranks {
   [[nodiscard]] virtual std::string host() const = 0;  ///< the machine's name
 
   /// Begins to send bytes to another rank; they must stay as they are until `wait` has returned.
-  virtual Ticket send(std::size_t to, std::span<const std::byte> bytes) = 0;
+  virtual Ticket send(std::size_t to, std::span<const std::byte> bytes, Tag tag = 0) = 0;
   /// Begins to receive as many bytes as the other rank sends; they are there when `wait` returns.
-  virtual Ticket receive(std::size_t from, std::span<std::byte> bytes) = 0;
+  virtual Ticket receive(std::size_t from, std::span<std::byte> bytes, Tag tag = 0) = 0;
   /// Once for each ticket. Throws where the other rank has failed, unless that ends this one too.
   void wait(Ticket ticket);
+  /// Whether `wait` would return at once; then it has, and the ticket is spent. Messages move on
+  /// meanwhile.
+  virtual bool test(Ticket ticket) = 0;
   /// Seconds that this rank has spent in `wait`.
   [[nodiscard]] double waited() const { return waited_; }
 

@@ -45,7 +45,7 @@ struct TrainOptions {
   std::size_t batch_size = 64;
   std::size_t accumulate = 1;   ///< batches of a step
   std::size_t micro_batch = 0;  ///< images of a micro-batch; 0 means as many as suit the model
-  std::size_t lanes = 1;        ///< parts of a step's sum of gradients: see Sharing
+  std::size_t lanes = 8;        ///< parts of a step's sum of gradients: see Sharing
   bool composed = false;        ///< by the readable twins of the fused ops
   OptimizerKind optimizer = OptimizerKind::adamw;
   double momentum = 0.9;  ///< SGD's, and Muon's
