@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/command_tree.hpp"
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
@@ -29,6 +30,8 @@ void add_report(CLI::App& app, std::function<void()>& chosen);
 void add_data(CLI::App& app, std::function<void()>& chosen);
 void add_weights(CLI::App& app, std::function<void()>& chosen);
 void add_trace(CLI::App& app, std::function<void()>& chosen);
+void add_completion(CLI::App& app, std::function<void()>& chosen);
+void add_man(CLI::App& app, std::function<void()>& chosen);
 
 /// A command whose flags live as long as it; where it is the chosen one, `run` is called with them.
 template <class Flags, class Run>
@@ -75,7 +78,10 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<double>
 /// The flags of commands that read pictures.
 template <class Options>
 void add_picture_flags(CLI::App& command, Options& options) {
-  command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias")
+  CLI::Option* const interpolation =
+      command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias");
+  offer(interpolation, {"bilinear", "bicubic"});
+  interpolation
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
                                                                 {"bicubic", Filter::bicubic}})

@@ -10,14 +10,27 @@
 namespace vitruvian {
 namespace {
 
-void run_convert(const ConvertOptions& options) {
+struct ConvertFlags {
+  ConvertOptions options;
+  std::string scheme;
+};
+
+void run_convert(ConvertFlags flags) {
+  ConvertOptions& options = flags.options;
+  if (options.to_onnx() != flags.scheme.empty()) {
+    fail(Exit::usage, "{}",
+         options.to_onnx() ? "--scheme: an ONNX file has operators, and nobody's names"
+                           : "--scheme is missing: whose names? (--to NAME.onnx needs none)");
+  }
+  if (!options.to_onnx()) options.scheme = scheme_of(flags.scheme);
   const Converted result = convert(options);
   for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
   const ViTConfig& c = result.config;
   console::print(
       "{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, K {}\n",
-      result.tensors, names_of(result.from), names_of(options.scheme), c.H, c.W, c.C, c.P, c.D, c.L,
-      c.h, c.M, c.K);
+      result.tensors, names_of(result.from),
+      options.to_onnx() ? "a graph of ONNX's operators" : names_of(options.scheme), c.H, c.W, c.C,
+      c.P, c.D, c.L, c.h, c.M, c.K);
 }
 
 std::size_t side(const std::string& text, const std::string& whole) {
@@ -37,9 +50,10 @@ void add_weights_flags(CLI::App& command, WeightsRequest& request) {
   const auto add_text = [&](const char* name, const char* help, auto take) {
     return command.add_option_function<std::string>(name, take, help)->group(group);
   };
-  add_text("--from-scheme",
-           "Whose names: torchvision, timm, hf or jax; without: what they look like",
-           [&request](const std::string& name) { request.scheme = scheme_of(name); });
+  offer(add_text("--from-scheme",
+                 "Whose names: torchvision, timm, hf or jax; without: what they look like",
+                 [&request](const std::string& name) { request.scheme = scheme_of(name); }),
+        {"torchvision", "timm", "hf", "jax"});
   add_count(command, "--heads", request.heads,
             "h, where the file does not say and it is not D / 64 as in all published models")
       ->group(group);
@@ -51,8 +65,10 @@ void add_weights_flags(CLI::App& command, WeightsRequest& request) {
                  x == std::string::npos ? request.height : side(text.substr(x + 1), text);
            })
       ->type_name("N|HxW");
-  add_text("--pos-resize", "How: jax, torchvision, timm or hf; without: as the names' project does",
-           [&request](const std::string& name) { request.pos_resize = pos_resize_of(name); });
+  offer(add_text("--pos-resize",
+                 "How: jax, torchvision, timm or hf; without: as the names' project does",
+                 [&request](const std::string& name) { request.pos_resize = pos_resize_of(name); }),
+        pos_resize_names());
   add_count(command, "--classes", request.classes,
             "K classes; unless there are as many already, the head becomes zeros")
       ->group(group);
@@ -73,19 +89,22 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<double>
 }
 
 void add_convert(CLI::App& app, std::function<void()>& chosen) {
-  auto [command, options] = add_command<ConvertOptions>(
-      app, chosen, "convert", "Write weights under another project's names", run_convert);
+  auto [command, flags] = add_command<ConvertFlags>(
+      app, chosen, "convert", "Write weights under another project's names, or as ONNX",
+      run_convert);
+  ConvertOptions& options = flags.options;
   command.add_option("--from", options.from, "safetensors, .npz, .pth, or a run directory")
       ->required()
       ->type_name("FILE");
-  command.add_option("--to", options.to, "The safetensors file to write")
+  command
+      .add_option("--to", options.to,
+                  "The safetensors file to write; NAME.onnx for a graph that other programs run;\n"
+                  "or, with --scheme hf, FOLDER/ as transformers opens it")
       ->required()
       ->type_name("FILE");
-  const auto scheme = [&to = options.scheme](const std::string& name) { to = scheme_of(name); };
-  command
-      .add_option_function<std::string>(
-          "--scheme", scheme, "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
-      ->required();
+  offer(command.add_option("--scheme", flags.scheme,
+                           "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)"),
+        scheme_names());
   add_weights_flags(command, options.request);
 }
 

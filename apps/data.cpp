@@ -121,9 +121,12 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   const auto add = [&](const std::string& name, const std::string& what,
                        void (*run)(const DataOptions&)) {
     CLI::App& command = *data.add_subcommand(name, what);
-    command.add_option("name", options->name, fmt::format("{}", fmt::join(dataset_names(), ", ")))
-        ->required()
-        ->type_name("NAME");
+    offer(
+        command
+            .add_option("name", options->name, fmt::format("{}", fmt::join(dataset_names(), ", ")))
+            ->required()
+            ->type_name("NAME"),
+        dataset_names());
     command.add_option("--data", options->data, "The folder of the data sets")
         ->type_name("DIR")
         ->capture_default_str();

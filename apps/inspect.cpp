@@ -48,12 +48,14 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
                   "safetensors, .npz, .pth, or a run directory")
       ->type_name("FILE");
   command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
-  command
-      .add_option(
-          "--dataset", options.dataset,
-          fmt::format("Instead of pictures the test images of one of {}; without: those of the run",
-                      fmt::join(dataset_names(), ", ")))
-      ->type_name("NAME");
+  offer(command
+            .add_option(
+                "--dataset", options.dataset,
+                fmt::format(
+                    "Instead of pictures the test images of one of {}; without: those of the run",
+                    fmt::join(dataset_names(), ", ")))
+            ->type_name("NAME"),
+        dataset_names());
   command.add_option("--data", options.data, "The folder with the data set's files")
       ->type_name("DIR");
   add_count(command, "--images", options.count,

@@ -123,6 +123,12 @@ void trace(const Options& options) {
   }
 }
 
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Variant& model : variants()) names.push_back(model.name);
+  return names;
+}
+
 auto checked(void (*run)(const Options&)) {
   return [run](const Options& options) {
     if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
@@ -136,7 +142,8 @@ void add_models(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "models", "List the models of the paper and their sizes, beside its Table 1",
       checked(list));
-  command.add_option("NAME", options.name, "One of them; all unless given")->type_name("");
+  offer(command.add_option("NAME", options.name, "One of them; all unless given")->type_name(""),
+        model_names());
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means each model's own");
   add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory")
@@ -150,9 +157,10 @@ void add_trace(CLI::App& app, std::function<void()>& chosen) {
       "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does",
       checked(trace));
   options.name = "mini_vit";
-  command.add_option("--model", options.name, "A name that 'vitruvian models' lists")
-      ->capture_default_str()
-      ->type_name("NAME");
+  offer(command.add_option("--model", options.name, "A name that 'vitruvian models' lists")
+            ->capture_default_str()
+            ->type_name("NAME"),
+        model_names());
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means the model's own");
   add_count(command, "--batch-size", options.batch_size, "B, the images that go through it")

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
+#include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/figure.hpp"
 #include "vitruvian/train/trainer.hpp"
@@ -131,10 +132,11 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
   command.add_option("--weights", options.weights, "A safetensors file, or a run directory")
       ->required()
       ->type_name("FILE");
-  command
-      .add_option("--dataset", options.dataset,
-                  "One that `train` knows; without: what the weights were trained on")
-      ->type_name("NAME");
+  offer(command
+            .add_option("--dataset", options.dataset,
+                        "One that `train` knows; without: what the weights were trained on")
+            ->type_name("NAME"),
+        dataset_names());
   command
       .add_option("--data", options.data,
                   "The folder with the data set's files; without: where the run found them")

@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vitruvian {
 namespace {
@@ -171,12 +172,16 @@ void add_settings(CLI::App& command, Flags& flags) {
       const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
       option = command.add_option_function<std::string>(flag, take, help);
       option->type_name(name == "data"          ? "DIR"
+                        : name == "init"        ? "FILE"
                         : is_rate<T>            ? "X"
                         : std::is_integral_v<T> ? "N"
                                                 : "TEXT");
       if (const auto found = values.find(name); found != values.end()) {
         option->default_str(found->second);
       }
+      if constexpr (std::is_enum_v<T>) offer(option, names_of(field));
+      if (name == "dataset") offer(option, dataset_names());
+      if (name == "pos_resize") offer(option, pos_resize_names());
     }
     option->group(s.group);
   });
@@ -188,10 +193,13 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<Flags>(app, chosen, "train",
                          "Train a Vision Transformer (defaults depend on the data set)", run_train);
-  command
-      .add_option("--recipe", flags.said.recipe,
-                  "A complete set of settings; flags override it. 'list' names them")
-      ->type_name("NAME");
+  std::vector<std::string> names{"list"};
+  for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+  offer(command
+            .add_option("--recipe", flags.said.recipe,
+                        "A complete set of settings; flags override it. 'list' names them")
+            ->type_name("NAME"),
+        names);
   command.add_flag("--print-recipe", flags.print_recipe,
                    "Print all settings, as a config file holds them, and end");
   command

@@ -85,20 +85,20 @@ void add_threads(CLI::App& command) {
 
 void add_machine_flags(CLI::App& command) {
   add_threads(command);
-  command
-      .add_option_function<std::string>(
-          "--precision",
-          [](const std::string& name) {
-            constexpr auto names = names_of(Precision{});
-            const auto* const found = std::find(names.begin(), names.end(), name);
-            if (found == names.end()) {
-              fail(Exit::usage, "--precision: '{}' is none of {}", name, fmt::join(names, ", "));
-            }
-            asked = static_cast<Precision>(found - names.begin());
-          },
-          "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
-          "float")
-      ->default_str("float");
+  CLI::Option* const precision = command.add_option_function<std::string>(
+      "--precision",
+      [](const std::string& name) {
+        constexpr auto names = names_of(Precision{});
+        const auto* const found = std::find(names.begin(), names.end(), name);
+        if (found == names.end()) {
+          fail(Exit::usage, "--precision: '{}' is none of {}", name, fmt::join(names, ", "));
+        }
+        asked = static_cast<Precision>(found - names.begin());
+      },
+      "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
+      "float");
+  precision->default_str("float");
+  offer(precision, names_of(Precision{}));
 }
 
 namespace {
@@ -136,6 +136,8 @@ int run(int argc, char** argv) {
   add_compare(app, command);
   add_data(app, command);
   add_weights(app, command);
+  add_completion(app, command);
+  add_man(app, command);
   run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

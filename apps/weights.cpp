@@ -97,10 +97,13 @@ void add_weights(CLI::App& app, std::function<void()>& chosen) {
   add("list", "Which there are", run_list);
   CLI::App& info = *add("info", "What they are, where they come from, and their licence", run_info);
   CLI::App& fetching = *add("fetch", "Download them, and check what came", run_fetch);
+  std::vector<std::string> names;
+  for (const PublishedModel& m : published_models()) names.push_back(m.name);
   for (CLI::App* const command : {&info, &fetching}) {
-    command->add_option("name", options->name, "One of `weights list`")
-        ->required()
-        ->type_name("NAME");
+    offer(command->add_option("name", options->name, "One of `weights list`")
+              ->required()
+              ->type_name("NAME"),
+          names);
     command->add_option("--into", options->into, "The folder for them")
         ->type_name("DIR")
         ->capture_default_str();

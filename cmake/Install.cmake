@@ -11,6 +11,21 @@ endif()
 install(TARGETS ${libraries} EXPORT vitruvian DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET vitruvian)
   install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT CMAKE_CROSSCOMPILING) # the program itself prints its manual page, and what shells complete by
+    foreach(file man:${CMAKE_INSTALL_MANDIR}/man1/vitruvian.1
+        "completion bash:${CMAKE_INSTALL_DATADIR}/bash-completion/completions/vitruvian"
+        "completion zsh:${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_vitruvian"
+        "completion fish:${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/vitruvian.fish")
+      string(REGEX MATCH "(.*):(.*)" unused ${file})
+      cmake_path(GET CMAKE_MATCH_2 PARENT_PATH folder)
+      cmake_path(GET CMAKE_MATCH_2 FILENAME name)
+      string(REPLACE " " "\" \"" command ${CMAKE_MATCH_1})
+      install(CODE "execute_process(COMMAND \"$<TARGET_FILE:vitruvian>\" \"${command}\"
+        OUTPUT_FILE \"${PROJECT_BINARY_DIR}/printed/${name}\" COMMAND_ERROR_IS_FATAL ANY)")
+      install(FILES ${PROJECT_BINARY_DIR}/printed/${name} DESTINATION ${folder})
+    endforeach()
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/printed)
+  endif()
 endif()
 
 foreach(header IN LISTS VITRUVIAN_HEADERS)
@@ -26,7 +41,7 @@ foreach(library IN LISTS libraries)
   endif()
 endforeach()
 set(others "-lpng -lz -pthread")
-foreach(optional ONEDNN:dnnl LIBZIP:zip JPEG:jpeg CURL:curl OPENSSL:crypto LIBARCHIVE:archive)
+foreach(optional ONEDNN:dnnl LIBZIP:zip ONNX:onnx_proto ONNX:protobuf JPEG:jpeg CURL:curl OPENSSL:crypto LIBARCHIVE:archive)
   string(REGEX MATCH "(.*):(.*)" unused ${optional})
   if(VITRUVIAN_HAS_${CMAKE_MATCH_1})
     string(APPEND others " -l${CMAKE_MATCH_2}")

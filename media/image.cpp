@@ -39,8 +39,7 @@ std::size_t rounded(double x) { return static_cast<std::size_t>(std::nearbyint(x
 std::pair<Axis, Axis> axes(const Fit& fit, std::size_t height, std::size_t width) {
   if (!fit.crop || fit.part) return {{fit.height, 0}, {fit.width, 0}};
   // The shorter side exactly, the longer in proportion, cut to a whole number.
-  const std::size_t shorter =
-      rounded(static_cast<double>(std::min(fit.height, fit.width)) * 256 / 224);
+  const std::size_t shorter = fit.shorter_side();
   const bool upright = height > width;
   const std::size_t longer = upright ? shorter * height / width : shorter * width / height;
   const std::size_t h = std::max(upright ? longer : shorter, fit.height);
@@ -143,6 +142,10 @@ class Fitter : public RowSink {
 };
 
 }  // namespace
+
+std::size_t Fit::shorter_side() const {
+  return rounded(static_cast<double>(std::min(height, width)) * 256 / 224);
+}
 
 Image read_image(const ByteSource& source, std::uint64_t max_pixels) {
   Collector collector;

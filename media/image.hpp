@@ -58,6 +58,9 @@ struct Fit {
   bool crop = true;
   /// Where it is given: the part of the picture that is stretched, whatever `crop` says.
   ChooseBox part{};
+
+  /// What the shorter side of a picture becomes where the middle is cut out.
+  [[nodiscard]] std::size_t shorter_side() const;
 };
 
 /// Reads a picture. Alpha is left out, as Pillow's convert("RGB") does; 16 bits are scaled to 8;

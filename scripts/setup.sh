@@ -12,10 +12,10 @@ LIBRARIES="libxtensor-dev libxtensor-blas-dev libopenblas-dev libfmt-dev libcli1
   nlohmann-json3-dev zlib1g-dev libpng-dev libeigen3-dev doctest-dev"
 # The project does without these; the first is not there on every processor.
 FASTER="libdnnl-dev libzip-dev libjpeg-dev libcurl4-openssl-dev libssl-dev
-  libarchive-dev strace"
+  libarchive-dev libonnx-dev libprotobuf-dev strace"
 TESTED="" # what scripts/test.sh wants besides
 HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json eigen doctest onednn libzip libpng
-  jpeg-turbo curl openssl libarchive"
+  jpeg-turbo curl openssl libarchive onnx protobuf"
 
 say() { printf '%s\n' "$*"; }
 
@@ -34,7 +34,7 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   doctest       doctest-dev           doctest         doctest         doctest
 
 and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and JPEG, fetch, check and unpack data sets; strace lets system calls fail in tests; MPI trains over several
+read .npz weights and JPEG, fetch, check and unpack data sets, and write ONNX; strace lets system calls fail in tests; MPI trains over several
 processes (Debian's openmpi-bin has its mpirun).
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
@@ -45,6 +45,8 @@ processes (Debian's openmpi-bin has its mpirun).
   libcurl       libcurl4-openssl-dev  curl            curl            libcurl
   OpenSSL       libssl-dev            openssl         openssl         openssl
   libarchive    libarchive-dev        libarchive      libarchive      libarchive
+  ONNX          libonnx-dev           onnx            onnx            libonnx
+  protobuf      libprotobuf-dev       protobuf        protobuf        libprotobuf
   strace        strace                (none)          (none)          (none)
   Open MPI      libopenmpi-dev        open-mpi        openmpi         openmpi
 

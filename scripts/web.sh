@@ -48,7 +48,8 @@ fi
 build portable explorer_numbers
 build web
 cd "$ROOT/web"
-[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-fund --no-audit
+# No package needs a program of its own to be installed: onnxruntime's would fetch a gigabyte for GPUs.
+[ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-fund --no-audit --ignore-scripts
 [ $pages = yes ] || exit 0
 npm run --silent check
 npm run --silent build

@@ -43,4 +43,25 @@ std::vector<double> fixed_positions(const ViTConfig& c) {
   return E;
 }
 
+std::vector<std::size_t> relative_rows(const ViTConfig& c) {
+  const std::size_t height = c.grid_height();
+  const std::size_t width = c.grid_width();
+  const std::size_t of_patches = (2 * height - 1) * (2 * width - 1);
+  const std::size_t first = c.T() - c.N();  // patch, after the class token
+  std::vector<std::size_t> offsets;
+  offsets.reserve(c.T() * c.T());
+  for (std::size_t q = 0; q < c.T(); ++q) {
+    for (std::size_t k = 0; k < c.T(); ++k) {
+      if (q < first || k < first) {
+        offsets.push_back(of_patches + (q >= first ? 1 : k < first ? 2 : 0));
+        continue;
+      }
+      const std::size_t down = (q - first) / width + height - 1 - (k - first) / width;
+      const std::size_t right = (q - first) % width + width - 1 - (k - first) % width;
+      offsets.push_back(down * (2 * width - 1) + right);
+    }
+  }
+  return offsets;
+}
+
 }  // namespace vitruvian

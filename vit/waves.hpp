@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-// Positions that are not learned, in double precision.
+// Positions that are not learned, in double precision, and which place in a table learned ones
+// have.
 
 namespace vitruvian {
 
@@ -20,5 +21,9 @@ std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::
 /// E_pos (T, D) of a config whose positions are sincos or sincos_2d. Under sincos the class token
 /// has place 0; where places are those of the grid it is nowhere, and its row is zero.
 std::vector<double> fixed_positions(const ViTConfig& config);
+
+/// For Positions::relative, of each pair (query, key) of the T tokens the row, among
+/// config.relative_offsets(), of what they are to each other, (T T).
+std::vector<std::size_t> relative_rows(const ViTConfig& config);
 
 }  // namespace vitruvian

@@ -308,6 +308,24 @@ for scheme in timm torchvision hf jax vitruvian; do
   same back.safetensors timm.safetensors
   check "weights under $scheme's names predict the same" same_prediction run $scheme.safetensors
 done
+# What transformers opens, and what others run.
+expect 0 "" convert --from run --to deep/hf/ --scheme hf
+same deep/hf/model.safetensors hf.safetensors
+check "three files" test "$(ls deep/hf | xargs)" = "config.json model.safetensors preprocessor_config.json"
+has deep/hf/config.json '"hidden_size": [0-9]+' '"model_type": "vit"' '"9": "9"'
+has deep/hf/preprocessor_config.json '"image_mean"' '"height": 28'
+check "the folder predicts the same" same_prediction run deep/hf
+expect 0 "" convert --from run --to deep/hf --scheme hf
+expect 2 "run/config.json: it is there already" convert --from run --to run/ --scheme hf
+check "the run is as it was" "$vitruvian" eval --weights run
+if "$vitruvian" convert --from run --to run.onnx >out 2>err; then
+  has out "tensors from timm's names to a graph of ONNX's operators: 28 x 28 x 1"
+  check "a graph of a model" grep -q LayerNormalization run.onnx
+else
+  check "what is missing is said" grep -qx "vitruvian: run.onnx: this build writes no ONNX files: it was made without libonnx and protobuf" err
+fi
+expect 2 "an ONNX file has operators" convert --from run --to run2.onnx --scheme timm
+expect 2 "scheme is missing" convert --from run --to x
 check "another size and other classes" "$vitruvian" convert --from jax.safetensors --to larger.safetensors --scheme timm --image-size 56x42 --classes 3
 works "33.33 %" predict --weights larger.safetensors blank.pgm
 x=(convert --from run --to x --scheme)

@@ -1,7 +1,7 @@
 """What run.py changes, and which tests look at it: (file, old, new), where `old` occurs once."""
 
 # Those of the tests that are scripts and run the command line's program.
-SCRIPTS = {"cli", "weights", "inspect_cli", "resume", "faults", "terminal"}
+SCRIPTS = {"cli", "completion", "weights", "inspect_cli", "resume", "faults", "terminal"}
 
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
@@ -17,9 +17,9 @@ TESTS = [
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
     ("vit/inspect", ["inspect_f64", "inspect_f32", "charts", "inspect_cli"]),
-    ("vit/weights", _WEIGHTS),
+    ("vit/weights", _WEIGHTS), ("vit/onnx", ["onnx_f32", "cli"]),
     ("vit/variants", ["variants", "vit_f64", "cli"]), ("vit/config", ["variants"] + _MODEL), ("vit/", _MODEL),
-    ("train/convert", ["train_f64", "cli"]),
+    ("train/convert", ["train_f64", "onnx_f32", "cli"]), ("train/hf_folder", ["hf_folder", "cli"]),
     ("report/run_page", _PAGES), ("report/page", _PAGES), ("report/compare", _PAGES), ("report/confusion", _PAGES),
     ("charts/", ["charts", "seeing"]), ("report/run_record", _PAGES),
     ("train/report", ["seeing", "run_oracle_f64", "runs_f64", "charts", "inspect_cli", "cli"]),
@@ -27,6 +27,7 @@ TESTS = [
     ("report/run_group", _PAGES), ("train/few_shot", ["few_shot_f64", "cli"]), ("train/ridge", ["few_shot_f64"]),
     ("train/seeds", ["few_shot_f64", "seeing", "cli"]),
     ("train/settings", _SETTINGS), ("train/", _RUNS),
+    ("apps/completion", ["completion"]), ("apps/command_tree", ["completion"]), ("apps/manual_page", ["completion"]),
     ("apps/", ["cli", "inspect_cli", "resume"]),
 ]
 
@@ -57,8 +58,8 @@ MUTANTS = [
     ("vit/waves.cpp", "j - j % 2", "j"),
     ("vit/waves.cpp", "j % 2 == 0 ? std::sin(angle) : std::cos(angle)", "j % 2 == 1 ? std::sin(angle) : std::cos(angle)"),
     ("vit/positions.cpp", "concat({x, y}, 2)", "concat({y, x}, 2)"),
-    ("vit/positions.cpp", "of_patches + (q >= first ? 1 : k < first ? 2 : 0)", "of_patches"),
-    ("vit/positions.cpp", "(q - first) / width + height - 1 - (k - first) / width", "(k - first) / width + height - 1 - (q - first) / width"),
+    ("vit/waves.cpp", "of_patches + (q >= first ? 1 : k < first ? 2 : 0)", "of_patches"),
+    ("vit/waves.cpp", "(q - first) / width + height - 1 - (k - first) / width", "(k - first) / width + height - 1 - (q - first) / width"),
     ("vit/waves.cpp", "static_cast<double>(place % width)", "static_cast<double>(place / width)"),
     ("vit/config.cpp", "2 * d * M) + «2 * t * t * d») + macs_of", "t * t * d"),
     ("vit/config.cpp", "if_any(head == Head::tanh, d * d + d)", "0"),
@@ -121,6 +122,34 @@ MUTANTS = [
     ("vit/weights/naming.cpp", "missing.empty() && extra_.empty()", "missing.empty()"),
     ("vit/weights/naming.cpp", "t.dtype != parts.front().dtype", "false"),
     ("vit/weights/weights.cpp", "request.heads != 0 && request.heads != weights.config.h", "false"),
+    # --- out to other programs
+    ("vit/onnx/graph.cpp", "if (config_.positions == Positions::relative) scores = with_relative_positions(name, scores);", ""),
+    ("vit/onnx/graph.cpp", "if («config_.post_norm») {", "false"),
+    ("vit/onnx/graph.cpp", "{«stem(images)», E,", "images"),
+    ("vit/onnx/graph.cpp", "add(\"Relu\", name + \".relu\", {«layer_norm(name + \".norm\", x, out)»})", "x"),
+    ("vit/onnx/graph.cpp", "if («config_.gelu_tanh») {", "false"),
+    ("vit/onnx/graph.cpp", "return «config_.norm_after_pooling» ?", "false"),
+    ("vit/onnx/graph.cpp", "{\"epsilon\", «config_.eps»}", "1e-6"),
+    ("vit/onnx/graph.cpp", "{2, 0, «3, 1», 4}", "1, 3"),
+    ("vit/onnx/graph.cpp", "{length(c.embedded_height()), length(«c.embedded_width()»)}", "c.embedded_height()"),
+    ("vit/onnx/graph.cpp", "config_.head == Head::tanh", "false"),
+    ("vit/onnx/graph.cpp", "if (!used_.contains(t.name))", "if (false)"),
+    ("vit/onnx/graph.cpp", "if (tensor.shape != shape)", "if (false)"),
+    ("vit/onnx/graph.cpp", "\"patch_bias\",", ""),
+    ("vit/onnx/write.cpp", "if (bytes > largest_message)", "if (false)"),
+    ("vit/onnx/write.cpp", "if («tensor.dtype == Dtype::f32») {", "true"),
+    ("train/convert.cpp", "data.class_names(config.K)", "std::vector<std::string>()"),
+    ("train/convert.cpp", "check_tokens(config, options.to_onnx() && config.positions == Positions::relative);", ""),
+    ("train/convert.cpp", "check_hf_folder(options.to);", ""),
+    ("train/hf_folder.cpp", "c.gelu_tanh ? \"gelu_new\" : \"gelu\"", "\"gelu\""),
+    ("train/hf_folder.cpp", "if (!known) {", "if (false) {"),
+    ("train/hf_folder.cpp", "if (label2id.contains(label))", "if (false)"),
+    ("train/hf_folder.cpp", "\"layer_norm_eps\", «c.eps»", "1e-12"),
+    ("apps/completion.cpp", "before=${{COMP_WORDS[COMP_CWORD - 2]}}", "before=''"),
+    ("apps/completion.cpp", "if (flag.takes == Flag::Takes::nothing) continue;", ""),
+    ("apps/command_tree.cpp", "option.get_lnames()", "std::vector<std::string>()"),
+    ("apps/command_tree.cpp", "flag.values = found->second;", ""),
+    ("apps/manual_page.cpp", "result += \"\\\\-\";", "result += c;"),
     ("train/convert.cpp", "if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);", ""),
     ("vit/weights/held.cpp", '{{"pre_logits.", «"pre_logits.fc."»}}', '"pre_logits.cf."'),
     ("vit/weights/held.cpp", 'if (c.mean_pooling && c.norm_after_pooling) names.emplace_back("norm.", "fc_norm.");', ";"),
@@ -390,7 +419,8 @@ MUTANTS = [
     ("train/predict.cpp", "!std::isfinite(sum)", "false"),
     # --- the command line
     ("apps/report.cpp", "write_file_safely(options.out, html_comparison(runs));", ";"),
-    ("apps/convert.cpp", "to = scheme_of(name);", ";"),
+    ("apps/convert.cpp", "options.scheme = scheme_of(flags.scheme);", ";"),
+    ("apps/convert.cpp", "options.to_onnx() != flags.scheme.empty()", "false"),
     ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),

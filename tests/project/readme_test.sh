@@ -52,6 +52,7 @@ while read -r command; do
     --strict\ *) arguments+=(--op softmax) ;;
   esac
   if ! "$program" "${arguments[@]}" >"$folder/out" 2>&1; then
+    grep -q "onnx: this build .* made without" "$folder/out" && continue
     echo "this command fails: $command"
     cat "$folder/out"
     exit 1

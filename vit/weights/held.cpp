@@ -55,7 +55,7 @@ StoredTensor table_of(const TensorFile& file, const ViTConfig& c) {
 
 // What is added to the tokens, as a table of learned positions.
 void write_positions(TensorFile& file, ViTConfig& c) {
-  if (c.positions == Positions::learned) return;
+  if (c.positions == Positions::learned || c.positions == Positions::relative) return;
   if (c.positions == Positions::none) {
     add_zeros(file, "pos_embed", {1, c.T(), c.D});
   } else if (c.positions == Positions::learned_2d) {
@@ -170,17 +170,31 @@ void check_held(Scheme scheme, const ViTConfig& config, const std::string& sourc
        names_of(scheme), fmt::join(names, ", "), fmt::join(able, " or "));
 }
 
+void check_size(const VitWeights& weights) {
+  const TensorFile& file = weights.tensors;
+  if (file.size() != weights.config.parameters()) {
+    fail(Exit::checkpoint, "{}: holds {} numbers, but a model of its config has {}", file.source,
+         file.size(), weights.config.parameters());
+  }
+}
+
 }  // namespace
 
+VitWeights written_out(VitWeights weights) {
+  check_size(weights);
+  write_positions(weights.tensors, weights.config);
+  sort(weights.tensors);
+  if (weights.config.per_head_qkv) join_heads(weights.tensors, weights.config);
+  write_biases(weights.tensors, weights.config);
+  sort(weights.tensors);
+  return weights;
+}
+
 VitWeights held_by(Scheme scheme, VitWeights weights) {
-  ViTConfig& config = weights.config;
-  TensorFile& file = weights.tensors;
-  if (file.size() != config.parameters()) {
-    fail(Exit::checkpoint, "{}: holds {} numbers, but a model of its config has {}", file.source,
-         file.size(), config.parameters());
-  }
+  const ViTConfig config = weights.config;
+  check_size(weights);
   if (scheme == Scheme::vitruvian) return weights;
-  check_held(scheme, config, file.source);
+  check_held(scheme, config, weights.tensors.source);
   std::vector<std::string> arguments;
   std::vector<std::string> written;
   for (const HeldRow& row : held_rows()) {
@@ -196,14 +210,11 @@ VitWeights held_by(Scheme scheme, VitWeights weights) {
   if (!written.empty()) {
     weights.notes.push_back(fmt::format("written out: {}", fmt::join(written, "; ")));
   }
-  write_positions(file, config);
-  sort(file);
-  if (config.per_head_qkv) join_heads(file, config);
-  write_biases(file, config);
+  weights = written_out(std::move(weights));
   if (scheme == Scheme::timm) {
-    for (const auto& [ours, theirs] : names_of_timm(config)) rename(file, ours, theirs);
+    for (const auto& [ours, theirs] : names_of_timm(config)) rename(weights.tensors, ours, theirs);
+    sort(weights.tensors);
   }
-  sort(file);
   return weights;
 }
 

@@ -1,0 +1,272 @@
+// Models as ONNX graphs: what is in the file, what is refused, and that onnxruntime computes our
+// logits from it, for every switch of the config.
+
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "tests/vit/vit_testing.hpp"
+#include "vitruvian/nn/tensor_file.hpp"
+#include "vitruvian/train/convert.hpp"
+#include "vitruvian/train/weights.hpp"
+#include "vitruvian/vit/fields.hpp"
+#include "vitruvian/vit/onnx/graph.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+// Every option of a config alone, at every value that is not its default, and some together. One
+// that is new is among them.
+std::vector<Switched> every_option() {
+  std::vector<Switched> all;
+  const ViTConfig usual = tiny_vit();
+  for_each_option(usual, [&](const char* field, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    const auto add = [&](const Value& other, const std::string& name) {
+      ViTConfig config = usual;
+      for_each_option(config, [&](const char* name_of_field, auto& x) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Value>) {
+          if (std::string_view(field) == name_of_field) x = other;
+        }
+      });
+      all.push_back({fmt::format("{} {}", field, name), config});
+    };
+    if constexpr (std::is_same_v<Value, bool>) {
+      add(!value, "");
+    } else if constexpr (std::is_enum_v<Value>) {
+      for (std::size_t i = 0; i < names_of(value).size(); ++i) {
+        if (const auto other = static_cast<Value>(i); other != value) {
+          add(other, std::string(names_of(value)[i]));
+        }
+      }
+    } else if constexpr (std::is_same_v<Value, std::size_t>) {
+      add(std::string_view(field) == "stem" ? 1 : 2, "2");
+    } else {
+      add(0.5, "0.5");
+    }
+  });
+  for (const Switched& s : every_switch()) all.push_back(s);
+  const auto add = [&](const char* name, auto change) {
+    ViTConfig config = usual;
+    change(config);
+    all.push_back({name, config});
+  };
+  add("norm after pooling", [](ViTConfig& c) { c.mean_pooling = c.norm_after_pooling = true; });
+  add("relative without a class token",
+      [](ViTConfig& c) { c.mean_pooling = true, c.positions = Positions::relative, c.W = 12; });
+  add("waves of a flat grid", [](ViTConfig& c) { c.positions = Positions::sincos_2d, c.W = 16; });
+  add("eps 0.1", [](ViTConfig& c) { c.eps = 0.1; });
+  add("one head", [](ViTConfig& c) { c.h = 1, c.per_head_qkv = true; });
+  return all;
+}
+
+// What the exporter refuses by name and may: nothing that is not written here.
+constexpr const char* not_yet[] = {"distilled", "layer_scale", "qk_norm", "registers", "swiglu"};
+
+bool may_refuse(const Failure& failure) {
+  std::string said = failure.message;
+  const auto erase = [&said](const std::string& part) {
+    if (const auto at = said.find(part); at != std::string::npos) said.erase(at, part.size());
+  };
+  for (const char* name : not_yet) erase(name);
+  while (said.find(", ") != std::string::npos) erase(", ");
+  return failure.exit == Exit::usage && said.find(" does not compute  yet;") != std::string::npos;
+}
+
+// A model of this config, of order one, in a file.
+void save_model(const ViTConfig& config, const DataConfig& data, const std::string& path) {
+  const VisionTransformer model(config, Rng(1));
+  for (const NamedParameter& p : named_parameters(model)) {
+    init::normal(p.tensor, Rng(2).fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
+  }
+  save_weights(model, data, path);
+}
+
+std::string bytes_of(const Array& numbers) {
+  std::string bytes(numbers.size() * sizeof(float), '\0');
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto x = static_cast<float>(numbers.data()[i]);
+    std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
+  }
+  return bytes;
+}
+
+Array numbers_of(const std::string& bytes, const Shape& shape) {
+  std::vector<float> numbers(bytes.size() / sizeof(float));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(float));
+  if (numbers.size() != count(shape)) return {};
+  return array(shape, std::vector<double>(numbers.begin(), numbers.end()));
+}
+
+// A model of this config as ONNX, in a folder.
+struct Exported {
+  Folder folder;
+  ConvertOptions options;
+  explicit Exported(const ViTConfig& config = tiny_vit(), const DataConfig& data = {}) {
+    options.from = folder.file("model.safetensors");
+    options.to = folder.file("model.onnx");
+    save_model(config, data, options.from);
+  }
+  [[nodiscard]] std::string bytes() const {
+    static_cast<void>(convert(options));
+    return content(options.to);
+  }
+  [[nodiscard]] Failure refusal() const {
+    const Failure failure = failure_of([&] { static_cast<void>(convert(options)); });
+    CHECK_FALSE(std::filesystem::exists(options.to));
+    return failure;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the graph computes every option of a config, or says which it does not") {
+  const Folder folder;
+  for (const Switched& s : every_option()) {
+    CAPTURE(s.name);
+    save_model(s.config, {}, folder.file("w"));
+    const Failure failure =
+        failure_of([&] { static_cast<void>(onnx_graph(open_weights(folder.file("w")))); });
+    CHECK_MESSAGE((failure.exit == Exit::ok || may_refuse(failure)), failure.message);
+  }
+}
+
+TEST_CASE("onnxruntime computes our logits") {
+  if (std::system("node --version >/dev/null 2>&1") != 0) return skip("there is no node");
+  const Folder folder;
+  struct Case {
+    std::string name;
+    Array expected;
+  };
+  std::vector<Case> cases;
+  std::string list;
+  for (const Switched& s : every_option()) {
+    const std::string model = fmt::format("{}.onnx", cases.size());
+    const std::size_t B = 1 + cases.size() % 3;
+    const Tensor images = images_for(s.config, B, 3 + cases.size());
+    save_model(s.config, {}, folder.file("w"));
+    ConvertOptions options;
+    options.from = folder.file("w");
+    options.to = folder.file(model);
+    const Failure failure = failure_of([&] { static_cast<void>(convert(options)); });
+    if (may_refuse(failure)) continue;
+    REQUIRE_MESSAGE(failure.exit == Exit::ok, failure.message);
+    write(folder.file(model + ".in"), bytes_of(images.value()));
+    const NoGrad no_grad;
+    cases.push_back({s.name, load_weights(folder.file("w")).model(images).value()});
+    list += fmt::format(R"({}{{"model": "{}", "shape": [{}], "output": "{}"}})",
+                        list.empty() ? "" : ",\n", model, fmt::join(images.shape(), ", "),
+                        s.config.head == Head::none ? "features" : "logits");
+  }
+  write(folder.file("cases.json"), "[" + list + "]\n");
+  const int status = std::system(fmt::format("node '{0}/train/onnx_runtime.mjs' '{0}/..' '{1}'",
+                                             VITRUVIAN_TEST_DATA, folder.path.string())
+                                     .c_str());
+  const bool must = std::getenv("VITRUVIAN_ONNXRUNTIME") != nullptr;  // it is installed here
+  if (!must && WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    return skip("there is no onnxruntime");
+  REQUIRE(status == 0);
+  double worst = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(cases[i].name);
+    const Array found =
+        numbers_of(content(folder.file(fmt::format("{}.onnx.out", i))), cases[i].expected.shape());
+    const double off = golden::difference(found, cases[i].expected);
+    CHECK(off < 1e-5);
+    worst = std::max(worst, off);
+  }
+  MESSAGE(cases.size() << " graphs, the worst is off by " << worst << " of its largest logit");
+  CHECK(cases.size() > 40);
+}
+
+TEST_CASE("an ONNX file says what goes in and what comes out") {
+  const Exported plain({.C = 3, .H = 8, .W = 8, .P = 4, .D = 8, .L = 1, .h = 2, .M = 12, .K = 3},
+                       {"folder", {0.1, 0.2, 0.3}, {1, 2, 4}, {"ox", "\"hen\"", "owl"}});
+  const std::string bytes = plain.bytes();
+  for (const char* part :
+       {"vitruvian", "images", "logits", "[0.1,0.2,0.3]", "[1.0,2.0,4.0]",
+        R"(["ox","\"hen\"","owl"])",
+        "shorter side to 9, the middle 8 x 8 cut out, height by width, bilinear with antialias; "
+        "R, G, B in planes; bytes / 255; (x - mean) / std"}) {
+    CAPTURE(part);
+    CHECK(bytes.find(part) != std::string::npos);
+  }
+  CHECK(plain.bytes() == bytes);  // the same input, the same file
+
+  ViTConfig headless = tiny_vit();
+  headless.head = Head::none;
+  const std::string features = Exported(headless).bytes();
+  CHECK(features.find("features") != std::string::npos);
+  CHECK(features.find("logits") == std::string::npos);
+  CHECK(features.find("normalised nobody knows how") != std::string::npos);
+  const std::string digits = Exported(tiny_vit(), {"cifar10", {0.1, 0.2}, {1, 2}}).bytes();
+  CHECK(digits.find("stretched to 8 x 8, height by width") != std::string::npos);
+}
+
+TEST_CASE("weights in double precision are rounded") {
+  Exported exported;
+  const std::string expected = exported.bytes();
+  TensorFile file = read_safetensors(exported.options.from);
+  for (StoredTensor& t : file.tensors) t = stored(t.name, t.shape, t.values(), Dtype::f64);
+  write_safetensors(exported.options.from, file.tensors, file.metadata);
+  CHECK(exported.bytes() == expected);
+}
+
+TEST_CASE("what no ONNX file can be is refused before there is one") {
+  const Exported misshapen;
+  TensorFile file = read_safetensors(misshapen.options.from);
+  for (StoredTensor& t : file.tensors) {
+    if (t.name == "head.weight") t = reshaped(t, {t.size()});
+  }
+  write_safetensors(misshapen.options.from, file.tensors, file.metadata);
+  CHECK(misshapen.refusal().exit == Exit::checkpoint);
+  CHECK(misshapen.refusal().message.find("'head.weight' of shape (24,) should be (3, 8)") !=
+        std::string::npos);
+
+  // A tensor that nothing of the graph reads.
+  const Exported good;
+  VitWeights weights = open_weights(good.options.from);
+  weights.tensors.tensors.push_back(stored("z.extra", {0}, {}));
+  const Failure left = failure_of([&] { static_cast<void>(onnx_graph(weights)); });
+  CHECK(left.exit == Exit::usage);
+  CHECK(left.message.ends_with("the ONNX graph has no place for 'z.extra'"));
+
+  // A file of 5 MB whose config promises 300,001 tokens, and so 90,000,300,001 pairs.
+  ViTConfig config{.C = 1, .H = 4, .W = 8, .P = 4, .D = 8, .L = 1, .h = 2, .M = 12, .K = 3};
+  config.P_w = 1, config.positions = Positions::relative;
+  const Exported pairs(config);
+  file = read_safetensors(pairs.options.from);
+  config.W = 300'000;
+  file.metadata["config"] = config.to_json();
+  for (StoredTensor& t : file.tensors) {
+    if (t.name == "blocks.0.attn.relative_position_bias_table") {
+      t = stored_zeros(t.name, {config.relative_offsets(), config.h});
+    }
+  }
+  write_safetensors(pairs.options.from, file.tensors, file.metadata);
+  CHECK(pairs.refusal().message.find("to convert") != std::string::npos);
+
+  const Folder folder;
+  OnnxGraph large{"large.pth", {3, 224, 224}, "logits", 10};
+  large.weights.push_back({"w", Dtype::f32, {30'000, 20'000}, [] {
+                             FAIL_CHECK("it was read");
+                             return Bytes();
+                           }});
+  const Failure failure = failure_of([&] { write_onnx(folder.file("x.onnx"), large, {}); });
+  CHECK(failure.exit == Exit::usage);
+  CHECK(failure.message ==
+        "large.pth: its weights are 2.4 GB, but an ONNX file is one protobuf message, which ends "
+        "at 2 GB; convert --scheme writes safetensors of any size");
+  CHECK(folder.files().empty());
+}
+
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
