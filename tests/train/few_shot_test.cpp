@@ -128,6 +128,13 @@ TEST_CASE("the model that few-shot writes does what it said of it, for any numbe
     CHECK(again.to_json() == result.to_json());
   }
   CHECK(content(o.out) == before);
+  // Other seeds are other draws, and another ridge is another head.
+  const std::vector<double>& each = result.rows[0].accuracies;
+  CHECK_FALSE((each[0] == each[1] && each[1] == each[2]));
+  o.ridge = 1e9;
+  few_shot(o, std::ref(notes));
+  CHECK(content(o.out) != before);
+  o.ridge = 10;
   // A draw hangs on its seed alone, and fewer shots are a part of more.
   o.out.clear();
   o.shots = {1};
