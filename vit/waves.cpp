@@ -37,9 +37,9 @@ std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::
 }
 
 std::vector<double> fixed_positions(const ViTConfig& c) {
-  if (c.positions == Positions::sincos) return sincos_waves(c.T(), c.D);
+  if (c.positions == Positions::sincos) return sincos_waves(c.places(), c.D);
   std::vector<double> E = sincos_2d_waves(c.grid_height(), c.grid_width(), c.D);
-  E.insert(E.begin(), c.T() * c.D - E.size(), 0.0);
+  E.insert(E.begin(), c.places() * c.D - E.size(), 0.0);
   return E;
 }
 
