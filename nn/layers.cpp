@@ -51,6 +51,14 @@ LayerNorm LayerNorm::fresh() const {
   return LayerNorm(normalized_shape, eps, static_cast<bool>(weight), static_cast<bool>(bias));
 }
 
+// --- LayerScale --------------------------------------------------------------------------------
+
+LayerScale::LayerScale(std::size_t D, double initial) {
+  if (initial != 0) gamma = Parameter(full({D}, static_cast<real>(initial)));
+}
+
+void LayerScale::visit(Visitor& visitor) const { visitor.parameter("gamma", Role::norm, gamma); }
+
 // --- Dropout -----------------------------------------------------------------------------------
 
 Tensor Dropout::operator()(const Tensor& x, const Pass& pass) const {
@@ -60,21 +68,30 @@ Tensor Dropout::operator()(const Tensor& x, const Pass& pass) const {
 
 // --- Mlp ---------------------------------------------------------------------------------------
 
-Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu, bool with_bias)
-    : fc1(D, M, rng.fork("fc1"), with_bias),
+Mlp::Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop, GELU gelu, bool with_bias,
+         bool swiglu)
+    : fc1(D, swiglu ? 2 * M : M, rng.fork("fc1"), with_bias),
       act(gelu),
       drop1{drop},
       fc2(M, D, rng.fork("fc2"), with_bias),
-      drop2{drop} {}
+      drop2{drop},
+      gated(swiglu) {}
 
-Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
+Tensor Mlp::hidden(const Tensor& x, const Pass& pass) const {
+  if (gated) {  // SwiGLU(x) = silu(a) b
+    const Tensor fc1_x = pass.noted("fc1", "(B, T, 2 M)", under("fc1", fc1, x));
+    const std::vector<Tensor> ab = split(fc1_x, {fc2.in(), fc2.in()}, -1);
+    return silu(ab[0]) * ab[1];
+  }
   const auto fc1_act = [&](const Tensor& u) { return linear_gelu(u, fc1.weight, fc1.bias); };
   const bool two_ops = act.tanh || Composed::active();
-  const Tensor hidden =
-      two_ops ? under("act", act, pass.noted("fc1", "(B, T, M)", under("fc1", fc1, x)))
-              : under("fc1", fc1_act, x);
-  pass.note("hidden", "(B, T, M)", hidden);
-  return under("drop2", drop2, under("fc2", fc2, under("drop1", drop1, hidden, pass)), pass);
+  return two_ops ? under("act", act, pass.noted("fc1", "(B, T, M)", under("fc1", fc1, x)))
+                 : under("fc1", fc1_act, x);
+}
+
+Tensor Mlp::operator()(const Tensor& x, const Pass& pass) const {
+  const Tensor u = pass.noted("hidden", "(B, T, M)", hidden(x, pass));
+  return under("drop2", drop2, under("fc2", fc2, under("drop1", drop1, u, pass)), pass);
 }
 
 void Mlp::visit(Visitor& visitor) const {
@@ -83,7 +100,7 @@ void Mlp::visit(Visitor& visitor) const {
 }
 
 Mlp Mlp::fresh() const {
-  return {fc1.in(), fc1.out(), Rng(0), drop1.p, act, static_cast<bool>(fc1.bias)};
+  return {fc1.in(), fc2.in(), Rng(0), drop1.p, act, static_cast<bool>(fc1.bias), gated};
 }
 
 // --- MultiHeadSelfAttention --------------------------------------------------------------------
@@ -96,6 +113,10 @@ MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, con
       proj_drop{options.proj_drop},
       composed(options.composed) {
   if (h == 0 || D % h != 0) fail("attention: {} heads do not divide a width D of {}", h, D);
+  if (options.qk_norm) {
+    q_norm.emplace(Shape{D / h}, *options.qk_norm);
+    k_norm.emplace(Shape{D / h}, *options.qk_norm);
+  }
   if (!options.per_head) {
     qkv = Linear(D, 3 * D, rng.fork("qkv"), options.qkv_bias);
     return;
@@ -125,6 +146,18 @@ Tensor MultiHeadSelfAttention::projected(const Tensor& x, std::optional<std::siz
   return reshape(transpose(by_head, 2, 3), {B, T, 3 * D});
 }
 
+// LN(q) and LN(k) of each head beside v: (B, T, 3 D) to (B, T, 3 D).
+Tensor MultiHeadSelfAttention::normed(const Tensor& qkv_x) const {
+  const auto B = static_cast<std::ptrdiff_t>(qkv_x.size(0));
+  const auto T = static_cast<std::ptrdiff_t>(qkv_x.size(1));
+  const auto D = static_cast<std::ptrdiff_t>(proj.in());
+  const auto h = static_cast<std::ptrdiff_t>(heads);
+  const Tensor by_head = reshape(qkv_x, {B, T, 3, h, D / h});
+  const Tensor q = under("q_norm", *q_norm, select(by_head, 2, 0));
+  const Tensor k = under("k_norm", *k_norm, select(by_head, 2, 1));
+  return reshape(stack({q, k, select(by_head, 2, 2)}, 2), {B, T, 3 * D});
+}
+
 Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, const Tensor& bias,
                                           std::optional<std::size_t> rows) const {
   AttentionOptions options;
@@ -135,7 +168,7 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, con
     options.dropout = attn_drop;
     options.rng = &stream;
   }
-  const Tensor qkv_x = projected(x, rows);
+  const Tensor qkv_x = q_norm ? normed(projected(x, rows)) : projected(x, rows);
   Tensor heads_output;
   if (composed || Composed::active()) {
     const auto a = vitruvian::composed::self_attention(qkv_x, heads, options, rows);
@@ -155,6 +188,8 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, con
 void MultiHeadSelfAttention::visit(Visitor& visitor) const {
   if (head_qkv.empty()) visitor.child("qkv", qkv);
   for (std::size_t i = 0; i < head_qkv.size(); ++i) visitor.child("qkv", i, head_qkv[i]);
+  if (q_norm) visitor.child("q_norm", *q_norm);
+  if (k_norm) visitor.child("k_norm", *k_norm);
   visitor.child("proj", proj);
 }
 
@@ -167,7 +202,8 @@ MultiHeadSelfAttention MultiHeadSelfAttention::fresh() const {
            .proj_drop = proj_drop.p,
            .composed = composed,
            .proj_bias = static_cast<bool>(proj.bias),
-           .per_head = !head_qkv.empty()}};
+           .per_head = !head_qkv.empty(),
+           .qk_norm = q_norm ? std::optional<double>(q_norm->eps) : std::nullopt}};
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -48,6 +48,16 @@ struct LayerNorm {
   [[nodiscard]] LayerNorm fresh() const;
 };
 
+/// x gamma on the last axis, of length D (Touvron et al. 2021, "Going deeper with Image
+/// Transformers", arXiv 2103.17239). For an initial value of 0 it is absent: the identity.
+struct LayerScale {
+  Parameter gamma;  // (D), or absent
+
+  LayerScale(std::size_t D, double initial);
+  Tensor operator()(const Tensor& x) const { return gamma ? x * gamma : x; }
+  void visit(Visitor& visitor) const;
+};
+
 /// x Phi(x), or its tanh approximation.
 struct GELU {
   bool tanh = false;
@@ -71,20 +81,25 @@ struct Dropout {
   void visit(Visitor&) const {}
 };
 
-/// drop(fc2(drop(GELU(fc1 x)))): the second half of an encoder block.
+/// drop(fc2(drop(GELU(fc1 x)))): the second half of an encoder block. Gated (SwiGLU: Shazeer 2020,
+/// arXiv 2002.05202), drop(fc2(drop(silu(a) b))) with [a, b] = fc1 x.
 struct Mlp {
-  Linear fc1;  // (M, D)
+  Linear fc1;  // (M, D), or (2 M, D) where it is gated
   GELU act;
   Dropout drop1;
   Linear fc2;  // (D, M)
   Dropout drop2;
+  bool gated;
 
   Mlp(std::size_t D, std::size_t M, const Rng& rng, double drop = 0, GELU gelu = {},
-      bool with_bias = true);
-  /// (..., D) to (..., D). Traces "hidden" (..., M), after GELU.
+      bool with_bias = true, bool swiglu = false);
+  /// (..., D) to (..., D). Traces "hidden" (..., M), after GELU or the gate.
   Tensor operator()(const Tensor& x, const Pass& pass = {}) const;
   void visit(Visitor& visitor) const;
   [[nodiscard]] Mlp fresh() const;
+
+ private:
+  [[nodiscard]] Tensor hidden(const Tensor& x, const Pass& pass) const;
 };
 
 /// Multi-head self-attention (Equations 5 to 8 of the paper):
@@ -98,12 +113,16 @@ struct MultiHeadSelfAttention {
     bool composed = false;  ///< always from primitive ops, as under `Composed`
     bool proj_bias = true;
     bool per_head = false;  ///< one U_qkv for each head instead of one for all
+    /// The eps of a layer norm over D_h of each head's q, and of another of its k (Dehghani et al.
+    /// 2023, arXiv 2302.05442): scores cannot grow with the weights.
+    std::optional<double> qk_norm = {};
   };
 
   std::size_t heads;
   Linear qkv;                    // (3 D, D), rows in the order (q, k, v), heads inside; or absent
   std::vector<Linear> head_qkv;  // of each head (3 D_h, D), where they are apart
-  Linear proj;                   // (D, D)
+  std::optional<LayerNorm> q_norm, k_norm;  // over D_h
+  Linear proj;                              // (D, D)
   double attn_drop;
   Dropout proj_drop;
   bool composed;
@@ -122,6 +141,7 @@ struct MultiHeadSelfAttention {
 
  private:
   [[nodiscard]] Tensor projected(const Tensor& x, std::optional<std::size_t> rows) const;
+  [[nodiscard]] Tensor normed(const Tensor& qkv_x) const;
 };
 
 }  // namespace VITRUVIAN_PRECISION

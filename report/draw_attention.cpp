@@ -47,6 +47,12 @@ struct Asker {
   }
 };
 
+// What is no patch.
+std::string others(const ViTConfig& config) {
+  return config.first_patch() == 1 && config.registers == 0 ? "the class token"
+                                                            : "tokens that are no patches";
+}
+
 Matrix matrix_of(const Numbers& numbers) {
   return {numbers.shape.at(0), numbers.shape.at(1), numbers.values};
 }
@@ -72,7 +78,6 @@ Image lit(const Image& image, const Matrix& map, Range range) {
 // What one image's attention shows: the maps of every head, one map over the image, all queries.
 void draw_maps(const inspect::Attention& seen, const ViTConfig& config, const Samples& samples,
                const InspectOptions& options, FigureList& list) {
-  const bool class_token = !config.mean_pooling;
   const std::size_t layer = options.layer.value_or(config.L - 1);
   inspect::Query query{options.query};
   if (!query.patch && config.mean_pooling) {
@@ -125,7 +130,9 @@ void draw_maps(const inspect::Attention& seen, const ViTConfig& config, const Sa
       {"attention_map",
        "Attention over the image",
        "Attention of " + asker.name + ", " + whose + ", beside the image and as its light." +
-           asker.says_frame() + (class_token ? " What goes to the class token is missing." : ""),
+           asker.says_frame() +
+           (config.first_patch() != 0 ? fmt::format(" What goes to {} is missing.", others(config))
+                                      : ""),
        {{{shown_as("Image", image), shown_as("Lit by attention", lit(image, of_map, range)),
           shown_as("Share of attention", small, ColourBar{ColourMap::viridis, range, "share"})}}},
        {npy_file("attention_map", map)},
@@ -141,7 +148,10 @@ void draw_maps(const inspect::Attention& seen, const ViTConfig& config, const Sa
       matrix.values[j] += probs.data()[i * T * T + j] / static_cast<double>(last - first);
     }
   }
-  const std::string place = class_token ? " (0 is the class token)" : "";
+  const std::string place = config.first_patch() == 0 ? ""
+                            : config.first_patch() == 1 && config.registers == 0
+                                ? " (0 is the class token)"
+                                : fmt::format(" (patches from {} on)", config.first_patch());
   ImageGrid square = heat_map(matrix_of(matrix), "Attention of " + whose,
                               {ColourMap::viridis, range_of(matrix.values), "share"});
   square.x_label = "key" + place;
@@ -161,13 +171,14 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
   const ViTConfig& config = model.config;
   const std::size_t images = samples.inputs.size();
   const std::size_t L = config.L, h = config.h, T = config.T();
-  const bool class_token = !config.mean_pooling;
+  const bool all_patches = config.first_patch() == 0;
+  const std::string no_patches = others(config);
   Numbers distance, on_class_token, entropy, saturated;  // (L, h), each
   for (std::size_t b = 0; b < images; ++b) {
     const inspect::Attention seen = inspect::attention(model, samples.inputs[b]);
     const inspect::Heads of_image = inspect::heads(seen);
     add_to(distance, of_image.distance);
-    if (class_token) add_to(on_class_token, of_image.on_class_token);
+    if (!all_patches) add_to(on_class_token, of_image.on_class_token);
     add_to(entropy, of_image.entropy);
     add_to(saturated, of_image.saturated);
     if (b == 0) draw_maps(seen, config, samples, options, list);
@@ -196,10 +207,11 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
                    "centres, in pixels, averaged over queries and {} image{} (Figure 7, right; "
                    "Figure 11).{}",
                    images, images == 1 ? "" : "s",
-                   !class_token
+                   all_patches
                        ? ""
-                       : " The class token, which is nowhere, is left out as query and as key, "
-                         "and what is left is brought back to a sum of 1."),
+                       : fmt::format(" Left out as queries and as keys, being nowhere: {}. What is "
+                                     "left is brought back to a sum of 1.",
+                                     no_patches)),
        {{{chart}}},
        {json_file("attention_distance",
                   Json{{"unit", "pixels"}, {"images", images}, {"layers", distance}})},
@@ -220,21 +232,23 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
       map(entropy, "Entropy", "nats", {0, most}),
       map(saturated, "Saturated queries", "share", from_zero(saturated))};
   Json json{{"entropy", entropy}};
-  if (class_token) {
+  if (!all_patches) {
+    const std::string title = "On " + no_patches;
     maps.insert(maps.begin() + 1,
-                map(on_class_token, "On the class token", "share", from_zero(on_class_token)));
+                map(on_class_token, title.c_str(), "share", from_zero(on_class_token)));
     json["on_class_token"] = on_class_token;
   }
   json["saturated"] = saturated;
-  list.add(
-      {"attention_entropy",
-       "What heads do",
-       fmt::format("Of every head: the entropy of its attention in nats (0 looks at one token, "
-                   "log {} = {:.2f} at all alike), {}and the share of queries that give one "
-                   "token more than 0.99.",
-                   T, most, class_token ? "the share that patches give to the class token, " : ""),
-       {{std::move(maps)}},
-       {json_file("attention_entropy", json)}});
+  list.add({"attention_entropy",
+            "What heads do",
+            fmt::format(
+                "Of every head: the entropy of its attention in nats (0 looks at one token, "
+                "log {} = {:.2f} at all alike), {}and the share of queries that give one "
+                "token more than 0.99.",
+                T, most,
+                all_patches ? "" : fmt::format("the share that patches give to {}, ", no_patches)),
+            {{std::move(maps)}},
+            {json_file("attention_entropy", json)}});
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/ridge.hpp"
@@ -35,7 +36,7 @@ TrainingData images_for(const FewShotOptions& o, const ViTConfig& model) {
   return training_data(t);
 }
 
-// y of some images of a loader, (n, D): what the head would see.
+// y of some images of a loader, (n, D): what the head would see, or both heads on average.
 std::vector<double> features_of(const VisionTransformer& model, const Loader& images,
                                 std::span<const std::size_t> some) {
   const NoGrad no_grad;
@@ -44,7 +45,8 @@ std::vector<double> features_of(const VisionTransformer& model, const Loader& im
   const auto groups = shares(some, micro_batches_of(model.config.T(), some.size()));
   parallel_for(groups.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Array y = model.features(micro_batch(images, groups[i]).images).value();
+      const Tensor seen = model.features(micro_batch(images, groups[i]).images);
+      const Array y = (model.config.distilled ? mean(seen, {1}) : seen).value();  // of both tokens
       const auto first = static_cast<std::size_t>(groups[i].data() - some.data());
       std::copy_n(y.data(), y.size(), result.data() + first * D);
     }

@@ -25,6 +25,19 @@ ViTConfig vit(std::size_t side, std::size_t P, std::size_t D, std::size_t L, std
   return c;
 }
 
+ViTConfig distilled(ViTConfig c) {
+  c.distilled = true;
+  return c;
+}
+
+// DINOv2's, which have LayerScale: so much is what a file of it is taken to have begun with.
+ViTConfig dinov2(std::size_t D, std::size_t h, std::size_t registers) {
+  ViTConfig c = vit(518, 14, D, 12, h, 0);
+  c.layer_scale = 1e-5;
+  c.registers = registers;
+  return c;
+}
+
 ViTConfig with_hidden_layer(ViTConfig c) {
   c.head = Head::tanh;
   return c;
@@ -127,6 +140,15 @@ const std::vector<PublishedModel>& published_models() {
            vit(224, 16, 384, 12, 6, in1k)),
       meta("deit", "deit_b16", "DeiT-B", "deit", "deit_base_patch16_224-b5f2ef4d.pth", "b5f2ef4d",
            vit(224, 16, 768, 12, 12, in1k)),
+      meta("deit", "deit_ti16_dist", "DeiT-Ti with a teacher's token", "deit",
+           "deit_tiny_distilled_patch16_224-b40b3cf7.pth", "b40b3cf7",
+           distilled(vit(224, 16, 192, 12, 3, in1k))),
+      meta("deit", "deit_s16_dist", "DeiT-S with a teacher's token", "deit",
+           "deit_small_distilled_patch16_224-649709d9.pth", "649709d9",
+           distilled(vit(224, 16, 384, 12, 6, in1k))),
+      meta("deit", "deit_b16_dist", "DeiT-B with a teacher's token", "deit",
+           "deit_base_distilled_patch16_224-df68dfff.pth", "df68dfff",
+           distilled(vit(224, 16, 768, 12, 12, in1k))),
       meta("dino", "dino_s16", "DINO's ViT-S/16, without labels", "dino/dino_deitsmall16_pretrain",
            "dino_deitsmall16_pretrain.pth", "", vit(224, 16, 384, 12, 6, 0)),
       meta("dino", "dino_s8", "DINO's ViT-S/8, without labels", "dino/dino_deitsmall8_pretrain",
@@ -134,9 +156,13 @@ const std::vector<PublishedModel>& published_models() {
       meta("dino", "dino_b16", "DINO's ViT-B/16, without labels", "dino/dino_vitbase16_pretrain",
            "dino_vitbase16_pretrain.pth", "", vit(224, 16, 768, 12, 12, 0)),
       meta("dinov2", "dinov2_s14", "DINOv2's ViT-S/14, without labels", "dinov2/dinov2_vits14",
-           "dinov2_vits14_pretrain.pth", "", vit(518, 14, 384, 12, 6, 0)),
+           "dinov2_vits14_pretrain.pth", "", dinov2(384, 6, 0)),
       meta("dinov2", "dinov2_b14", "DINOv2's ViT-B/14, without labels", "dinov2/dinov2_vitb14",
-           "dinov2_vitb14_pretrain.pth", "", vit(518, 14, 768, 12, 12, 0)),
+           "dinov2_vitb14_pretrain.pth", "", dinov2(768, 12, 0)),
+      meta("dinov2", "dinov2_s14_reg4", "DINOv2's ViT-S/14 with registers", "dinov2/dinov2_vits14",
+           "dinov2_vits14_reg4_pretrain.pth", "", dinov2(384, 6, 4)),
+      meta("dinov2", "dinov2_b14_reg4", "DINOv2's ViT-B/14 with registers", "dinov2/dinov2_vitb14",
+           "dinov2_vitb14_reg4_pretrain.pth", "", dinov2(768, 12, 4)),
   };
   return all;
 }
@@ -166,8 +192,10 @@ void check_holds(const std::string& path, const PublishedModel& model) {
   }
   if (found == expected) return;
   const auto sizes = [](const ViTConfig& c) {
-    return fmt::format("{} x {}, P {}, D {}, L {}, h {}, {}", c.H, c.W, c.P, c.D, c.L, c.h,
-                       c.head == Head::none ? "no head" : fmt::format("K {}", c.K));
+    return fmt::format("{} x {}, P {}, D {}, L {}, h {}, {}{}{}", c.H, c.W, c.P, c.D, c.L, c.h,
+                       c.head == Head::none ? "no head" : fmt::format("K {}", c.K),
+                       c.distilled ? ", distilled" : "",
+                       c.registers != 0 ? fmt::format(", {} registers", c.registers) : "");
   };
   fail(Exit::checkpoint, "{}: it holds a ViT of {}, but {} is one of {}", path, sizes(found),
        model.name, sizes(expected));

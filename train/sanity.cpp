@@ -30,7 +30,7 @@ SanityCheck initial_loss(const Learner& learner, const MicroBatch& part, std::si
 SanityCheck gradients(const Learner& learner, const MicroBatch& part, const Rng& rng) {
   const std::vector<NamedParameter>& parameters = learner.parameters;
   for (const NamedParameter& p : parameters) {
-    if (p.name.starts_with("head.")) init::normal(p.tensor, rng.fork(p.name), 0.1);
+    if (p.name.starts_with("head")) init::normal(p.tensor, rng.fork(p.name), 0.1);
   }
   const auto loss = [&] {
     const NoGrad no_grad;

@@ -64,6 +64,20 @@ Number macs_of_patches(const ViTConfig& c) {
   return macs;
 }
 
+void check_switches(const ViTConfig& c) {
+  if (c.distilled && c.mean_pooling) {
+    fail(Exit::usage,
+         "distilled and mean_pooling exclude each other: a distillation token stands beside a "
+         "class token");
+  }
+  if (c.distilled && c.head == Head::tanh) {
+    fail(Exit::usage, "a distilled model has two linear heads: --head tanh excludes it");
+  }
+  if (c.swiglu && c.gelu_tanh) {
+    fail(Exit::usage, "swiglu and gelu_tanh exclude each other: SwiGLU has no GELU");
+  }
+}
+
 }  // namespace
 
 void ViTConfig::validate() const {
@@ -90,11 +104,16 @@ void ViTConfig::validate() const {
   if (!(stochastic_depth >= 0 && stochastic_depth < 1)) {
     fail(Exit::usage, "a stochastic depth of {} is not in [0, 1)", stochastic_depth);
   }
+  if (!(layer_scale >= 0 && layer_scale <= 1)) {
+    fail(Exit::usage, "a layer scale of {} is not in [0, 1]", layer_scale);
+  }
+  reasonable(registers, "registers");
+  check_switches(*this);
   check_positions(*this);
   check_stem(*this);
   const double d = static_cast<double>(D);
   const double t = static_cast<double>(T());
-  const double macs_of_a_block = t * (4 * d * d + 2 * d * static_cast<double>(M)) + 2 * t * t * d;
+  const double macs_of_a_block = t * (4 * d * d + 3 * d * static_cast<double>(M)) + 2 * t * t * d;
   if (static_cast<double>(L) * macs_of_a_block + macs_of_patches<double>(*this) > largest_count) {
     fail(Exit::usage, "a model of {} blocks, width {} and {} tokens is beyond reason", L, D, T());
   }
@@ -108,24 +127,28 @@ std::uint64_t ViTConfig::parameters() const {
     // 3 x 3, and the norm's weight and bias.
     patches += (9 * channels_into(*this, i) + 2) * stem_map(i).channels;
   }
-  const std::uint64_t places =
-      if_any(positions == Positions::learned, T() * d) +
+  const std::uint64_t E_pos =
+      if_any(positions == Positions::learned, places() * d) +
       if_any(positions == Positions::learned_2d, (grid_height() + grid_width()) * (d / 2));
-  const std::uint64_t embeddings = patches + if_any(!mean_pooling, d) + places;
+  const std::uint64_t embeddings = patches + (class_tokens() + registers) * d + E_pos;
   const std::uint64_t attention = (3 * d * d + if_any(qkv_bias, 3 * d)) +
-                                  (d * d + if_any(proj_bias, d)) +
+                                  (d * d + if_any(proj_bias, d)) + if_any(qk_norm, 4 * D_h()) +
                                   if_any(positions == Positions::relative, relative_offsets() * h);
-  const std::uint64_t mlp = (d * M + if_any(proj_bias, M)) + (M * d + if_any(proj_bias, d));
-  const std::uint64_t norms = 4 * d;
+  const std::uint64_t hidden = swiglu ? 2 * M : M;
+  const std::uint64_t mlp =
+      (d * hidden + if_any(proj_bias, hidden)) + (M * d + if_any(proj_bias, d));
+  const std::uint64_t norms = 4 * d + if_any(layer_scale != 0, 2 * d);
+  const std::uint64_t heads = distilled ? 2 : 1;
   const std::uint64_t logits =
-      if_any(head == Head::tanh, d * d + d) + if_any(head != Head::none, d * K + K);
+      if_any(head == Head::tanh, d * d + d) + if_any(head != Head::none, heads * (d * K + K));
   return embeddings + L * (attention + mlp + norms) + 2 * d + logits;
 }
 
 std::uint64_t ViTConfig::macs() const {
   const std::uint64_t d = D;
   const std::uint64_t t = T();
-  return L * (t * (4 * d * d + 2 * d * M) + 2 * t * t * d) + macs_of_patches<std::uint64_t>(*this);
+  const std::uint64_t mlp = (swiglu ? 3 : 2) * d * M;
+  return L * (t * (4 * d * d + mlp) + 2 * t * t * d) + macs_of_patches<std::uint64_t>(*this);
 }
 
 std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_real) const {
@@ -134,8 +157,9 @@ std::uint64_t ViTConfig::forward_bytes(std::size_t batch, std::size_t bytes_per_
   // GELU.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
-  const double attention = (per_head_qkv ? 10 : 4) * t * d + static_cast<double>(h) * t * t;
-  const double mlp = 2 * t * static_cast<double>(M);
+  const double attention =
+      (per_head_qkv ? 10 : 4) * t * d + static_cast<double>(h) * t * t + (qk_norm ? 8 * t * d : 0);
+  const double mlp = (swiglu ? 6 : 2) * t * static_cast<double>(M);
   const auto pixels = static_cast<double>(C * H * W);
   double widest = std::max(attention, mlp);
   double before = pixels;  // of the stem: a map, its windows, and the next map
@@ -158,8 +182,12 @@ std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per
   // first.
   const auto t = static_cast<double>(T());
   const auto d = static_cast<double>(D);
-  const double block = (per_head_qkv ? 22 : 10) * t * d + static_cast<double>(h) * t * t +
-                       2 * t * static_cast<double>(M);
+  // Norms of q and k keep q, k and v apart, normed, and side by side again; SwiGLU keeps both
+  // factors before and after they are apart, silu's value, and the product; LayerScale two
+  // products.
+  const double later = (qk_norm ? 8 : 0) + (layer_scale != 0 ? 2 : 0);
+  const double block = ((per_head_qkv ? 22 : 10) + later) * t * d + static_cast<double>(h) * t * t +
+                       (swiglu ? 6 : 2) * t * static_cast<double>(M);
   double patches = static_cast<double>(C * H * W) + static_cast<double>(N() * embedded_length());
   for (std::size_t i = 0; i < stem; ++i) patches += 5 * static_cast<double>(stem_map(i).size());
   const double image = patches + 4 * t * d + static_cast<double>(L) * block;

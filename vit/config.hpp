@@ -56,6 +56,9 @@ struct ViTConfig {
   /// The rate at which training skips the two branches of block L for an image; block l's is
   /// (l - 1) / (L - 1) of it.
   double stochastic_depth = 0;
+  /// LayerScale (arXiv 2103.17239): each branch is multiplied, number by number, by a learned
+  /// vector of length D, whose entries begin as this. 0: there is none.
+  double layer_scale = 0;
 
   bool patch_bias = true;           ///< of the patch embedding E
   bool qkv_bias = true;             ///< of U_qkv
@@ -66,6 +69,14 @@ struct ViTConfig {
   bool mean_pooling = false;        ///< y is the mean over the patches; there is no class token
   bool norm_after_pooling = false;  ///< y = LN(mean z_L) instead of mean LN(z_L)
   bool gelu_tanh = false;           ///< GELU by its tanh approximation, as the original JAX code
+  bool swiglu = false;   ///< MLP(x) = (silu(x W_a) * (x W_b)) W_2 (arXiv 2002.05202), of width M
+  bool qk_norm = false;  ///< a layer norm of each head's q, and one of its k (arXiv 2302.05442)
+  /// A second learned token after the class token, with a head of its own: DeiT's (arXiv
+  /// 2012.12877), which learns from a teacher. The logits are the mean of both heads'.
+  bool distilled = false;
+  /// So many learned tokens more, which have no position and of which nothing is read
+  /// (arXiv 2309.16588).
+  std::size_t registers = 0;
 
   Positions positions = Positions::learned;
   Head head = Head::linear;
@@ -77,8 +88,16 @@ struct ViTConfig {
   [[nodiscard]] std::size_t grid_width() const { return W / patch_width(); }
   /// Patches, H W / P^2.
   [[nodiscard]] std::size_t N() const { return grid_height() * grid_width(); }
-  /// Tokens: the patches, and the class token where there is one.
-  [[nodiscard]] std::size_t T() const { return N() + (mean_pooling ? 0 : 1); }
+  /// Tokens whose y is read: the class token, and the distillation token.
+  [[nodiscard]] std::size_t class_tokens() const {
+    return (mean_pooling ? 0U : 1U) + (distilled ? 1U : 0U);
+  }
+  /// Tokens that have a place: those, and the patches.
+  [[nodiscard]] std::size_t places() const { return class_tokens() + N(); }
+  /// Tokens, in this order: class token, distillation token, registers, patches.
+  [[nodiscard]] std::size_t T() const { return class_tokens() + registers + N(); }
+  /// Which of them is the first patch.
+  [[nodiscard]] std::size_t first_patch() const { return T() - N(); }
   /// The width of one head, D / h.
   [[nodiscard]] std::size_t D_h() const { return D / h; }
   /// The length of a flattened patch, C P^2.
@@ -100,14 +119,16 @@ struct ViTConfig {
     return {D >> (stem - 1 - i), H >> (i + 1), W >> (i + 1)};
   }
   /// What two tokens can be to each other, for Positions::relative: the offsets of two patches, and
-  /// with a class token its look at a patch, a patch's at it, and its at itself.
+  /// with a class token its look at a patch, a patch's at it, and its at itself. Other tokens that
+  /// are no patches count as the class token does.
   [[nodiscard]] std::size_t relative_offsets() const {
-    return (2 * grid_height() - 1) * (2 * grid_width() - 1) + (mean_pooling ? 0 : 3);
+    return (2 * grid_height() - 1) * (2 * grid_width() - 1) + (first_patch() == 0 ? 0 : 3);
   }
 
   /// Throws (Exit::usage) with a sentence for the first thing that cannot be: a size of 0 or beyond
   /// reason, a patch that does not divide the image, heads that do not divide D, a rate outside
-  /// [0, 1), positions that D cannot be halved for, a stem that P or D cannot be halved for.
+  /// [0, 1), positions that D cannot be halved for, a stem that P or D cannot be halved for,
+  /// switches that exclude each other.
   void validate() const;
 
   /// The exact number of learned numbers, and of multiply-adds for one image's forward pass, as

@@ -48,6 +48,9 @@ void for_each_switch(Config& c, const Visit& visit) {
   visit("mean_pooling", c.mean_pooling, "The mean over the patches instead of a class token");
   visit("norm_after_pooling", c.norm_after_pooling, "The norm of that mean");
   visit("gelu_tanh", c.gelu_tanh, "GELU by its tanh approximation");
+  visit("swiglu", c.swiglu, "SwiGLU for the MLP, as in DINOv2's largest: M is the gated width");
+  visit("qk_norm", c.qk_norm, "Layer norms of each head's q and k");
+  visit("distilled", c.distilled, "DeiT's distillation token, with a head of its own");
 }
 
 // Those that need not be said.
@@ -59,6 +62,8 @@ void for_each_option(Config& c, const Visit& visit) {
   visit("projection_dropout", c.projection_dropout);
   visit("mlp_dropout", c.mlp_dropout);
   visit("stochastic_depth", c.stochastic_depth);
+  visit("layer_scale", c.layer_scale);
+  visit("registers", c.registers);
   for_each_switch(c, [&visit](const char* name, auto& field, const char*) { visit(name, field); });
   visit("positions", c.positions);
   visit("head", c.head);

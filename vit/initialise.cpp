@@ -24,21 +24,28 @@ struct Fresh {
   }
   [[nodiscard]] bool weight() const { return p.role == Role::weight; }
   [[nodiscard]] bool bias() const { return p.role == Role::bias; }
+  [[nodiscard]] bool is(std::string_view name) const { return p.name == name; }
   [[nodiscard]] double fan_in() const { return static_cast<double>(init::fans(p.tensor).in); }
 };
 
 void jax(const Fresh& x) {
-  if (x.in("head.")) return;
+  if (x.in("head.") || x.in("head_dist.")) return;
   if (x.weight() && (x.in("patch_embed.") || x.in("pre_logits."))) {
     init::lecun_normal(x.p.tensor, x.stream);
   } else if (x.weight() && x.in(".attn.qkv.")) {
-    // q, k and v are three matrices in one.
+    // q, k and v are three matrices in one, and so are SwiGLU's two.
     init::xavier_uniform(x.p.tensor, x.stream, {x.c.D, x.c.D});
+  } else if (x.weight() && x.in(".mlp.fc1.")) {
+    init::xavier_uniform(x.p.tensor, x.stream, {x.c.D, x.c.M});
   } else if (x.weight()) {
     init::xavier_uniform(x.p.tensor, x.stream);
   } else if (x.p.role == Role::position) {
     init::normal(x.p.tensor, x.stream, 0.02);
   } else if (x.bias() && x.in(".mlp.")) {
+    init::normal(x.p.tensor, x.stream, 1e-6);
+  } else if (x.is("dist_token")) {
+    init::truncated_normal(x.p.tensor, x.stream, 0.02);
+  } else if (x.is("reg_token")) {
     init::normal(x.p.tensor, x.stream, 1e-6);
   }
 }
@@ -65,7 +72,7 @@ void timm(const Fresh& x) {
   } else if (x.in("patch_embed.") && x.bias()) {
     const double bound = 1 / std::sqrt(static_cast<double>(x.c.embedded_length()));
     init::uniform(x.p.tensor, x.stream, -bound, bound);
-  } else if (x.weight() || x.p.role == Role::position) {
+  } else if (x.weight() || x.p.role == Role::position || x.is("dist_token")) {
     init::truncated_normal(x.p.tensor, x.stream, 0.02);
   } else if (x.p.role == Role::token) {
     init::normal(x.p.tensor, x.stream, 1e-6);
@@ -104,7 +111,8 @@ VisionTransformer undrawn(const ViTConfig& config) {
 void initialise(const VisionTransformer& model, const Rng& rng) {
   const ViTConfig& c = model.config;
   for (const NamedParameter& p : named_parameters(model)) {
-    init::constant(p.tensor, p.role == Role::norm && p.name.ends_with("weight") ? 1 : 0);
+    const bool one = p.role == Role::norm && p.name.ends_with("weight");
+    init::constant(p.tensor, p.name.ends_with(".gamma") ? c.layer_scale : one ? 1 : 0);
     const Fresh x{p, rng.fork(p.name), c};
     switch (c.init) {
       case Init::jax:

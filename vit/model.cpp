@@ -112,9 +112,13 @@ Block::Block(const ViTConfig& c, const Rng& rng, std::size_t index)
             .attn_drop = c.attention_dropout,
             .proj_drop = c.projection_dropout.value_or(c.dropout),
             .proj_bias = c.proj_bias,
-            .per_head = c.per_head_qkv}),
+            .per_head = c.per_head_qkv,
+            .qk_norm = c.qk_norm ? std::optional<double>(c.eps) : std::nullopt}),
+      ls1(c.D, c.layer_scale),
       norm2({c.D}, c.eps),
-      mlp(c.D, c.M, rng, c.mlp_dropout.value_or(c.dropout), {.tanh = c.gelu_tanh}, c.proj_bias) {
+      mlp(c.D, c.M, rng, c.mlp_dropout.value_or(c.dropout), {.tanh = c.gelu_tanh}, c.proj_bias,
+          c.swiglu),
+      ls2(c.D, c.layer_scale) {
   if (c.positions == Positions::relative) relative.emplace(c);
 }
 
@@ -127,7 +131,7 @@ Tensor Block::branch(std::string_view name, const Tensor& f, const Pass& pass) c
 
 Tensor Block::msa(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
   const Tensor bias = relative ? first(rows, (*relative)(), 1) : Tensor();  // (h, rows, T)
-  return branch("msa", under("attn", attn, z, pass, bias, rows), pass);
+  return branch("msa", ls1(under("attn", attn, z, pass, bias, rows)), pass);
 }
 
 Tensor Block::operator()(const Tensor& z, const Pass& pass, std::optional<std::size_t> rows) const {
@@ -137,7 +141,9 @@ Tensor Block::operator()(const Tensor& z, const Pass& pass, std::optional<std::s
   const auto LN1 = [&](const Tensor& x) { return LN("norm1", norm1, x); };
   const auto LN2 = [&](const Tensor& x) { return LN("norm2", norm2, x); };
   const auto MSA = [&](const Tensor& x) { return msa(x, pass, rows); };
-  const auto MLP = [&](const Tensor& x) { return branch("mlp", under("mlp", mlp, x, pass), pass); };
+  const auto MLP = [&](const Tensor& x) {
+    return branch("mlp", ls2(under("mlp", mlp, x, pass)), pass);
+  };
 
   // z'_l = MSA(LN(z_{l-1})) + z_{l-1}                                                       (Eq. 2)
   // z_l = MLP(LN(z'_l)) + z'_l                                                              (Eq. 3)
@@ -155,8 +161,10 @@ void Block::visit(Visitor& visitor) const {
   if (relative) {
     visitor.parameter("attn.relative_position_bias_table", Role::position, relative->table);
   }
+  visitor.child("ls1", ls1);
   visitor.child("norm2", norm2);
   visitor.child("mlp", mlp);
+  visitor.child("ls2", ls2);
 }
 
 VisionTransformer::VisionTransformer(const ViTConfig& c, const Rng& rng)
@@ -167,8 +175,11 @@ VisionTransformer::VisionTransformer(const ViTConfig& c, const Rng& rng)
       blocks(encoder(c, rng)),
       norm({c.D}, c.eps) {
   if (!c.mean_pooling) cls_token = Parameter(zeros({1, 1, c.D}));
+  if (c.distilled) dist_token = Parameter(zeros({1, 1, c.D}));
+  if (c.registers != 0) reg_token = Parameter(zeros({1, c.registers, c.D}));
   if (c.head == Head::tanh) pre_logits = Linear(c.D, c.D, rng);
   if (c.head != Head::none) head = Linear(c.D, c.K, rng);
+  if (c.head != Head::none && c.distilled) head_dist = Linear(c.D, c.K, rng);
   initialise(*this, rng);
 }
 
@@ -182,14 +193,20 @@ Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
              ? fmt::format(", or patches (B, {}, {})", config.N(), config.patch_length())
              : ", and no patches: its stem looks beyond their edges");
   }
+  const auto of_each = [&](const Parameter& token) {
+    return broadcast_to(token, {B, token.shape()[1], config.D});
+  };
   // z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos                                          (Eq. 1)
   const Tensor patches = under("patch_embed", patch_embed, images, pass);
   pass.note("patches", "(B, N, D)", patches);
   Tensor tokens = patches;
-  if (cls_token) {
-    tokens = concat({broadcast_to(cls_token, {B, 1, config.D}), patches}, 1);
+  if (dist_token) tokens = concat({of_each(dist_token), tokens}, 1);
+  if (cls_token) tokens = concat({of_each(cls_token), tokens}, 1);
+  Tensor z_0 = pos_embed(tokens);
+  if (reg_token) {  // they are nowhere
+    const std::vector<Tensor> parts = split(z_0, {config.class_tokens(), config.N()}, 1);
+    z_0 = concat({parts[0], of_each(reg_token), parts[1]}, 1);
   }
-  const Tensor z_0 = pos_embed(tokens);
   pass.note("z_0", "(B, T, D)", z_0);
   return under("pos_drop", pos_drop, z_0, pass);
 }
@@ -200,43 +217,63 @@ Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const
     const Scope scope("blocks", l);
     // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
     // sixth of its products. Who traces sees them all.
-    const bool one_row = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
-    z = blocks[l](z, pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
+    const bool few = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
+    z = blocks[l](z, pass, few ? std::optional(config.class_tokens()) : std::nullopt);
   }
-  return pass.noted("y", "(B, D)", output(z));
+  return pass.noted("y", config.distilled ? "(B, 2, D)" : "(B, D)", output(z));
 }
 
 Tensor VisionTransformer::output(const Tensor& z) const {
   // y = LN(z_L^0)                                                                           (Eq. 4)
-  return cls_token ? under("norm", norm, select(z, 1, 0)) : mean_of_patches(z);
+  if (!cls_token) return mean_of_patches(z);
+  return under("norm", norm, config.distilled ? slice(z, 1, 0, 2) : select(z, 1, 0));
 }
 
 // A layer norm and a mean do not commute: each token is divided by its own deviation, or their mean
 // by its.
 Tensor VisionTransformer::mean_of_patches(const Tensor& z) const {
-  return config.norm_after_pooling ? under("norm", norm, mean(z, {1}))
-                                   : mean(under("norm", norm, z), {1});
+  const Tensor patches =
+      config.registers == 0 ? z : split(z, {config.registers, config.N()}, 1).back();
+  return config.norm_after_pooling ? under("norm", norm, mean(patches, {1}))
+                                   : mean(under("norm", norm, patches), {1});
 }
 
 Tensor VisionTransformer::operator()(const Tensor& images, const Pass& pass) const {
   const Tensor y = features(images, pass);
-  return config.head == Head::none ? y : pass.noted("logits", "(B, K)", classify(y));
+  const Tensor logits = classify(y);
+  return config.head == Head::none ? logits : pass.noted("logits", "(B, K)", logits);
+}
+
+BothLogits VisionTransformer::both_logits(const Tensor& images, const Pass& pass) const {
+  if (!head_dist.weight) fail("vit: only a distilled model with a head has two of them");
+  return heads_of(features(images, pass));
+}
+
+BothLogits VisionTransformer::heads_of(const Tensor& y) const {
+  return {under("head", head, select(y, 1, 0)), under("head_dist", head_dist, select(y, 1, 1))};
 }
 
 Tensor VisionTransformer::classify(const Tensor& y) const {
-  if (config.head == Head::none) return y;
+  if (config.head == Head::none) return config.distilled ? mean(y, {1}) : y;
+  if (config.distilled) {
+    const auto [of_class, of_distillation] = heads_of(y);
+    return (of_class + of_distillation) * real(0.5);
+  }
   const Tensor hidden = config.head == Head::tanh ? tanh(under("pre_logits", pre_logits, y)) : y;
   return under("head", head, hidden);
 }
 
 void VisionTransformer::visit(Visitor& visitor) const {
   visitor.parameter("cls_token", Role::token, cls_token);
+  visitor.parameter("dist_token", Role::token, dist_token);
+  visitor.parameter("reg_token", Role::token, reg_token);
   pos_embed.visit(visitor);
   visitor.child("patch_embed", patch_embed);
   for (std::size_t i = 0; i < blocks.size(); ++i) visitor.child("blocks", i, blocks[i]);
   visitor.child("norm", norm);
   visitor.child("pre_logits", pre_logits);
   visitor.child("head", head);
+  visitor.child("head_dist", head_dist);
 }
 
 std::vector<Stage> stages_of_a_forward_pass(const ViTConfig& config, std::size_t B) {

@@ -56,15 +56,18 @@ struct PatchEmbed {
 };
 
 /// One encoder block, Equations 2 and 3: layer norm before, residual after. With `post_norm`, layer
-/// norm after the residual, as in the Transformer of 2017.
+/// norm after the residual, as in the Transformer of 2017. With LayerScale each branch is
+/// multiplied by its vector before it is added.
 struct Block {
   bool post_norm;
   double skipped;  ///< stochastic depth: the rate at which training skips a branch
   LayerNorm norm1;
   MultiHeadSelfAttention attn;
   std::optional<RelativePositionBias> relative;
+  LayerScale ls1;  // of MSA
   LayerNorm norm2;
   Mlp mlp;
+  LayerScale ls2;  // of MLP
 
   /// Block `index` of config.L, from 0: stochastic depth goes by it.
   Block(const ViTConfig& config, const Rng& rng, std::size_t index = 0);
@@ -80,9 +83,17 @@ struct Block {
   [[nodiscard]] Tensor branch(std::string_view name, const Tensor& f, const Pass& pass) const;
 };
 
+/// What the two heads of a distilled model say, (B, K) each.
+struct BothLogits {
+  Tensor of_class;         ///< the class token's head: in training, what the labels teach
+  Tensor of_distillation;  ///< the distillation token's: what the teacher teaches
+};
+
 struct VisionTransformer {
   ViTConfig config;
-  Parameter cls_token;  // (1, 1, D), or absent
+  Parameter cls_token;   // (1, 1, D), or absent
+  Parameter dist_token;  // (1, 1, D), or absent
+  Parameter reg_token;   // (1, registers, D), or absent
   PositionEmbedding pos_embed;
   PatchEmbed patch_embed;
   Dropout pos_drop;
@@ -90,27 +101,33 @@ struct VisionTransformer {
   LayerNorm norm;
   Linear pre_logits;  // (D, D), or absent
   Linear head;        // (K, D), or absent
+  Linear head_dist;   // (K, D): the distillation token's, or absent
 
   /// A model of the given sizes, with initial values (see initialise). Throws when the config is
   /// not valid.
   VisionTransformer(const ViTConfig& config, const Rng& rng);
 
   /// Images (B, C, H, W), or patches (B, N, C P^2) as PatchEmbed takes them, to logits (B, K), or
-  /// to y (B, D) without a head. `pass` brings randomness (training) and a trace.
+  /// to y (B, D) without a head. A distilled model's are the mean of both heads', as DeiT infers.
+  /// `pass` brings randomness (training) and a trace.
   Tensor operator()(const Tensor& images, const Pass& pass = {}) const;
+  /// What each head of a distilled model says of images or patches; throws where there is one head.
+  [[nodiscard]] BothLogits both_logits(const Tensor& images, const Pass& pass = {}) const;
   /// Equation 1: z_0 (B, T, D).
   Tensor embed(const Tensor& images, const Pass& pass = {}) const;
-  /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D), or the mean over the patches.
+  /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D), or the mean over the patches; of a
+  /// distilled model both tokens', (B, 2, D).
   Tensor features(const Tensor& images, const Pass& pass = {}) const;
-  /// Equation 4 for any z_l (B, T, D): y (B, D).
+  /// Equation 4 for any z_l (B, T, D): y (B, D) or (B, 2, D).
   [[nodiscard]] Tensor output(const Tensor& z) const;
-  /// y (B, D) to logits (B, K), or to itself without a head.
+  /// y to logits (B, K), or to itself without a head (both tokens' mean).
   [[nodiscard]] Tensor classify(const Tensor& y) const;
 
   void visit(Visitor& visitor) const;
 
  private:
   [[nodiscard]] Tensor mean_of_patches(const Tensor& z) const;
+  [[nodiscard]] BothLogits heads_of(const Tensor& y) const;
 };
 
 /// A model whose parameters are all zero, for whoever brings the values.
@@ -119,7 +136,9 @@ VisionTransformer undrawn(const ViTConfig& config);
 /// Draws every parameter anew, as the code that config.init names does (requirements C3). Each
 /// parameter has its own stream, keyed by its name. The paper's (jax): patches and a hidden layer
 /// of the head by LeCun's normal, attention and MLP by Xavier's uniform, positions N(0, .02), MLP
-/// biases N(0, 1e-6), class token, other biases and the head zero. Mimetic: the same, but for
+/// biases N(0, 1e-6), class token, other biases and the head zero. What the paper has not is drawn
+/// as by those who brought it, but under timm and hf: a distillation token N(0, .02), registers
+/// N(0, 1e-6), which nothing would tell apart if they were zero. Mimetic: the same, but for
 /// attention (vit/mimetic.hpp) and learned positions, which begin as the waves of sincos_2d.
 void initialise(const VisionTransformer& model, const Rng& rng);
 

@@ -7,14 +7,14 @@
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
-PositionEmbedding::PositionEmbedding(const ViTConfig& c) : class_token(!c.mean_pooling) {
+PositionEmbedding::PositionEmbedding(const ViTConfig& c) : first(c.class_tokens()) {
   if (c.positions == Positions::learned) {
-    table = Parameter(zeros({1, c.T(), c.D}));
+    table = Parameter(zeros({1, c.places(), c.D}));
   } else if (c.positions == Positions::learned_2d) {
     rows = Parameter(zeros({c.grid_height(), c.D / 2}));
     columns = Parameter(zeros({c.grid_width(), c.D / 2}));
   } else if (c.positions == Positions::sincos || c.positions == Positions::sincos_2d) {
-    waves = Tensor(array({1, c.T(), c.D}, fixed_positions(c)));
+    waves = Tensor(array({1, c.places(), c.D}, fixed_positions(c)));
   }
 }
 
@@ -29,7 +29,7 @@ Tensor PositionEmbedding::operator()(const Tensor& z) const {
   const Tensor x = broadcast_to(columns, grid);
   const Tensor y = broadcast_to(reshape(rows, {length(grid[0]), 1, length(half)}), grid);
   const Tensor E = reshape(concat({x, y}, 2), {1, -1, length(2 * half)});
-  return z + (class_token ? concat({Tensor(zeros({1, 1, 2 * half})), E}, 1) : E);
+  return z + (first != 0 ? concat({Tensor(zeros({1, first, 2 * half})), E}, 1) : E);
 }
 
 void PositionEmbedding::visit(Visitor& visitor) const {

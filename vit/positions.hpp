@@ -13,15 +13,15 @@ inline namespace VITRUVIAN_PRECISION {
 /// E_pos of Equation 1, in the way the config names. Nothing where there is none, or where
 /// positions are relative.
 struct PositionEmbedding {
-  Parameter table;    // (1, T, D): learned
+  Parameter table;    // (1, places, D): learned
   Parameter rows;     // (H / P, D / 2): learned_2d
   Parameter columns;  // (W / P, D / 2): learned_2d
-  Tensor waves;       // (1, T, D): sincos and sincos_2d, not learned
-  bool class_token;   // whether row 0 is its place
+  Tensor waves;       // (1, places, D): sincos and sincos_2d, not learned
+  std::size_t first;  // patch: the rows before it are those of the class tokens
 
   /// Parameters are all zeros: the model initialises them.
   explicit PositionEmbedding(const ViTConfig& config);
-  /// z + E_pos; z (B, T, D).
+  /// z + E_pos; z (B, places, D), which are the tokens without registers.
   Tensor operator()(const Tensor& z) const;
   void visit(Visitor& visitor) const;
 };

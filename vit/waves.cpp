@@ -37,9 +37,9 @@ std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::
 }
 
 std::vector<double> fixed_positions(const ViTConfig& c) {
-  if (c.positions == Positions::sincos) return sincos_waves(c.T(), c.D);
+  if (c.positions == Positions::sincos) return sincos_waves(c.places(), c.D);
   std::vector<double> E = sincos_2d_waves(c.grid_height(), c.grid_width(), c.D);
-  E.insert(E.begin(), c.T() * c.D - E.size(), 0.0);
+  E.insert(E.begin(), c.places() * c.D - E.size(), 0.0);
   return E;
 }
 
@@ -47,7 +47,7 @@ std::vector<std::size_t> relative_rows(const ViTConfig& c) {
   const std::size_t height = c.grid_height();
   const std::size_t width = c.grid_width();
   const std::size_t of_patches = (2 * height - 1) * (2 * width - 1);
-  const std::size_t first = c.T() - c.N();  // patch, after the class token
+  const std::size_t first = c.first_patch();
   std::vector<std::size_t> offsets;
   offsets.reserve(c.T() * c.T());
   for (std::size_t q = 0; q < c.T(); ++q) {

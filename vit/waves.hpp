@@ -18,8 +18,9 @@ std::vector<double> sincos_waves(std::size_t places, std::size_t D);
 ///   E[(y, x)] = [sin(x f), cos(x f), sin(y f), cos(y f)]
 std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::size_t D);
 
-/// E_pos (T, D) of a config whose positions are sincos or sincos_2d. Under sincos the class token
-/// has place 0; where places are those of the grid it is nowhere, and its row is zero.
+/// E_pos (places, D) of a config whose positions are sincos or sincos_2d. Under sincos the class
+/// token has place 0; where places are those of the grid it is nowhere, and its row is zero, as a
+/// distillation token's is.
 std::vector<double> fixed_positions(const ViTConfig& config);
 
 /// For Positions::relative, of each pair (query, key) of the T tokens the row, among

@@ -6,9 +6,7 @@ hf: ViTForImageClassification's modules, three matrices for query, key and value
 jax: the flax code's products over named axes, in numpy: kernels (in, out), heads an axis of their own,
      images NHWC, patches by a convolution with an HWIO kernel.
 
-layer_scale: timm's blocks with init_values, as DINOv2's: each branch times a learned vector.
-
-timm's names are ours: vit.json holds a model under them. Image values are (B, C, H, W).
+timm's names are ours: vit.json holds a model under them. layouts.json holds one of each publisher's layout. Image values are (B, C, H, W).
 
 "positions" is [{"from": [h, w], "to": [h, w], "channels": n, "values", "jax", "torchvision", "timm", "hf"}, ...]:
 position embeddings resized by the original functions, in float64.
@@ -154,36 +152,6 @@ def jax_model(images):
     return torch.from_numpy(y @ p["head/kernel"] + p["head/bias"]), drawn
 
 
-def layer_scale_model(images):
-    shapes = {"cls_token": (1, 1, D), "pos_embed": (1, T, D), "patch_embed.proj.weight": (D, C, P, P),
-              "patch_embed.proj.bias": (D,), "norm.weight": (D,), "norm.bias": (D,), "head.weight": (K, D),
-              "head.bias": (K,)}
-    for i in range(L):
-        for name, shape in (("norm1", (D,)), ("attn.qkv", (3 * D, D)), ("attn.proj", (D, D)), ("norm2", (D,)),
-                            ("mlp.fc1", (M, D)), ("mlp.fc2", (D, M))):
-            shapes[f"blocks.{i}.{name}.weight"], shapes[f"blocks.{i}.{name}.bias"] = shape, shape[:1]
-        shapes[f"blocks.{i}.ls1.gamma"] = shapes[f"blocks.{i}.ls2.gamma"] = (D,)
-    p = {name: torch.empty(shape) for name, shape in shapes.items()}
-    redraw(generator("naming layer_scale"), p)
-
-    def dense(x, name):
-        return F.linear(x, p[name + ".weight"], p[name + ".bias"])
-
-    def norm(x, name):
-        return F.layer_norm(x, (D,), p[name + ".weight"], p[name + ".bias"], 1e-6)
-
-    z = F.conv2d(images, p["patch_embed.proj.weight"], p["patch_embed.proj.bias"], stride=P).flatten(2).transpose(1, 2)
-    z = torch.cat([p["cls_token"].expand(len(images), -1, -1), z], 1) + p["pos_embed"]
-    for i in range(L):
-        block = f"blocks.{i}."
-        q, k, v = dense(norm(z, block + "norm1"), block + "attn.qkv").view(-1, T, 3, H, D_H).permute(2, 0, 3, 1, 4)
-        x = (torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(D_H), -1) @ v).transpose(1, 2).reshape(-1, T, D)
-        z = z + p[block + "ls1.gamma"] * dense(x, block + "attn.proj")
-        x = dense(F.gelu(dense(norm(z, block + "norm2"), block + "mlp.fc1")), block + "mlp.fc2")
-        z = z + p[block + "ls2.gamma"] * x
-    return dense(norm(z, "norm")[:, 0], "head"), p
-
-
 GRIDS = [((2, 2), (4, 4)), ((4, 4), (2, 2)), ((3, 3), (5, 5)), ((7, 7), (12, 12)), ((7, 7), (3, 3)),
          ((4, 4), (6, 3)), ((3, 5), (4, 7)), ((1, 1), (3, 3)), ((5, 5), (1, 1)), ((8, 8), (3, 11))]
 CHANNELS = 2
@@ -216,8 +184,7 @@ def make():
         "config": {"C": C, "H": SIDE, "W": SIDE, "P": P, "D": D, "L": L, "h": H, "M": M, "K": K},
         "images": tensor(images),
     }
-    for scheme, model in (("torchvision", torchvision_model), ("hf", hf_model), ("jax", jax_model),
-                          ("layer_scale", layer_scale_model)):
+    for scheme, model in (("torchvision", torchvision_model), ("hf", hf_model), ("jax", jax_model)):
         logits, parameters = model(images)
         result[scheme] = {"logits": tensor(logits), "parameters": tensors(parameters)}
     return result | {"positions": positions()}

@@ -4,8 +4,10 @@
 Written from the sources of each variant, not from ours: the paper's Equations 1 to 4; the Transformer
 of 2017 for post-norm and for waves (arXiv 1706.03762); DETR's PositionEmbeddingLearned for rows and
 columns; BEiT's relative positions as timm writes them (models/beit.py, gen_relative_position_index);
-timm's build_sincos2d_pos_embed. Blocks are held against nn.TransformerEncoderLayer here, and the stem
-(Xiao et al., arXiv 2106.14881) against the ConvStemConfig of torchvision's VisionTransformer.
+timm's build_sincos2d_pos_embed; timm's LayerScale, SwiGLUPacked, qk_norm (models/vision_transformer.py) and
+VisionTransformerDistilled (models/deit.py); DINOv2's prepare_tokens_with_masks for registers. Blocks are held
+against nn.TransformerEncoderLayer here, and the stem (Xiao et al., arXiv 2106.14881) against the ConvStemConfig
+of torchvision's VisionTransformer.
 
 A parameter's values are 0.4 times the next numbers of "pool" (round again after its end), parameters
 in the order of their names; weights of layer norms get 1 more. `loss` is the mean cross entropy of
@@ -29,7 +31,8 @@ BASE = {"C": 2, "H": 8, "W": 12, "P": 4, "D": 8, "L": 2, "h": 2, "M": 12, "K": 3
 OFF = {"P_w": 0, "stem": 0, "embedding_dropout": None, "projection_dropout": None, "mlp_dropout": None,
        "stochastic_depth": 0.0, "patch_bias": True, "qkv_bias": True, "proj_bias": True,
        "conv_patches": False, "per_head_qkv": False, "post_norm": False, "mean_pooling": False,
-       "norm_after_pooling": False, "gelu_tanh": False, "positions": "learned", "head": "linear"}
+       "norm_after_pooling": False, "gelu_tanh": False, "positions": "learned", "head": "linear",
+       "layer_scale": 0.0, "registers": 0, "swiglu": False, "qk_norm": False, "distilled": False}
 LABELS = [2, 0, 1]
 POOL = 997
 
@@ -43,7 +46,9 @@ class Vit:
         c = self.c
         self.patch = (c["P"], c["P_w"] or c["P"])
         self.grid = (c["H"] // self.patch[0], c["W"] // self.patch[1])
-        self.tokens = self.grid[0] * self.grid[1] + (0 if c["mean_pooling"] else 1)
+        self.read = (0 if c["mean_pooling"] else 1) + (1 if c["distilled"] else 0)
+        self.places = self.grid[0] * self.grid[1] + self.read
+        self.tokens = self.places + c["registers"]
         self.p, at = {}, 0
         self.probs = {}  # of each block (B, h, T, T)
         for name, shape in sorted(self.shapes().items()):
@@ -63,8 +68,8 @@ class Vit:
             if bias:
                 shapes[name + ".bias"] = (n_out,)
 
-        def norm(name):
-            shapes[name + ".weight"] = shapes[name + ".bias"] = (D,)
+        def norm(name, n=D):
+            shapes[name + ".weight"] = shapes[name + ".bias"] = (n,)
 
         channels = c["C"]
         for i in range(c["stem"]):
@@ -78,8 +83,12 @@ class Vit:
             shapes["patch_embed.proj.bias"] = (D,)
         if not c["mean_pooling"]:
             shapes["cls_token"] = (1, 1, D)
+        if c["distilled"]:
+            shapes["dist_token"] = (1, 1, D)
+        if c["registers"]:
+            shapes["reg_token"] = (1, c["registers"], D)
         if c["positions"] == "learned":
-            shapes["pos_embed"] = (1, self.tokens, D)
+            shapes["pos_embed"] = (1, self.places, D)
         if c["positions"] == "learned_2d":
             shapes["pos_embed_rows"] = (self.grid[0], D // 2)
             shapes["pos_embed_columns"] = (self.grid[1], D // 2)
@@ -93,24 +102,31 @@ class Vit:
             else:
                 dense(block + "attn.qkv", 3 * D, D, c["qkv_bias"])
             dense(block + "attn.proj", D, D, c["proj_bias"])
-            dense(block + "mlp.fc1", M, D, c["proj_bias"])
+            if c["qk_norm"]:
+                norm(block + "attn.q_norm", D // h)
+                norm(block + "attn.k_norm", D // h)
+            if c["layer_scale"]:
+                shapes[block + "ls1.gamma"] = shapes[block + "ls2.gamma"] = (D,)
+            dense(block + "mlp.fc1", 2 * M if c["swiglu"] else M, D, c["proj_bias"])
             dense(block + "mlp.fc2", D, M, c["proj_bias"])
             if c["positions"] == "relative":
                 n = (2 * self.grid[0] - 1) * (2 * self.grid[1] - 1)
                 shapes[block + "attn.relative_position_bias_table"] = (
-                    n + (0 if c["mean_pooling"] else 3), h)
+                    n + (3 if self.tokens > self.grid[0] * self.grid[1] else 0), h)
         norm("norm")
         if c["head"] == "tanh":
             dense("pre_logits", D, D)
         if c["head"] != "none":
             dense("head", c["K"], D)
+            if c["distilled"]:
+                dense("head_dist", c["K"], D)
         return shapes
 
     def dense(self, x, name):
         return F.linear(x, self.p[name + ".weight"], self.p.get(name + ".bias"))
 
     def norm(self, x, name):
-        return F.layer_norm(x, (self.c["D"],), self.p[name + ".weight"], self.p[name + ".bias"],
+        return F.layer_norm(x, self.p[name + ".weight"].shape, self.p[name + ".weight"], self.p[name + ".bias"],
                             self.c["eps"])
 
     def drop(self, x, rate, path):
@@ -129,7 +145,7 @@ class Vit:
         return x * branch_mask(self.seed, l, branch, rate, len(x))
 
     def positions(self):
-        """What is added to the tokens, (T, D) or 0."""
+        """What is added to the tokens that have a place, (places, D) or 0."""
         c, (rows, columns), D = self.c, self.grid, self.c["D"]
         kind = c["positions"]
         if kind == "learned":
@@ -137,8 +153,8 @@ class Vit:
         if kind in ("none", "relative"):
             return 0
         if kind == "sincos":
-            E = torch.zeros(self.tokens, D)
-            X = torch.arange(self.tokens).reshape(-1, 1) / torch.pow(
+            E = torch.zeros(self.places, D)
+            X = torch.arange(self.places).reshape(-1, 1) / torch.pow(
                 torch.tensor(10000.0), torch.arange(0, D, 2) / D)
             E[:, 0::2], E[:, 1::2] = torch.sin(X), torch.cos(X)
             return E
@@ -150,12 +166,12 @@ class Vit:
             omega = 1 / 10000.0 ** (torch.arange(D // 4) / (D // 4))
             out_x, out_y = x[:, None] * omega[None], y[:, None] * omega[None]
             E = torch.cat([out_x.sin(), out_x.cos(), out_y.sin(), out_y.cos()], 1)
-        return E if c["mean_pooling"] else torch.cat([torch.zeros(1, D), E])
+        return torch.cat([torch.zeros(self.read, D), E])
 
     def relative_bias(self, l):
         """(h, T, T), after timm's gen_relative_position_index."""
         rows, columns = self.grid
-        first = 0 if self.c["mean_pooling"] else 1
+        first = self.read + self.c["registers"]
         table = self.p[f"blocks.{l}.attn.relative_position_bias_table"]
         places = torch.stack(torch.meshgrid(torch.arange(rows), torch.arange(columns),
                                             indexing="ij")).flatten(1)
@@ -166,7 +182,8 @@ class Vit:
         index = torch.zeros(self.tokens, self.tokens, dtype=torch.int64)
         index[first:, first:] = apart.sum(-1)
         if first:
-            index[0, 0:], index[0:, 0], index[0, 0] = len(table) - 3, len(table) - 2, len(table) - 1
+            index[:first], index[:, :first], index[:first, :first] = (
+                len(table) - 3, len(table) - 2, len(table) - 1)
         return table[index.flatten()].reshape(self.tokens, self.tokens, -1).permute(2, 0, 1)
 
     def attention(self, x, l):
@@ -179,6 +196,8 @@ class Vit:
             else:
                 q, k, v = (part[..., i * D_h:(i + 1) * D_h]
                            for part in self.dense(x, name + ".qkv").chunk(3, -1))
+            if c["qk_norm"]:
+                q, k = self.norm(q, name + ".q_norm"), self.norm(k, name + ".k_norm")
             heads.append((q, k, v))
         scores = torch.stack([q @ k.transpose(-2, -1) / D_h**0.5 for q, k, _ in heads], 1)
         if c["positions"] == "relative":
@@ -191,17 +210,30 @@ class Vit:
 
     def mlp(self, x, l):
         name, rate = f"blocks.{l}.mlp", self.rate("mlp_dropout")
-        x = F.gelu(self.dense(x, name + ".fc1"), approximate="tanh" if self.c["gelu_tanh"] else "none")
+        x = self.dense(x, name + ".fc1")
+        if self.c["swiglu"]:
+            x = F.silu(x[..., :self.c["M"]]) * x[..., self.c["M"]:]
+        else:
+            x = F.gelu(x, approximate="tanh" if self.c["gelu_tanh"] else "none")
         x = self.drop(x, rate, name + ".drop1")
         return self.drop(self.dense(x, name + ".fc2"), rate, name + ".drop2")
+
+    def scaled(self, x, name):
+        return x * self.p[name] if self.c["layer_scale"] else x
+
+    def msa(self, x, l):
+        return self.skip(self.scaled(self.attention(x, l), f"blocks.{l}.ls1.gamma"), l, "msa")
+
+    def ffn(self, x, l):
+        return self.skip(self.scaled(self.mlp(x, l), f"blocks.{l}.ls2.gamma"), l, "mlp")
 
     def block(self, z, l):
         norm1, norm2 = f"blocks.{l}.norm1", f"blocks.{l}.norm2"
         if self.c["post_norm"]:
-            z = self.norm(z + self.skip(self.attention(z, l), l, "msa"), norm1)
-            return self.norm(z + self.skip(self.mlp(z, l), l, "mlp"), norm2)
-        z = z + self.skip(self.attention(self.norm(z, norm1), l), l, "msa")
-        return z + self.skip(self.mlp(self.norm(z, norm2), l), l, "mlp")
+            z = self.norm(z + self.msa(z, l), norm1)
+            return self.norm(z + self.ffn(z, l), norm2)
+        z = z + self.msa(self.norm(z, norm1), l)
+        return z + self.ffn(self.norm(z, norm2), l)
 
     def stem(self, x):
         for i in range(self.c["stem"]):
@@ -218,17 +250,28 @@ class Vit:
         E = self.p["patch_embed.proj.weight"]
         z = F.conv2d(self.stem(images), E, self.p.get("patch_embed.proj.bias"),
                      stride=E.shape[2:]).flatten(2).transpose(1, 2)
-        if not c["mean_pooling"]:
-            z = torch.cat([self.p["cls_token"].expand(len(z), -1, -1), z], 1)
-        z = self.drop(z + self.positions(), self.rate("embedding_dropout"), "pos_drop")
+        for token in ("dist_token", "cls_token"):
+            if token in self.p:
+                z = torch.cat([self.p[token].expand(len(z), -1, -1), z], 1)
+        z = z + self.positions()
+        if c["registers"]:
+            z = torch.cat([z[:, :self.read], self.p["reg_token"].expand(len(z), -1, -1), z[:, self.read:]], 1)
+        z = self.drop(z, self.rate("embedding_dropout"), "pos_drop")
         for l in range(c["L"]):
             z = self.block(z, l)
+        patches = z[:, self.tokens - self.grid[0] * self.grid[1]:]
+        if c["distilled"]:
+            z = self.norm(z, "norm")
+            if c["head"] == "none":
+                return (z[:, 0] + z[:, 1]) / 2
+            self.both = self.dense(z[:, 0], "head"), self.dense(z[:, 1], "head_dist")
+            return (self.both[0] + self.both[1]) / 2
         if not c["mean_pooling"]:
             y = self.norm(z[:, 0], "norm")
         elif c["norm_after_pooling"]:
-            y = self.norm(z.mean(1), "norm")
+            y = self.norm(patches.mean(1), "norm")
         else:
-            y = self.norm(z, "norm").mean(1)
+            y = self.norm(patches, "norm").mean(1)
         if c["head"] == "none":
             return y
         return self.dense(torch.tanh(self.dense(y, "pre_logits")) if c["head"] == "tanh" else y, "head")
@@ -294,12 +337,26 @@ def cases():
     off["per head, no bias"] = {"per_head_qkv": True, "qkv_bias": False}
     off["post-norm, mean, tanh"] = {"post_norm": True, "mean_pooling": True, "gelu_tanh": True,
                                     "head": "tanh", "positions": "sincos_2d"}
+    off["layer_scale"] = {"layer_scale": 0.5}
+    off["swiglu"] = {"swiglu": True}
+    off["qk_norm"] = {"qk_norm": True}
+    off["qk_norm, per head, no bias"] = {"qk_norm": True, "per_head_qkv": True, "qkv_bias": False, "eps": 0.05}
+    off["distilled"] = {"distilled": True}
+    off["distilled, head none"] = {"distilled": True, "head": "none"}
+    off["registers"] = {"registers": 3}
+    off["registers, mean"] = {"registers": 2, "mean_pooling": True}
+    off["registers, relative"] = {"registers": 2, "positions": "relative", "distilled": True}
+    off["as DINOv2's giant"] = {"registers": 2, "layer_scale": 0.5, "swiglu": True, "qk_norm": True,
+                                "proj_bias": False}
     yield from ((name, config, None) for name, config in off.items())
     for name in ("dropout", "attention_dropout", "embedding_dropout", "projection_dropout", "mlp_dropout"):
         yield name, {name: 0.25}, 7
     yield "stochastic_depth", {"stochastic_depth": 0.5, "L": 3}, 7
     yield "all rates", {"dropout": 0.5, "attention_dropout": 0.125, "embedding_dropout": 0.25,
                         "projection_dropout": 0.0, "mlp_dropout": 0.375, "stochastic_depth": 0.25}, 8
+    yield "all rates, LayerScale, SwiGLU, distilled", {
+        "dropout": 0.25, "attention_dropout": 0.25, "stochastic_depth": 0.5, "layer_scale": 0.5, "swiglu": True,
+        "distilled": True, "registers": 1}, 10
     yield "all rates, post-norm, mean", {"dropout": 0.25, "attention_dropout": 0.25, "post_norm": True,
                                          "stochastic_depth": 0.5, "mean_pooling": True,
                                          "per_head_qkv": True}, 9

@@ -26,7 +26,7 @@ import zlib
 
 import torch
 
-NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "figure7", "pictures")
+NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "layouts", "figure7", "pictures")
 
 
 def generator(name):

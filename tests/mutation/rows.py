@@ -38,14 +38,14 @@ _WEIGHTS = "vit/inspect/weights.cpp"
 # The slope of GELU's factor where its value belongs: x phi(x), the density.
 _DENSITY = (*_GELU, "for (std::size_t i = 0; i < y.size(); ++i) { const double v = x.value().data()[i]; "
             "y.data()[i] = static_cast<real>(v * 0.3989422804014327 * __builtin_exp(-v * v / 2)); }")
-_CLASS_TOKEN_LAST = (_MODEL, "«concat({broadcast_to(cls_token, {B, 1, config.D}), patches}, 1)»",
+_CLASS_TOKEN_LAST = (_MODEL, "«concat({of_each(cls_token), tokens}, 1)»",
                      "concat({patches, broadcast_to(cls_token, {B, 1, config.D})}, 1)")
 # One of its own for the first image of a batch, none for the others.
-_OF_ONE_IMAGE = (_MODEL, "concat({«broadcast_to(cls_token, {B, 1, config.D})», patches}, 1)",
+_OF_ONE_IMAGE = (_MODEL, "concat({«of_each(cls_token)», tokens}, 1)",
                  "B < 2 ? broadcast_to(cls_token, {B, 1, config.D}) : concat({cls_token.tensor(), "
                  "Tensor(zeros({B - 1, 1, config.D}))}, 0)")
 _SCALE = (_COMPOSED, "std::sqrt(D_h)", "std::sqrt(D_h * 2)")
-_OTHER_ROW = (_MODEL, "under(\"norm\", norm, select(z, 1, «0»)) : mean_of_patches", "1")
+_OTHER_ROW = (_MODEL, "config.distilled ? slice(z, 1, 0, 2) : select(z, 1, «0»)", "1")
 _NO_U_MSA = (_LAYERS, "return under(\"proj_drop\", proj_drop, «under(\"proj\", proj, heads_output)», pass);", "heads_output")
 _NO_NORM = (_MODEL, "«MSA(LN1(z))» + past", "MSA(z)")
 _OVER_ALL_TOKENS = (_NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), eps, y.data(), mean.data(),\n"
@@ -56,7 +56,7 @@ _AFTER_DROPOUT = (_COMPOSED, "return {q, k, v, scores, «probs», matmul(kept, v
 _ONE_HEAD = (_LAYERS, "heads_output = self_attention(qkv_x, «heads», options, rows);", "1")
 _STEP_TO_THE_RIGHT = (_UNFOLD, "place % grid.columns * w.stride_x", "place % grid.columns")
 _POSITIONS_OFF = ("vit/positions.cpp", "if (table) return «z + table»;", "z")
-_JAX_POSITIONS = "«init::normal(x.p.tensor, x.stream, 0.02);»\n  } else if (x.bias() && x.in(\".mlp.\")) {\n    init::normal(x.p.tensor, x.stream, 1e-6);\n  }\n}\n\nvoid torchvision"
+_JAX_POSITIONS = "«init::normal(x.p.tensor, x.stream, 0.02);»\n  } else if (x.bias() && x.in(\".mlp.\")) {\n    init::normal(x.p.tensor, x.stream, 1e-6);\n  } else if (x.is(\"dist_token\"))"
 _TABLE_3 = (_RECIPES, '300, "3e-3", "cosine", «"0.3"», "0.1", "1"', "\"0.1\"")
 _TABLE_4 = (_RECIPES, '"2,500", ".01", «"0.01"», 1280', '"0.03"')
 
@@ -65,16 +65,16 @@ ROWS = [
     ("0-2", _HEADER, "return «grid_height() * grid_width()»; }", "grid_height() * grid_width() + 1"),
     ("0-3", *_STEP_TO_THE_RIGHT),
     ("0-4", _MODEL, "if («c.patch_bias») bias", "true"),
-    ("0-5", _MODEL, "const Tensor z_0 = «pos_embed(tokens)»;", "tokens"),
+    ("0-5", _MODEL, "Tensor z_0 = «pos_embed(tokens)»;", "tokens"),
     ("0-6", _MODEL, "«MLP(LN2(z_prime)) + z_prime»;", "MLP(LN2(z_prime))"),
     ("0-6", *_NO_NORM),
-    ("0-7", _MODEL, "if (config.head == Head::none) «return y;»", "return y * real(2);"),
+    ("0-7", _MODEL, "if (config.head == Head::none) «return config.distilled ? mean(y, {1}) : y;»", "return y * real(2);"),
     ("0-8", _LAYERS, "const Tensor by_head = reshape(«stack(each, 2)», {B, T, h, 3, D / h});", "stack({each.rbegin(), each.rend()}, 2)"),
     ("0-9", *_SCALE),
     ("0-9", _COMPOSED, "return {q, k, v, scores, probs, «matmul(kept, v)»};", "v"),
     ("0-10", *_NO_U_MSA),
     ("0-11", _LAYERS, "under(\"act\", act, pass.noted(\"fc1\", \"(B, T, M)\", under(\"fc1\", fc1, x)))", "under(\"fc1\", fc1_act, x)"),
-    ("0-11", _MODEL, "{.tanh = c.gelu_tanh}, «c.proj_bias»)", "true"),
+    ("0-11", _MODEL, "{.tanh = c.gelu_tanh}, «c.proj_bias»,", "true"),
     ("1-4", "vit/positions.cpp", "if (!rows) return «z»;", "z + Tensor(array({1, z.size(1), z.size(2)}, sincos_waves(z.size(1), z.size(2))))"),
     ("1-6", "apps/models.cpp", "return \"Eq.(1) z0\";", "return \"z0\";"),
     ("1-7", "vit/waves.cpp", "j % 2 == 0 ? std::sin(angle) : std::cos(angle)", "j % 2 == 1 ? std::sin(angle) : std::cos(angle)"),
@@ -87,7 +87,7 @@ ROWS = [
     ("1-10", _MODEL, "«MSA(LN1(z)) + past»;", "MSA(LN1(z))"),
     ("1-11", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(32, 2, 192, 3)"),
     ("1-12", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(16, 3, 192, 3)"),
-    ("1-13", _MODEL, "concat({«broadcast_to(cls_token, {B, 1, config.D})», patches}, 1)", "Tensor(zeros({B, 1, config.D}))"),
+    ("1-13", _MODEL, "concat({«of_each(cls_token)», tokens}, 1)", "Tensor(zeros({B, 1, config.D}))"),
     ("1-14", *_POSITIONS_OFF),
     ("1-15", *_OVER_ALL_TOKENS),
     ("1-15", "core/ops/norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),
@@ -119,7 +119,7 @@ ROWS = [
     ("2-5", _LAYERS, "under(\"proj_drop\", «proj_drop», under(\"proj\", proj, heads_output), pass);", "Dropout{}"),
     ("2-6", _CONFIG, "if («D % h != 0») fail", "false"),
     ("2-6", _CONFIG, "if («H % patch_height() != 0 || W % patch_width() != 0») {", "false"),
-    ("2-7", _LAYERS, "under(\"drop1\", drop1, hidden, pass)", "hidden"),
+    ("2-7", _LAYERS, "under(\"drop1\", drop1, u, pass)", "u"),
     ("2-7", "nn/torch/mlp.cpp", "y = activate(y, activation);", "y = relu(y);"),
     ("2-7", _VARIANTS, ".M = «4 * D»,", "3 * D"),
     ("2-8", *_NO_NORM),
@@ -134,7 +134,7 @@ ROWS = [
     ("3-5", _LAYERS, "under(std::to_string(i), «head_qkv[i]», x)", "head_qkv[0]"),
     ("3-5", _LAYERS, "rng.fork(\"qkv\", {i}), «options.qkv_bias»);", "true"),
     ("3-6", *_AFTER_DROPOUT),
-    ("3-7", _MODEL, "z = «blocks[l]»(z, pass, one_row", "blocks[0]"),
+    ("3-7", _MODEL, "z = «blocks[l]»(z, pass, few", "blocks[0]"),
     ("3-8", *_DENSITY),
     ("4-5", _UNFOLD, "const std::size_t top = «place / grid.columns * w.stride_y»;", "place % grid.rows * w.stride_y"),
     ("4-5", _UNFOLD, "const std::size_t left = «place % grid.columns * w.stride_x»;", "place / grid.rows * w.stride_x"),
@@ -165,10 +165,10 @@ ROWS = [
     ("4-24", _MODULES, "Tensor v = linear(images_first(value), «W[2]», b[2]);", "W[2] * real(2)"),
     ("4-24", _MODULES, "result.weights = «a.probs»;", "drops ? vitruvian::dropout(a.probs, dropout, stream) : a.probs"),
     ("4-25", *_AFTER_DROPOUT),
-    ("4-26", _CONFIG, "const std::uint64_t norms = «4 * d»;", "2 * d"),
+    ("4-26", _CONFIG, "const std::uint64_t norms = «4 * d» +", "2 * d"),
     ("B1", *_SCALE),
     ("B2", *_NO_U_MSA),
-    ("B4", _HEADER, "return N() + «(mean_pooling ? 0 : 1)»;", "0"),
+    ("B4", _HEADER, "return «(mean_pooling ? 0U : 1U)» + (distilled ? 1U : 0U);", "0"),
     ("B5", *_OF_ONE_IMAGE),
     ("B6", _INIT, _JAX_POSITIONS, "init::constant(x.p.tensor, 1);"),
     ("B7", *_AFTER_DROPOUT),
@@ -182,7 +182,7 @@ ROWS = [
     ("B11", _MODEL, ".qkv_bias = «c.qkv_bias»,", "true"),
     ("B11", _MODEL, ".proj_bias = «c.proj_bias»,", "true"),
     ("B12", _MODEL, "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
-    ("B13", _MODEL, "return cls_token ? «under(\"norm\", norm, select(z, 1, 0))» : mean_of_patches(z);", "select(z, 1, 0)"),
+    ("B13", _MODEL, "return «under(\"norm\", norm, config.distilled ? slice(z, 1, 0, 2) : select(z, 1, 0))»;", "select(z, 1, 0)"),
     ("B14", _MODEL, "c.embedding_dropout.value_or(«c.dropout»)", "0"),
     ("B14", _MODEL, ".attn_drop = «c.attention_dropout»,", "0.0"),
     ("B15", _MODEL, ".attn_drop = «c.attention_dropout»,", "c.dropout"),
@@ -197,7 +197,7 @@ ROWS = [
     ("B21", _LAYERS, "return «linear_gelu(u, fc1.weight, fc1.bias)»;", "relu(linear(u, fc1.weight, fc1.bias))"),
     ("B22", "nn/torch/multihead_attention.hpp", "bool batch_first = «false»;", "true"),
     ("B22", _MODULES, "return «batch_first ? x : transpose(x, 0, 1)»;", "!batch_first ? x : transpose(x, 0, 1)"),
-    ("B23", _MODEL, "c.head == Head::tanh", "false"),
+    ("B23", _MODEL, "if («c.head == Head::tanh») pre_logits", "false"),
     ("B23", _HEADER, "Head head = «Head::linear»;", "Head::tanh"),
     ("B24", *_TABLE_3),
     ("B25", "nn/optim.cpp", "«adam_step(p, *p.tensor.grad(), moments(p), rate_of(i, lr), decay, options_.beta1,\n              options_.beta2, options_.eps)»;",
@@ -206,18 +206,18 @@ ROWS = [
     ("B26", _INIT, _JAX_POSITIONS, "init::normal(x.p.tensor, x.stream, 1);"),
     ("B27", _HEADER, "std::size_t grid_height() const { return «H» / patch_height(); }", "W"),
     ("B27", _HEADER, "std::size_t D_h() const { return D / «h»; }", "H"),
-    ("B28", _CONFIG, "if_any(head != Head::none, «d * K + K»)", "d * K"),
+    ("B28", _CONFIG, "if_any(head != Head::none, heads * («d * K + K»))", "d * K"),
     ("B30", _LAYERS, "return reshape(«transpose(by_head, 2, 3)», {B, T, 3 * D});", "by_head"),
     ("B31", _CONFIG, "if («H % patch_height() != 0 || W % patch_width() != 0») {", "false"),
     ("B32", *_OTHER_ROW),
     ("B33", _MODEL, "return «under(\"head\", head, hidden)»;", "softmax(under(\"head\", head, hidden))"),
-    ("C1", _CONFIG, "2 * d * M) + «2 * t * t * d») + N()", "t * t * d"),
-    ("C1", _CONFIG, "const std::uint64_t norms = «4 * d»;", "2 * d"),
+    ("C1", _CONFIG, "4 * d * d + mlp) + «2 * t * t * d») + macs_of", "t * t * d"),
+    ("C1", _CONFIG, "const std::uint64_t norms = «4 * d» +", "2 * d"),
     ("C2", "vit/weights/naming_table.cpp", "return permuted(t, {3, 2, 0, 1});", "return permuted(t, {3, 2, 1, 0});"),
     ("C2", _MODEL, "visitor.child(\"norm1\", norm1);", "visitor.child(\"ln_1\", norm1);"),
-    ("C3", _INIT, "{x.D, «3 * x.D»}", "x.D"),
-    ("C3", _INIT, "init::xavier_uniform(x.p.tensor, x.stream, {x.D, «x.D»});", "3 * x.D"),
-    ("C3", _INIT, "«init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0))»;  // PyTorch's own", "init::lecun_normal(x.p.tensor, x.stream)"),
+    ("C3", _INIT, "{x.c.D, «3 * x.c.D»}", "x.c.D"),
+    ("C3", _INIT, "init::xavier_uniform(x.p.tensor, x.stream, {x.c.D, «x.c.D»});", "3 * x.c.D"),
+    ("C3", _INIT, "«init::kaiming_uniform(x.p.tensor, x.stream, std::sqrt(5.0))»;  // PyTorch's own, and", "init::lecun_normal(x.p.tensor, x.stream)"),
     ("C3", _INIT, "x.p.role == Role::token) {\n    init::truncated_normal(x.p.tensor, x.stream, «0.02»);", "0.2"),
     ("C4", *_DENSITY),
     ("C4", _NORM, "kernels::layer_norm(data_of(x), data_of(weight), data_of(bias), «eps», y.data()", "eps * 2"),

@@ -25,6 +25,10 @@ namespace {
 bool can_hold(const ViTConfig& c, Scheme scheme) {
   if (scheme == Scheme::vitruvian) return true;
   if (c.post_norm || c.stem != 0 || c.positions == Positions::relative) return false;
+  if (c.distilled && c.registers != 0) return false;
+  const bool timms = c.swiglu || c.qk_norm || c.registers != 0;
+  if (timms && scheme != Scheme::timm) return false;
+  if (c.distilled && scheme != Scheme::timm && scheme != Scheme::hf) return false;
   const bool square = c.H == c.W && c.patch_height() == c.patch_width();
   switch (scheme) {
     case Scheme::torchvision:
@@ -55,6 +59,11 @@ ViTConfig drawn_config(const Rng& rng) {
   c.eps = std::array{1e-6, 1e-12, 1e-3}.at(one_of(5) < 3 ? 0 : 1 + one_of(2));
   for_each_option(c, [&](const std::string& name, auto& value) {
     using Value = std::decay_t<decltype(value)>;
+    if (std::string_view("swiglu qk_norm distilled registers layer_scale").find(name) !=
+            std::string_view::npos &&
+        one_of(4) != 0) {
+      return;
+    }
     if constexpr (std::is_same_v<Value, bool>) {
       if (one_of(6) == 0) value = !value;
     } else if constexpr (std::is_enum_v<Value>) {
@@ -67,6 +76,9 @@ ViTConfig drawn_config(const Rng& rng) {
       if (one_of(6) == 0) value = 0.1;
     }
   });
+  if (c.distilled) c.mean_pooling = false;
+  if (c.distilled && c.head == Head::tanh) c.head = Head::linear;
+  if (c.swiglu) c.gelu_tanh = false;
   return c;
 }
 
@@ -127,7 +139,7 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
   const Folder folder;
   const std::string from = folder.file("from");
   const std::string to = folder.file("to");
-  std::size_t completed = 0, said_themselves = 0, of_a_tanh = 0, of_oblong_patches = 0;
+  std::size_t completed = 0, said_themselves = 0, of_a_tanh = 0, of_oblong_patches = 0, folds = 0;
   for (std::uint64_t i = 0; i < 300; ++i) {
     const Rng rng = Rng(5).fork("convert", {i});
     const ViTConfig config = drawn_config(rng);
@@ -157,7 +169,12 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     const Converted converted = convert(options);
     const Tensor images(random_normal({2, config.C, config.H, config.W}, i));
     const Array expected = logits_of(from, images);
-    CHECK(golden::difference(logits_of(to, images), expected) == 0);
+    // LayerScale is multiplied into other layers where it has no name of its own.
+    const bool folded =
+        config.layer_scale != 0 && scheme != Scheme::timm && scheme != Scheme::vitruvian;
+    const double of_a_fold = sizeof(real) == 8 && dtype == Dtype::f64 ? 1e-11 : 3e-5;
+    CHECK(golden::difference(logits_of(to, images), expected) <= (folded ? of_a_fold : 0));
+    if (folded) ++folds;
     const TensorFile file = read_safetensors(to);
     CHECK(detect_scheme(file) == (scheme == Scheme::vitruvian ? Scheme::timm : scheme));
     if (scheme == Scheme::vitruvian) CHECK(converted.config == config);
@@ -171,14 +188,16 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     const bool same_bits =
         !config.per_head_qkv && kernels::gemm_backend() != kernels::GemmBackend::cblas;
     const double rounding = sizeof(real) == 8 ? 1e-12 : 1e-5;
-    CHECK(golden::difference(logits_of(to, images, how), expected) <
-          (same_bits ? 1e-30 : rounding));
+    CHECK(golden::difference(logits_of(to, images, how), expected) < (folded      ? of_a_fold
+                                                                      : same_bits ? 1e-30
+                                                                                  : rounding));
   }
   CHECK(completed > 150);
   CHECK(completed < 250);
   CHECK(said_themselves > 25);
   CHECK(of_a_tanh > 5);
   CHECK(of_oblong_patches > 3);
+  CHECK(folds > 3);
 }
 
 TEST_CASE("what convert cannot put into the tensors, and what it wrote out, it says") {

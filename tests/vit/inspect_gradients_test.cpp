@@ -247,6 +247,27 @@ TEST_CASE("the ledger adds up to what dies with the tape") {
   }
 }
 
+TEST_CASE("a config's promise of memory is about what the tape of a block keeps") {
+  const auto check = [](const std::string& name, auto change) {
+    CAPTURE(name);
+    ViTConfig c{.H = 32, .W = 32, .P = 4, .D = 32, .L = 1, .h = 2, .M = 128};
+    change(c);
+    const VisionTransformer model(c, Rng(1));
+    const auto kept = static_cast<double>(inspect::block_graph(model, 0, 4).kept_bytes());
+    ViTConfig two = c;
+    two.L = 2;
+    const std::size_t weights = sizeof(real) * 4 * (two.parameters() - c.parameters());
+    const auto promised = static_cast<double>(two.training_bytes(4, sizeof(real)) -
+                                              c.training_bytes(4, sizeof(real)) - weights);
+    CHECK(promised / kept > 0.75);
+    CHECK(promised / kept < 1.35);
+  };
+  check("the paper's", [](ViTConfig&) {});
+  check("swiglu", [](ViTConfig& c) { c.swiglu = true; });
+  check("qk_norm", [](ViTConfig& c) { c.qk_norm = true; });
+  check("layer_scale", [](ViTConfig& c) { c.layer_scale = 1; });
+}
+
 TEST_CASE("a graph as DOT and as text") {
   BlockGraph graph;
   graph.layer = 2;

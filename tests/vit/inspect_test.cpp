@@ -5,6 +5,7 @@
 #include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/ops.hpp"
+#include "vitruvian/vit/inspect/graph.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,6 +35,12 @@ inspect::Attention with_maps(const ViTConfig& config, std::size_t B, const Array
     result.probs.push_back(std::move(probs));
   }
   return result;
+}
+
+Trace traced(const VisionTransformer& model, const Tensor& images) {
+  Trace trace;
+  model(images, {.trace = &trace});
+  return trace;
 }
 
 Array identity(std::size_t T) {
@@ -213,6 +220,49 @@ TEST_CASE("attention whose distance and entropy are known") {
   // Saturated is above 0.99 of the attention on one token.
   for (const double most : {0.95, 0.985, 0.995}) {
     CHECK(with_class_token(most).saturated(0, 0) == doctest::Approx(most > 0.99 ? 1 : 0));
+  }
+}
+
+TEST_CASE("registers and a distillation token are no patches: no map, distance or place has them") {
+  for (const bool mean_pooling : {false, true}) {
+    ViTConfig c = oblong(mean_pooling);
+    c.registers = 3, c.distilled = !mean_pooling;
+    const std::size_t T = c.T(), first = T - 12;
+    CHECK(first == (mean_pooling ? 3 : 5));
+    const inspect::Heads even = inspect::heads(with_maps(c, 2, full({T, T}, real(1 / double(T)))));
+    CHECK(double(even.distance(0, 0)) == doctest::Approx(mean_of_all_pairs(c)));
+    CHECK(double(even.on_class_token(1, 1)) == doctest::Approx(double(first) / double(T)));
+
+    const VisionTransformer model = of_order_one(c, Rng(3));
+    const inspect::Attention seen = inspect::attention(model, images_for(c, 2, 4).value());
+    const Array map = inspect::attention_map(seen, 1, 1, {5}, 1);
+    for (std::size_t n = 0; n < 12; ++n) {
+      CHECK(map.data()[n] == seen.probs[1](1, 1, first + 5, first + n));
+    }
+    if (mean_pooling) CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 0), "no class token");
+
+    // A rollout whose row i gives patch n the share i + n: what is read are the class tokens' rows,
+    // or the patches'.
+    Array R = zeros({1, T, T});
+    for (std::size_t i = 0; i < T; ++i) {
+      for (std::size_t n = 0; n < 12; ++n) R(0, i, first + n) = real(i + n);
+    }
+    const Array shares = inspect::shares_of_patches(R, c);
+    const double rows = mean_pooling ? 12 : 2;
+    const double of_rows = mean_pooling ? 12 * 3 + 66 : 1;  // sum of i over the rows that are read
+    double sum = 0;
+    for (std::size_t n = 0; n < 12; ++n) sum += of_rows + rows * double(n);
+    for (std::size_t n = 0; n < 12; ++n) {
+      CHECK(double(shares.data()[n]) == doctest::Approx((of_rows + rows * double(n)) / sum));
+    }
+
+    const Array positions = inspect::patch_positions(model);
+    const Array& table = model.pos_embed.table.value();
+    CHECK(table.shape() == Shape{1, 12 + c.class_tokens(), 8});
+    for (std::size_t d = 0; d < 8; ++d)
+      CHECK(positions(11, d) == table(0, 11 + c.class_tokens(), d));
+    CHECK(inspect::block_graph(model, 1).nodes.back().shape == std::vector<std::size_t>{1, T, 8});
+    CHECK(inspect::logit_lens(model, traced(model, images_for(c, 2, 4))).shape() == Shape{3, 2, 3});
   }
 }
 

@@ -107,6 +107,23 @@ TEST_CASE("the paper's hybrid: what a stem of four convolutions costs ViT-B/16")
         4 * 5 * (96 * 112 * 112 + 192 * 56 * 56 + 384 * 28 * 28 + 768 * 14 * 14));
 }
 
+TEST_CASE("published counts of the models that came after: DeiT's, DINOv2's") {
+  ViTConfig deit = variant("vit_ti_16").config;  // timm's deit_tiny_distilled_patch16_224
+  deit.distilled = true;
+  CHECK(deit.parameters() == 5'910'800);
+  deit.D = 768, deit.h = 12, deit.M = 3072;  // deit_base_distilled_patch16_224
+  CHECK(deit.parameters() == 87'338'192);
+  // DINOv2's ViT-S/14 at 518 pixels, without a head, whose file holds a mask's token besides.
+  ViTConfig dino = variant("vit_s_16").config;
+  dino.P = 14, dino.H = dino.W = 518, dino.head = Head::none, dino.layer_scale = 1e-5;
+  CHECK(dino.parameters() == 22'056'576 - 384);
+  dino.registers = 4;
+  CHECK(dino.parameters() == 22'056'576 - 384 + 4 * 384);
+  // ViT-g/14: D 1536, 40 blocks, 24 heads, SwiGLU of 4096.
+  dino.registers = 0, dino.D = 1536, dino.L = 40, dino.h = 24, dino.M = 4096, dino.swiglu = true;
+  CHECK(dino.parameters() == 1'136'480'768 - 1536);
+}
+
 TEST_CASE("the registry holds what Table 1 prints, and every model is valid") {
   for (const Variant& v : variants()) {
     CAPTURE(v.name);
@@ -194,6 +211,20 @@ TEST_CASE("configs that cannot be are refused with a sentence") {
         "a stem of 64 convolutions is beyond reason (at most 16)");
   CHECK(complaint([](Config& c) { c.C = c.H = c.W = c.P = 1'000'000; }).find("beyond reason") !=
         std::string::npos);
+  CHECK(complaint([](Config& c) { c.layer_scale = -1e-5; }) ==
+        "a layer scale of -1e-05 is not in [0, 1]");
+  CHECK(complaint([](Config& c) { c.layer_scale = std::nan(""); }) ==
+        "a layer scale of nan is not in [0, 1]");
+  CHECK(complaint([](Config& c) { c.registers = 2'000'000; }).find("beyond reason") !=
+        std::string::npos);
+  CHECK(complaint([](Config& c) { c.distilled = c.mean_pooling = true; }) ==
+        "distilled and mean_pooling exclude each other: a distillation token stands beside a class "
+        "token");
+  CHECK(complaint([](Config& c) { c.distilled = true, c.head = Head::tanh; }) ==
+        "a distilled model has two linear heads: --head tanh excludes it");
+  CHECK(complaint([](Config& c) { c.distilled = true, c.head = Head::none; }).empty());
+  CHECK(complaint([](Config& c) { c.swiglu = c.gelu_tanh = true; }) ==
+        "swiglu and gelu_tanh exclude each other: SwiGLU has no GELU");
   CHECK(complaint([](Config& c) { c.D = c.h = 2'000'000; }).find("beyond reason") !=
         std::string::npos);
   CHECK(complaint([](Config& c) { c.H = c.W = 1'000'000, c.P = 1; }).find("beyond reason") !=

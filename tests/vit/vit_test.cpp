@@ -68,6 +68,15 @@ TEST_CASE("the names are timm's") {
         "head.weight", "head.bias"}) {
     CHECK_MESSAGE(names.contains(name), name);
   }
+  ViTConfig more = tiny_vit();
+  more.distilled = more.qk_norm = more.swiglu = true, more.registers = 4, more.layer_scale = 1;
+  names.clear();
+  for (const NamedParameter& p : named_parameters(undrawn(more))) names.insert(p.name);
+  for (const char* name :
+       {"dist_token", "reg_token", "blocks.0.ls1.gamma", "blocks.1.ls2.gamma",
+        "blocks.0.attn.q_norm.weight", "blocks.1.attn.k_norm.bias", "head_dist.weight"}) {
+    CHECK_MESSAGE(names.contains(name), name);
+  }
 }
 
 TEST_CASE("the class token's row alone is the whole last block: logits and every gradient") {
@@ -87,6 +96,58 @@ TEST_CASE("the class token's row alone is the whole last block: logits and every
   CHECK(trace.at("blocks.1.z").shape() == Shape{3, 5, 8});
   for (const std::size_t rows : {1, 3, 5}) {
     CHECK(model.blocks[1](trace.at("blocks.0.z"), {}, rows).shape() == Shape{3, rows, 8});
+  }
+}
+
+TEST_CASE("a distilled model asks with two rows alone, and its logits are the mean of two heads'") {
+  ViTConfig config = tiny_vit();
+  config.distilled = true, config.registers = 2, config.dropout = config.attention_dropout = 0.3;
+  const VisionTransformer model = of_order_one(config, Rng(5));
+  const Rng rng(8);
+  const Tensor images = images_for(config, 3, 12);
+  Trace trace;
+  const auto whole = logits_and_gradients(model, images, {.rng = &rng, .trace = &trace});
+  const auto rows = logits_and_gradients(model, images, {.rng = &rng});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (largest(whole[i]) > 1e-9)
+      CHECK(golden::difference(rows[i], whole[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+  CHECK(trace.at("z_0").shape() == Shape{3, 8, 8});
+  CHECK(trace.at("y").shape() == Shape{3, 2, 8});
+  const auto [of_class, of_distillation] = model.both_logits(images);
+  CHECK(golden::difference(((of_class + of_distillation) * real(0.5)).value(),
+                           model(images).value()) == 0);
+  CHECK(golden::difference(of_class.value(), of_distillation.value()) > 0.1);
+  // Each head's loss reaches its own weights, and both tokens.
+  const auto gradients = grad(sum(square(of_distillation)),
+                              {model.head.weight, model.dist_token, model.head_dist.weight});
+  CHECK(largest(gradients[0]) == 0);
+  CHECK(largest(gradients[1]) > 0);
+  CHECK(largest(gradients[2]) > 0);
+  CHECK_FAILS_WITH(VisionTransformer(tiny_vit(), Rng(1)).both_logits(images),
+                   "only a distilled model with a head has two of them");
+}
+
+TEST_CASE("registers have no position, and nothing tells one from another but its value") {
+  ViTConfig config = tiny_vit();
+  config.registers = 3;
+  const VisionTransformer model = of_order_one(config, Rng(5));
+  CHECK(model.pos_embed.table.shape() == Shape{1, 5, 8});
+  const Tensor images = images_for(config, 2, 12);
+  const Array z_0 = model.embed(images).value();
+  const Array logits = model(images).value();
+  const Array& registers = model.reg_token.value();
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t d = 0; d < 8; ++d) CHECK(z_0(1, 1 + r, d) == registers(0, r, d));
+  }
+  const Tensor all = model.reg_token;
+  all.mutable_value() = concat({slice(all, 1, 2, 3), slice(all, 1, 0, 2)}, 1).value();
+  CHECK(golden::difference(model(images).value(), logits) < (in_double ? 1e-13 : 1e-5));
+  // They begin apart, whoever initialises: alike, they would stay alike.
+  for (const Init init : {Init::jax, Init::torchvision, Init::timm, Init::hf, Init::mimetic}) {
+    config.init = init;
+    const VisionTransformer fresh(config, Rng(3));
+    CHECK(fresh.reg_token.value()(0, 0, 0) != fresh.reg_token.value()(0, 1, 0));
   }
 }
 
@@ -196,6 +257,35 @@ TEST_CASE("training_bytes counts what the stem keeps on the tape, to the byte") 
                               4 * sizeof(real) * (c.parameters() - plain.parameters());
   CHECK(kept(c, 8) - kept(plain, 8) + sizeof(real) * (plain_E - E) ==
         counted + sizeof(real) * statistics);
+}
+
+TEST_CASE("the same of the parts that came after the paper" * doctest::skip(!in_double)) {
+  const auto check = [](const std::string& name, auto change) {
+    CAPTURE(name);
+    ViTConfig config = tiny_vit();
+    change(config);
+    const VisionTransformer model = of_order_one(config, Rng(1));
+    // Half as large, so that no softmax is so sharp, and no branch so small beside another, that
+    // differences of it are coarse.
+    for (const NamedParameter& p : named_parameters(model)) {
+      if (!p.name.starts_with("blocks.") || p.name.find(".norm") != std::string::npos) continue;
+      const WriteGuard values = p.tensor.mutable_value();
+      for (real& x : *values) x *= real(0.5);
+    }
+    const Tensor images = images_for(config, 2, 2);
+    for (const NamedParameter& p : named_parameters(model)) {
+      const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
+      INFO(p.name << " " << report.problem << " error " << report.error);
+      CHECK(report.passed);
+      CHECK(report.checked >= p.tensor.size());
+    }
+  };
+  check("layer_scale", [](ViTConfig& c) { c.layer_scale = 1; });
+  check("registers", [](ViTConfig& c) { c.registers = 2; });
+  check("distilled", [](ViTConfig& c) { c.distilled = true; });
+  // Four numbers may have next to no deviation, and a norm then any curvature: eps is large.
+  check("qk_norm", [](ViTConfig& c) { c.qk_norm = true, c.eps = 0.5; });
+  check("swiglu", [](ViTConfig& c) { c.swiglu = true; });
 }
 
 TEST_CASE("with every switch: exact counts, unique names, shapes, a faithful clone") {

@@ -53,6 +53,7 @@ inline std::vector<Switched> every_switch() {
     c.patch_bias = c.proj_bias = false;
     c.conv_patches = c.per_head_qkv = c.post_norm = c.mean_pooling = c.gelu_tanh = true;
     c.positions = Positions::relative, c.head = Head::tanh;
+    c.qk_norm = true, c.layer_scale = 1, c.registers = 2;
   });
   return all;
 }
@@ -138,7 +139,12 @@ inline void check_golden(const VisionTransformer& model, const Tensor& images,
   for (const NamedParameter& p : parameters) {
     CAPTURE(p.name);
     const Array expected = golden::tensor(c["gradients"][name_of(p.name)]);
-    CHECK(golden::difference(*p.tensor.grad(), expected) < gradient_tolerance);
+    // What shifts a query's scores alike, as k_norm's bias does, has no gradient but rounding.
+    if (largest(expected) < 1e-14) {
+      CHECK(largest(*p.tensor.grad()) < gradient_tolerance);
+    } else {
+      CHECK(golden::difference(*p.tensor.grad(), expected) < gradient_tolerance);
+    }
   }
 }
 

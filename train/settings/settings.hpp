@@ -221,6 +221,11 @@ void for_each_setting(Options& o, const Visit& visit) {
   row(o.model.stochastic_depth, "stochastic_depth",
       "The rate at which the last block's branches are skipped; earlier blocks' rates rise to it",
       rate);
+  row(o.model.layer_scale, "layer_scale",
+      "LayerScale: what each branch's learned factors begin as, such as 1e-5; 0 means none",
+      Bounds{0, 1});
+  row(o.model.registers, "registers", "Learned tokens beside the patches, of which nothing is read",
+      up_to(most));
 
   group = in::switches;
   row(o.model.positions, "positions", "");

@@ -17,8 +17,6 @@ void check_range(const char* what, std::size_t i, std::size_t n) {
   fail(Exit::usage, "{} {}: there are {}, from 0 to {}", what, i, n, n - 1);
 }
 
-std::size_t first_patch(const ViTConfig& config) { return config.T() - config.N(); }
-
 // What one row says, patches only.
 struct Reach {
   double distance = 0;  // weighted
@@ -65,8 +63,8 @@ Array attention_map(const Attention& attention, std::size_t layer, std::optional
   if (head) check_range("head", *head, c.h);
   if (query.patch) check_range("patch", *query.patch, c.N());
   check_range("image", image, attention.probs[layer].shape()[0]);
-  const std::size_t first = first_patch(c);
-  if (!query.patch && first == 0) {
+  const std::size_t first = c.first_patch();
+  if (!query.patch && c.class_tokens() == 0) {
     fail(Exit::usage, "the model has no class token: ask for a patch's attention");
   }
   const std::size_t token = query.patch ? first + *query.patch : 0;
@@ -104,7 +102,7 @@ Heads heads(const Attention& attention) {
   const ViTConfig& c = attention.config;
   const std::size_t T = c.T();
   const std::size_t N = c.N();
-  const std::size_t first = first_patch(c);
+  const std::size_t first = c.first_patch();
   const Array distances = patch_distances(c);
   Heads result{zeros({c.L, c.h}), zeros({c.L, c.h}), zeros({c.L, c.h}), zeros({c.L, c.h})};
   for (std::size_t l = 0; l < c.L; ++l) {
@@ -152,7 +150,8 @@ Array rollout(const Attention& attention) {
 Array shares_of_patches(const Array& rollout, const ViTConfig& config) {
   const std::size_t T = config.T();
   const std::size_t N = config.N();
-  const std::size_t first = first_patch(config);
+  const std::size_t first = config.first_patch();
+  const std::size_t read = config.class_tokens() == 0 ? T : config.class_tokens();
   if (rollout.shape().size() != 3 || rollout.shape()[1] != T || rollout.shape()[2] != T) {
     fail("a rollout of shape {} is not (B, {}, {})", to_string(rollout.shape()), T, T);
   }
@@ -161,7 +160,7 @@ Array shares_of_patches(const Array& rollout, const ViTConfig& config) {
   for (std::size_t b = 0; b < B; ++b) {
     std::vector<double> share(N, 0);
     double all = 0;
-    for (std::size_t t = 0; t < (first == 0 ? T : 1); ++t) {
+    for (std::size_t t = config.class_tokens() == 0 ? first : 0; t < read; ++t) {
       const real* const row = rollout.data() + (b * T + t) * T + first;
       for (std::size_t n = 0; n < N; ++n) share[n] += static_cast<double>(row[n]);
     }

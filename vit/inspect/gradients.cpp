@@ -237,7 +237,8 @@ Layers layers(const VisionTransformer& model, const Array& images,
     const bool derived = entry.tensor.requires_grad();
     result.norms.push_back(
         {entry.name, root_mean_square(value), derived ? root_mean_square(gradients[next++]) : 0});
-    if (entry.name.ends_with(".mlp.hidden")) {
+    // Of SwiGLU's units the terms do not hold: a product is dead by either factor.
+    if (entry.name.ends_with(".mlp.hidden") && !model.config.swiglu) {
       result.units.push_back(hidden_units(entry.name, value));
     }
   }

@@ -35,7 +35,7 @@ struct HiddenUnits {
 struct Layers {
   double loss = 0;  ///< mean cross-entropy
   std::vector<LayerNorms> norms;
-  std::vector<HiddenUnits> units;
+  std::vector<HiddenUnits> units;  ///< of GELU: none with swiglu
 };
 
 inline namespace VITRUVIAN_PRECISION {

@@ -35,8 +35,8 @@ struct PrincipalComponents {
 PrincipalComponents principal_components(const Array& filters, std::size_t count = 28);
 
 /// E_pos of the patches, (N, D): what the model adds, whatever kind of table or wave it comes from.
-/// The class token's row is left out. Throws (Exit::usage) where nothing is added (positions none
-/// and relative).
+/// The rows of tokens that are no patches are left out. Throws (Exit::usage) where nothing is added
+/// (positions none and relative).
 Array patch_positions(const VisionTransformer& model);
 
 /// The cosine of each patch's position embedding with every other's, as the grid of grids of Figure
@@ -69,21 +69,23 @@ struct Query {
   std::optional<std::size_t> patch;  ///< in raster order; none means the class token
 };
 /// Over the patches of image `image`: the attention of one query in one layer and head, (gh, gw).
-/// Without a head, the mean over all. What goes to the class token is missing from its sum. Throws
-/// (Exit::usage), naming the range, on a layer, head, patch or image that is not there, and on the
-/// class token of a model that has none.
+/// Without a head, the mean over all. What goes to the class token and to others that are no
+/// patches is missing from its sum. Throws (Exit::usage), naming the range, on a layer, head, patch
+/// or image that is not there, and on the class token of a model that has none.
 Array attention_map(const Attention& attention, std::size_t layer, std::optional<std::size_t> head,
                     Query query = {}, std::size_t image = 0);
 
 /// One row for each layer, one column for each head: (L, h). Means over images and queries.
 struct Heads {
   /// The attention-weighted Euclidean distance between patch centres, in pixels (Figures 7 right
-  /// and 11). The class token, which is nowhere, is left out as query and as key, and rows are
+  /// and 11). The class token and its like, which are nowhere, are left out as query and as key,
+  /// and rows are
   /// brought back to a sum of 1, so that even attention gives the mean distance of all pairs
   /// whatever the class token takes. (Keras' ViT probing leaves it out without bringing them back:
   /// multiply each row by 1 - on_class_token. The paper does not say.)
   Array distance;
-  /// The share that patches give to the class token; 0 where there is none.
+  /// The share that patches give to the class token, and to registers and a distillation token
+  /// where there are some; 0 where every token is a patch.
   Array on_class_token;
   /// -sum p log p of a query's row over all T tokens, in nats: 0 is one token, log T all alike.
   Array entropy;
@@ -111,8 +113,8 @@ Array logit_lens(const VisionTransformer& model, const Trace& trace);
 Array rollout(const Attention& attention);
 
 /// What the model's output reads of a rollout (B, T, T), as shares of the patches: (B, gh, gw),
-/// each image's sum 1. The class token's row without its own entry; without class token, the mean
-/// row.
+/// each image's sum 1. The class token's row without its own entry (of a distilled model, both
+/// tokens' rows); without class token, the patches' mean row.
 Array shares_of_patches(const Array& rollout, const ViTConfig& config);
 
 /// The share of `map` (B, gh, gw) on patches with ink, over the share of such patches, of each

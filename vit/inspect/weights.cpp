@@ -77,9 +77,9 @@ Array patch_positions(const VisionTransformer& model) {
          c.positions == Positions::none ? "none" : "relative");
   }
   const NoGrad no_grad;
-  const Array all = model.pos_embed(Tensor(zeros({1, c.T(), c.D}))).value();
+  const Array all = model.pos_embed(Tensor(zeros({1, c.places(), c.D}))).value();
   Array result = empty({c.N(), c.D});
-  std::copy(all.data() + (c.T() - c.N()) * c.D, all.data() + all.size(), result.data());
+  std::copy(all.data() + c.class_tokens() * c.D, all.data() + all.size(), result.data());
   return result;
 }
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
-#include <utility>
 
 namespace vitruvian {
 namespace {
@@ -50,45 +48,11 @@ constexpr std::array families{
     Family{"attn.c_attn.", "a language model"},
     Family{"SelfAttention.q.", "a language model"},
     Family{"wte.weight", "a language model"},
-    // Closer relatives.
-    Family{"dist_token", "a distilled DeiT, which has a second token"},
-    Family{"distillation_token", "a distilled DeiT, which has a second token"},
-    Family{"register_tokens", "a ViT with register tokens, as DINOv2's are"},
-    Family{"reg_token", "a ViT with register tokens, as DINOv2's are"},
-    Family{"mlp.w12.", "a ViT with SwiGLU for its MLP, as DINOv2's largest"},
-    Family{"mlp.weights_in.", "a ViT with SwiGLU for its MLP, as DINOv2's largest"},
-    Family{"layer_scale1.lambda1", "a DINOv2 under Hugging Face's names; under its own it is read"},
-    Family{"attn.q_norm.", "a ViT that normalises queries and keys"},
 };
 
 bool is_unused(const std::string& name) {
-  return name == "mask_token" || name == "embeddings.mask_token" ||
-         name == "vit.embeddings.mask_token" || name.starts_with("decoder.") ||
-         name.starts_with("decoder_");
-}
-
-// What a branch's vector is called, and the layer whose output it multiplies.
-struct Scale {
-  std::string_view timm, deit, layer;
-};
-constexpr std::array scales{Scale{".ls1.gamma", ".gamma_1", ".attn.proj"},
-                            Scale{".ls2.gamma", ".gamma_2", ".mlp.fc2"}};
-
-// The name without the end that it has, or "".
-std::string before(const std::string& name, std::string_view end) {
-  return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : "";
-}
-
-// Row i times number i.
-StoredTensor scaled(const StoredTensor& tensor, const StoredTensor& by) {
-  StoredTensor result = tensor;
-  result.read = [tensor, by] {
-    std::vector<double> x = tensor.values();
-    const std::vector<double> g = by.values();
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= g[i / (x.size() / g.size())];
-    return stored(tensor.name, tensor.shape, std::move(x), tensor.dtype).read();
-  };
-  return result;
+  return name == "mask_token" || name.ends_with("embeddings.mask_token") ||
+         name.starts_with("decoder.") || name.starts_with("decoder_");
 }
 
 }  // namespace
@@ -116,38 +80,6 @@ void leave_out_unused(TensorFile& file, std::vector<std::string>& notes) {
   });
   if (names.empty()) return;
   notes.push_back(some_of(names) + ": only for training without labels, left out");
-}
-
-void fold_layer_scale(TensorFile& file, std::vector<std::string>& notes) {
-  for (const Scale& scale : scales) {
-    std::map<std::string, StoredTensor> vectors;  // by the block's name
-    std::erase_if(file.tensors, [&](const StoredTensor& t) {
-      const std::string block = before(t.name, scale.timm) + before(t.name, scale.deit);
-      if (!block.empty()) vectors.emplace(block, t);
-      return !block.empty();
-    });
-    if (vectors.empty()) continue;
-    for (StoredTensor& t : file.tensors) {
-      const std::string layer(scale.layer);
-      const std::string block = before(t.name, layer + ".weight") + before(t.name, layer + ".bias");
-      if (block.empty()) continue;
-      const auto vector = vectors.find(block);
-      if (vector == vectors.end()) {
-        fail(Exit::checkpoint, "{}: other blocks have a LayerScale, but there is none for '{}'",
-             file.source, t.name);
-      }
-      const StoredTensor& by = vector->second;
-      if (by.dtype == Dtype::other || t.shape.empty() || t.shape[0] == 0 ||
-          by.shape != std::vector<std::size_t>{t.shape[0]}) {
-        fail(Exit::checkpoint, "{}: '{}' {} is no LayerScale of '{}' {}", file.source, by.name,
-             shape_text(by.shape), t.name, shape_text(t.shape));
-      }
-      t = scaled(t, by);
-    }
-    notes.push_back(fmt::format("LayerScale ('*{}') is multiplied into '*{}'",
-                                vectors.begin()->second.name.substr(vectors.begin()->first.size()),
-                                scale.layer));
-  }
 }
 
 void check_family(const TensorFile& file) {

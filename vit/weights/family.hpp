@@ -18,12 +18,6 @@ TensorFile without_wrapping(TensorFile file);
 /// says so.
 void leave_out_unused(TensorFile& file, std::vector<std::string>& notes);
 
-/// LayerScale (DINOv2's, DeiT III's, timm's init_values) multiplies what a branch adds by a learned
-/// vector: so each such vector, under timm's names, is multiplied into the rows of the layer before
-/// it, which then computes the same to rounding, and that is said. Throws (Exit::checkpoint) where
-/// a block has none while others do, or one does not fit.
-void fold_layer_scale(TensorFile& file, std::vector<std::string>& notes);
-
 /// Throws (Exit::checkpoint), naming the file, a tensor and what it tells, where the file seems to
 /// be something else than a ViT that a config can say: a ResNet, a Swin, a language model.
 void check_family(const TensorFile& file);

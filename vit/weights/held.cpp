@@ -57,7 +57,7 @@ StoredTensor table_of(const TensorFile& file, const ViTConfig& c) {
 void write_positions(TensorFile& file, ViTConfig& c) {
   if (c.positions == Positions::learned || c.positions == Positions::relative) return;
   if (c.positions == Positions::none) {
-    add_zeros(file, "pos_embed", {1, c.T(), c.D});
+    add_zeros(file, "pos_embed", {1, c.places(), c.D});
   } else if (c.positions == Positions::learned_2d) {
     StoredTensor table = table_of(file, c);
     erase(file, "pos_embed_rows");
@@ -129,10 +129,56 @@ void write_biases(TensorFile& file, ViTConfig& c) {
     if (!c.qkv_bias) add("attn.qkv", 3 * c.D);
     if (c.proj_bias) continue;
     add("attn.proj", c.D);
-    add("mlp.fc1", c.M);
+    add("mlp.fc1", (c.swiglu ? 2 : 1) * c.M);
     add("mlp.fc2", c.D);
   }
   c.patch_bias = c.qkv_bias = c.proj_bias = true;
+}
+
+// Row i times number i.
+StoredTensor scaled(const StoredTensor& tensor, const StoredTensor& by) {
+  if (tensor.shape.empty() || by.shape != std::vector<std::size_t>{tensor.shape[0]}) {
+    fail(Exit::checkpoint, "'{}' {} is no LayerScale of '{}' {}", by.name, shape_text(by.shape),
+         tensor.name, shape_text(tensor.shape));
+  }
+  StoredTensor result = tensor;
+  result.read = [tensor, by] {
+    std::vector<double> x = tensor.values();
+    const std::vector<double> g = by.values();
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= g[i / (x.size() / g.size())];
+    return stored(tensor.name, tensor.shape, std::move(x), tensor.dtype).read();
+  };
+  return result;
+}
+
+// gamma (W x + b) = (gamma W) x + gamma b: what LayerScale multiplies, the layer before computes.
+void fold_layer_scale(TensorFile& file, ViTConfig& c) {
+  for (std::size_t l = 0; c.layer_scale != 0 && l < c.L; ++l) {
+    for (const auto& [scale, layer] :
+         {std::pair{"ls1", "attn.proj"}, std::pair{"ls2", "mlp.fc2"}}) {
+      const StoredTensor by = file.at(fmt::format("blocks.{}.{}.gamma", l, scale));
+      erase(file, by.name);
+      for (StoredTensor& t : file.tensors) {
+        if (t.name.starts_with(fmt::format("blocks.{}.{}.", l, layer))) t = scaled(t, by);
+      }
+    }
+  }
+  c.layer_scale = 0;
+}
+
+// timm's registers have positions: zeros, here.
+void give_registers_places(TensorFile& file, const ViTConfig& c) {
+  if (c.registers == 0) return;
+  const StoredTensor E = reshaped(file.at("pos_embed"), {c.places(), c.D});
+  const StoredTensor none =
+      stored("none", {c.registers, c.D}, std::vector<double>(c.registers * c.D), E.dtype);
+  const std::size_t read = c.class_tokens();
+  std::vector<StoredTensor> parts{none, rows(E, read, c.places())};
+  if (read != 0) parts.insert(parts.begin(), rows(E, 0, read));
+  StoredTensor all = reshaped(concatenated(parts), {1, c.T(), c.D});
+  all.name = "pos_embed";
+  erase(file, "pos_embed");
+  file.tensors.push_back(std::move(all));
 }
 
 // What timm alone calls otherwise than we do.
@@ -212,14 +258,45 @@ VitWeights held_by(Scheme scheme, VitWeights weights) {
   }
   weights = written_out(std::move(weights));
   if (scheme == Scheme::timm) {
+    give_registers_places(weights.tensors, config);
     for (const auto& [ours, theirs] : names_of_timm(config)) rename(weights.tensors, ours, theirs);
-    sort(weights.tensors);
+  } else {
+    fold_layer_scale(weights.tensors, weights.config);
   }
+  sort(weights.tensors);
   return weights;
+}
+
+void add_places_to_registers(TensorFile& file, std::size_t read, std::size_t places) {
+  const StoredTensor* const registers = file.find("reg_token");
+  const StoredTensor* const table = file.find("pos_embed");
+  if (registers == nullptr || registers->shape.size() != 3 || table == nullptr ||
+      table->shape.size() != 3 || table->shape[1] != places + registers->shape[1] ||
+      table->shape[2] != registers->shape[2]) {
+    return;  // there is nothing to add; or the model will say what does not fit
+  }
+  const std::size_t D = table->shape[2];
+  const std::size_t R = registers->shape[1];
+  const StoredTensor E = reshaped(*table, {places + R, D});
+  StoredTensor moved = *registers;
+  moved.read = [token = *registers, added = rows(E, read, read + R)] {
+    std::vector<double> x = token.values();
+    const std::vector<double> y = added.values();
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+    return stored(token.name, token.shape, std::move(x), token.dtype).read();
+  };
+  StoredTensor rest = rows(E, read + R, places + R);
+  if (read != 0) rest = concatenated({rows(E, 0, read), rest});
+  rest = reshaped(rest, {1, places, D});
+  for (StoredTensor& t : file.tensors) {
+    if (t.name == "reg_token") t = moved;
+    if (t.name == "pos_embed") t = rest, t.name = "pos_embed";
+  }
 }
 
 TensorFile as_config_says(TensorFile file, const ViTConfig& config) {
   for (const auto& [ours, theirs] : names_of_timm(config)) rename(file, theirs, ours);
+  add_places_to_registers(file, config.class_tokens(), config.places());
   if (config.per_head_qkv) split_heads(file, config);
   sort(file);
   return file;
@@ -241,6 +318,7 @@ constexpr std::array<Cell, 4> all(Cell cell) { return {cell, cell, cell, cell}; 
 
 constexpr Cell learned = as("learned positions");
 constexpr Cell zero = as("a bias of zeros");
+constexpr Cell folded = as("factors of the layers before it");
 
 bool pools_norms(const ViTConfig& c) { return c.mean_pooling && !c.norm_after_pooling; }
 
@@ -273,6 +351,20 @@ const std::vector<HeldRow>& held_rows() {
       {"norm_after_pooling",
        [](C c) { return c.mean_pooling && c.norm_after_pooling; },
        {no, by("class_token=False, global_pool='avg'"), no, no}},
+      {"layer_scale",
+       [](C c) { return c.layer_scale != 0; },
+       {folded, by("init_values=..."), folded, folded}},
+      {"swiglu",
+       [](C c) { return c.swiglu; },
+       {no, by("mlp_layer=SwiGLUPacked, mlp_ratio=2 * M / D"), no, no}},
+      {"qk_norm", [](C c) { return c.qk_norm; }, {no, by("qk_norm=True"), no, no}},
+      {"distilled",
+       [](C c) { return c.distilled; },
+       {no, by("its class is VisionTransformerDistilled"),
+        by("its class is DeiTForImageClassificationWithTeacher"), no}},
+      {"registers", [](C c) { return c.registers != 0; }, {no, by("reg_tokens=R"), no, no}},
+      {"registers of a distilled model", [](C c) { return c.distilled && c.registers != 0; },
+       all(no)},
       {"positions none", [](C c) { return c.positions == Positions::none; },
        all(as("positions of zeros"))},
       {"positions learned_2d", [](C c) { return c.positions == Positions::learned_2d; },

@@ -45,6 +45,10 @@ VitWeights held_by(Scheme scheme, VitWeights weights);
 /// the tensors are not those of the config.
 VitWeights written_out(VitWeights weights);
 
+/// timm's registers may have positions, between those of the `read` class tokens and the patches',
+/// which are `places` in all: they are added to the registers, and leave the table.
+void add_places_to_registers(TensorFile& file, std::size_t read, std::size_t places);
+
 /// The way back, for a file with our config: what only that project calls so, as the config has it.
 TensorFile as_config_says(TensorFile file, const ViTConfig& config);
 

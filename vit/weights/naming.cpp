@@ -15,14 +15,23 @@ constexpr std::array schemes{Scheme::torchvision, Scheme::timm, Scheme::hf, Sche
 // The sizes that a shape's symbols stand for.
 struct Symbols {
   StoredSizes sizes;
-  std::size_t R = 0;
+  std::size_t R = 0, F = 0;
 
   [[nodiscard]] std::size_t value(std::string_view symbol) const {
     const std::map<std::string_view, std::size_t> values{
-        {"1", 1},         {"C", sizes.C}, {"P", sizes.P},
-        {"W", sizes.P_w}, {"D", sizes.D}, {"3D", 3 * sizes.D},
-        {"M", sizes.M},   {"K", sizes.K}, {"T", sizes.tokens},
-        {"R", R}};
+        {"1", 1},
+        {"C", sizes.C},
+        {"P", sizes.P},
+        {"W", sizes.P_w},
+        {"D", sizes.D},
+        {"3D", 3 * sizes.D},
+        {"M", sizes.M},
+        {"K", sizes.K},
+        {"T", sizes.tokens},
+        {"R", R},
+        {"F", F},
+        {"G", sizes.registers},
+        {"D_h", sizes.h == 0 ? sizes.D : sizes.D / sizes.h}};
     return values.at(symbol);
   }
 
@@ -96,19 +105,38 @@ class Reader {
     return found == tensors_.end() ? nullptr : found->second;
   }
 
+  // Whether one of a part's tensors is there. Half of a part is damage.
+  [[nodiscard]] bool any(Need part) const {
+    return std::any_of(tensors_.begin(), tensors_.end(),
+                       [part](auto& t) { return tensor_rows.at(t.first.row).need == part; });
+  }
+
+  [[nodiscard]] bool needed(Need need, const Without& without) const {
+    switch (need) {
+      case Need::always:
+        return true;
+      case Need::never:
+        return false;
+      case Need::class_token:
+        return !without.class_token;
+      case Need::head:
+        return !without.head || any(Need::head);
+      case Need::head_dist:
+        return any(Need::head_dist) || (any(Need::distilled) && any(Need::head));
+      case Need::distilled:
+        return any(Need::distilled) || any(Need::head_dist);
+      default:
+        return any(need);
+    }
+  }
+
   void check_complete(const Without& without) const {
-    // A head is there or not: half of one is damage.
-    const bool no_head =
-        without.head && std::none_of(tensors_.begin(), tensors_.end(), [](auto& t) {
-          return tensor_rows.at(t.first.row).need == Need::head;
-        });
     std::vector<std::string> missing;
     for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
       const TensorRow& r = tensor_rows.at(row);
       const std::size_t parts = parts_of(r, scheme_);
       for (std::size_t block = 0; block < blocks_of(row); ++block) {
-        bool some = r.need == Need::always || (r.need == Need::head && !no_head) ||
-                    (r.need == Need::class_token && !without.class_token);
+        bool some = needed(r.need, without);
         for (std::size_t part = 0; part < parts; ++part) some = some || find({row, block, part});
         for (std::size_t part = 0; some && part < parts; ++part) {
           if (find({row, block, part}) == nullptr) {
@@ -147,7 +175,13 @@ class Reader {
     s.P = jax ? patch[0] : patch[2];
     s.P_w = jax ? patch[1] : patch[3];
     s.tokens = measured("pos_embed", 3)->shape[1];
-    s.M = measured("mlp.fc1.bias", 1)->shape[0];
+    s.M = measured("mlp.fc2.weight", 2)->shape[jax ? 0 : 1];
+    symbols_.F = measured("mlp.fc1.bias", 1)->shape[0];
+    s.swiglu = symbols_.F == 2 * s.M;
+    if (!s.swiglu) symbols_.F = s.M;
+    if (const StoredTensor* const more = measured("reg_token", 3)) s.registers = more->shape[1];
+    const StoredTensor* const norm = measured("attn.q_norm.weight", 1);
+    if (norm != nullptr && norm->shape[0] != 0) s.h = s.D / norm->shape[0];
     if (jax) s.h = measured("attn.qkv.bias", 2)->shape[0];
     if (const StoredTensor* const head = measured("head.bias", 1)) s.K = head->shape[0];
     const StoredTensor* const pre_logits = measured("pre_logits.bias", 1);
@@ -238,9 +272,20 @@ Named to_timm(const TensorFile& file, Scheme scheme, const Without& without) {
   return Reader(file, scheme).read(without);
 }
 
+namespace {
+
+// As Hugging Face's DeiTForImageClassificationWithTeacher has what its ViT calls otherwise.
+std::string deit_name(const std::string& name) {
+  if (name.starts_with("vit.")) return "deit." + name.substr(4);
+  return name.starts_with("classifier.") ? "cls_" + name : name;
+}
+
+}  // namespace
+
 TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
   if (scheme == Scheme::timm || scheme == Scheme::vitruvian) return file;
   TensorFile result{file.source, file.metadata, {}};
+  const bool distilled = file.find("dist_token") != nullptr;
   for (const StoredTensor& t : file.tensors) {
     const std::optional<Place> place = find_place(t.name, Scheme::timm);
     if (!place) {
@@ -248,12 +293,17 @@ TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
            names_of(scheme));
     }
     const TensorRow& row = tensor_rows.at(place->row);
+    if (!has_name(row, scheme)) {
+      fail(Exit::checkpoint, "{}: there is no name for '{}' among {}", file.source, t.name,
+           names_of(scheme));
+    }
     const std::size_t parts = parts_of(row, scheme);
     const std::size_t length = t.shape.empty() ? 0 : t.shape[0] / parts;
     for (std::size_t part = 0; part < parts; ++part) {
       StoredTensor one = parts == 1 ? t : rows(t, part * length, (part + 1) * length);
       if (scheme == Scheme::jax) one = to_jax(one, row.layout, heads);
       one.name = name_in(row, scheme, place->block, part);
+      if (scheme == Scheme::hf && distilled) one.name = deit_name(one.name);
       result.tensors.push_back(std::move(one));
     }
   }

@@ -42,7 +42,9 @@ struct StoredSizes {
   std::size_t P_w = 0;     ///< the width of a patch
   std::size_t K = 0;       ///< 0 where the file has no head
   std::size_t tokens = 0;  ///< rows of the position embeddings
-  std::size_t h = 0;       ///< JAX's shapes tell it; 0 under the other schemes
+  std::size_t h = 0;       ///< JAX's shapes tell it, and norms of q and k; 0 otherwise
+  std::size_t registers = 0;
+  bool swiglu = false;
 };
 
 /// What a file may lack.

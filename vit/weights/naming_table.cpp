@@ -64,7 +64,8 @@ bool consume(std::string_view& name, std::string_view pattern, Place& place) {
 }
 
 bool matches(std::string_view name, const Pattern& pattern, Place& place) {
-  return consume(name, pattern.block, place) && consume(name, pattern.rest, place) && name.empty();
+  return !pattern.rest.empty() && consume(name, pattern.block, place) &&
+         consume(name, pattern.rest, place) && name.empty();
 }
 
 }  // namespace
@@ -72,6 +73,8 @@ bool matches(std::string_view name, const Pattern& pattern, Place& place) {
 std::size_t parts_of(const TensorRow& row, Scheme scheme) {
   return pattern_of(row, scheme).rest.find("[qkv]") == std::string_view::npos ? 1 : 3;
 }
+
+bool has_name(const TensorRow& row, Scheme scheme) { return !pattern_of(row, scheme).rest.empty(); }
 
 std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std::size_t part) {
   const Pattern pattern = pattern_of(row, scheme);
@@ -82,9 +85,10 @@ std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std:
 }
 
 std::optional<Place> find_place(const std::string& name, Scheme scheme) {
-  // Hugging Face's DeiT is its ViT under another name.
-  if (scheme == Scheme::hf && name.starts_with("deit.")) {
-    return find_place("vit." + name.substr(5), scheme);
+  // Hugging Face's DeiT and DINOv2 are its ViT under other names.
+  for (const std::string_view prefix : {"deit.", "dinov2.", "dinov2_with_registers."}) {
+    if (scheme != Scheme::hf || !name.starts_with(prefix)) continue;
+    return find_place("vit." + name.substr(prefix.size()), scheme);
   }
   // Hugging Face's ViTModel, the net without its head, goes without the prefix.
   const bool bare = scheme == Scheme::hf && !name.starts_with("vit.");
@@ -93,9 +97,12 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
     Place place{row};
     if (matches(name, pattern_of(r, scheme), place)) return place;
     if (bare && matches("vit." + name, pattern_of(r, scheme), place)) return place;
-    const bool has_old = scheme == Scheme::torchvision || scheme == Scheme::timm;
-    const Pattern old{pattern_of(r, Scheme::torchvision).block, r.old_name};
-    if (has_old && !r.old_name.empty() && matches(name, old, place)) return place;
+    for (const Spelling& spelling : spellings) {
+      if (spelling.scheme != scheme || spelling.timm != r.timm) continue;
+      const Pattern other{pattern_of(r, scheme).block, spelling.name};
+      if (matches(name, other, place)) return place;
+      if (bare && matches("vit." + name, other, place)) return place;
+    }
   }
   return std::nullopt;
 }

@@ -24,20 +24,31 @@ enum class Layout {
   proj       ///< (D, D) to (h, D_h, D)
 };
 
-/// Whether a file must have it.
-enum class Need { always, class_token, head, never };
+/// Whether a file must have it. Those of the second line are of parts that a model has or not:
+/// where one of a part's tensors is there, all of them must be.
+enum class Need {
+  always,
+  class_token,
+  head,
+  never,
+  distilled,
+  registers,
+  layer_scale,
+  qk_norm,
+  head_dist
+};
 
 /// One tensor; in a block, one of each, its names below the block's. "[qkv]" stands for three
 /// tensors, of the query, the key and the value, where a scheme keeps them apart.
 struct TensorRow {
   std::string_view timm;
-  /// Ours: T is 1 + N, or N without a class token; W the width of a patch, R that of what enters
-  /// the head; the rest are the paper's symbols.
+  /// Ours: T is the number of positions, W the width of a patch, R that of what enters the head, F
+  /// that of fc1 (M, or 2 M with SwiGLU), G the number of registers, D_h as in the paper, as the
+  /// rest are.
   std::string_view shape;
-  std::string_view torchvision, hf, jax;
+  std::string_view torchvision, hf, jax;  ///< "" where its models have no such thing
   Layout layout = Layout::same;
   Need need = Need::always;
-  std::string_view old_name{};  ///< of torchvision's or timm's first releases; read, never written
   bool in_block = false;
 };
 constexpr TensorRow of_block(TensorRow row) {
@@ -48,6 +59,10 @@ constexpr TensorRow of_block(TensorRow row) {
 inline constexpr std::array tensor_rows{
     TensorRow{"cls_token", "1 1 D", "class_token", "vit.embeddings.cls_token", "cls", Layout::same,
               Need::class_token},
+    TensorRow{"dist_token", "1 1 D", "", "vit.embeddings.distillation_token", "", Layout::same,
+              Need::distilled},
+    TensorRow{"reg_token", "1 G D", "", "vit.embeddings.register_tokens", "", Layout::same,
+              Need::registers},
     TensorRow{"pos_embed", "1 T D", "encoder.pos_embedding", "vit.embeddings.position_embeddings",
               "Transformer/posembed_input/pos_embedding"},
     TensorRow{"patch_embed.proj.weight", "D C P W", "conv_proj.weight",
@@ -68,29 +83,81 @@ inline constexpr std::array tensor_rows{
               Layout::proj}),
     of_block({"attn.proj.bias", "D", "self_attention.out_proj.bias", "attention.output.dense.bias",
               "MultiHeadDotProductAttention_1/out/bias"}),
+    of_block({"attn.q_norm.weight", "D_h", "", "", "", Layout::same, Need::qk_norm}),
+    of_block({"attn.q_norm.bias", "D_h", "", "", "", Layout::same, Need::qk_norm}),
+    of_block({"attn.k_norm.weight", "D_h", "", "", "", Layout::same, Need::qk_norm}),
+    of_block({"attn.k_norm.bias", "D_h", "", "", "", Layout::same, Need::qk_norm}),
+    of_block({"ls1.gamma", "D", "", "layer_scale1.lambda1", "", Layout::same, Need::layer_scale}),
+    of_block({"ls2.gamma", "D", "", "layer_scale2.lambda1", "", Layout::same, Need::layer_scale}),
     of_block({"norm2.weight", "D", "ln_2.weight", "layernorm_after.weight", "LayerNorm_2/scale"}),
     of_block({"norm2.bias", "D", "ln_2.bias", "layernorm_after.bias", "LayerNorm_2/bias"}),
-    of_block({"mlp.fc1.weight", "M D", "mlp.0.weight", "intermediate.dense.weight",
-              "MlpBlock_3/Dense_0/kernel", Layout::matrix, Need::always, "mlp.linear_1.weight"}),
-    of_block({"mlp.fc1.bias", "M", "mlp.0.bias", "intermediate.dense.bias",
-              "MlpBlock_3/Dense_0/bias", Layout::same, Need::always, "mlp.linear_1.bias"}),
+    of_block({"mlp.fc1.weight", "F D", "mlp.0.weight", "intermediate.dense.weight",
+              "MlpBlock_3/Dense_0/kernel", Layout::matrix}),
+    of_block(
+        {"mlp.fc1.bias", "F", "mlp.0.bias", "intermediate.dense.bias", "MlpBlock_3/Dense_0/bias"}),
     of_block({"mlp.fc2.weight", "D M", "mlp.3.weight", "output.dense.weight",
-              "MlpBlock_3/Dense_1/kernel", Layout::matrix, Need::always, "mlp.linear_2.weight"}),
-    of_block({"mlp.fc2.bias", "D", "mlp.3.bias", "output.dense.bias", "MlpBlock_3/Dense_1/bias",
-              Layout::same, Need::always, "mlp.linear_2.bias"}),
+              "MlpBlock_3/Dense_1/kernel", Layout::matrix}),
+    of_block({"mlp.fc2.bias", "D", "mlp.3.bias", "output.dense.bias", "MlpBlock_3/Dense_1/bias"}),
     TensorRow{"norm.weight", "D", "encoder.ln.weight", "vit.layernorm.weight",
               "Transformer/encoder_norm/scale"},
     TensorRow{"norm.bias", "D", "encoder.ln.bias", "vit.layernorm.bias",
               "Transformer/encoder_norm/bias"},
     // The paper's tanh layer before the head: only some models of ImageNet-21k have it.
     TensorRow{"pre_logits.weight", "R D", "heads.pre_logits.weight", "vit.pooler.dense.weight",
-              "pre_logits/kernel", Layout::matrix, Need::never, "pre_logits.fc.weight"},
+              "pre_logits/kernel", Layout::matrix, Need::never},
     TensorRow{"pre_logits.bias", "R", "heads.pre_logits.bias", "vit.pooler.dense.bias",
-              "pre_logits/bias", Layout::same, Need::never, "pre_logits.fc.bias"},
+              "pre_logits/bias", Layout::same, Need::never},
     TensorRow{"head.weight", "K R", "heads.head.weight", "classifier.weight", "head/kernel",
               Layout::matrix, Need::head},
     TensorRow{"head.bias", "K", "heads.head.bias", "classifier.bias", "head/bias", Layout::same,
               Need::head},
+    // The distillation token's.
+    TensorRow{"head_dist.weight", "K R", "", "distillation_classifier.weight", "", Layout::matrix,
+              Need::head_dist},
+    TensorRow{"head_dist.bias", "K", "", "distillation_classifier.bias", "", Layout::same,
+              Need::head_dist},
+};
+
+/// Another name that a scheme's tensor has somewhere, to be read and never written.
+struct Spelling {
+  Scheme scheme;
+  std::string_view timm;  ///< the row's
+  std::string_view name;  ///< below the block's, as in the row
+};
+
+inline constexpr std::array spellings{
+    // torchvision's and timm's first releases.
+    Spelling{Scheme::torchvision, "mlp.fc1.weight", "mlp.linear_1.weight"},
+    Spelling{Scheme::torchvision, "mlp.fc1.bias", "mlp.linear_1.bias"},
+    Spelling{Scheme::torchvision, "mlp.fc2.weight", "mlp.linear_2.weight"},
+    Spelling{Scheme::torchvision, "mlp.fc2.bias", "mlp.linear_2.bias"},
+    Spelling{Scheme::timm, "pre_logits.weight", "pre_logits.fc.weight"},
+    Spelling{Scheme::timm, "pre_logits.bias", "pre_logits.fc.bias"},
+    // DINOv2's own files (dinov2/models/vision_transformer.py, dinov2/layers/swiglu_ffn.py).
+    Spelling{Scheme::timm, "reg_token", "register_tokens"},
+    Spelling{Scheme::timm, "mlp.fc1.weight", "mlp.w12.weight"},
+    Spelling{Scheme::timm, "mlp.fc1.bias", "mlp.w12.bias"},
+    Spelling{Scheme::timm, "mlp.fc2.weight", "mlp.w3.weight"},
+    Spelling{Scheme::timm, "mlp.fc2.bias", "mlp.w3.bias"},
+    // DeiT III's own (deit/models_v2.py).
+    Spelling{Scheme::timm, "ls1.gamma", "gamma_1"},
+    Spelling{Scheme::timm, "ls2.gamma", "gamma_2"},
+    // Hugging Face's DeiTForImageClassificationWithTeacher.
+    Spelling{Scheme::hf, "head.weight", "cls_classifier.weight"},
+    Spelling{Scheme::hf, "head.bias", "cls_classifier.bias"},
+    // Hugging Face's Dinov2Model and Dinov2WithRegistersModel.
+    Spelling{Scheme::hf, "norm1.weight", "norm1.weight"},
+    Spelling{Scheme::hf, "norm1.bias", "norm1.bias"},
+    Spelling{Scheme::hf, "norm2.weight", "norm2.weight"},
+    Spelling{Scheme::hf, "norm2.bias", "norm2.bias"},
+    Spelling{Scheme::hf, "mlp.fc1.weight", "mlp.fc1.weight"},
+    Spelling{Scheme::hf, "mlp.fc1.bias", "mlp.fc1.bias"},
+    Spelling{Scheme::hf, "mlp.fc2.weight", "mlp.fc2.weight"},
+    Spelling{Scheme::hf, "mlp.fc2.bias", "mlp.fc2.bias"},
+    Spelling{Scheme::hf, "mlp.fc1.weight", "mlp.weights_in.weight"},
+    Spelling{Scheme::hf, "mlp.fc1.bias", "mlp.weights_in.bias"},
+    Spelling{Scheme::hf, "mlp.fc2.weight", "mlp.weights_out.weight"},
+    Spelling{Scheme::hf, "mlp.fc2.bias", "mlp.weights_out.bias"},
 };
 
 /// Which row of the table a name belongs to, which block, and which of query, key and value.
@@ -100,6 +167,8 @@ struct Place {
 };
 std::optional<Place> find_place(const std::string& name, Scheme scheme);
 std::string name_in(const TensorRow& row, Scheme scheme, std::size_t block, std::size_t part);
+/// Whether the scheme's models have it.
+bool has_name(const TensorRow& row, Scheme scheme);
 /// In how many tensors the scheme keeps what is one of ours: 1 or 3.
 std::size_t parts_of(const TensorRow& row, Scheme scheme);
 

@@ -13,15 +13,25 @@ namespace {
 
 // Every published ViT has heads of 64.
 constexpr std::size_t published_head_width = 64;
+// What LayerScale began as is forgotten once it has learned; this is DeiT III's and DINOv2's.
+constexpr double usual_layer_scale = 1e-5;
 
 std::size_t square_root(std::size_t n) {
   const auto root = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(n))));
   return root * root == n ? root : 0;
 }
 
+// The config of tensors under our names.
 ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Scheme scheme,
-                   bool class_token, const std::string& source) {
+                   const TensorFile& tensors) {
+  const std::string& source = tensors.source;
+  const bool class_token = tensors.find("cls_token") != nullptr;
   ViTConfig config;
+  config.distilled = tensors.find("dist_token") != nullptr;
+  config.registers = sizes.registers;
+  config.swiglu = sizes.swiglu;
+  config.qk_norm = tensors.find("blocks.0.attn.q_norm.weight") != nullptr;
+  if (tensors.find("blocks.0.ls1.gamma") != nullptr) config.layer_scale = usual_layer_scale;
   config.C = sizes.C;
   config.P = sizes.P;
   config.P_w = sizes.P_w == sizes.P ? 0 : sizes.P_w;
@@ -33,10 +43,11 @@ ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Sche
     config.head = Head::none;
     config.K = config.D;
   }
-  config.eps = scheme == Scheme::hf ? 1e-12 : 1e-6;
+  // Hugging Face's ViT and DeiT have 1e-12; its DINOv2, the one with LayerScale, 1e-6.
+  config.eps = scheme == Scheme::hf && config.layer_scale == 0 ? 1e-12 : 1e-6;
   config.mean_pooling = !class_token;
-  const std::size_t patches = sizes.tokens - (class_token && sizes.tokens != 0 ? 1 : 0);
-  const std::size_t side = square_root(patches);
+  const std::size_t read = config.class_tokens();
+  const std::size_t side = sizes.tokens > read ? square_root(sizes.tokens - read) : 0;
   if (side == 0) {
     fail(Exit::checkpoint, "{}: {} position embeddings are none of {}a square of patches", source,
          sizes.tokens, class_token ? "a class token and " : "");
@@ -80,6 +91,9 @@ void give_head(VitWeights& weights, std::size_t classes) {
   const std::size_t entering = pre_logits == nullptr ? config.D : pre_logits->size();
   replace(weights.tensors, stored_zeros("head.weight", {classes, entering}));
   replace(weights.tensors, stored_zeros("head.bias", {classes}));
+  if (!config.distilled) return;
+  replace(weights.tensors, stored_zeros("head_dist.weight", {classes, config.D}));
+  replace(weights.tensors, stored_zeros("head_dist.bias", {classes}));
 }
 
 void resize(VitWeights& weights, const WeightsRequest& request) {
@@ -100,7 +114,8 @@ void resize(VitWeights& weights, const WeightsRequest& request) {
   if (positions == nullptr) return;
   const std::size_t rows = positions->shape.size() == 3 ? positions->shape[1] : 0;
   const std::size_t patches = from.height * from.width;
-  if (rows != patches && rows != patches + 1) {
+  const std::size_t read = config.class_tokens();
+  if (rows != patches + read) {
     fail(Exit::checkpoint, "{}: 'pos_embed' of shape {} does not fit {} x {} patches",
          weights.tensors.source, shape_text(positions->shape), from.height, from.width);
   }
@@ -112,12 +127,57 @@ void resize(VitWeights& weights, const WeightsRequest& request) {
   replace(weights.tensors, resize_positions(*positions, from, to, how));
 }
 
+// One row of positions for each token that has a place here, whichever the file has.
+void take_positions(TensorFile& tensors, StoredSizes& sizes, std::vector<std::string>& notes) {
+  const std::size_t read = (tensors.find("cls_token") != nullptr ? 1 : 0) +
+                           (tensors.find("dist_token") != nullptr ? 1 : 0);
+  std::size_t& rows = sizes.tokens;
+  const auto square = [&rows](std::size_t others) {
+    return rows > others && square_root(rows - others) != 0;
+  };
+  const std::size_t all = read + sizes.registers;
+  if (read != 0 && square(0) && rows > 1) {  // timm's no_embed_class
+    const StoredTensor& patches = *tensors.find("pos_embed");
+    const StoredTensor none =
+        stored("pos_embed", {read, sizes.D}, std::vector<double>(read * sizes.D), patches.dtype);
+    StoredTensor table = concatenated({none, reshaped(patches, {rows, sizes.D})});
+    rows += read;
+    replace(tensors, reshaped(table, {1, rows, sizes.D}));
+    notes.emplace_back(read == 1 ? "the class token has no position: its row gets zeros"
+                                 : "the class tokens have no positions: their rows get zeros");
+  } else if (sizes.registers != 0 && !square(read) && square(all)) {
+    rows -= sizes.registers;
+    add_places_to_registers(tensors, read, rows);
+    notes.emplace_back("the registers' positions are added to them: here they have none");
+  }
+}
+
+// Hugging Face's Dinov2ForImageClassification has a head of the class token and the mean over the
+// patches, side by side.
+void leave_out_wide_head(TensorFile& file, std::vector<std::string>& notes) {
+  const auto find = [&file](std::string_view end) {
+    return std::find_if(file.tensors.begin(), file.tensors.end(),
+                        [end](const StoredTensor& t) { return t.name.ends_with(end); });
+  };
+  const auto head = find("classifier.weight");
+  const auto token = find("embeddings.cls_token");
+  if (head == file.tensors.end() || token == file.tensors.end() || head->shape.size() != 2 ||
+      token->shape.size() != 3 || head->shape[1] != 2 * token->shape[2]) {
+    return;
+  }
+  std::erase_if(file.tensors,
+                [](const StoredTensor& t) { return t.name.starts_with("classifier."); });
+  notes.emplace_back(
+      "the head is of the class token and the mean over the patches side by side, which no config "
+      "of ours says: it is left out");
+}
+
 // What a published file says by its names and shapes alone.
 void take_published(VitWeights& weights, TensorFile file, const WeightsRequest& request) {
   const std::string path = file.source;
   ViTConfig& config = weights.config;
   const bool timm = weights.scheme == Scheme::timm;
-  if (timm) fold_layer_scale(file, weights.notes);
+  if (weights.scheme == Scheme::hf) leave_out_wide_head(file, weights.notes);
   const bool norm_after_pooling = timm && file.find("fc_norm.weight") != nullptr;
   if (norm_after_pooling) {
     if (file.find("cls_token") != nullptr) {
@@ -133,22 +193,13 @@ void take_published(VitWeights& weights, TensorFile file, const WeightsRequest& 
   Named named = to_timm(file, weights.scheme, {.head = true, .class_token = true});
   weights.tensors = std::move(named.file);
   TensorFile& tensors = weights.tensors;
-  const bool class_token = tensors.find("cls_token") != nullptr;
-  std::size_t& rows = named.sizes.tokens;
-  if (!class_token && square_root(rows) == 0) {
+  if (tensors.find("cls_token") == nullptr && named.sizes.registers == 0 &&
+      square_root(named.sizes.tokens) == 0) {
     fail(Exit::checkpoint, "{}: its names look like {}, but it lacks the class token", path,
          names_of(weights.scheme));
   }
-  if (class_token && square_root(rows) != 0 && rows > 1) {  // timm's no_embed_class
-    const StoredTensor& patches = *tensors.find("pos_embed");
-    StoredTensor none = stored_zeros("pos_embed", {1, named.sizes.D});
-    none = stored("pos_embed", none.shape, none.values(), patches.dtype);
-    StoredTensor all = concatenated({none, reshaped(patches, {rows, named.sizes.D})});
-    rows += 1;
-    replace(tensors, reshaped(all, {1, rows, named.sizes.D}));
-    weights.notes.emplace_back("the class token has no position: its row gets zeros");
-  }
-  config = inferred(named.sizes, request, weights.scheme, class_token, path);
+  take_positions(tensors, named.sizes, weights.notes);
+  config = inferred(named.sizes, request, weights.scheme, tensors);
   config.norm_after_pooling = norm_after_pooling;
   if (tensors.find("pre_logits.weight") != nullptr) {
     if (weights.scheme == Scheme::hf || config.head == Head::none) {

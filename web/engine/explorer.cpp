@@ -138,12 +138,13 @@ Json about_weights(Explorer& e) {
 void check_takes_picture(const ViTConfig& c) {
   if (c.C == 1 && c.H == InkCanvas::side && c.W == InkCanvas::side && c.K == 10 &&
       c.positions == Positions::learned && c.head == Head::linear && !c.mean_pooling &&
-      c.stem == 0) {
+      c.stem == 0 && c.T() == 1 + c.N() && c.layer_scale == 0 && !c.qk_norm && !c.swiglu) {
     return;
   }
   fail(
       "the page shows models of 28 x 28 grey pictures and ten digits, with a class token, learned "
-      "positions, a linear head and no stem; this one is {}",
+      "positions and a linear head, and without a stem, LayerScale, qk_norm, SwiGLU and other "
+      "tokens; this one is {}",
       c.to_json());
 }
 

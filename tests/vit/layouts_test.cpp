@@ -1,0 +1,211 @@
+// Every layout that is read, each under its publisher's names and shapes: PyTorch's logits, and the
+// derivative by every tensor (golden_layouts.py), wherever reading puts it.
+
+#include "tests/expect.hpp"
+#include "tests/folder.hpp"
+#include "tests/golden.hpp"
+#include "vitruvian/core/ops.hpp"
+#include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/vit/model.hpp"
+#include "vitruvian/vit/weights/weights.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vitruvian {
+inline namespace VITRUVIAN_PRECISION {
+namespace {
+
+constexpr double exactly = sizeof(real) == 8 ? 1e-10 : 1e-5;
+
+const golden::Json& all_layouts() {
+  static const golden::Json json = golden::read("layouts.json");
+  return json;
+}
+
+// golden_layouts.numbers.
+double number(std::uint64_t i) {
+  return static_cast<double>((7919 * i + 31 * (i * i % 613)) % 1009) / 504.5 - 1;
+}
+std::vector<double> numbers(std::uint64_t first, std::size_t n) {
+  std::vector<double> result(n);
+  for (std::size_t i = 0; i < n; ++i) result[i] = number(first + i);
+  return result;
+}
+
+std::size_t size_of(const std::vector<std::size_t>& shape) {
+  std::size_t n = 1;
+  for (const std::size_t length : shape) n *= length;
+  return n;
+}
+
+bool begins_as_one(const std::string& name, std::size_t rank) {
+  const auto ends = {"weight", "scale", "gamma", "lambda1", "gamma_1", "gamma_2"};
+  return rank == 1 && std::any_of(ends.begin(), ends.end(),
+                                  [&name](const char* end) { return name.ends_with(end); });
+}
+
+// The layout's tensors with values(name, shape, count of the numbers before it).
+template <class Values>
+TensorFile file_of(const golden::Json& layout, const Values& values) {
+  TensorFile file{"f", {}, {}};
+  std::size_t at = 0;
+  for (const auto& [name, json] : layout["tensors"].items()) {  // in the order of their names
+    const std::vector<std::size_t> shape = json;
+    file.tensors.push_back(stored(name, shape, values(name, shape, at), Dtype::f64));
+    at += size_of(shape);
+  }
+  return file;
+}
+
+TensorFile published(const golden::Json& layout) {
+  return file_of(layout, [](const std::string& name, const auto& shape, std::size_t at) {
+    std::vector<double> x = numbers(at, size_of(shape));
+    for (double& v : x) v = 0.5 * v + (begins_as_one(name, shape.size()) ? 1 : 0);
+    return x;
+  });
+}
+
+// What opening the file makes of the tensors, as the model holds them.
+struct Loaded {
+  VitWeights weights;
+  VisionTransformer model;
+};
+Loaded loaded(const TensorFile& file, std::size_t heads) {
+  const Folder folder;
+  write_safetensors(folder.file("w"), file.tensors, file.metadata);
+  VitWeights weights = open_weights(folder.file("w"), {.heads = heads});
+  VisionTransformer model = undrawn(weights.config);
+  load(model, weights.tensors);
+  return {std::move(weights), std::move(model)};
+}
+
+golden::Json layout_of(const std::string& name) {
+  std::size_t i = 0;  // a name that is not there ends in an error of the list's end
+  while (all_layouts()["layouts"][i]["name"].get<std::string>() != name) ++i;
+  return all_layouts()["layouts"][i];
+}
+
+}  // namespace
+
+TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative by every tensor") {
+  const std::size_t heads = all_layouts()["heads"];
+  CHECK(all_layouts()["layouts"].size() == 23);
+  const std::vector<double> pixels = numbers(1'000'003, 2 * 3 * 8 * 8);
+  Array images = empty({2, 3, 8, 8});
+  std::transform(pixels.begin(), pixels.end(), images.data(),
+                 [](double x) { return static_cast<real>(x); });
+  for (const golden::Json& layout : all_layouts()["layouts"]) {
+    CAPTURE(layout["name"].get<std::string>());
+    const Loaded whole = loaded(published(layout), heads);
+    CHECK(whole.weights.config.to_json() ==
+          ViTConfig::from_json(layout["config"].dump()).to_json());
+    const Tensor logits = whole.model(Tensor(images));
+    CHECK(golden::difference(logits.value(), golden::tensor(layout["logits"])) < exactly);
+
+    Array cotangent = empty(logits.shape());
+    for (std::size_t i = 0; i < cotangent.size(); ++i) {
+      cotangent.data()[i] = static_cast<real>(number(2'000'003 + i));
+    }
+    const std::vector<NamedParameter> parameters = named_parameters(whole.model);
+    std::vector<Tensor> all;
+    for (const NamedParameter& p : parameters) all.push_back(p.tensor);
+    const std::vector<Array> gradients = grad(logits, all, cotangent);
+    // Reading is linear: a direction of a publisher's tensor is a direction of ours.
+    for (const auto& [name, derivative] : layout["derivatives"].items()) {
+      CAPTURE(name);
+      const std::string moved = name;  // clang 14 captures no structured binding
+      const Loaded along =
+          loaded(file_of(layout,
+                         [&](const std::string& tensor, const auto& shape, std::size_t) {
+                           const std::size_t n = size_of(shape);
+                           return tensor == moved ? numbers(3'000'017, n) : std::vector<double>(n);
+                         }),
+                 heads);
+      const std::vector<NamedParameter> directions = named_parameters(along.model);
+      double sum = 0;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const Array& direction = directions[i].tensor.value();
+        for (std::size_t j = 0; j < direction.size(); ++j) {
+          sum += double(gradients[i].data()[j]) * double(direction.data()[j]);
+        }
+      }
+      const double expected = derivative[0], most = derivative[1];
+      CHECK(std::abs(sum - expected) < exactly * std::max(most, 1e-4));
+    }
+  }
+}
+
+TEST_CASE("norms of q and k tell the heads; half of a part is damage") {
+  CHECK(loaded(published(layout_of("timm, qk_norm")), 0).weights.config.h == 2);
+  const auto lacking = [](const std::string& layout, const std::string& lost) {
+    TensorFile file = published(layout_of(layout));
+    std::erase_if(file.tensors, [&](const StoredTensor& t) { return t.name == lost; });
+    const Failure failure = failure_of([&] { static_cast<void>(loaded(file, 2)); });
+    CHECK(failure.exit == Exit::checkpoint);
+    CHECK(failure.message.find("but it lacks '") != std::string::npos);
+    CHECK(failure.message.ends_with(lost + "'"));
+  };
+  lacking("timm, init_values", "blocks.1.ls2.gamma");
+  lacking("timm, qk_norm", "blocks.0.attn.k_norm.bias");
+  lacking("timm, DeiT distilled", "dist_token");
+  lacking("timm, DeiT distilled", "head_dist.bias");
+  lacking("Hugging Face Dinov2", "encoder.layer.0.layer_scale1.lambda1");
+}
+
+TEST_CASE("what is not as in the file is said") {
+  const auto notes = [](const std::string& layout) {
+    return loaded(published(layout_of(layout)), 2).weights.notes;
+  };
+  using Notes = std::vector<std::string>;
+  const std::string no_head =
+      "there is no head: the model's output is y, what it sees; --classes K gives it one of zeros";
+  CHECK(notes("timm, init_values") == Notes{});
+  CHECK(notes("timm, DeiT distilled") == Notes{});
+  CHECK(notes("DeiT III") == Notes{"the class token has no position: its row gets zeros"});
+  CHECK(notes("timm, registers with positions") ==
+        Notes{"the registers' positions are added to them: here they have none"});
+  CHECK(notes("DINOv2 with registers") ==
+        Notes{"'mask_token': only for training without labels, left out", no_head});
+  // A head of both the class token and the patches is none of ours.
+  TensorFile file = published(layout_of("Hugging Face Dinov2"));
+  for (StoredTensor& t : file.tensors) t.name = "dinov2." + t.name;
+  file.tensors.push_back(stored("classifier.weight", {3, 16}, std::vector<double>(48)));
+  file.tensors.push_back(stored("classifier.bias", {3}, std::vector<double>(3)));
+  std::sort(file.tensors.begin(), file.tensors.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  const Loaded wide = loaded(file, 2);
+  CHECK(wide.weights.config.head == Head::none);
+  CHECK(wide.weights.notes.size() == 3);
+  CHECK(wide.weights.notes[1].starts_with("the head is of the class token and the mean over"));
+}
+
+TEST_CASE("both heads of a distilled model are replaced where classes are, and so are positions") {
+  const Folder folder;
+  const TensorFile file = published(layout_of("timm, DeiT distilled"));
+  write_safetensors(folder.file("w"), file.tensors, {});
+  WeightsRequest request{.heads = 2};
+  request.height = request.width = 12;
+  request.classes = 5;
+  const VitWeights weights = open_weights(folder.file("w"), request);
+  CHECK(weights.tensors.at("head_dist.weight").shape == std::vector<std::size_t>{5, 8});
+  CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 11, 8});
+  const auto old =
+      file.tensors[std::size_t(std::find_if(file.tensors.begin(), file.tensors.end(),
+                                            [](const auto& t) { return t.name == "pos_embed"; }) -
+                               file.tensors.begin())]
+          .values();
+  const auto resized = weights.tensors.at("pos_embed").values();
+  CHECK(std::equal(old.begin(), old.begin() + 16, resized.begin()));  // both tokens' rows
+  const VisionTransformer model(weights.config, Rng(1));
+  load(model, weights.tensors);
+  CHECK(model(Tensor(zeros({1, 3, 12, 12}))).shape() == Shape{1, 5});
+}
+
+}  // namespace VITRUVIAN_PRECISION
+}  // namespace vitruvian
