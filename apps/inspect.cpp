@@ -3,6 +3,7 @@
 #include "vitruvian/charts/text.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/train/predict.hpp"
 
 #include <fmt/format.h>
 
@@ -29,7 +30,8 @@ void show(const Figure& figure, const console::Terminal& terminal) {
   console::flush();
 }
 
-void run_inspect(const InspectOptions& options) {
+void run_inspect(InspectOptions options) {
+  options.images = pictures_of(options.images);
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
@@ -47,7 +49,10 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
       .add_option("--weights,--checkpoint", options.weights,
                   "safetensors, .npz, .pth, or a run directory")
       ->type_name("FILE");
-  command.add_option("pictures", options.images, "PNG, JPEG, PGM or PPM")->type_name("IMAGE");
+  command
+      .add_option("pictures", options.images,
+                  "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
+      ->type_name("IMAGE");
   offer(command
             .add_option(
                 "--dataset", options.dataset,

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -60,6 +62,14 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
   console::print("{}: {} of {} pictures, {} numbers each\n", path, what, rows.size(), width);
 }
 
+// Before the work, which may take hours.
+void make_folder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) fail(Exit::failure, "{}: its folder cannot be made: {}", file, error.message());
+}
+
 void run_predict(PredictFlags flags) {
   PredictOptions& options = flags.options;
   for (const std::string& file : {flags.features, flags.logits}) {
@@ -67,6 +77,7 @@ void run_predict(PredictFlags flags) {
       fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
     }
     options.numbers = options.numbers || !file.empty();
+    if (!file.empty()) make_folder_of(file);
   }
   options.images = pictures_of(options.images);
   const bool json = flags.json;

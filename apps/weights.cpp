@@ -57,8 +57,13 @@ void print_use(const PublishedModel& m, const std::string& into) {
   }
 }
 
+const PublishedModel& chosen_model(const WeightsOptions& options) {
+  if (options.name.empty()) fail(Exit::usage, "which weights? 'vitruvian weights list' names them");
+  return published_model(options.name);
+}
+
 void run_info(const WeightsOptions& options) {
-  const PublishedModel& m = published_model(options.name);
+  const PublishedModel& m = chosen_model(options);
   const ViTConfig& c = m.config;
   console::print("{}: {}\n", m.name, m.about);
   console::print("model          {} x {}, P {}, D {}, L {}, h {}, {}: {} numbers, {} in float32\n",
@@ -77,7 +82,7 @@ void run_info(const WeightsOptions& options) {
 }
 
 void run_fetch(const WeightsOptions& options) {
-  const PublishedModel& model = published_model(options.name);
+  const PublishedModel& model = chosen_model(options);
   fetch_model(model, fetch_options(options.fetch, options.into));
   print_use(model, options.into);
 }
@@ -100,9 +105,7 @@ void add_weights(CLI::App& app, std::function<void()>& chosen) {
   std::vector<std::string> names;
   for (const PublishedModel& m : published_models()) names.push_back(m.name);
   for (CLI::App* const command : {&info, &fetching}) {
-    offer(command->add_option("name", options->name, "One of `weights list`")
-              ->required()
-              ->type_name("NAME"),
+    offer(command->add_option("name", options->name, "One of `weights list`")->type_name("NAME"),
           names);
     command->add_option("--into", options->into, "The folder for them")
         ->type_name("DIR")

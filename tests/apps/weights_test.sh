@@ -14,7 +14,7 @@ has out "^source .*github.com/pytorch/vision" "^licence +BSD-3" "mean 0.485" "86
 works "is not published" weights info dino_s8
 has out "P 8, D 384, L 12, h 6, features" "inspect --weights .*--mean 0.485,0.456,0.406 --std .*bicubic"
 expect 2 "no weights 'dino_s7'; did you mean dino_s" weights info dino_s7
-expect 2 "name" weights fetch
+expect 2 "which weights. .vitruvian weights list. names them" weights fetch
 expect 2 "no http" weights fetch dino_s16 --mirror ftp://h/
 
 python3 -c 'import http.server' 2>/dev/null || skip "no python3"
@@ -37,7 +37,7 @@ works "is there; no sum" weights fetch vit_ti16 --mirror "$server/missing"
 
 # The commands that it prints.
 ppm picture.ppm 60 200 40 20
-works "^  +[0-9.]+ % +[0-9]+  [a-z]" predict --weights weights/vit_ti16/$ti --labels weights/vit_ti16/imagenet-1k.txt picture.ppm
+works "^  +[0-9.]+ % +[0-9]+  [a-z]" predict --weights weights/vit_ti16 --labels weights/vit_ti16/imagenet-1k.txt picture.ppm
 
 # A file whose sum is published, and wrong: DeiT's name says so.
 expect 3 "expected SHA-256 a1311bcf, found" weights fetch deit_ti16 --mirror "$server/good"

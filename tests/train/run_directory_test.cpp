@@ -167,8 +167,22 @@ TEST_CASE("the folder of a run is found from its files of weights") {
                            "run/checkpoints", "model.safetensors"}) {
     CHECK(run_of(folder.file(name)).empty());
   }
-  CHECK(weights_file(folder.file("other")) == folder.file("other/model.safetensors"));
-  Failure failure = failure_of([&] { weights_file(run); });
+  // As `weights fetch` leaves a folder: whatever the file is called.
+  const std::string other = folder.file("other");
+  Failure failure = failure_of([&] { weights_file(other); });
+  CHECK(failure.exit == Exit::checkpoint);
+  CHECK(failure.message == other + ": there is no file of weights in it");
+  write(other + "/names.txt", "");
+  for (const std::string kind : {".npz", ".pth", ".pt", ".safetensors"}) {
+    write(other + "/w" + kind, "");
+    CHECK(weights_file(other) == other + "/w" + kind);
+    if (kind != ".safetensors") fs::remove(other + "/w" + kind);
+  }
+  write(other + "/v.npz", "");
+  failure = failure_of([&] { weights_file(other); });
+  CHECK(failure.message == other + ": it holds several files of weights: " + other + "/v.npz, " +
+                               other + "/w.safetensors; name one");
+  failure = failure_of([&] { weights_file(run); });
   CHECK(failure.exit == Exit::checkpoint);
   CHECK(failure.message == run + ": an unfinished run: train --resume " + run + " goes on with it");
   const std::string best = run + "/checkpoints/best.safetensors";

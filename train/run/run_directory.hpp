@@ -28,8 +28,9 @@ bool is_run(const std::filesystem::path& folder);
 /// in, as RUN/model.safetensors and RUN/checkpoints/best.safetensors do. Empty where there is none.
 std::string run_of(const std::string& path);
 
-/// `path` itself, or model.safetensors in it when it is a folder. Throws (Exit::checkpoint) for a
-/// run that has none yet, naming what it has.
+/// `path` itself; of a folder model.safetensors in it, or the only file of weights there. Throws
+/// (Exit::checkpoint) for a run that has none yet, and for a folder with none or several, naming
+/// what it has.
 std::string weights_file(const std::string& path);
 
 /// Removes what a killed process left half-written (core/base/safe_file.cpp): only whoever has the

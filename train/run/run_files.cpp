@@ -3,11 +3,13 @@
 #include "vitruvian/train/settings/settings.hpp"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
@@ -111,6 +113,29 @@ std::string run_of(const std::string& path) {
   return is_run(folder) ? folder.string() : "";
 }
 
+namespace {
+
+// The file of weights in a folder that is no run, as `weights fetch` leaves one.
+std::string only_weights_in(const std::string& folder) {
+  constexpr std::array kinds{".safetensors", ".npz", ".pth", ".pt"};
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string kind = entry->path().extension().string();
+    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+      found.push_back(entry->path().string());
+    }
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) fail(Exit::checkpoint, "{}: there is no file of weights in it", folder);
+  std::sort(found.begin(), found.end());
+  fail(Exit::checkpoint, "{}: it holds several files of weights: {}; name one", folder,
+       fmt::join(found, ", "));
+}
+
+}  // namespace
+
 std::string weights_file(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return path;
@@ -121,7 +146,7 @@ std::string weights_file(const std::string& path) {
          fs::exists(best, ignored) ? fmt::format("; {} has its best weights so far", best.string())
                                    : "");
   }
-  return file.string();
+  return fs::exists(file, ignored) ? file.string() : only_weights_in(path);
 }
 
 namespace {

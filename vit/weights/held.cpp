@@ -43,14 +43,14 @@ StoredTensor table_of(const TensorFile& file, const ViTConfig& c) {
   }
   const std::vector<double> y = rows.values();
   const std::vector<double> x = columns.values();
-  std::vector<double> E((c.T() - c.N()) * c.D, 0.0);
+  std::vector<double> E(c.class_tokens() * c.D, 0.0);
   for (std::size_t n = 0; n < c.N(); ++n) {
     for (const auto& [table, place] : {std::pair{&x, n % width}, std::pair{&y, n / width}}) {
       const auto from = table->begin() + static_cast<std::ptrdiff_t>(place * half);
       E.insert(E.end(), from, from + static_cast<std::ptrdiff_t>(half));
     }
   }
-  return stored("pos_embed", {1, c.T(), c.D}, std::move(E), rows.dtype);
+  return stored("pos_embed", {1, c.places(), c.D}, std::move(E), rows.dtype);
 }
 
 // What is added to the tokens, as a table of learned positions.
@@ -65,7 +65,8 @@ void write_positions(TensorFile& file, ViTConfig& c) {
     file.tensors.push_back(std::move(table));
   } else {
     // In double precision: so it is what either precision computes.
-    file.tensors.push_back(stored("pos_embed", {1, c.T(), c.D}, fixed_positions(c), Dtype::f64));
+    file.tensors.push_back(
+        stored("pos_embed", {1, c.places(), c.D}, fixed_positions(c), Dtype::f64));
   }
   c.positions = Positions::learned;
 }
