@@ -182,28 +182,38 @@ Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
              ? fmt::format(", or patches (B, {}, {})", config.N(), config.patch_length())
              : ", and no patches: its stem looks beyond their edges");
   }
+  return place(under("patch_embed", patch_embed, images, pass), pass);
+}
+
+Tensor VisionTransformer::place(const Tensor& patches, const Pass& pass) const {
   // z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos                                          (Eq. 1)
-  const Tensor patches = under("patch_embed", patch_embed, images, pass);
   pass.note("patches", "(B, N, D)", patches);
   Tensor tokens = patches;
   if (cls_token) {
-    tokens = concat({broadcast_to(cls_token, {B, 1, config.D}), patches}, 1);
+    tokens = concat({broadcast_to(cls_token, {patches.size(0), 1, config.D}), patches}, 1);
   }
   const Tensor z_0 = pos_embed(tokens);
   pass.note("z_0", "(B, T, D)", z_0);
   return under("pos_drop", pos_drop, z_0, pass);
 }
 
-Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const {
-  Tensor z = embed(images, pass);
+Tensor VisionTransformer::encode(const Tensor& z_0, const Pass& pass,
+                                 std::optional<std::size_t> rows) const {
+  Tensor z = z_0;
   for (std::size_t l = 0; l < blocks.size(); ++l) {
     const Scope scope("blocks", l);
-    // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
-    // sixth of its products. Who traces sees them all.
-    const bool one_row = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
-    z = blocks[l](z, pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
+    z = blocks[l](z, pass, l + 1 == blocks.size() ? rows : std::nullopt);
   }
-  return pass.noted("y", "(B, D)", output(z));
+  return z;
+}
+
+Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const {
+  // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
+  // sixth of its products. Who traces sees them all.
+  const bool one_row = cls_token && pass.trace == nullptr;
+  const Tensor z_L =
+      encode(embed(images, pass), pass, one_row ? std::optional<std::size_t>(1) : std::nullopt);
+  return pass.noted("y", "(B, D)", output(z_L));
 }
 
 Tensor VisionTransformer::output(const Tensor& z) const {

@@ -5,7 +5,8 @@ SCRIPTS = {"cli", "weights", "inspect_cli", "resume", "faults", "terminal"}
 
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
-_RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "seeing", "cli", "resume", "inspect_cli"]
+_RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "masked_f64", "seeing", "cli", "resume", "inspect_cli"]
+_MASKED = ["masked_f64", "run_oracle_f64", "cli"]
 _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
 _PAGES = ["seeing", "charts", "runs_f64", "inspect_cli", "cli"]
 _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
@@ -26,7 +27,8 @@ TESTS = [
     ("report/inspect", _INSPECT), ("report/draw", _INSPECT), ("train/predict", _INSPECT),
     ("report/run_group", _PAGES), ("train/few_shot", ["few_shot_f64", "cli"]), ("train/ridge", ["few_shot_f64"]),
     ("train/seeds", ["few_shot_f64", "seeing", "cli"]),
-    ("train/settings", _SETTINGS), ("train/", _RUNS),
+    ("train/masked", _MASKED), ("train/score", _MASKED), ("train/trainer", _MASKED + ["resume"]),
+    ("train/settings", _SETTINGS + ["masked_f64"]), ("train/", _RUNS),
     ("apps/", ["cli", "inspect_cli", "resume"]),
 ]
 
@@ -47,8 +49,8 @@ MUTANTS = [
     ("vit/model.cpp", "c.embedding_dropout.value_or(c.dropout)", "c.embedding_dropout.value_or(0)"),
     ("vit/model.cpp", "c.head == Head::tanh", "false"),
     ("vit/model.cpp", "tanh(under(\"pre_logits\", pre_logits, y))", "relu(under(\"pre_logits\", pre_logits, y))"),
-    ("vit/model.cpp", "l + 1 == blocks.size() && cls_token && pass.trace == nullptr", "l + 2 == blocks.size() && cls_token"),
-    ("vit/model.cpp", "l + 1 == blocks.size() && «cls_token && pass.trace == nullptr»", "pass.trace == nullptr"),
+    ("vit/model.cpp", "l + 1 == blocks.size() ? rows : std::nullopt", "l + 2 == blocks.size() ? rows : std::nullopt"),
+    ("vit/model.cpp", "const bool one_row = «cls_token && pass.trace == nullptr»;", "pass.trace == nullptr"),
     ("vit/model.cpp", "const Tensor z_next = «post_norm» ?", "false"),
     ("vit/model.cpp", "under(\"norm\", norm, select(z, 1, «0»)) : mean_of_patches", "1"),
     ("vit/model.cpp", "return «config.norm_after_pooling» ? under", "!config.norm_after_pooling"),
@@ -183,6 +185,29 @@ MUTANTS = [
     ("train/settings/recipes.cpp", '"ImageNet-21k, ViT-L (30 epochs, or 90)", «30»', '90'),
     ("train/settings/recipes.cpp", '"0.03", «8»)', '10'),
     # --- the step and the loop
+    # --- masked patch prediction
+    ("train/masked.cpp", "levels = «8»;", "4"),
+    ("train/masked.cpp", "std::max<std::size_t>(1, «N / 2»)", "N"),
+    ("train/masked.cpp", "u < «0.8»", "0.85"),
+    ("train/masked.cpp", "u < «0.9»", "0.95"),
+    ("train/masked.cpp", "n + 1 + other.below(«N - 1», n)", "N"),
+    ("train/masked.cpp", "sum / pixels * «std[c]»", "1.0"),
+    ("train/masked.cpp", "colour = «colour * levels» +", "colour"),
+    ("train/masked.cpp", "std::floor(levels * m «+ 1e-5»)", "- 1e-5"),
+    ("train/masked.cpp", "std::clamp(level, 0.0, levels - 1.0)", "std::max(level, 0.0)"),
+    ("train/masked.cpp", "where(masked, «mask_token», moved)", "Tensor(mask_token.value())"),
+    ("train/masked.cpp", "static_cast<std::ptrdiff_t>(«before + n»)", "n"),
+    ("train/masked.cpp", "part.step.fork(\"image\", {«part.first + b»})", "b"),
+    ("train/masked.cpp", "under(\"norm\", vit.norm, of_asked)", "of_asked"),
+    ("train/masked.cpp", "learner.classifies = «false»;", "true"),
+    ("train/score.cpp", "group.first = «groups[i].front()»;", "0"),
+    ("train/score.cpp", "part.first = «group.front()»;", "0"),
+    ("train/training_data.cpp", "«labelled ? train.label(i) : 0»", "train.label(i)"),
+    ("train/run/run_step.cpp", "rng_.fork(\"step\", {«state_.step»})", "0"),
+    ("train/run/run_step.cpp", "part.first += parts[before].size();", ""),
+    ("train/settings/resolve_settings.cpp", "if («!head_is_said») options.model.head", "false"),
+    ("train/settings/resolve_settings.cpp", "task == Task::masked ? Head::none : Head::linear", "Head::linear"),
+    ("vit/weights/weights.cpp", "    leave_out_unused(file, weights.notes);\n    weights.tensors = as_config", "    weights.tensors = as_config"),
     ("train/run/run_step.cpp", "linear_schedule(state_.step, steps_, warmup_)", "linear_schedule(state_.step, steps_, 0)"),
     ("train/run/run_step.cpp", "constant_schedule(state_.step, steps_, warmup_)", "1.0"),
     ("train/run/run_step.cpp", "cosine_schedule(state_.step, steps_, warmup_)", "cosine_schedule(state_.step, steps_ + 1, warmup_)"),
@@ -192,7 +217,7 @@ MUTANTS = [
     ("train/run/run_step.cpp", "options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity()", "std::numeric_limits<double>::infinity()"),
     ("train/run/run_step.cpp", "std::min(options_.ema, (1 + t) / (10 + t))", "options_.ema"),
     ("train/run/run_step.cpp", "static_cast<double>(state_.step + 1)", "static_cast<double>(state_.step)"),
-    ("train/run/run_step.cpp", "state_.loss_sum += result.loss * static_cast<double>(indices.size());", "state_.loss_sum += result.loss;"),
+    ("train/run/run_step.cpp", "state_.loss_sum += result.loss * static_cast<double>(asked);", "state_.loss_sum += result.loss;"),
     ("train/run/run_step.cpp", "state_.grad_norm_sum += norm;", "state_.grad_norm_sum += 1;"),
     ("train/run/run_step.cpp", "state_.correct += result.correct;", "state_.correct += 1;"),
     ("train/run/run_step.cpp", "!std::isfinite(result.loss) || !std::isfinite(norm)", "false"),
@@ -221,11 +246,11 @@ MUTANTS = [
     ("train/run/run.cpp", 'rng_.fork("order"), «epoch»', '1'),
     ("train/run/run.cpp", "state_.loss_sum = state_.grad_norm_sum = 0;", "state_.grad_norm_sum = 0;"),
     ("train/run/run.cpp", "report.step % log_every_ == 0 || last_of_epoch", "last_of_epoch"),
-    ("train/step.cpp", "cross_entropy(logits, *part.targets, label_smoothing)", "cross_entropy(logits, *part.targets, 0)"),
-    ("train/step.cpp", "cross_entropy(logits, part.labels, label_smoothing)", "cross_entropy(logits, part.labels, 0)"),
+    ("train/step.cpp", "cross_entropy(q.logits, *q.targets, smoothing)", "cross_entropy(q.logits, *q.targets, 0)"),
+    ("train/step.cpp", "cross_entropy(q.logits, q.labels, smoothing)", "cross_entropy(q.logits, q.labels, 0)"),
     ("train/step.cpp", "(k == labels[b] || row[k] < mine)", "(k == labels[b] || row[k] <= mine)"),
     ("train/step.cpp", "weight * static_cast<double>(loss.item())", "static_cast<double>(loss.item())"),
-    ("train/score.cpp", "cross_entropy(logits, labels, 0, Reduction::sum)", "cross_entropy(logits, labels, 0.1, Reduction::sum)"),
+    ("train/score.cpp", "cross_entropy(q.logits, q.labels, «0», Reduction::sum)", "0.1"),
     ("train/run/checkpoint.cpp", "mine.t = t->second;", ";"),
     ("train/run/checkpoint.cpp", '«append(all, prefixed("ema.", arrays.ema));»\n  append(all, moments', ''),
     ("train/run/checkpoint.cpp", "mine.v = loaded.at(\"optimizer.\" + name + \".v\").value();", ";"),
@@ -236,7 +261,7 @@ MUTANTS = [
     ("train/run/run.cpp", ".weight_decay = o.weight_decay, .undecayed = «all_but_weights»}", "Roles{}"),
     ("train/run/run.cpp", "AdamW(std::move(parameters), {.beta1 = «o.beta1»", "0.9"),
     ("train/run/run.cpp", "return Adam(std::move(parameters), {.beta1 = «o.beta1»", "0.9"),
-    ("train/run/run.cpp", ".std = «train_.images().about().std»}", "data.images.test->about().std"),
+    ("train/training_data.cpp", ".std = «about.std»}", "data.images.test->about().std"),
     ("train/run/run.cpp", ".seed = «options.seed», .subset = data.indices.train}", "1"),
     ("train/run/run.cpp", "LoaderOptions{.subset = «data.indices.validation»}", "data.indices.train"),
     ("train/run/run.cpp", "state_.epochs < options_.epochs && «!tired»;", "true"),
@@ -268,11 +293,11 @@ MUTANTS = [
     ("train/step.cpp", "exchange(*sharing.ranks, results, [&](std::size_t i) { return lanes.owner(i); });", ";"),
     ("train/run/run_step.cpp", "static_cast<real>(«1 - d»)", "d"),
     ("train/run/run_step.cpp", "return «std::isfinite(x)»;", "!std::isnan(x)"),
-    ("train/run/run_step.cpp", "result.loss * static_cast<double>(«indices.size()»);", "options_.batch_size * options_.accumulate"),
+    ("train/run/run_step.cpp", "const std::size_t asked = «indices.size()» * learner_.rows;", "options_.batch_size * options_.accumulate"),
     ("train/run/run_step.cpp", "state_.grad_norm_sum += «norm»", "std::min(norm, options_.clip)"),
     ("train/step.cpp", "static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images)", "1.0 / static_cast<double>(micro_batches.count)"),
-    ("train/step.cpp", "learner.logits(part.images, {.rng = «&part.rng»})", "nullptr"),
-    ("train/score.cpp", "learner.logits(group.images, {})", "learner.logits(group.images, {.rng = &group.rng})"),
+    ("train/step.cpp", "learner.ask(part, {.rng = «&part.rng»})", "nullptr"),
+    ("train/score.cpp", "learner.ask(group, {})", "learner.ask(group, {.rng = &group.rng})"),
     ("train/run/checkpoint.cpp", "state.moments_t[name] = «moments.t»", "0"),
     ("train/run/checkpoint.cpp", "if («file.tensors.find(name) == nullptr») continue;", "true"),
     ("train/run/checkpoint.cpp", "if (mine.v) mine.v = loaded.at(\"optimizer.\" + name + «\".v\"»)", "\".m\""),

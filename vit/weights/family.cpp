@@ -63,8 +63,8 @@ constexpr std::array families{
 
 bool is_unused(const std::string& name) {
   return name == "mask_token" || name == "embeddings.mask_token" ||
-         name == "vit.embeddings.mask_token" || name.starts_with("decoder.") ||
-         name.starts_with("decoder_");
+         name == "vit.embeddings.mask_token" || name.starts_with("mask_head.") ||
+         name.starts_with("decoder.") || name.starts_with("decoder_");
 }
 
 // What a branch's vector is called, and the layer whose output it multiplies.
