@@ -341,7 +341,9 @@ TEST_CASE("masked patches: what cannot be is refused") {
   CHECK(refused([](auto& o) { o.linear_probe = true; }).starts_with("--linear-probe"));
   CHECK(refused([](auto& o) { o.model.P = 28; }).find("1 patch") != std::string::npos);
   CHECK(refused([](auto& o) { o.model.C = 4; }).find("4 channels") != std::string::npos);
-  CHECK(refused([](auto& o) { o.own_model = "a net"; }).find("whose patches") != std::string::npos);
+  CHECK(refused([](auto& o) {
+          o.own_model = "a net", o.train_size = o.test_size = 0;
+        }).find("whose patches") != std::string::npos);
   CHECK(resolve_settings({"", "", {{"task", "masked"}}}).model.head == Head::none);
   CHECK(resolve_settings({"", "", {{"task", "masked"}, {"head", "tanh"}}}).model.head ==
         Head::tanh);
