@@ -130,7 +130,7 @@ void run_eval(const EvalFlags& flags) {
   if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
   if (flags.json) return console::print("{}\n", to_json(result));
   console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
-                 result.predictions.size(), result.loss, 100 * result.accuracy);
+                 result.images, result.loss, 100 * result.accuracy);
   console::print("{}", console::raw(to_text(confusion_of(result.predictions), result.class_names)));
 }
 

@@ -161,7 +161,7 @@ std::string to_json(const Evaluation& evaluation) {
   const Confusion confusion = confusion_of(evaluation.predictions);
   Json line;
   line["dataset"] = evaluation.dataset;
-  line["images"] = evaluation.predictions.size();
+  line["images"] = evaluation.images;
   line["loss"] = evaluation.loss;
   line["accuracy"] = evaluation.accuracy;
   line["classes"] = Json::array();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 namespace vitruvian {
@@ -48,6 +49,14 @@ std::string header(const RunRecord& run) {
   std::string html = fmt::format("<header>\n<h1>{}</h1>\n", html_escaped(run.name));
   html += fmt::format("<p class=\"muted\">{}, trained on {}</p>\n", html_escaped(model),
                       html_escaped(run.setting("dataset")));
+  if (run.setting("task") == "masked") {
+    html += fmt::format(
+        "<p class=\"muted\">Learned without labels, by the mean colours of hidden patches: "
+        "accuracy "
+        "is the share of them that is said right. Always the commonest colour: {} of the test "
+        "images' patches.</p>\n",
+        html_percent(std::strtod(run.setting("made_by.commonest_colour").c_str(), nullptr)));
+  }
   html += "<div class=\"tiles\">\n";
   if (std::isfinite(run.test_accuracy)) {
     html += tile(html_percent(run.test_accuracy), "test accuracy");

@@ -119,8 +119,9 @@ struct Evaluation {
   std::string dataset;
   std::vector<std::string> class_names;
   double loss = 0;
-  double accuracy = 0;  ///< a fraction
-  Predictions predictions;
+  double accuracy = 0;      ///< a fraction
+  Predictions predictions;  ///< empty where it does not classify
+  std::size_t images = 0;
   std::string note{};  ///< what was left out, or ""
 };
 

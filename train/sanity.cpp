@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t images_by_heart = 20;
 
 // Equal probabilities for K classes cost ln K.
-SanityCheck initial_loss(const Learner& learner, const MicroBatch& part, std::size_t K) {
+SanityCheck initial_loss(const Learner& learner, const MicroBatch& part) {
+  const std::size_t K = learner.ask(part, {}).front().logits.size(1);
   const double found = static_cast<double>(forward(learner, part, 0).loss.item());
   const double expected = std::log(static_cast<double>(K));
   return {fmt::format("loss at the start {:.4f}, ln K {:.4f}", found, expected),
@@ -30,7 +31,8 @@ SanityCheck initial_loss(const Learner& learner, const MicroBatch& part, std::si
 SanityCheck gradients(const Learner& learner, const MicroBatch& part, const Rng& rng) {
   const std::vector<NamedParameter>& parameters = learner.parameters;
   for (const NamedParameter& p : parameters) {
-    if (p.name.starts_with("head")) init::normal(p.tensor, rng.fork(p.name), 0.1);
+    const bool begins_as_zeros = p.name.starts_with("head") || p.name.starts_with("mask_head.");
+    if (begins_as_zeros) init::normal(p.tensor, rng.fork(p.name), 0.1);
   }
   const auto loss = [&] {
     const NoGrad no_grad;
@@ -82,17 +84,18 @@ SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
   double loss = 0;
   std::size_t step = 0;
   std::size_t correct = 0;
+  const std::size_t all = part.labels.size() * learner.rows;
   for (; step < steps; ++step) {
     const StepResult result = compute_gradients(learner, std::span(&part, 1), 0);
     loss = result.loss;
     correct = result.correct;
-    if (!std::isfinite(loss) || (loss < 0.01 && correct == part.labels.size())) break;
+    if (!std::isfinite(loss) || (loss < 0.01 && correct == all)) break;
     clip_grad_norm(optimizer.parameters(), 1);
     optimizer.step(1e-3 * linear_schedule(step, 2 * steps, 10));
   }
-  return {fmt::format("{} of {} images learned by heart in {} steps: loss {:.4f}", correct,
-                      part.labels.size(), step, loss),
-          loss < 0.01 && correct == part.labels.size()};
+  return {fmt::format("{} of {} {} learned by heart in {} steps: loss {:.4f}", correct, all,
+                      learner.classifies ? "images" : "patches", step, loss),
+          loss < 0.01 && correct == all};
 }
 
 }  // namespace
@@ -100,15 +103,16 @@ SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
 std::vector<SanityCheck> sanity(const TrainOptions& options, const Learner& learner,
                                 const TrainingData& data) {
   // Without what is drawn at random in training a loss is a function of the weights.
-  const Learner calm(learner.parameters, [&learner](const Tensor& images, const Pass&) {
-    return learner.logits(images, {});
-  });
+  Learner calm = learner;
+  calm.questions = [&learner](const MicroBatch& part, const Pass&) {
+    return learner.ask(part, {});
+  };
   const std::size_t n = std::min(images_by_heart, data.indices.train.size());
   const Loader train(data.images.train, {.subset = data.indices.train});
   const std::vector<std::size_t> order = natural_order(n);
   const MicroBatch all = micro_batch(train, order);
   const MicroBatch two = micro_batch(train, std::span(order).first(std::min<std::size_t>(2, n)));
-  std::vector<SanityCheck> checks{initial_loss(calm, all, train.images().about().classes)};
+  std::vector<SanityCheck> checks{initial_loss(calm, all)};
   const std::vector<NamedParameter> scratch = copied(learner.parameters);
   {
     const Exchanged to_spoil(learner.parameters, scratch);

@@ -1,6 +1,7 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/train/masked.hpp"
 #include "vitruvian/train/step.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-// Calls use(i, labels, logits) for every group i of images that is this rank's, each carried
-// through the net by one thread.
+// Calls use(i, question) for every group i of images that is this rank's, each carried through the
+// net by one thread.
 template <class Use>
 void each_group(const Learner& learner, const Loader& data,
                 const std::vector<std::span<const std::size_t>>& groups, const Ranks& ranks,
@@ -23,8 +24,9 @@ void each_group(const Learner& learner, const Loader& data,
   parallel_for(own, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t i = k * R + ranks.rank();
-      const MicroBatch group = micro_batch(data, groups[i]);
-      use(i, group.labels, learner.logits(group.images, {}));
+      MicroBatch group = micro_batch(data, groups[i]);
+      group.first = groups[i].front();
+      use(i, learner.ask(group, {}).front());
     }
   });
 }
@@ -44,20 +46,20 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
   std::vector<double> losses(groups.size());
   std::vector<std::size_t> correct(groups.size());
   const std::size_t K = data.images().about().classes;
+  if (predictions != nullptr) *predictions = {};
+  if (!learner.classifies) predictions = nullptr;
   if (predictions != nullptr) {
     *predictions = {K, {}, std::vector<double>(data.size() * K)};
     for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
   }
-  each_group(learner, data, groups, ranks,
-             [&](std::size_t i, const std::vector<std::size_t>& labels, const Tensor& logits) {
-               losses[i] =
-                   static_cast<double>(cross_entropy(logits, labels, 0, Reduction::sum).item());
-               correct[i] = count_correct(logits.value(), labels);
-               if (predictions == nullptr) return;
-               const Tensor p = softmax(logits);
-               std::copy_n(p.value().data(), p.value().size(),
-                           predictions->probabilities.data() + groups[i].front() * K);
-             });
+  each_group(learner, data, groups, ranks, [&](std::size_t i, const Question& q) {
+    losses[i] = static_cast<double>(cross_entropy(q.logits, q.labels, 0, Reduction::sum).item());
+    correct[i] = count_correct(q.logits.value(), q.labels);
+    if (predictions == nullptr) return;
+    const Tensor p = softmax(q.logits);
+    std::copy_n(p.value().data(), p.value().size(),
+                predictions->probabilities.data() + groups[i].front() * K);
+  });
   const auto owner = [&](std::size_t i) { return i % ranks.size(); };
   exchange(ranks, losses, owner);
   exchange(ranks, correct, owner);
@@ -69,9 +71,22 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
     }
     exchange_parts(ranks, rows, owner);
   }
-  const auto n = static_cast<double>(data.size());
+  const auto n = static_cast<double>(data.size() * learner.rows);
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / n,
           static_cast<double>(std::accumulate(correct.begin(), correct.end(), std::size_t{0})) / n};
+}
+
+double commonest_colour(const MaskedViT& model, const Loader& data) {
+  const std::vector<std::size_t> order = natural_order(data.size());
+  std::vector<std::size_t> counts(colours_of(model.vit.config.C));
+  for (const auto group : shares(order, micro_batches_of(model.vit.config.T(), order.size()))) {
+    MicroBatch part = micro_batch(data, group);
+    part.first = group.front();
+    for (const std::size_t colour : model.right(part, model.corruptions(part))) ++counts[colour];
+  }
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  return static_cast<double>(*std::max_element(counts.begin(), counts.end())) /
+         static_cast<double>(all);
 }
 
 Predictions predict_all(const Learner& learner, const Loader& data, Ranks& ranks) {

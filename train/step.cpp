@@ -118,11 +118,22 @@ std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
   return std::clamp<std::size_t>(4 * fours, 1, std::max<std::size_t>(1, images));
 }
 
+std::vector<Question> Learner::ask(const MicroBatch& part, const Pass& pass) const {
+  if (questions) return questions(part, pass);
+  return {{logits(part.images, pass), part.labels, part.targets}};
+}
+
 Forward forward(const Learner& learner, const MicroBatch& part, double label_smoothing) {
-  Tensor logits = learner.logits(part.images, {.rng = &part.rng});
-  Tensor loss = part.targets ? cross_entropy(logits, *part.targets, label_smoothing)
-                             : cross_entropy(logits, part.labels, label_smoothing);
-  return {std::move(loss), std::move(logits)};
+  const std::vector<Question> asked = learner.ask(part, {.rng = &part.rng});
+  Tensor loss;
+  for (const Question& q : asked) {
+    const double smoothing = q.smoothed ? label_smoothing : 0;
+    const Tensor cost = q.targets ? cross_entropy(q.logits, *q.targets, smoothing)
+                                  : cross_entropy(q.logits, q.labels, smoothing);
+    const Tensor term = q.weight == 1 ? cost : q.weight * cost;
+    loss = loss ? loss + term : term;
+  }
+  return {std::move(loss), count_correct(asked.front().logits.value(), asked.front().labels)};
 }
 
 StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
@@ -146,15 +157,14 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
     Profile::mark("images");
     const double weight =
         static_cast<double>(part.labels.size()) / static_cast<double>(micro_batches.images);
-    const auto [loss, logits] = forward(learner, part, label_smoothing);
+    const auto [loss, correct] = forward(learner, part, label_smoothing);
     grad_as_ready({loss}, parameters, {scalar(static_cast<real>(weight))}, false,
                   [&](std::size_t parameter, Array gradient) {
                     Profile::mark("tape");
                     reducer.add(position, parameter, std::move(gradient));
                     Profile::mark("sum of gradients");
                   });
-    results[i] = {weight * static_cast<double>(loss.item()),
-                  count_correct(logits.value(), part.labels)};
+    results[i] = {weight * static_cast<double>(loss.item()), correct};
   };
   parallel_for(lanes.turns().size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -26,6 +26,8 @@ struct MicroBatch {
   std::vector<std::size_t> labels;    // n
   Rng rng;                            // dropout's, and only this micro-batch's
   std::optional<Array> targets = {};  // (n, K), where images are mixed: shares of the classes
+  Rng step = Rng(0);                  // the step's, the same in all its micro-batches, and
+  std::size_t first = 0;              // the place of its first image among theirs
 };
 
 /// The micro-batches of a step: made one by one, when their turn comes.
@@ -73,7 +75,7 @@ class Reducer {
 
 struct StepResult {
   double loss = 0;          ///< mean over all images
-  std::size_t correct = 0;  ///< images whose largest logit is the label's
+  std::size_t correct = 0;  ///< images (or their rows of logits) whose largest logit is the label's
 };
 
 /// Into how many micro-batches a step of `images` of so many tokens is cut where nobody says, the
@@ -91,9 +93,10 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
                              double label_smoothing, const Sharing& sharing = {});
 StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
                              double label_smoothing, const Sharing& sharing = {});
-/// The mean loss of a micro-batch, on the tape, and its logits.
+/// The mean loss of a micro-batch, on the tape, and how much was answered right.
 struct Forward {
-  Tensor loss, logits;
+  Tensor loss;
+  std::size_t correct = 0;
 };
 Forward forward(const Learner& learner, const MicroBatch& part, double label_smoothing);
 
@@ -105,12 +108,13 @@ MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices)
 
 struct Score {
   double loss = 0;      ///< mean
-  double accuracy = 0;  ///< a fraction
+  double accuracy = 0;  ///< a fraction of what was asked
 };
 
 /// How well it does on the images of a loader, as they are: groups of them, each carried
 /// through the net by one thread of one rank. The same bits for any number of either, on every
-/// rank. What it says of each image goes to `predictions`, where they are asked for.
+/// rank. What it says of each image goes to `predictions`, where they are asked for: nothing, where
+/// it does not classify.
 Score score(const Learner& learner, const Loader& data, Predictions* predictions = nullptr,
             Ranks& ranks = one_rank());
 

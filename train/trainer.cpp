@@ -5,8 +5,9 @@
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/train/masked.hpp"
 #include "vitruvian/train/run/run.hpp"
-#include "vitruvian/train/settings/options.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/train/weights.hpp"
@@ -15,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -198,7 +200,7 @@ void check_learner(const Learner& learner, const TrainingData& data) {
 
 RunResult carry_out(TrainOptions options, const Learner& learner, const TrainingData& data,
                     Opened& opened, std::uint64_t bytes, Observer& rank_0s, const AtEnd& at_end,
-                    Ranks& ranks) {
+                    Ranks& ranks, std::map<std::string, std::string> made = {}) {
   const bool first = ranks.rank() == 0;
   Observer nobody;
   Observer& observer = first ? rank_0s : nobody;
@@ -209,9 +211,10 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   std::optional<RunDirectory>& directory = opened.directory;
   if (!data.images.note.empty()) observer.noted(data.images.note);
   prolong(options, data.indices.train.size(), observer);
-  const std::string config = options.to_json({{"matrix_product", kernels::gemm_description()},
-                                              {"instruction_set", kernels::simd_description()},
-                                              {"data_checksum", data.checksum}});
+  made["matrix_product"] = kernels::gemm_description();
+  made["instruction_set"] = kernels::simd_description();
+  made["data_checksum"] = data.checksum;
+  const std::string config = options.to_json(made);
   check_agreement(ranks, config);
   note_crowding(ranks, observer);
   if (options.resume && first) {
@@ -276,6 +279,19 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
   const std::string warning =
       options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
   if (!warning.empty()) observer.noted(warning);
+  if (options.task == Task::masked) {
+    const Dataset& about = data.images.train->about();
+    const MaskedViT masked(model, about.mean, about.std, Rng(options.seed).fork("weights"));
+    const double guess = commonest_colour(masked, test_images_of(data));
+    if (ranks.rank() == 0) {
+      observer.noted(fmt::format(
+          "accuracy is the share of hidden patches whose mean colour, one of {}, is said right: "
+          "{:.2f} % of the test images' are of the commonest",
+          colours_of(model.config.C), 100 * guess));
+    }
+    return carry_out(options, learner_of(masked), data, opened, bytes, observer, at_end, ranks,
+                     {{commonest_colour_key, fmt::format("{:.4f}", guess)}});
+  }
   return carry_out(options, model, data, opened, bytes, observer, at_end, ranks);
 }
 
@@ -299,6 +315,28 @@ RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageS
   return carry_out(options, learner, data, opened, 0, observer, at_end, ranks);
 }
 
+namespace {
+
+// Of a model that knows no classes: what it says of hidden patches, where that is what it learned.
+Score score_of(const TrainedModel& trained, const std::string& weights, const Loader& data,
+               Evaluation& result) {
+  const VisionTransformer& model = trained.model;
+  if (model.config.head != Head::none) return score(model, data, &result.predictions);
+  const TensorFile file = read_tensor_file(weights_file(weights));
+  if (file.find("mask_token") == nullptr) {
+    fail(Exit::usage, "{}: it has no head, and names no classes that could be right", weights);
+  }
+  const MaskedViT masked(model, trained.data.mean, trained.data.std, Rng(0));
+  load(named_parameters(masked), file);
+  result.note += fmt::format(
+      "{}it learned the mean colours of hidden patches: what is counted are those, and {:.2f} % of "
+      "them are of the commonest",
+      result.note.empty() ? "" : "; ", 100 * commonest_colour(masked, data));
+  return score(learner_of(masked), data);
+}
+
+}  // namespace
+
 Evaluation evaluate(const EvalOptions& options) {
   const TrainedModel trained = load_weights(weights_file(options.weights));
   const VisionTransformer& model = trained.model;
@@ -309,10 +347,11 @@ Evaluation evaluate(const EvalOptions& options) {
   }
   Evaluation result;
   const Loader data = test_data(options, options.weights, model.config, trained.data, result.note);
-  const Score found = score(model, data, &result.predictions);
+  const Score found = score_of(trained, options.weights, data, result);
   const Dataset& about = data.images().about();
   result.dataset = about.name;
   result.class_names = about.class_names;
+  result.images = data.size();
   result.loss = found.loss;
   result.accuracy = found.accuracy;
   return result;

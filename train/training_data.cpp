@@ -127,6 +127,12 @@ std::uint64_t TrainingData::resident_bytes() const {
   return bytes_of(*images.train) + (images.test == images.train ? 0 : bytes_of(*images.test));
 }
 
+Loader test_images_of(const TrainingData& data) {
+  const Dataset& about = data.images.train->about();
+  return Loader(data.images.test,
+                {.subset = data.images.test_subset, .mean = about.mean, .std = about.std});
+}
+
 DataConfig data_config_of(const TrainingData& data) {
   const Dataset& about = data.images.train->about();
   DataConfig result{about.name, about.mean, about.std, {}};
@@ -144,7 +150,9 @@ TrainingData divided(const TrainOptions& options, ImageSplit images, std::string
   all = data.images.train_subset.empty() ? natural_order(train.size()) : data.images.train_subset;
   if (options.val_fraction > 0) {
     std::vector<std::size_t> labels;
-    for (const std::size_t i : all) labels.push_back(train.label(i));
+    // Who learns without labels does not look at them here either.
+    const bool labelled = options.task == Task::classify;
+    for (const std::size_t i : all) labels.push_back(labelled ? train.label(i) : 0);
     Parts parts = split_validation(labels, options.val_fraction, options.seed);
     for (std::vector<std::size_t>* part : {&parts.train, &parts.validation}) {
       for (std::size_t& i : *part) i = all[i];

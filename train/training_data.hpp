@@ -31,6 +31,9 @@ TrainingData training_data(const TrainOptions& options);
 /// for a label that is not below the number of classes.
 TrainingData training_data(const TrainOptions& options, ImageSplit images);
 
+/// The test images, normalised as those that train.
+Loader test_images_of(const TrainingData& data);
+
 /// Throws (Exit::data) when images are not of a model's shape and classes.
 void check_shapes(const ViTConfig& model, const Dataset& data);
 

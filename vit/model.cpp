@@ -193,13 +193,16 @@ Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
              ? fmt::format(", or patches (B, {}, {})", config.N(), config.patch_length())
              : ", and no patches: its stem looks beyond their edges");
   }
-  const auto of_each = [&](const Parameter& token) {
-    return broadcast_to(token, {B, token.shape()[1], config.D});
-  };
+  return place(under("patch_embed", patch_embed, images, pass), pass);
+}
+
+Tensor VisionTransformer::place(const Tensor& patches, const Pass& pass) const {
   // z_0 = [x_class; x_p^1 E; ...; x_p^N E] + E_pos                                          (Eq. 1)
-  const Tensor patches = under("patch_embed", patch_embed, images, pass);
   pass.note("patches", "(B, N, D)", patches);
   Tensor tokens = patches;
+  const auto of_each = [&](const Parameter& token) {
+    return broadcast_to(token, {patches.size(0), token.shape()[1], config.D});
+  };
   if (dist_token) tokens = concat({of_each(dist_token), tokens}, 1);
   if (cls_token) tokens = concat({of_each(cls_token), tokens}, 1);
   Tensor z_0 = pos_embed(tokens);
@@ -211,16 +214,23 @@ Tensor VisionTransformer::embed(const Tensor& images, const Pass& pass) const {
   return under("pos_drop", pos_drop, z_0, pass);
 }
 
-Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const {
-  Tensor z = embed(images, pass);
+Tensor VisionTransformer::encode(const Tensor& z_0, const Pass& pass,
+                                 std::optional<std::size_t> rows) const {
+  Tensor z = z_0;
   for (std::size_t l = 0; l < blocks.size(); ++l) {
     const Scope scope("blocks", l);
-    // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
-    // sixth of its products. Who traces sees them all.
-    const bool few = l + 1 == blocks.size() && cls_token && pass.trace == nullptr;
-    z = blocks[l](z, pass, few ? std::optional(config.class_tokens()) : std::nullopt);
+    z = blocks[l](z, pass, l + 1 == blocks.size() ? rows : std::nullopt);
   }
-  return pass.noted("y", config.distilled ? "(B, 2, D)" : "(B, D)", output(z));
+  return z;
+}
+
+Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const {
+  // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
+  // sixth of its products. Who traces sees them all.
+  const bool few = cls_token && pass.trace == nullptr;
+  const Tensor z_L = encode(embed(images, pass), pass,
+                            few ? std::optional(config.class_tokens()) : std::nullopt);
+  return pass.noted("y", config.distilled ? "(B, 2, D)" : "(B, D)", output(z_L));
 }
 
 Tensor VisionTransformer::output(const Tensor& z) const {

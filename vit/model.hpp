@@ -115,6 +115,13 @@ struct VisionTransformer {
   [[nodiscard]] BothLogits both_logits(const Tensor& images, const Pass& pass = {}) const;
   /// Equation 1: z_0 (B, T, D).
   Tensor embed(const Tensor& images, const Pass& pass = {}) const;
+  /// Equation 1 from patches that are embedded already, x_p E (B, N, D): z_0 (B, T, D), of which
+  /// the last N tokens are the patches.
+  Tensor place(const Tensor& patches, const Pass& pass = {}) const;
+  /// Equations 2 and 3, block after block: z_0 (B, T, D) to z_L (B, rows, D), its first `rows`
+  /// tokens, or all of them.
+  Tensor encode(const Tensor& z_0, const Pass& pass = {},
+                std::optional<std::size_t> rows = {}) const;
   /// Equations 1 to 4 without the head: y = LN(z_L^0) (B, D), or the mean over the patches; of a
   /// distilled model both tokens', (B, 2, D).
   Tensor features(const Tensor& images, const Pass& pass = {}) const;

@@ -26,7 +26,8 @@ import zlib
 
 import torch
 
-NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "layouts", "figure7", "pictures")
+NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "layouts", "figure7",
+         "pictures", "masked")
 
 
 def generator(name):

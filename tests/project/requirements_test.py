@@ -86,7 +86,7 @@ for row, old, new, problem in [
         ("2-5", r"\| self_attention \|$", "| tape |", "row 2-5: the page of lesson tape does not name it"),
         ("2-5", r"\| self_attention \|$", "| |", "row 2-5: lesson self_attention names it"),
         ("0-5", "`vit_test[^`]*`", "", "row 0-5: no test holds it"),
-        ("C9", "`where_to[^`]*`", "", "row C9: no test holds it"),
+        ("C9", "`masked_test[^|]*`", "", "row C9: no test holds it"),
         ("1-23", "98.13", "98.31", "row 1-23: where_to_read_on.cpp has no")]:
     line = re.search(rf"^\| {row} \|.*\n", page, re.M)[0]
     damaged = page.replace(line, re.sub(old, new, line, count=1, flags=re.M))

@@ -96,11 +96,11 @@ void check_told(const std::string& name, const std::vector<std::string>& parts) 
 TEST_CASE("there are these recipes and no others") {
   std::set<std::string> names;
   for (const Recipe& r : recipes()) CHECK(names.insert(r.name).second);
-  CHECK(names == std::set<std::string>{"cifar10", "digits", "finetune", "mnist", "table3-imagenet",
-                                       "table3-in21k-b", "table3-in21k-l", "table3-jft-b",
-                                       "table3-jft-h14", "table3-jft-l16", "table3-jft-l32",
-                                       "table4-cifar", "table4-imagenet", "table4-pets-flowers",
-                                       "table4-vtab", "vit-pretrain"});
+  CHECK(names == std::set<std::string>{
+                     "cifar10", "digits", "finetune", "masked-cifar10", "masked-digits", "mnist",
+                     "table3-imagenet", "table3-in21k-b", "table3-in21k-l", "table3-jft-b",
+                     "table3-jft-h14", "table3-jft-l16", "table3-jft-l32", "table4-cifar",
+                     "table4-imagenet", "table4-pets-flowers", "table4-vtab", "vit-pretrain"});
 }
 
 TEST_CASE("pre-training is Table 3's") {
@@ -224,6 +224,18 @@ TEST_CASE("our own recipes are those whose results are told") {
   o.augment.flip = 0.5;
   CHECK(settled("cifar10").to_json() == o.to_json());
   CHECK(settled("cifar10").model.parameters() == 802'698);
+
+  o.task = Task::masked;
+  o.model.head = Head::none;
+  o.epochs = 20;
+  o.label_smoothing = 0;
+  CHECK(settled("masked-cifar10").to_json() == o.to_json());
+  o = digits();
+  o.task = Task::masked;
+  o.model.head = Head::none;
+  o.epochs = 12;
+  CHECK(settled("masked-digits").to_json() == o.to_json());
+  check_told("masked-digits", {"section 4.6", "without their labels", "--init RUN"});
 
   // The complete settings of the runs whose accuracies docs/results/recipes.md tells.
   for (const std::string name : {"mnist", "cifar10"}) {

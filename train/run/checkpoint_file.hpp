@@ -23,7 +23,7 @@ struct RunState {
   double grad_norm_sum = 0;
   double lr = 0;
   std::size_t correct = 0;
-  std::size_t seen = 0;
+  std::size_t seen = 0;        ///< images, or what was asked of them: see Learner::rows
   std::size_t best_epoch = 0;  ///< 0: none yet
   double best_accuracy = 0;
   double best_loss = 0;

@@ -64,9 +64,7 @@ Run::Run(const TrainOptions& options, Learner learner, const TrainingData& data,
       rng_(options.seed),
       train_(data.images.train,
              {.augment = options.augment, .seed = options.seed, .subset = data.indices.train}),
-      test_(data.images.test, {.subset = data.images.test_subset,
-                               .mean = train_.images().about().mean,
-                               .std = train_.images().about().std}),
+      test_(test_images_of(data)),
       metadata_(metadata_of(learner_, data_config_of(data))),
       optimizer_(optimizer_of(options, learner_.parameters)),
       steps_an_epoch_(steps_an_epoch(options, data.indices.train.size())),
@@ -223,7 +221,8 @@ EpochReport Run::epoch() {
   report.test_accuracy = held_out.accuracy;
   report.lr = state_.lr;
   report.grad_norm = state_.grad_norm_sum / static_cast<double>(steps_an_epoch_);
-  report.images_per_second = static_cast<double>(state_.seen - seen_before) / training_seconds;
+  report.images_per_second =
+      static_cast<double>((state_.seen - seen_before) / learner_.rows) / training_seconds;
   report.seconds = seconds_since(start_);
 
   state_.epochs = epoch;

@@ -74,7 +74,10 @@ MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>&
   for (const auto part : parts) images += part.size();
   return {parts.size(), images, [this, &parts](std::size_t i) {
             const Rng rng = rng_.fork("dropout", {state_.step, i});
-            return training_batch(parts[i], rng);
+            MicroBatch part = training_batch(parts[i], rng);
+            part.step = rng_.fork("step", {state_.step});
+            for (std::size_t before = 0; before < i; ++before) part.first += parts[before].size();
+            return part;
           }};
 }
 
@@ -113,11 +116,12 @@ StepReport Run::step(std::span<const std::size_t> indices) {
   std::visit([lr](auto& optimizer) { optimizer.step(lr); }, optimizer_);
   update_average();
   Profile::mark("optimizer");
-  state_.loss_sum += result.loss * static_cast<double>(indices.size());
+  const std::size_t asked = indices.size() * learner_.rows;
+  state_.loss_sum += result.loss * static_cast<double>(asked);
   state_.grad_norm_sum += norm;
   state_.lr = lr;
   state_.correct += result.correct;
-  state_.seen += indices.size();
+  state_.seen += asked;
   ++state_.step;
   ++own_steps_;
   stepping_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();

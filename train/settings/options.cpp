@@ -80,6 +80,36 @@ void check_data_given(const std::string& dataset, const std::string& data) {
   }
 }
 
+namespace {
+
+// What masked patch prediction cannot do.
+void check_masked(const TrainOptions& o) {
+  if (!o.own_model.empty()) {
+    fail(Exit::usage,
+         "--task masked is for the library's ViT, whose patches are known: a program's own model "
+         "asks "
+         "by `Learner::questions`");
+  }
+  if (o.model.head != Head::none) {
+    fail(Exit::usage,
+         "--task masked asks for the colours of patches, not for classes: its model has no head "
+         "(--head none), and whoever begins with it (--init) gets a new one");
+  }
+  if (o.linear_probe) {
+    fail(Exit::usage, "--linear-probe trains a head for classes, and --task masked has none");
+  }
+  if (o.model.N() < 2) {
+    fail(Exit::usage, "--task masked: {} patch of an image leaves nothing to tell it by",
+         o.model.N());
+  }
+  if (o.model.C > 3) {
+    fail(Exit::usage, "--task masked: 3 bits for each of {} channels are too many colours",
+         o.model.C);
+  }
+}
+
+}  // namespace
+
 void TrainOptions::validate() const {
   if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
   if (!own_model.empty()) {
@@ -107,6 +137,7 @@ void TrainOptions::validate() const {
   });
   model.validate();
   augment.validate();
+  if (task == Task::masked) check_masked(*this);
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
   }

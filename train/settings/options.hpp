@@ -17,6 +17,10 @@ namespace vitruvian {
 enum class Precision { float32, float64, bfloat16 };
 std::size_t bytes_per_real(Precision precision);
 
+/// What a run learns: the images' classes, or, without labels, the colours of hidden patches (see
+/// train/masked.hpp).
+enum class Task { classify, masked };
+
 enum class OptimizerKind { adamw, adam, sgd, muon };
 enum class ScheduleKind { cosine, linear, constant };
 
@@ -41,6 +45,7 @@ struct TrainOptions {
   ViTConfig model;
   std::string own_model;  ///< the name of the program's own model, which stands in for `model`
 
+  Task task = Task::classify;
   std::size_t epochs = 4;
   std::size_t batch_size = 64;
   std::size_t accumulate = 1;   ///< batches of a step

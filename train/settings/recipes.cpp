@@ -53,6 +53,15 @@ const std::vector<Recipe>& recipes() {
   "mlp_width": 256, "positions": "sincos_2d", "mean_pooling": true, "epochs": 24, "batch_size": 64,
   "lr": 7e-4, "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0,
   "ema": 0.999, "crop_padding": 3, "flip": 0.5})"},
+      {"masked-digits",
+       "Ours: masked patch prediction (section 4.6) on the drawn digits, without their labels. "
+       "--init RUN then begins with what it learned.",
+       R"({"dataset": "digits", "task": "masked", "epochs": 12})"},
+      {"masked-cifar10", "Ours: the same on CIFAR-10, with the recipe cifar10's model and images.",
+       R"({"dataset": "cifar10", "task": "masked", "patch_size": 4, "width": 128, "depth": 6,
+  "heads": 4, "mlp_width": 256, "positions": "sincos_2d", "mean_pooling": true, "epochs": 20,
+  "batch_size": 64, "lr": 7e-4, "weight_decay": 0.05, "warmup": 0.05, "clip": 1,
+  "label_smoothing": 0, "dropout": 0, "ema": 0.999, "crop_padding": 3, "flip": 0.5})"},
       {"vit-pretrain",
        "S4's summary of the paper's pre-training: Adam, linear decay of the rate, weight decay "
        "0.1, "

@@ -169,6 +169,9 @@ Json flags_as_json(const std::map<std::string, std::string>& flags) {
   return json;
 }
 
+// What is asked without labels is no class.
+Head usual_head(Task task) { return task == Task::masked ? Head::none : Head::linear; }
+
 // With --init the model is the file's, but for what only training knows; flags may not contradict.
 void take_model(TrainOptions& options, const Json& flags) {
   if (options.init.empty()) return;
@@ -182,7 +185,7 @@ void take_model(TrainOptions& options, const Json& flags) {
   model.projection_dropout = said.projection_dropout;
   model.mlp_dropout = said.mlp_dropout;
   model.stochastic_depth = said.stochastic_depth;
-  if (!options.keep_head) model.head = Head::linear;
+  if (!options.keep_head) model.head = usual_head(options.task);
   const auto& sizes = {std::tuple{"width", said.D, model.D}, std::tuple{"depth", said.L, model.L},
                        std::tuple{"heads", said.h, model.h},
                        std::tuple{"mlp_width", said.M, model.M},
@@ -211,7 +214,12 @@ TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
     if (json.contains("dataset") && json["dataset"].is_string()) dataset = json["dataset"];
   }
   TrainOptions options = default_options(dataset);
-  for (const auto& [json, source] : layers) lay_over(options, json, source);
+  bool head_is_said = false;
+  for (const auto& [json, source] : layers) {
+    lay_over(options, json, source);
+    head_is_said = head_is_said || json.contains("head");
+  }
+  if (!head_is_said) options.model.head = usual_head(options.task);
   if (options.image_size != 0) options.model.H = options.model.W = options.image_size;
   return options;
 }

@@ -15,6 +15,7 @@
 
 namespace vitruvian {
 
+constexpr auto names_of(Task) { return std::array<std::string_view, 2>{"classify", "masked"}; }
 constexpr auto names_of(OptimizerKind) {
   return std::array<std::string_view, 4>{"adamw", "adam", "sgd", "muon"};
 }
@@ -54,6 +55,8 @@ std::string out_of_range(const Bounds& bounds, const T& value) {
 
 /// What config.json holds beside the settings.
 constexpr const char* made_by = "made_by";
+/// There, of a run that learns the colours of hidden patches: how often the commonest is right.
+constexpr const char* commonest_colour_key = "commonest_colour";
 /// And in a run of a program's own model its name, in place of the settings of the ViT.
 constexpr const char* own_model = "own_model";
 
@@ -145,6 +148,8 @@ void for_each_setting(Options& o, const Visit& visit) {
       share);
 
   group = in::run;
+  row(o.task, "task",
+      "What is learned: the classes, or, without labels, the mean colours of hidden patches: ");
   row(o.epochs, "epochs", "Passes over the training images", size);
   row(o.batch_size, "batch_size", "Images of a batch", size);
   row(o.accumulate, "accumulate", "Batches whose gradients a step sums", size);

@@ -52,7 +52,8 @@ constexpr std::array families{
 
 bool is_unused(const std::string& name) {
   return name == "mask_token" || name.ends_with("embeddings.mask_token") ||
-         name.starts_with("decoder.") || name.starts_with("decoder_");
+         name.starts_with("mask_head.") || name.starts_with("decoder.") ||
+         name.starts_with("decoder_");
 }
 
 }  // namespace

@@ -248,6 +248,7 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
     weights.ours = false;
   }
   if (weights.ours && weights.scheme == Scheme::timm) {
+    leave_out_unused(file, weights.notes);
     weights.tensors = as_config_says(std::move(file), weights.config);
   } else {
     std::vector<std::string> others;
