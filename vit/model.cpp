@@ -228,8 +228,8 @@ Tensor VisionTransformer::features(const Tensor& images, const Pass& pass) const
   // Equation 4 reads z_L^0 and nothing else of z_L: without the other rows the last block has a
   // sixth of its products. Who traces sees them all.
   const bool few = cls_token && pass.trace == nullptr;
-  const Tensor z_L = encode(embed(images, pass), pass,
-                            few ? std::optional(config.class_tokens()) : std::nullopt);
+  const Tensor z_L =
+      encode(embed(images, pass), pass, few ? std::optional(config.class_tokens()) : std::nullopt);
   return pass.noted("y", config.distilled ? "(B, 2, D)" : "(B, D)", output(z_L));
 }
 

@@ -134,7 +134,7 @@ ROWS = [
     ("3-5", _LAYERS, "under(std::to_string(i), «head_qkv[i]», x)", "head_qkv[0]"),
     ("3-5", _LAYERS, "rng.fork(\"qkv\", {i}), «options.qkv_bias»);", "true"),
     ("3-6", *_AFTER_DROPOUT),
-    ("3-7", _MODEL, "z = «blocks[l]»(z, pass, few", "blocks[0]"),
+    ("3-7", _MODEL, "z = «blocks[l]»(z, pass, l + 1", "blocks[0]"),
     ("3-8", *_DENSITY),
     ("4-5", _UNFOLD, "const std::size_t top = «place / grid.columns * w.stride_y»;", "place % grid.rows * w.stride_y"),
     ("4-5", _UNFOLD, "const std::size_t left = «place % grid.columns * w.stride_x»;", "place / grid.rows * w.stride_x"),

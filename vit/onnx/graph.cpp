@@ -21,13 +21,29 @@ std::int64_t length(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 // What becomes of each option of a config: it is in the graph below, or it says nothing of a
 // forward pass. One that somebody adds to vit/fields.hpp is refused until it stands here.
-constexpr std::string_view known_options[] = {
-    "P_w",         "embedding_dropout", "projection_dropout",
-    "mlp_dropout", "patch_bias",        "qkv_bias",
-    "proj_bias",   "conv_patches",      "per_head_qkv",
-    "post_norm",   "mean_pooling",      "norm_after_pooling",
-    "gelu_tanh",   "positions",         "head",
-    "init",        "stochastic_depth",  "stem"};
+constexpr std::string_view known_options[] = {"P_w",
+                                              "embedding_dropout",
+                                              "projection_dropout",
+                                              "mlp_dropout",
+                                              "patch_bias",
+                                              "qkv_bias",
+                                              "proj_bias",
+                                              "conv_patches",
+                                              "per_head_qkv",
+                                              "post_norm",
+                                              "mean_pooling",
+                                              "norm_after_pooling",
+                                              "gelu_tanh",
+                                              "positions",
+                                              "head",
+                                              "init",
+                                              "stochastic_depth",
+                                              "stem",
+                                              "layer_scale",
+                                              "swiglu",
+                                              "qk_norm",
+                                              "distilled",
+                                              "registers"};
 
 std::vector<std::string_view> unknown_options(const ViTConfig& config) {
   std::vector<std::string_view> names;
@@ -56,7 +72,7 @@ class Builder {
     Name z = embedded("images");
     for (std::size_t l = 0; l < config_.L; ++l) z = block(fmt::format("blocks.{}", l), z);
     const Name y = output(z);
-    add("Identity", graph_.output, {config_.head == Head::none ? y : classified(y)});
+    add("Identity", graph_.output, {classified(y)});
     check_complete();
     return std::move(graph_);
   }
@@ -155,8 +171,8 @@ class Builder {
     const Name apart = reshaped(
         name + ".qkv_heads", linear(name + ".qkv", x, config_.D, 3 * config_.D), {0, T, 3, h, D_h});
     const Name heads = permuted_axes(name + ".heads", apart, {2, 0, 3, 1, 4});  // (3, B, h, T, D_h)
-    const Name q = part(name + ".q", heads, 0);
-    const Name k = part(name + ".k", heads, 1);
+    const Name q = normed(name + ".q_norm", part(name + ".q", heads, 0));
+    const Name k = normed(name + ".k_norm", part(name + ".k", heads, 1));
     const Name v = part(name + ".v", heads, 2);
     const Name scale = number("1 / sqrt(D_h)", 1 / std::sqrt(static_cast<double>(D_h)));
     const Name k_T = permuted_axes(name + ".k^T", k, {0, 1, 3, 2});
@@ -167,6 +183,11 @@ class Builder {
         permuted_axes(name + ".Av^T", add("MatMul", name + ".Av", {A, v}), {0, 2, 1, 3});
     return linear(name + ".proj", reshaped(name + ".side_by_side", Av, {0, T, h * D_h}), config_.D,
                   config_.D);
+  }
+
+  // The layer norm of each head's q or k, where the model has one.
+  Name normed(const Name& name, const Name& x) {
+    return config_.qk_norm ? layer_norm(name, x, config_.D_h()) : x;
   }
 
   // A learned number for each head and way to lie to each other.
@@ -182,9 +203,25 @@ class Builder {
     return add("Add", name + ".biased_scores", {scores, bias});
   }
 
+  // GELU(x W_1), or silu(a) b of [a, b] = x W_1, with silu(a) = a / (1 + exp(-a)).
+  Name hidden_layer(const Name& name, const Name& x) {
+    if (!config_.swiglu) return gelu(name + ".act", linear(name + ".fc1", x, config_.D, config_.M));
+    const Name both = linear(name + ".fc1", x, config_.D, 2 * config_.M);
+    const Name apart =
+        reshaped(name + ".apart", both, {0, length(config_.T()), 2, length(config_.M)});
+    const Name a = part(name + ".a", apart, 0, 2);
+    const Name b = part(name + ".b", apart, 1, 2);
+    const Name silu = add("Mul", name + ".silu", {a, add("Sigmoid", name + ".sigmoid", {a})});
+    return add("Mul", name + ".gated", {silu, b});
+  }
   Name mlp(const Name& name, const Name& x) {
-    const Name hidden = gelu(name + ".act", linear(name + ".fc1", x, config_.D, config_.M));
-    return linear(name + ".fc2", hidden, config_.M, config_.D);
+    return linear(name + ".fc2", hidden_layer(name, x), config_.M, config_.D);
+  }
+
+  // LayerScale: number by number times a learned vector, where the model has one.
+  Name layer_scale(const Name& name, const Name& x) {
+    if (config_.layer_scale == 0) return x;
+    return add("Mul", name, {x, weight(name + ".gamma", {config_.D})});
   }
 
   // The hybrid's convolutions, each ReLU(LN(x * W)): the norm is of the channels at each place.
@@ -218,16 +255,36 @@ class Builder {
             {{"kernel_shape", patch}, {"strides", patch}});  // (B, D, H / P, W / P)
     const Name flat = reshaped("patch_embed.flat", grid, {0, length(c.D), length(c.N())});
     Name z = permuted_axes("patches", flat, {0, 2, 1});
-    if (!c.mean_pooling) {
-      const Name B =
-          add("Shape", "B", {images}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
-      const Name shape = add("Concat", "(B, 1, D)", {B, lengths("(1, D)", {1, length(c.D)})},
-                             {{"axis", std::int64_t{0}}});
-      const Name x_class = add("Expand", "x_class", {weight("cls_token", {1, 1, c.D}), shape});
-      z = add("Concat", "tokens", {x_class, z}, {{"axis", std::int64_t{1}}});
+    // A place each: the class token, the distillation token, the patches.
+    std::vector<Name> placed{z};
+    if (c.distilled) placed.insert(placed.begin(), of_each(images, "dist_token", 1));
+    if (!c.mean_pooling) placed.insert(placed.begin(), of_each(images, "cls_token", 1));
+    if (placed.size() > 1) z = add("Concat", "tokens", placed, {{"axis", std::int64_t{1}}});
+    if (c.positions != Positions::relative) {
+      z = add("Add", "placed", {z, weight("pos_embed", {1, c.places(), c.D})});
     }
-    if (c.positions == Positions::relative) return z;
-    return add("Add", "z_0", {z, weight("pos_embed", {1, c.T(), c.D})});
+    if (c.registers == 0) return z;
+    const Name registers = of_each(images, "reg_token", c.registers);  // they are nowhere
+    std::vector<Name> all{registers, tokens("placed.patches", z, c.class_tokens(), c.N())};
+    if (!c.mean_pooling) all.insert(all.begin(), tokens("placed.read", z, 0, c.class_tokens()));
+    return add("Concat", "z_0", all, {{"axis", std::int64_t{1}}});
+  }
+  // A learned token, or several, for each image: (1, n, D) to (B, n, D).
+  Name of_each(const Name& images, const Name& name, std::size_t n) {
+    const ViTConfig& c = config_;
+    const Name B =
+        add("Shape", name + ".B", {images}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+    const Lengths rest{length(n), length(c.D)};
+    const Name shape = add("Concat", name + ".shape", {B, lengths(fmt::format("({}, D)", n), rest)},
+                           {{"axis", std::int64_t{0}}});
+    return add("Expand", name + ".of_each", {weight(name, {1, n, c.D}), shape});
+  }
+  // Tokens [begin, begin + n).
+  Name tokens(const Name& name, const Name& z, std::size_t begin, std::size_t n) {
+    return add("Slice", name,
+               {z, lengths(fmt::format("from {}", begin), {length(begin)}),
+                lengths(fmt::format("to {}", begin + n), {length(begin + n)}),
+                lengths("axis of tokens", {1})});
   }
 
   // z'_l = MSA(LN(z_{l-1})) + z_{l-1}                                                       (Eq. 2)
@@ -235,8 +292,12 @@ class Builder {
   Name block(const Name& name, const Name& z) {
     const auto LN1 = [&](const Name& x) { return layer_norm(name + ".norm1", x); };
     const auto LN2 = [&](const Name& x) { return layer_norm(name + ".norm2", x); };
-    const auto MSA = [&](const Name& x) { return attention(name + ".attn", x); };
-    const auto MLP = [&](const Name& x) { return mlp(name + ".mlp", x); };
+    const auto MSA = [&](const Name& x) {
+      return layer_scale(name + ".ls1", attention(name + ".attn", x));
+    };
+    const auto MLP = [&](const Name& x) {
+      return layer_scale(name + ".ls2", mlp(name + ".mlp", x));
+    };
     const auto sum = [&](const char* what, const Name& a, const Name& b) {
       return add("Add", name + what, {a, b});
     };
@@ -249,16 +310,29 @@ class Builder {
   }
 
   // y = LN(z_L^0)                                                                           (Eq. 4)
+  // of the class token, of both tokens of a distilled model (B, 2, D), or of the patches' mean.
   Name output(const Name& z) {
-    if (!config_.mean_pooling) return layer_norm("norm", part("z_L^0", z, 0, 1));
-    return config_.norm_after_pooling ? layer_norm("norm", mean_of_tokens(z))
-                                      : mean_of_tokens(layer_norm("norm", z));
+    const ViTConfig& c = config_;
+    if (c.distilled) return layer_norm("norm", tokens("z_L^01", z, 0, 2));
+    if (!c.mean_pooling) return layer_norm("norm", part("z_L^0", z, 0, 1));
+    const Name patches = c.registers == 0 ? z : tokens("z_L.patches", z, c.registers, c.N());
+    return c.norm_after_pooling ? layer_norm("norm", mean_of_tokens(patches))
+                                : mean_of_tokens(layer_norm("norm", patches));
   }
   Name mean_of_tokens(const Name& z) {
     return add("ReduceMean", "mean", {z}, {{"axes", Lengths{1}}, {"keepdims", std::int64_t{0}}});
   }
 
+  // y to logits, or to the features where there is no head: of a distilled model the mean of both.
   Name classified(const Name& y) {
+    if (config_.head == Head::none) return config_.distilled ? mean_of_tokens(y) : y;
+    if (config_.distilled) {
+      const Name of_class = linear("head", part("y.class", y, 0, 1), config_.D, config_.K);
+      const Name of_distillation =
+          linear("head_dist", part("y.distillation", y, 1, 1), config_.D, config_.K);
+      const Name sum = add("Add", "both_heads", {of_class, of_distillation});
+      return add("Mul", "mean_of_heads", {sum, number("0.5", 0.5)});
+    }
     const Name hidden = config_.head == Head::tanh
                             ? add("Tanh", "hidden", {linear("pre_logits", y, config_.D, config_.D)})
                             : y;
