@@ -196,7 +196,7 @@ MUTANTS = [
     ("vit/weights/naming.cpp", "return «!without.head || any(Need::head)»;", "!without.head"),
     ("vit/weights/held.cpp", "x[i] *= g[«i / (x.size() / g.size())»];", "i % g.size()"),
     ("vit/weights/held.cpp", "fold_layer_scale(weights.tensors, weights.config);", ";"),
-    ("vit/weights/held.cpp", "give_registers_places(file, config);", ";"),
+    ("vit/weights/held.cpp", "give_registers_places(weights.tensors, config);", ";"),
     ("vit/weights/held.cpp", "added = rows(E, «read», read + R)", "0"),
     ("vit/weights/held.cpp", "x[i] += y[i]", "x[i] += 0"),
     ("vit/weights/naming.cpp", "s.swiglu = «symbols_.F == 2 * s.M»;", "false"),
