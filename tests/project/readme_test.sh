@@ -37,7 +37,7 @@ while read -r command; do
   data=mnist
   for argument in "$@"; do
     case $argument in
-      cifar10) data=cifar && arguments+=("$argument") ;;
+      cifar10 | *-cifar10) data=cifar && arguments+=("$argument") ;;
       folder) data=folder && arguments+=("$argument") ;;
       DIR) arguments+=("$folder/$data") ;;
       IMAGE...) arguments+=("$folder/blank.pgm") ;;
