@@ -153,6 +153,7 @@ void lesson(Narrator& say) {
       "Equation 4 reads one row of z_L. So where no trace is watching, the last block is asked for "
       "that row alone, from one query: of a block's 12 D² products a token, the other tokens need "
       "only the 2 D² of their keys and values, and 10/12 are saved. The library's lines:");
+  say.code_of("vit/model.cpp", "Tensor VisionTransformer::encode(");
   say.code_of("vit/model.cpp", "Tensor VisionTransformer::features(");
   say.code_of("vit/model.cpp", "Tensor VisionTransformer::output(");
   say.text("The other rows hear nothing back:");
