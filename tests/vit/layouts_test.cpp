@@ -22,6 +22,9 @@ inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr double exactly = sizeof(real) == 8 ? 1e-10 : 1e-5;
+// The biases of keys have a gradient of zero but for rounding, which softmax does not see: shorter
+// gradients than this are judged as if they were of this length.
+constexpr double still = sizeof(real) == 8 ? 1e-4 : 1e-1;
 
 const golden::Json& all_layouts() {
   static const golden::Json json = golden::read("layouts.json");
@@ -136,7 +139,7 @@ TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative
         }
       }
       const double expected = derivative[0], most = derivative[1];
-      CHECK(std::abs(sum - expected) < exactly * std::max(most, 1e-4));
+      CHECK(std::abs(sum - expected) < exactly * std::max(most, still));
     }
   }
 }
