@@ -73,7 +73,7 @@ ViTConfig drawn_config(const Rng& rng) {
       const bool stem = name == "stem";
       if (one_of(c.W == 12 && !stem ? 2 : 6) == 0) value = stem ? 1 : patch_width;
     } else {
-      if (one_of(6) == 0) value = 0.1;
+      if (one_of(name == "layer_scale" ? 2 : 6) == 0) value = 0.1;
     }
   });
   if (c.distilled) c.mean_pooling = false;
