@@ -30,6 +30,7 @@ commands=0
 ln -s "$root/models" "$folder/models"
 cd "$folder" # runs of the reader's land here, not in the checkout
 while read -r command; do
+  [[ $command != *" weights/"* ]] || continue # fetched ones: see the test `transfer`
   set -- ${command%%#*}
   program=$programs/${1##*/}
   shift
