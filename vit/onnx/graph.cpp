@@ -49,7 +49,8 @@ std::vector<std::string_view> unknown_options(const ViTConfig& config) {
   std::vector<std::string_view> names;
   const ViTConfig usual;
   for_each_option(config, [&](const char* name, const auto& value) {
-    if (std::ranges::find(known_options, name) != std::end(known_options)) return;
+    const auto* const end = std::end(known_options);
+    if (std::find(std::begin(known_options), end, name) != end) return;
     for_each_option(usual, [&](const char* other, const auto& usual_value) {
       if constexpr (std::is_same_v<decltype(value), decltype(usual_value)>) {
         if (std::string_view(name) == other && value != usual_value) names.emplace_back(name);
