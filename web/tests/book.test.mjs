@@ -19,7 +19,7 @@ const lessons = readFileSync(new URL('lessons/course/contents.txt', root), 'utf8
 
 /** A page that in the end complained of nothing and asked for nothing but the book's own files. */
 const opened = (name, options, use) =>
-  withPage(path(name.split('#')[0]), { viewport: { width: 1440, height: 900 }, fragment: name.replace(/^[^#]*/, ''), sharing: true, ...options }, async (page, problems, context) => {
+  withPage(path(name.split('#')[0]), { viewport: { width: 1440, height: 900 }, fragment: name.replace(/^[^#]*/, ''), ...options }, async (page, problems, context) => {
     await use(page, context);
     assert.deepEqual(problems.filter((problem) => !problem.startsWith(`request: ${book.href}`)), [], name);
   });

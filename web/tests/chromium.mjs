@@ -45,34 +45,17 @@ export const inWorkers = (script, workers = Infinity) => `{
   };
 }`;
 
-const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
-
-// A browser for many pages, one after the other: a context of its own is all that a page needs which is not measured.
-let shared, users = 0, closing;
-async function borrow() {
-  ++users;
-  clearTimeout(closing);
-  return (shared ??= launch());
-}
-function giveBack() {
-  if (--users > 0) return;
-  closing = setTimeout(() => { // nobody wants it any more
-    const last = shared;
-    shared = undefined;
-    void last.then((browser) => browser.close());
-  }, 500);
-}
-
 /**
- * Gives `use` the page, its problems and the browser's context; closes the context whatever happens, and the browser, unless
- * it is a shared one. `options` are the context's; besides, a `fragment` for the address, a script to run `before` the page's,
- * and whether the browser may be `sharing` what it is with other pages of this file.
+ * Gives `use` the page, its problems and the browser's context; closes the browser whatever happens.
+ * `options` are the context's; besides, a `fragment` for the address, and a script to run `before` the page's.
  */
-export async function withPage(path, { fragment = '', before, sharing = false, ...options }, use) {
-  const browser = await (sharing ? borrow() : launch());
-  let context;
+export async function withPage(path, { fragment = '', before, ...options }, use) {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
   try {
-    context = await browser.newContext(options);
+    const context = await browser.newContext(options);
     const page = await context.newPage();
     const problems = [];
     const address = pathToFileURL(path).href;
@@ -88,8 +71,7 @@ export async function withPage(path, { fragment = '', before, sharing = false, .
     await page.goto(address + fragment);
     await use(page, problems, context);
   } finally {
-    await (sharing ? context?.close() : browser.close());
-    if (sharing) giveBack();
+    await browser.close();
   }
 }
 
