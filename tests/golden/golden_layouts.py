@@ -20,11 +20,10 @@ import torch.nn.functional as F
 import torchvision
 from torch import nn
 
+from golden_naming import C, D, D_H, H, K, L, M, P, SIDE, jax_shapes
 from make_golden import packed
 
-C, SIDE, P, D, L, H, M, K = 3, 8, 4, 8, 2, 2, 12, 3
 N = (SIDE // P) ** 2
-D_H = D // H
 
 
 def numbers(first, shape):
@@ -288,22 +287,7 @@ class Flax:
     """vit_jax/models_vit.py: kernels (in, out), heads an axis of their own, images NHWC."""
 
     def __init__(self):
-        shapes = {"cls": (1, 1, D), "Transformer/posembed_input/pos_embedding": (1, N + 1, D),
-                  "embedding/kernel": (P, P, C, D), "embedding/bias": (D,), "head/kernel": (D, K), "head/bias": (K,),
-                  "Transformer/encoder_norm/scale": (D,), "Transformer/encoder_norm/bias": (D,)}
-        for i in range(L):
-            block = f"Transformer/encoderblock_{i}/"
-            for name, kernel, bias in (
-                ("MultiHeadDotProductAttention_1/query", (D, H, D_H), (H, D_H)),
-                ("MultiHeadDotProductAttention_1/key", (D, H, D_H), (H, D_H)),
-                ("MultiHeadDotProductAttention_1/value", (D, H, D_H), (H, D_H)),
-                ("MultiHeadDotProductAttention_1/out", (H, D_H, D), (D,)),
-                ("MlpBlock_3/Dense_0", (D, M), (M,)), ("MlpBlock_3/Dense_1", (M, D), (D,)),
-            ):
-                shapes[block + name + "/kernel"], shapes[block + name + "/bias"] = kernel, bias
-            for name in ("LayerNorm_0", "LayerNorm_2"):
-                shapes[block + name + "/scale"] = shapes[block + name + "/bias"] = (D,)
-        self.p = {name: torch.zeros(shape, requires_grad=True) for name, shape in shapes.items()}
+        self.p = {name: torch.zeros(shape, requires_grad=True) for name, shape in jax_shapes().items()}
 
     def named_parameters(self):
         return self.p.items()

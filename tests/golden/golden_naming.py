@@ -97,7 +97,8 @@ def hf_model(images):
     return dense(norm(z, "vit.layernorm")[:, 0], "classifier"), p
 
 
-def jax_model(images):
+def jax_shapes():
+    """Of every tensor of the flax code, in its order."""
     shapes = {
         "cls": (1, 1, D),
         "Transformer/posembed_input/pos_embedding": (1, T, D),
@@ -118,7 +119,11 @@ def jax_model(images):
             shapes[block + name + "/bias"] = bias
         for name in ("LayerNorm_0", "LayerNorm_2"):
             shapes[block + name + "/scale"] = shapes[block + name + "/bias"] = (D,)
-    drawn = {name: torch.empty(shape) for name, shape in shapes.items()}
+    return shapes
+
+
+def jax_model(images):
+    drawn = {name: torch.empty(shape) for name, shape in jax_shapes().items()}
     redraw(generator("naming jax"), drawn)
     p = {name: x.numpy() for name, x in drawn.items()}
     erf = np.vectorize(math.erf)

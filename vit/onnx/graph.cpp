@@ -3,7 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/waves.hpp"
-#include "vitruvian/vit/weights/held.hpp"
+#include "vitruvian/vit/weights/written_out.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -40,16 +40,4 @@ const std::vector<HeldRow>& held_rows();
 /// computes something else, and (Exit::checkpoint) where the tensors are not those of the config.
 VitWeights held_by(Scheme scheme, VitWeights weights);
 
-/// The same model, in its own names and without what only we have: positions are learned or
-/// relative, U_qkv is one for all heads, every layer has its bias. Throws (Exit::checkpoint) where
-/// the tensors are not those of the config.
-VitWeights written_out(VitWeights weights);
-
-/// timm's registers may have positions, between those of the `read` class tokens and the patches',
-/// which are `places` in all: they are added to the registers, and leave the table.
-void add_places_to_registers(TensorFile& file, std::size_t read, std::size_t places);
-
-/// The way back, for a file with our config: what only that project calls so, as the config has it.
-TensorFile as_config_says(TensorFile file, const ViTConfig& config);
-
 }  // namespace vitruvian

@@ -2,7 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/weights/family.hpp"
-#include "vitruvian/vit/weights/held.hpp"
+#include "vitruvian/vit/weights/written_out.hpp"
 
 #include <algorithm>
 #include <cmath>
