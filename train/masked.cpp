@@ -89,14 +89,15 @@ MaskedViT::MaskedViT(const VisionTransformer& model, std::vector<double> means,
 Tensor MaskedViT::operator()(const Tensor& images, std::span<const Corruption> corruptions,
                              const Pass& pass) const {
   const std::size_t B = corruptions.size(), N = vit.config.N(), S = corrupted_of(N);
-  const std::size_t before = vit.config.T() - N;  // the tokens before the patches
   Array masked = zeros({B, N, 1});
   std::vector<std::ptrdiff_t> source, asked;
   for (std::size_t b = 0; b < B; ++b) {
     const Corruption& of = corruptions[b];
     for (std::size_t n = 0; n < N; ++n) masked(b, n, 0) = of.masked[n] ? 1 : 0;
     source.insert(source.end(), of.source.begin(), of.source.end());
-    for (const std::size_t n : of.patches) asked.push_back(static_cast<std::ptrdiff_t>(before + n));
+    for (const std::size_t n : of.patches) {
+      asked.push_back(static_cast<std::ptrdiff_t>(vit.config.first_patch() + n));
+    }
   }
   const Tensor patches = under("patch_embed", vit.patch_embed, images, pass);  // (B, N, D)
   const Tensor moved = gather(patches, 1, Indices({B, N}, source));

@@ -261,7 +261,7 @@ MUTANTS = [
     ("train/masked.cpp", "std::floor(levels * m «+ 1e-5»)", "- 1e-5"),
     ("train/masked.cpp", "std::clamp(level, 0.0, levels - 1.0)", "std::max(level, 0.0)"),
     ("train/masked.cpp", "where(masked, «mask_token», moved)", "Tensor(mask_token.value())"),
-    ("train/masked.cpp", "static_cast<std::ptrdiff_t>(«before + n»)", "n"),
+    ("train/masked.cpp", "static_cast<std::ptrdiff_t>(«vit.config.first_patch() + n»)", "n"),
     ("train/masked.cpp", "part.step.fork(\"image\", {«part.first + b»})", "b"),
     ("train/masked.cpp", "under(\"norm\", vit.norm, of_asked)", "of_asked"),
     ("train/masked.cpp", "learner.classifies = «false»;", "true"),

@@ -205,12 +205,11 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
   const std::string moved = R"("lr":0.1,"data":"b","made_by":{"data_checksum":"1","version":"2"})";
   const std::string other = R"("lr":0.1,"data":"a","made_by":{"data_checksum":"2","version":"1"})";
   const std::string faster = R"("lr":0.2,"data":"a","made_by":{"data_checksum":"1","version":"1"})";
-  const std::vector<RunRecord> runs{run("set/seed-1", "1", same, 0.9),
-                                    run("fast", "1", faster, 0.5),
-                                    run("set/seed-10", "10", same, 0.93),
-                                    run("set/seed-2", "2", moved, 0.96, 3),
-                                    run("again", "2", same, 0.7),  // of a seed that is there
-                                    run("elsewhere", "3", other, 0.8)};
+  const std::vector<RunRecord> runs{
+      run("set/seed-1", "1", same, 0.9),    run("fast", "1", faster, 0.5),
+      run("set/seed-10", "10", same, 0.93), run("set/seed-2", "2", moved, 0.96, 3),
+      run("again", "2", same, 0.7),  // of a seed that is there
+      run("elsewhere", "3", other, 0.8)};
   const std::vector<RunGroup> groups = grouped(runs);
   REQUIRE(groups.size() == 4);
   CHECK(groups[0].name == "set (3 seeds)");

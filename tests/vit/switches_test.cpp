@@ -86,8 +86,8 @@ void check_close(const std::vector<Array>& a, const std::vector<Array>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     CAPTURE(i);
     REQUIRE(a[i].shape() == b[i].shape());
-    // The bias of k's norm adds one number to all scores of a query, which softmax does not see: its
-    // gradient is zero but for rounding.
+    // The bias of k's norm adds one number to all scores of a query, which softmax does not see:
+    // its gradient is zero but for rounding.
     const double rounding = in_double ? 1e-9 : 1e-5;
     if (largest(b[i]) > rounding) {
       CHECK(difference(a[i], b[i]) < 10 * exactly);
