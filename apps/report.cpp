@@ -42,8 +42,9 @@ void run_compare(const CompareOptions& options) {
 void run_report(const ReportFlags& flags) {
   const ReportOptions& options = flags.options;
   if (!flags.csv.empty()) {
-    write_file_safely(flags.csv, metrics_csv(options.directory));
-    if (!flags.csv.starts_with("/dev/")) console::print("metrics  {}\n", flags.csv);
+    const bool piped = flags.csv == "-";
+    write_file_safely(piped ? "/dev/stdout" : flags.csv, metrics_csv(options.directory));
+    if (!piped) console::print("metrics  {}\n", flags.csv);
     return;
   }
   if (read_run(options.directory).setting("precision") == "double")
@@ -68,7 +69,7 @@ void add_report(CLI::App& app, std::function<void()>& chosen) {
   command
       .add_option("--csv", flags.csv,
                   "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
-                  "each step, epoch and test (column kind); /dev/stdout for a pipe")
+                  "each step, epoch and test (column kind); - for a pipe")
       ->type_name("FILE");
   add_threads(command);
 }

@@ -203,7 +203,10 @@ std::vector<Chart> charts_of(const std::vector<RunGroup>& groups) {
                             {"Test loss"},           {"Training accuracy"},
                             {"Validation accuracy"}, {"Test accuracy"},
                             {"Learning rate"},       {"Norm of the gradient, before clipping"}};
-  for (Chart& chart : charts) chart.x_label = "epoch";
+  for (Chart& chart : charts) {
+    chart.x_label = "epoch";
+    chart.whole_x = true;
+  }
   for (const std::size_t i : {3, 4, 5}) charts[i].percent = true;
   for (const std::size_t i : {0, 1, 2, 6, 7}) charts[i].from_zero = true;
   for (std::size_t i = 0; i < groups.size(); ++i) {

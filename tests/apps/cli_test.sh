@@ -199,7 +199,7 @@ assert len(rows) == len(lines) > 3
 for row, line in zip(rows, lines):
     assert {k: v for k, v in row.items() if v} == {k: str(v) for k, v in line.items() if v is not None}, (row, line)
 PYTHON
-expect 0 "" report seen --csv /dev/stdout
+expect 0 "" report seen --csv -
 check "a pipe gets the table alone" cmp out seen.csv
 expect 3 "no config.json" report empty --csv none.csv
 check "no table of a folder that is no run" test ! -e none.csv
