@@ -216,6 +216,7 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
        {{{values}, {gradients}}},
        {json_file("norms", json)}});
 
+  if (layers.units.empty()) return;  // a gated MLP's units are neither on nor off
   Series on{"above 0"}, never_on{"never above 0"}, dead{"dead"}, always_on{"always on"};
   for (const HiddenUnits& mlp : layers.units) {
     const auto share = [&mlp](std::size_t n) {

@@ -126,4 +126,10 @@ check "no positions that find a grid" sh -c '! grep "finding their grid" mean/re
 check "positions that do, in a run that learns them" grep -q "finding their grid" run/report.html
 inspect 4 "learns no table of positions" --strip mean --out strip_of_mean
 
+# Units that are neither on nor off, and tokens that are no patches.
+expect 0 "" "${small[@]}" --epochs 1 --swiglu --registers 2 --out gated
+inspect 0 "" --checkpoint gated --images 1 --out of_gated
+check "no figure of dead units" sh -c 'test ! -e of_gated/hidden_units.svg && ! grep hidden_units of_gated/index.html'
+check_shape of_gated/attention_matrix.npy "19, 19"
+
 finish
