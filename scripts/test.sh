@@ -154,7 +154,7 @@ run_tidy() (
 # The course runs on what the other tests hold, so it is run once, as users have it.
 # Tests labelled `project` look at the sources and the packages, `files` at readers and system calls,
 # not at numbers: once is enough.
-not_numbers='project|lessons|exercises|files'
+not_numbers='project|lessons|exercises|files|slow'
 
 compile_suite() {
   case $1 in

@@ -75,19 +75,25 @@ export async function withPage(path, { fragment = '', before, ...options }, use)
   }
 }
 
+/** What the page's own thread did while `action` ran: its tasks in order, and all events of the trace. */
+async function traceOf(page, action, categories = []) {
+  const browser = page.context().browser();
+  await browser.startTracing(page, { categories: ['toplevel', '__metadata', ...categories] });
+  await action();
+  const { traceEvents: events } = JSON.parse(String(await browser.stopTracing()));
+  const { pid, tid } = events.find((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain');
+  const tasks = events.filter((e) => e.pid === pid && e.tid === tid && e.name === 'ThreadControllerImpl::RunTask' && e.tdur !== undefined)
+    .sort((a, b) => a.ts - b.ts);
+  return { tasks, events };
+}
+
 /**
  * What the page's own thread works while `action` runs, in milliseconds of the processor's time: other programs may hold
  * the page up, and that is not its fault. `longest` is the most that it works without a pause and without a frame, `wall`
  * how long that took by the clock, `tasks` how many there were, `total` all of it.
  */
 export async function workOf(page, action) {
-  const browser = page.context().browser();
-  await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
-  await action();
-  const { traceEvents: events } = JSON.parse(String(await browser.stopTracing()));
-  const { pid, tid } = events.find((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain');
-  const tasks = events.filter((e) => e.pid === pid && e.tid === tid && e.name === 'ThreadControllerImpl::RunTask' && e.tdur !== undefined)
-    .sort((a, b) => a.ts - b.ts);
+  const { tasks } = await traceOf(page, action);
   const most = { longest: 0, wall: 0, tasks: tasks.length, total: tasks.reduce((sum, { tdur }) => sum + tdur / 1000, 0) };
   let work = 0, from = 0, until = -Infinity;
   for (const task of tasks) {
@@ -98,6 +104,18 @@ export async function workOf(page, action) {
     if (/SendBeginMainFrame/.test(task.args.src_func ?? '')) [work, from] = [0, until]; // a frame
   }
   return most;
+}
+
+/** When the page's first contentful paint was, in milliseconds: by the clock, as its visitor saw it. */
+export const paintedAfter = async (page) => {
+  await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length === 1);
+  return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+};
+/** What the page's own thread works until its first contentful paint, opened anew: in milliseconds of the processor's time. */
+export async function workToPaint(page) {
+  const { tasks, events } = await traceOf(page, async () => { await page.reload(); await paintedAfter(page); }, ['loading']);
+  const painted = events.find((e) => e.name === 'firstContentfulPaint').ts;
+  return tasks.filter(({ ts }) => ts <= painted).reduce((sum, { tdur }) => sum + tdur / 1000, 0);
 }
 
 /**
