@@ -26,6 +26,8 @@ file(READ ${ROOT}/README.md text)
 string(REGEX REPLACE "^.*\n```cpp\n|\n```\n.*$" "" code "${text}")
 file(CONFIGURE OUTPUT ${program} CONTENT "@code@\n" @ONLY)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G Ninja ${options})
+file(GLOB_RECURSE unasked ${SCRATCH}/build/*libvitruvian_report_f*) # of an earlier run
+file(REMOVE ${unasked})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 file(GLOB_RECURSE unasked ${SCRATCH}/build/*libvitruvian_report_f*)
 if(NOT unasked STREQUAL "")
