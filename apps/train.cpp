@@ -171,11 +171,11 @@ void add_settings(CLI::App& command, Flags& flags) {
       if constexpr (std::is_enum_v<T>) help += fmt::format("{}", fmt::join(names_of(field), ", "));
       const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
       option = command.add_option_function<std::string>(flag, take, help);
-      option->type_name(name == "data"          ? "DIR"
-                        : name == "init"        ? "FILE"
-                        : is_rate<T>            ? "X"
-                        : std::is_integral_v<T> ? "N"
-                                                : "TEXT");
+      option->type_name(name == "data"                        ? "DIR"
+                        : name == "init" || name == "teacher" ? "FILE"
+                        : is_rate<T>                          ? "X"
+                        : std::is_integral_v<T>               ? "N"
+                                                              : "TEXT");
       if (const auto found = values.find(name); found != values.end()) {
         option->default_str(found->second);
       }

@@ -31,7 +31,11 @@ TrainOptions options_of(const TrainOptions& set, std::uint64_t seed) {
 // Whether the run of a seed was begun; throws where another one lies in its place.
 bool begun(const TrainOptions& options) {
   if (options.overwrite || !is_run(options.out)) return false;
-  const std::string differs = difference(options.to_json(), settings_of_run(options.out).to_json());
+  const TrainOptions its = settings_of_run(options.out);
+  std::string differs = difference(options.to_json(), its.to_json());
+  if (differs.empty() && options.teacher != its.teacher) {
+    differs = fmt::format("'teacher' is \"{}\", not \"{}\"", options.teacher, its.teacher);
+  }
   if (differs.empty()) return true;
   fail(Exit::usage,
        "{} holds a run with other settings, for here {}: --overwrite puts the new one in its "

@@ -9,6 +9,7 @@
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/train/step.hpp"
+#include "vitruvian/train/teacher.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/train/weights.hpp"
 
@@ -269,7 +270,7 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
   Opened opened(options, observer, ranks);
   if (opened.finished) return *opened.finished;
-  const TrainingData data = training_data(options);
+  TrainingData data = training_data(options);
   const std::size_t resident = images_at_once(options, data.indices.train.size());
   const std::uint64_t bytes =
       options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
@@ -279,6 +280,16 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
   const std::string warning =
       options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
   if (!warning.empty()) observer.noted(warning);
+  if (!options.teacher.empty()) {
+    const Teacher teacher = open_teacher(options, data_config_of(data), [&](const std::string& s) {
+      if (ranks.rank() == 0) observer.noted(s);
+    });
+    data.checksum += TrainingData::of_teacher + teacher.checksum;
+    const std::uint64_t both = bytes + teacher.model.config.forward_bytes(resident, sizeof(real));
+    check_fits_in_memory(options.model, both, "to train beside its teacher");
+    return carry_out(options, learner_of(model, teacher), data, opened, both, observer, at_end,
+                     ranks);
+  }
   if (options.task == Task::masked) {
     const Dataset& about = data.images.train->about();
     const MaskedViT masked(model, about.mean, about.std, Rng(options.seed).fork("weights"));

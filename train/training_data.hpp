@@ -16,8 +16,10 @@ struct TrainingData {
   ImageSplit images;
   Parts indices;  ///< which images of `images.train` train and which validate
   /// Of all pixels and labels, of the training set and the test set: CRC-32; of a folder's files
-  /// SHA-256 (without OpenSSL: their number, mean and std).
+  /// SHA-256 (without OpenSSL: their number, mean and std). What a teacher says of them is data
+  /// too: `of_teacher` and the checksum of its weights follow.
   std::string checksum;
+  static constexpr const char* of_teacher = "-teacher-";
 
   /// What stays in memory of the images: all, or of pictures in files those decoded ahead.
   [[nodiscard]] std::uint64_t resident_bytes() const;

@@ -158,6 +158,21 @@ fi
 expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-decay 0 "${small[@]:0:6}" --out tuned
 expect 0 "" eval --weights tuned --test-size 20
 
+# From a teacher, which is asked again from wherever the run goes on.
+works "^test accuracy" train --teacher run --out taught "${small[@]}"
+has taught/config.json "\"teacher\": \"/.*/run\"" '"distilled": true' '"data_checksum": ".*-teacher-[0-9a-f]{8}"'
+(cd place && "$vitruvian" train --resume ../taught --epochs 2) >out 2>err || wrong "a run with a teacher, resumed from another folder"
+has out "goes on after step 3$"
+expect 4 "the teacher is not that of the run" train --resume taught --epochs 3 --teacher other
+mv run hidden
+expect 4 "taught learned from it: --teacher FILE says where it is now" train --resume taught --epochs 3
+works "goes on after step 6$" train --resume taught --epochs 3 --teacher hidden
+mv hidden run
+expect 0 "" train --seeds 1 --out taught-set --teacher run "${small[@]}"
+expect 2 "holds a run with other settings, for here 'teacher'" train --seeds 1 --out taught-set --teacher other "${small[@]}"
+expect 2 "--teacher names classes, and --task masked learns none" train --teacher run --task masked "${small[@]}"
+works "^note +a distillation token without a teacher" train --distilled --out untaught "${small[@]}"
+
 # What a run shows.
 works "^confusion " train --out seen "${small[@]}"
 has seen/report.html "<svg" "Confusion" "data:image/png" "<dt>width</dt><dd>16</dd>"

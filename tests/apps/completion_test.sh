@@ -43,6 +43,7 @@ is "dino_s8" weights fetch dino_s8
 is "mini_vit" trace --model mi
 is "bash" completion ba
 is "--val-fraction" train --val
+is "--teacher" train --teach
 is "--version" --v
 is "" train --epochs ""
 is "" train --data ""

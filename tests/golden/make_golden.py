@@ -27,7 +27,7 @@ import zlib
 import torch
 
 NAMES = ("ops", "modules", "torchvision", "run", "ridge", "vit", "switches", "naming", "layouts", "figure7",
-         "pictures", "masked")
+         "pictures", "masked", "teacher")
 
 
 def generator(name):

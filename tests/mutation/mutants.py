@@ -6,6 +6,7 @@ SCRIPTS = {"cli", "completion", "weights", "inspect_cli", "resume", "faults", "t
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
 _RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "masked_f64", "seeing", "cli", "resume", "inspect_cli"]
+_TAUGHT = ["teacher_f64", "cli"]
 _MASKED = ["masked_f64", "run_oracle_f64", "cli"]
 _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
 _PAGES = ["seeing", "charts", "runs_f64", "inspect_cli", "cli"]
@@ -27,8 +28,9 @@ TESTS = [
     ("report/inspect", _INSPECT), ("report/draw", _INSPECT), ("train/predict", _INSPECT),
     ("report/run_group", _PAGES), ("train/few_shot", ["few_shot_f64", "cli"]), ("train/ridge", ["few_shot_f64"]),
     ("train/seeds", ["few_shot_f64", "seeing", "cli"]),
-    ("train/masked", _MASKED), ("train/score", _MASKED), ("train/trainer", _MASKED + ["resume"]),
-    ("train/settings", _SETTINGS + ["masked_f64"]), ("train/", _RUNS),
+    ("train/masked", _MASKED), ("train/score", _MASKED), ("train/trainer", _MASKED + _TAUGHT + ["resume"]),
+    ("train/teacher", _TAUGHT), ("train/settings", _SETTINGS + ["masked_f64", "teacher_f64"]),
+    ("train/run/run.cpp", _RUNS + ["teacher_f64"]), ("train/", _RUNS),
     ("apps/completion", ["completion"]), ("apps/command_tree", ["completion"]), ("apps/manual_page", ["completion"]),
     ("apps/", ["cli", "inspect_cli", "resume"]),
 ]
@@ -265,6 +267,41 @@ MUTANTS = [
     ("train/masked.cpp", "part.step.fork(\"image\", {«part.first + b»})", "b"),
     ("train/masked.cpp", "under(\"norm\", vit.norm, of_asked)", "of_asked"),
     ("train/masked.cpp", "learner.classifies = «false»;", "true"),
+    # --- learning from a teacher
+    ("train/teacher.cpp", "{both.of_class, part.labels, part.targets, «0.5»}", "0.4"),
+    ("train/teacher.cpp", "teacher.say(part.images), {}, «0.5», /*smoothed=*/false", "0.4"),
+    ("train/teacher.cpp", "/*smoothed=*/«false»", "true"),
+    ("train/teacher.cpp", "{both.of_class, part.labels, «part.targets», 0.5}", "std::optional<Array>()"),
+    ("train/teacher.cpp", "{«both.of_distillation», teacher.say", "both.of_class"),
+    ("train/teacher.cpp", "«teacher.say(part.images)», {}, 0.5", "part.labels"),
+    ("train/teacher.cpp", "if («pass.rng == nullptr») {", "false"),
+    ("train/teacher.cpp", "real* const row = logits.data() + «b» * K;", "(b + 1) % logits.shape()[0]"),
+    ("train/teacher.cpp", "«std::max_element(row, row + K)» - row", "std::min_element(row, row + K)"),
+    ("train/teacher.cpp", "«Tensor(as_it_takes(x.value()))»)", "x"),
+    ("train/teacher.cpp", "if («seen_alike» && C == c.C", "true"),
+    ("train/teacher.cpp", "static_cast<double>(from[i]) * «images.std[channel]» +", "images.std[0]"),
+    ("train/teacher.cpp", "images.std[channel] + «images.mean[channel]»;", "0"),
+    ("train/teacher.cpp", "resized(planes[«channel»], H, W", "c.C - 1 - channel"),
+    ("train/teacher.cpp", "static_cast<real>((plane[i] - «mean[channel]») / std[channel])", "mean[0]"),
+    ("train/teacher.cpp", "static_cast<real>((plane[i] - mean[channel]) / «std[channel]»)", "std[0]"),
+    ("train/teacher.cpp", "«0.299» * planes[0][i]", "1 / 3.0"),
+    ("train/teacher.cpp", "«antialiased(Filter::bilinear, W, to_W, 0, to_W)»", "antialiased(Filter::bicubic, W, to_W, 0, to_W)"),
+    ("train/teacher.cpp", "plane[y * W + «across[x].first + i»]", "i"),
+    ("train/teacher.cpp", "if («c.K != options.model.K») {", "false"),
+    ("train/teacher.cpp", "if («c.head == Head::none») {", "false"),
+    ("train/teacher.cpp", "!its.empty() && !ours.empty() && its != ours", "false"),
+    ("train/teacher.cpp", "if («!options.resume») throw;", "true"),
+    ("train/trainer.cpp", "data.checksum += TrainingData::of_teacher + teacher.checksum;", ""),
+    ("train/teacher.cpp", "sum = crc32_of(w.data(), w.size() * sizeof(real), sum);", ""),
+    ("train/run/run.cpp", "taught = «images(state_.data) == images(checkpoint.state.data)»;", "false"),
+    ("train/settings/resolve_settings.cpp", "if («!distilled_is_said») options.model.distilled", "true"),
+    ("train/settings/resolve_settings.cpp", "«c.head == Head::linear» && !c.mean_pooling", "true"),
+    ("train/settings/resolve_settings.cpp", "c.head == Head::linear && «!c.mean_pooling»", "true"),
+    ("train/settings/resolve_settings.cpp", "  take_model(options, flags);\n  keep_place_of_teacher(options);", "  take_model(options, flags);"),
+    ("train/settings/options.cpp", "if («!teacher.empty()») check_taught(*this);", "false"),
+    ("train/settings/options.cpp", "o.model.distilled && «o.teacher.empty()» && o.init.empty()", "true"),
+    ("apps/train_seeds.cpp", "options.teacher != its.teacher", "false"),
+    ("train/settings/recipes.cpp", ('"width": 32, "depth": 2', '"depth": 2'), '"depth": 3'),
     ("train/score.cpp", "group.first = «groups[i].front()»;", "0"),
     ("train/score.cpp", "part.first = «group.front()»;", "0"),
     ("train/training_data.cpp", "«labelled ? train.label(i) : 0»", "train.label(i)"),

@@ -96,11 +96,13 @@ void check_told(const std::string& name, const std::vector<std::string>& parts) 
 TEST_CASE("there are these recipes and no others") {
   std::set<std::string> names;
   for (const Recipe& r : recipes()) CHECK(names.insert(r.name).second);
-  CHECK(names == std::set<std::string>{
-                     "cifar10", "digits", "finetune", "masked-cifar10", "masked-digits", "mnist",
-                     "table3-imagenet", "table3-in21k-b", "table3-in21k-l", "table3-jft-b",
-                     "table3-jft-h14", "table3-jft-l16", "table3-jft-l32", "table4-cifar",
-                     "table4-imagenet", "table4-pets-flowers", "table4-vtab", "vit-pretrain"});
+  CHECK(names == std::set<std::string>{"cifar10",        "digits",          "distil-cifar10",
+                                       "distil-digits",  "finetune",        "masked-cifar10",
+                                       "masked-digits",  "mnist",           "table3-imagenet",
+                                       "table3-in21k-b", "table3-in21k-l",  "table3-jft-b",
+                                       "table3-jft-h14", "table3-jft-l16",  "table3-jft-l32",
+                                       "table4-cifar",   "table4-imagenet", "table4-pets-flowers",
+                                       "table4-vtab",    "vit-pretrain"});
 }
 
 TEST_CASE("pre-training is Table 3's") {
@@ -236,6 +238,21 @@ TEST_CASE("our own recipes are those whose results are told") {
   o.epochs = 12;
   CHECK(settled("masked-digits").to_json() == o.to_json());
   check_told("masked-digits", {"section 4.6", "without their labels", "--init RUN"});
+
+  // A student is smaller than its teacher, and has a token to ask it by.
+  TrainOptions student = digits();
+  student.model.D = 32, student.model.L = 2, student.model.h = 2, student.model.M = 128;
+  student.model.distilled = true;
+  CHECK(settled("distil-digits").to_json() == student.to_json());
+  CHECK(settled("distil-digits").model.parameters() < settled("digits").model.parameters() / 6);
+  student = settled("cifar10");
+  student.model.D = 64, student.model.M = 128, student.model.distilled = true;
+  student.model.mean_pooling = false, student.model.positions = Positions::learned;
+  student.lr = 1e-3;
+  CHECK(settled("distil-cifar10").to_json() == student.to_json());
+  for (const std::string name : {"distil-digits", "distil-cifar10"}) {
+    check_told(name, {"Needs --teacher RUN"});
+  }
 
   // The complete settings of the runs whose accuracies docs/results/recipes.md tells.
   for (const std::string name : {"mnist", "cifar10"}) {

@@ -109,8 +109,13 @@ void Run::resume(const CheckpointFile& checkpoint) {
   const std::string& path = checkpoint.tensors.source;
   check_settings(options_, checkpoint, steps_an_epoch_);
   if (checkpoint.state.data != state_.data) {
-    fail(Exit::checkpoint, "{}: the data are not those of the run: their checksum is {}, not {}",
-         path, state_.data, checkpoint.state.data);
+    const auto images = [](const std::string& sum) {
+      return sum.substr(0, sum.find(TrainingData::of_teacher));
+    };
+    const bool taught = images(state_.data) == images(checkpoint.state.data);
+    fail(Exit::checkpoint, "{}: {} of the run: checksum {}, not {}", path,
+         taught ? "the teacher is not that" : "the data are not those", state_.data,
+         checkpoint.state.data);
   }
   if (!best_.empty() && checkpoint.state.best_epoch > 0) {
     if (directory_ != nullptr) load(best_, read_safetensors(directory_->checkpoint("best")));

@@ -108,6 +108,20 @@ void check_masked(const TrainOptions& o) {
   }
 }
 
+// What cannot learn from a teacher.
+void check_taught(const TrainOptions& o) {
+  if (!o.own_model.empty()) {
+    fail(Exit::usage,
+         "--teacher is for the library's ViT: a program's own model asks by `Learner::questions`");
+  }
+  if (o.task == Task::masked) {
+    fail(Exit::usage, "--teacher names classes, and --task masked learns none");
+  }
+  if (o.model.head == Head::none) {
+    fail(Exit::usage, "--teacher names classes, and a model without a head learns none");
+  }
+}
+
 }  // namespace
 
 void TrainOptions::validate() const {
@@ -138,6 +152,7 @@ void TrainOptions::validate() const {
   model.validate();
   augment.validate();
   if (task == Task::masked) check_masked(*this);
+  if (!teacher.empty()) check_taught(*this);
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");
   }
@@ -180,6 +195,12 @@ std::vector<std::string> warnings_of(const TrainOptions& o) {
     result.emplace_back(
         "the lower blocks, which begin as they were drawn, learn slowest (--layer-decay): --init "
         "FILE brings weights that have learned");
+  }
+  const bool asks_nobody = o.model.distilled && o.teacher.empty() && o.init.empty();
+  if (asks_nobody && o.task == Task::classify) {
+    result.emplace_back(
+        "a distillation token without a teacher learns from the labels, as the class token does: "
+        "--teacher FILE names weights to learn from");
   }
   if (o.optimizer == OptimizerKind::adam && o.weight_decay >= 0.01) {
     result.push_back(fmt::format(

@@ -46,6 +46,7 @@ struct TrainOptions {
   std::string own_model;  ///< the name of the program's own model, which stands in for `model`
 
   Task task = Task::classify;
+  std::string teacher;  ///< trained weights whose answers are learned beside the labels
   std::size_t epochs = 4;
   std::size_t batch_size = 64;
   std::size_t accumulate = 1;   ///< batches of a step

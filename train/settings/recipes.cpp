@@ -62,6 +62,18 @@ const std::vector<Recipe>& recipes() {
   "heads": 4, "mlp_width": 256, "positions": "sincos_2d", "mean_pooling": true, "epochs": 20,
   "batch_size": 64, "lr": 7e-4, "weight_decay": 0.05, "warmup": 0.05, "clip": 1,
   "label_smoothing": 0, "dropout": 0, "ema": 0.999, "crop_padding": 3, "flip": 0.5})"},
+      {"distil-digits",
+       "Ours: a small model of the drawn digits that learns from a larger one of yours as well "
+       "(DeiT's hard distillation). Needs --teacher RUN: one of the recipe digits will do.",
+       R"({"dataset": "digits", "width": 32, "depth": 2, "heads": 2, "distilled": true})"},
+      {"distil-cifar10",
+       "Ours: the same on CIFAR-10, with the recipe cifar10's images and half of its model's "
+       "width. "
+       "Needs --teacher RUN: one of that recipe.",
+       R"({"dataset": "cifar10", "distilled": true, "patch_size": 4, "width": 64, "depth": 6,
+  "heads": 4, "mlp_width": 128, "epochs": 24, "batch_size": 64, "lr": 1e-3, "weight_decay": 0.05,
+  "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0, "ema": 0.999, "crop_padding": 3,
+  "flip": 0.5})"},
       {"vit-pretrain",
        "S4's summary of the paper's pre-training: Adam, linear decay of the rate, weight decay "
        "0.1, "

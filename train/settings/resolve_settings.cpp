@@ -172,6 +172,18 @@ Json flags_as_json(const std::map<std::string, std::string>& flags) {
 // What is asked without labels is no class.
 Head usual_head(Task task) { return task == Task::masked ? Head::none : Head::linear; }
 
+// Where nothing is said of it, a student has DeiT's token if its model can.
+bool takes_distillation_token(const TrainOptions& options) {
+  const ViTConfig& c = options.model;
+  return !options.teacher.empty() && c.head == Head::linear && !c.mean_pooling;
+}
+
+// A run that is resumed, perhaps from another folder, asks its teacher again.
+void keep_place_of_teacher(TrainOptions& options) {
+  if (options.teacher.empty()) return;
+  options.teacher = std::filesystem::absolute(options.teacher).lexically_normal().string();
+}
+
 // With --init the model is the file's, but for what only training knows; flags may not contradict.
 void take_model(TrainOptions& options, const Json& flags) {
   if (options.init.empty()) return;
@@ -215,11 +227,14 @@ TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
   }
   TrainOptions options = default_options(dataset);
   bool head_is_said = false;
+  bool distilled_is_said = false;
   for (const auto& [json, source] : layers) {
     lay_over(options, json, source);
     head_is_said = head_is_said || json.contains("head");
+    distilled_is_said = distilled_is_said || json.contains("distilled");
   }
   if (!head_is_said) options.model.head = usual_head(options.task);
+  if (!distilled_is_said) options.model.distilled = takes_distillation_token(options);
   if (options.image_size != 0) options.model.H = options.model.W = options.image_size;
   return options;
 }
@@ -251,6 +266,7 @@ TrainOptions resolve_settings(const SettingSources& said) {
   }
   count_classes(options);
   take_model(options, flags);
+  keep_place_of_teacher(options);
   return options;
 }
 
@@ -296,6 +312,7 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
   } catch (const Error& error) {
     throw perhaps_moved(error, directory);
   }
+  keep_place_of_teacher(options);
   options.out = directory;
   options.resume = true;
   return options;

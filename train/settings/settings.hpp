@@ -72,7 +72,7 @@ constexpr const char* switches = "The model's switches";
 /// Whether a setting says something of the built-in data sets and their ViT only.
 inline bool of_built_in(std::string_view name, std::string_view group) {
   return group == setting_group::model || group == setting_group::switches || name == "init" ||
-         name == "keep_head" || name == "freeze" || name == "linear_probe" ||
+         name == "keep_head" || name == "freeze" || name == "linear_probe" || name == "teacher" ||
          name == "layer_decay" || name == "head_lr" || name == "pos_resize" ||
          (group == setting_group::data && name != "dataset" && name != "val_fraction");
 }
@@ -150,6 +150,12 @@ void for_each_setting(Options& o, const Visit& visit) {
   group = in::run;
   row(o.task, "task",
       "What is learned: the classes, or, without labels, the mean colours of hidden patches: ");
+  row(o.teacher, "teacher",
+      "Learn from these weights too (a file, or a run of yours): from the class that they give "
+      "each\n"
+      "image, as much as from its label (DeiT's hard distillation). The model gets a distillation\n"
+      "token for it (--no-distilled: it does not)",
+      Bounds{}, aside);
   row(o.epochs, "epochs", "Passes over the training images", size);
   row(o.batch_size, "batch_size", "Images of a batch", size);
   row(o.accumulate, "accumulate", "Batches whose gradients a step sums", size);
