@@ -17,7 +17,7 @@ const Lesson about = {
                 "a score then depends on how two patches lie to each other, and that is what "
                 "the exchange changes."}},
     .play = {"Which two variants differ by more than the seeds make them differ?",
-             {{"one variant", 0, 13, 1, 1}, {"another", 0, 13, 5, 1}},
+             {{"one variant", 0, 16, 1, 1}, {"another", 0, 16, 5, 1}},
              play},
 };
 
@@ -100,6 +100,14 @@ void lesson(Narrator& say) {
            "\"Mean\" pools all "
            "tokens, the class token among them; the paper averages the patches alone. The hybrids "
            "(section 3.1) let one or two small convolutions see the pixels before E does.");
+  say.text(
+      "The last three learned from more than labels. One saw the same digits without them "
+      "before, and was asked for the colours of patches that were hidden from it (section 4.6; "
+      "`train --task masked`):");
+  say.code("colours before labels", "lessons/experiments/miniature.hpp");
+  say.text("Two were taught by another model of the table, with a second token beside the class "
+           "token that learns its answers: DeiT's hard distillation (`train --teacher`).");
+  say.code("from a teacher", "lessons/experiments/miniature.hpp");
   const Rows record = recorded();
   Rows shown;
   for (const auto& row : record) shown.push_back({row[0], row[1], row[5], row[6]});
@@ -136,17 +144,23 @@ void lesson(Narrator& say) {
              {"D.2: smaller patches help", "no: the contrary"},
              {"D.3: token or mean alike (other learning rates)", "about: within the spread"},
              {"4.4: hybrids are ahead where there is little to spend",
-              "yes: of small patches, by 13 points"}});
-  say.text("Where the toy disagrees, there are likely reasons. 600 steps are a beginning, and a "
-           "beginner is quickest where there is least to learn. A patch of 14 is a quarter of the "
-           "image: its embedding alone sees much of a digit, and four positions are soon learned. "
-           "With 49 patches of 4, attention has to find strokes first. In 2-D and relative forms "
-           "places share their numbers, which pays when there are many places; here there are 16, "
-           "and digits are always centred. Two convolutions of 3 x 3 find those strokes before "
-           "attention begins: a token of 4 x 4 then knows some of what lies around it. Patches of "
-           "14 know it anyway, and gain nothing. With more data and time the order turns: Table 5 "
-           "of the "
-           "paper, in lesson #where_to_read_on, has /16 ahead of /32 nearly everywhere.");
+              "yes: of small patches, by 13 points"},
+             {"4.6: hidden patches first bring 2 points", "no: one seed lost ten"},
+             {"DeiT, not the paper: a teacher helps its student", "no: within the spread"}});
+  say.text(
+      "Where the toy disagrees, there are likely reasons. 600 steps are a beginning, and a "
+      "beginner is quickest where there is least to learn. A patch of 14 is a quarter of the "
+      "image: its embedding alone sees much of a digit, and four positions are soon learned. "
+      "With 49 patches of 4, attention has to find strokes first. In 2-D and relative forms "
+      "places share their numbers, which pays when there are many places; here there are 16, "
+      "and digits are always centred. Two convolutions of 3 x 3 find those strokes before "
+      "attention begins: a token of 4 x 4 then knows some of what lies around it. Patches of "
+      "14 know it anyway, and gain nothing. Hidden patches were looked at for 600 steps: where "
+      "it is four times as many, of twice the batch, they bring eight points "
+      "(`docs/results/selfsupervised.md`). And the teachers had the same 4,000 digits and labels "
+      "as their students: they may have little to add. With more data and time the order turns: "
+      "Table 5 of the paper, in lesson #where_to_read_on, has /16 ahead of /32 nearly "
+      "everywhere.");
 
   say.pytorch("timm has these as arguments of `VisionTransformer`: `embed_dim`, `depth`, "
               "`num_heads`, `patch_size`, `global_pool=\"avg\"`, `pos_embed=\"none\"`.");

@@ -94,9 +94,15 @@ MicroBatch all_of(const Dataset& data) {
   return micro_batch(Loader(data), natural_order(data.size()));
 }
 
-double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices) {
+double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices,
+                 const Rng& step) {
   const auto parts = batches(indices, 16);
-  const auto part = [&](std::size_t i) { return micro_batch(data, parts[i]); };
+  const auto part = [&](std::size_t i) {
+    MicroBatch result = micro_batch(data, parts[i]);
+    result.step = step;
+    result.first = 16 * i;
+    return result;
+  };
   return compute_gradients(learner, {parts.size(), indices.size(), part}, 0).loss;
 }
 
@@ -111,7 +117,7 @@ std::vector<double> fit(const Learner& learner, const Dataset& train, const FitO
     for (const auto indices : batches(order, options.batch_size)) {
       const std::size_t step = losses.size();
       if (step == options.steps) break;
-      losses.push_back(gradients(learner, data, indices));
+      losses.push_back(gradients(learner, data, indices, rng.fork("step", {step})));
       clip_grad_norm(learner.parameters, 1);
       optimizer.step(options.lr * cosine_schedule(step, options.steps, options.steps / 20));
     }

@@ -47,8 +47,9 @@ Dataset enlarged(const Dataset& data, const Tensor& R);
 MicroBatch all_of(const Dataset& data);
 
 /// Leaves d(mean loss)/d(parameter) of the images `indices` on every parameter, sixteen images at a
-/// time; returns the mean loss.
-double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices);
+/// time; returns the mean loss. What a learner draws for a step comes from `step`.
+double gradients(const Learner& learner, const Loader& data, std::span<const std::size_t> indices,
+                 const Rng& step = Rng(0));
 
 struct FitOptions {
   std::size_t steps = 100;

@@ -6,6 +6,8 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/init.hpp"
+#include "vitruvian/train/masked.hpp"
+#include "vitruvian/train/teacher.hpp"
 #include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
@@ -21,6 +23,9 @@
 namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
 
+/// What it learns from beside the labels: nothing, the colours of hidden patches before them, or
+/// what a larger model says with them.
+enum class Beside { nothing, colours, teacher };
 enum class Places { none, learned_1d, learned_2d, sine_cosine, relative };
 struct Variant {
   std::string name;
@@ -28,6 +33,8 @@ struct Variant {
   std::size_t depth = 2, width = 48, patch = 7;
   bool mean = false;     ///< read the mean of all tokens, not the class token
   std::size_t stem = 0;  ///< convolutions before the patches: the paper's hybrid
+  Beside beside = Beside::nothing;
+  std::string teacher = {};  ///< the name of the variant
 };
 inline ViTConfig config(const Variant& v) {
   ViTConfig c;
@@ -36,6 +43,7 @@ inline ViTConfig config(const Variant& v) {
   c.P = v.patch;
   c.stem = v.stem;
   c.M = 2 * v.width;
+  c.distilled = v.beside == Beside::teacher;
   return c;
 }
 
@@ -142,15 +150,65 @@ inline const std::vector<Variant>& variants() {
       {"patches of 4", Places::learned_1d, L, D, 4},
       {"mean of all tokens", Places::learned_1d, L, D, P, true},
       {"hybrid: patches of 4 behind 2 convolutions", Places::learned_1d, L, D, 4, false, 2},
-      {"hybrid: patches of 14 behind 1 convolution", Places::learned_1d, L, D, 14, false, 1}};
+      {"hybrid: patches of 14 behind 1 convolution", Places::learned_1d, L, D, 14, false, 1},
+      {"hidden patches' colours first", Places::learned_1d, L, D, P, false, 0, Beside::colours},
+      {"taught by depth 4", Places::learned_1d, L, D, P, false, 0, Beside::teacher, "depth 4"},
+      {"taught by patches of 14", Places::learned_1d, L, D, P, false, 0, Beside::teacher,
+       "patches of 14"}};
   return list;
+}
+
+// [region colours before labels]
+// The same 4000 digits without their labels first: half of the patches are
+// hidden, and of each it says the mean colour. Then all of it learns on, with
+// the labels and a head of zeros.
+inline void learn_colours(const VisionTransformer& vit, const Dataset& train,
+                          const FitOptions& how) {
+  const MaskedViT masked(vit, train.mean, train.std, Rng(how.seed).fork("colours"));
+  fit(learner_of(masked), train, how);
+}
+// [end]
+
+// [region from a teacher]
+// Or a larger model learns first, as many steps. Then half of the student's
+// loss asks its class token for the labels, and half asks a second token for
+// the class that the larger model gives the same images.
+inline void learn_from(const Teacher& teacher, const VisionTransformer& vit, const Dataset& train,
+                       const FitOptions& how) {
+  fit(teacher.model, train, how);
+  fit(learner_of(vit, teacher), train, how);
+}
+// [end]
+
+/// The variant of this name.
+inline const Variant& variant(const std::string& name) {
+  const auto named = [&name](const Variant& v) { return v.name == name; };
+  return *std::find_if(variants().begin(), variants().end(), named);
+}
+
+/// Where the library's own model, which is the same net, learns.
+inline VisionTransformer vit_of(const Variant& v, std::uint64_t seed) {
+  return {config(v), Rng(seed).fork("weights")};
 }
 
 /// Percent of 1000 unseen digits, after 600 steps of 32 out of 4000.
 inline double percent(const Variant& v, std::uint64_t seed) {
   static const Dataset train = digits(4000, 1, "train"), test = digits(1000, 1, "test");
+  const FitOptions how{.steps = 600, .batch_size = 32, .lr = 3e-3, .seed = seed};
+  if (v.beside != Beside::nothing) {
+    const VisionTransformer vit = vit_of(v, seed);
+    if (v.beside == Beside::teacher) {
+      const DataConfig images{train.name, train.mean, train.std, {}};
+      learn_from({vit_of(variant(v.teacher), seed), train.mean, train.std, images, ""}, vit, train,
+                 how);
+    } else {
+      learn_colours(vit, train, how);
+      fit(vit, train, how);
+    }
+    return 100 * score(vit, Loader(test)).accuracy;
+  }
   const Net net(v, seed);
-  fit(net, train, {.steps = 600, .batch_size = 32, .lr = 3e-3, .seed = seed});
+  fit(net, train, how);
   return 100 * score(net, Loader(test)).accuracy;
 }
 
@@ -166,8 +224,10 @@ inline int record(std::string_view part = "") {
   for (const Variant& v : variants()) {
     if (v.name.find(part) == std::string::npos) continue;
     const double x[] = {percent(v, 1), percent(v, 2), percent(v, 3)};
-    console::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", v.name,
-                   count_parameters(Net(v, 1)), x[0], x[1], x[2], (x[0] + x[1] + x[2]) / 3,
+    const std::size_t parameters =
+        v.beside == Beside::nothing ? count_parameters(Net(v, 1)) : config(v).parameters();
+    console::print("| {} | {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", v.name, parameters,
+                   x[0], x[1], x[2], (x[0] + x[1] + x[2]) / 3,
                    std::max({x[0], x[1], x[2]}) - std::min({x[0], x[1], x[2]}));
     console::flush();
   }
