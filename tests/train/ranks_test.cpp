@@ -21,11 +21,6 @@ using namespace vitruvian;
 
 namespace {
 
-bool one_thread_only() {
-  set_threads(2);
-  return threads() == 1;
-}
-
 // What a run leaves that no clock decides.
 std::map<std::string, std::string> files_of(const std::string& run) {
   std::map<std::string, std::string> all;

@@ -26,6 +26,12 @@ inline TrainOptions small_options(const std::string& out = "") {
   return o;
 }
 
+/// Whether this build has no threads, which might stand for ranks. Where it has, two are set.
+inline bool one_thread_only() {
+  set_threads(2);
+  return threads() == 1;
+}
+
 /// A run of such options, before its first step.
 struct SmallRun {
   TrainOptions options;
