@@ -1,19 +1,20 @@
-import { first, wasm, weights } from 'virtual:engine';
+import { first } from 'virtual:first';
 import { Engine } from './engine';
 import type { Tensor } from './engine';
 import { followAddress } from './address';
 import { learning } from './learning.svelte';
-import { app } from './state.svelte';
+import { app, frame } from './state.svelte';
 
 // First what was recorded of the engine when the page was built, at once; then the engine itself.
 
-export async function unpack(base64: string): Promise<Uint8Array> {
-  const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+/** A file that stands at the page's end, as gzip in base64: once all of the page is read. */
+async function unpack(id: 'wasm' | 'weights'): Promise<Uint8Array> {
+  if (document.readyState === 'loading') await new Promise((read) => document.addEventListener('DOMContentLoaded', read));
+  const stream = new Blob([bytesOf(document.getElementById(id)!.textContent)]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
-
-const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 export function showFirst(): void {
   const numbers = new Float32Array(bytesOf(first.numbers).buffer);
@@ -28,9 +29,9 @@ export function showFirst(): void {
 
 let bytes: Uint8Array | undefined;
 /** The module itself, for a worker that starts an engine of its own. */
-export const moduleBytes = async (): Promise<Uint8Array> => (bytes ??= await unpack(wasm));
+export const moduleBytes = async (): Promise<Uint8Array> => (bytes ??= await unpack('wasm'));
 let own: Uint8Array | undefined; // a file's, in place of those that came with the page
-export const trainedWeights = async (): Promise<Uint8Array> => own ?? unpack(weights);
+export const trainedWeights = async (): Promise<Uint8Array> => own ?? unpack('weights');
 
 /** From now on the page shows the model of this file, which `vitruvian train`, or the last exercise of your own ViT, has written. */
 export async function openFile(file: File): Promise<void> {
@@ -47,7 +48,7 @@ export async function openFile(file: File): Promise<void> {
 export async function begin(): Promise<void> {
   try {
     // A frame for the first picture, before the module keeps the thread busy.
-    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+    await frame();
     await start();
     app.lookNow();
     followAddress();
