@@ -46,16 +46,23 @@ export const inWorkers = (script, workers = Infinity) => `{
 }`;
 
 /**
- * Gives `use` the page, its problems and the browser's context; closes the browser whatever happens.
+ * What a page may take, in milliseconds on a quiet machine. A busy one takes several times as long for the same, so that a
+ * test asks for a quarter of the speed, and `npm run bench` for all of it.
+ */
+export const allowed = (ms) => (process.env.VITRUVIAN_BENCH ? ms : 4 * ms);
+
+let browser; // of all pages: to start one takes longer than most of what is done in it
+/** What keeps a script from ending. */
+export const closeBrowser = async () => { await (await browser)?.close(); browser = undefined; };
+
+/**
+ * Gives `use` the page, its problems and its context; closes these whatever happens.
  * `options` are the context's; besides, a `fragment` for the address, and a script to run `before` the page's.
  */
 export async function withPage(path, { fragment = '', before, ...options }, use) {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const context = await (await browser).newContext(options);
   try {
-    const context = await browser.newContext(options);
     const page = await context.newPage();
     const problems = [];
     const address = pathToFileURL(path).href;
@@ -71,7 +78,7 @@ export async function withPage(path, { fragment = '', before, ...options }, use)
     await page.goto(address + fragment);
     await use(page, problems, context);
   } finally {
-    await browser.close();
+    await context.close();
   }
 }
 

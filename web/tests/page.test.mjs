@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { confining, inWorkers, keptBy, trapping, withPage, workOf, workToPaint } from './chromium.mjs';
+import { allowed, closeBrowser, confining, inWorkers, keptBy, trapping, withPage, workOf, workToPaint } from './chromium.mjs';
 import { root, startEngine } from './engine.mjs';
 
+after(closeBrowser);
 const path = fileURLToPath(new URL('build-web/explorer.html', root));
 const weights = await readFile(new URL('models/digits.safetensors', root));
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -24,11 +25,6 @@ const opened = (options, use) =>
   });
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const answer = (page) => page.locator('.guess').innerText();
-/**
- * What the page may take, in milliseconds on a quiet machine. A busy one takes several times as long for the same, so that
- * a test asks for a quarter of the speed, and `npm run bench` for all of it.
- */
-const allowed = (ms) => (process.env.VITRUVIAN_BENCH ? ms : 4 * ms);
 const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 /** Scrolls there, and again while sections that come into sight on the way take their true heights. */

@@ -1,6 +1,6 @@
 // What the page looks like, for the documents: `npm run screenshots`, and look at them.
 import { fileURLToPath } from 'node:url';
-import { withPage } from './chromium.mjs';
+import { closeBrowser, withPage } from './chromium.mjs';
 import { root } from './engine.mjs';
 
 const file = (path) => fileURLToPath(new URL(path, root));
@@ -43,3 +43,4 @@ for (const [name, viewport, colorScheme, page_, place] of [
     await shown.screenshot({ path: file(`docs/figures/book-${name}.png`) });
   });
 }
+await closeBrowser();
