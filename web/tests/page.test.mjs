@@ -749,7 +749,10 @@ test('gradients are computed while something shows them, and no longer', () => {
     await gradients.uncheck();
     assert.equal(await passes(another(4)), 0, 'the switch is off again');
     assert.equal(await passes(() => gradients.check()), 1, 'and of the new picture when it is on');
+    const hand = (name) => page.getByLabel(/A model of your own/).setInputFiles({ name, mimeType: 'application/octet-stream', buffer: weights });
+    assert.equal(await passes(() => hand('one.safetensors')), 1, 'and of a new model, after its own picture');
     await gradients.uncheck();
+    assert.equal(await passes(() => hand('two.safetensors')), 0);
     await button(page, 'Take the tour').click();
     await page.getByLabel('Go to stop').selectOption('10'); // backwards
     await button(page, 'End the tour').click();

@@ -181,6 +181,7 @@ class Explorer {
     }
     this.held = null;
     this.passingBack = false;
+    if (this.backwardShows && this.backward === null && this.forward !== forward) void this.passBackFirst(); // of a model that came meanwhile
   }
   private passingBack = false;
   private held: Backward | null = null;
