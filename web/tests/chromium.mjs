@@ -52,7 +52,7 @@ export const inWorkers = (script, workers = Infinity) => `{
 export const allowed = (ms) => (process.env.VITRUVIAN_BENCH ? ms : 4 * ms);
 
 let browser; // of all pages: to start one takes longer than most of what is done in it
-/** What keeps a script from ending. */
+/** Ends it: while it runs, so does the script that opened it. */
 export const closeBrowser = async () => { await (await browser)?.close(); browser = undefined; };
 
 /**

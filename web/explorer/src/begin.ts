@@ -3,7 +3,7 @@ import { Engine } from './engine';
 import type { Tensor } from './engine';
 import { followAddress } from './address';
 import { learning } from './learning.svelte';
-import { app, frame } from './state.svelte';
+import { app } from './state.svelte';
 
 // First what was recorded of the engine when the page was built, at once; then the engine itself.
 
@@ -48,7 +48,7 @@ export async function openFile(file: File): Promise<void> {
 export async function begin(): Promise<void> {
   try {
     // A frame for the first picture, before the module keeps the thread busy.
-    await frame();
+    await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
     await start();
     app.lookNow();
     followAddress();

@@ -18,9 +18,6 @@ export interface Numbers {
 
 export const pen = 0.045; // of the pad's side
 
-/** Until a frame is on its way to the screen. */
-export const frame = () => new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
-
 class Explorer {
   engine: Engine | null = null;
   numbers: Numbers | null = null;
@@ -159,32 +156,12 @@ class Explorer {
   private chosen: object | null = null; // the sample whose label was taken over
 
   /** Forward, and backward where something shows it. */
-  private pass(backward = this.backwardShows && (this.backward ?? this.held) !== null): void {
+  private pass(backward = this.backwardShows): void {
     this.forward = this.engine!.forward();
     this.stale = !backward;
     if (backward) this.backward = this.engine!.backward(this.label);
-    else if (this.backwardShows) void this.passBackFirst();
     ++this.version;
   }
-  /** A new model's first gradients take longest. Frames stay short: one for the model, one for them, one for their pictures. */
-  private async passBackFirst(): Promise<void> {
-    if (this.passingBack) return;
-    this.passingBack = true;
-    await frame();
-    const { forward } = this;
-    if (this.backwardShows && this.backward === null) this.try(() => { this.held = this.engine!.backward(this.label); }, false);
-    await frame();
-    if (this.held && this.backward === null && this.forward === forward) {
-      this.backward = this.held;
-      this.stale = false;
-      ++this.version;
-    }
-    this.held = null;
-    this.passingBack = false;
-    if (this.backwardShows && this.backward === null && this.forward !== forward) void this.passBackFirst(); // of a model that came meanwhile
-  }
-  private passingBack = false;
-  private held: Backward | null = null;
   private get backwardShows(): boolean { return this.backwardSeen || this.gradients || this.cell?.gradient === true; }
   private backwardSeen = false;
   private stale = true; // nothing shows gradients: the last ones stand, unseen
@@ -219,7 +196,6 @@ class Explorer {
   /** Another model: its weights changed, or it is another one altogether. */
   showModel(model: Model): void {
     this.model = model;
-    this.backward = this.held = null;
     this.cell = null;
     this.settle();
   }
