@@ -33,7 +33,7 @@ esac
 
 setup_packages
 missing=""
-for tool in em++:emscripten node:nodejs npm:npm chromium:chromium; do
+for tool in em++:emscripten node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell; do
   command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
 done
 if [ -n "$missing" ]; then

@@ -122,12 +122,17 @@ void check(const Case& one) {
   CAPTURE(one.k);
   CAPTURE(one.trans_a);
   CAPTURE(one.trans_b);
+  std::vector<float> expected;
   for (const Bfloat16Body body : {Bfloat16Body::twin, Bfloat16Body::avx512, Bfloat16Body::amx}) {
     if (!kernels::bfloat16_available(body)) continue;
     CAPTURE(static_cast<int>(body));
-    std::vector<float> c = one.c;
-    kernels::bfloat16_product(one.into(c), body);
-    CHECK(c == one.expected(body));  // to the bit, but for the sign of a zero
+    // The twin and AVX-512 have one definition.
+    if (body != Bfloat16Body::avx512) expected = one.expected(body);
+    kernel_cases::for_each_isa([&] {
+      std::vector<float> c = one.c;
+      kernels::bfloat16_product(one.into(c), body);
+      CHECK(c == expected);  // to the bit, but for the sign of a zero
+    });
   }
 }
 
@@ -141,38 +146,34 @@ float product_of(float x, float y) {
 }  // namespace
 
 TEST_CASE("bfloat16: every size and transpose, by every instruction and by the twin, to the bit") {
-  kernel_cases::for_each_isa([] {
-    for (const std::size_t m : {1, 2, 3, 7, 13, 14, 17, 33, 65}) {
-      for (const std::size_t n : {1, 2, 3, 7, 15, 16, 17, 32, 33, 65}) {
-        for (const std::size_t k : {1, 2, 3, 16, 31, 32, 33, 65}) {
-          for (int variant = 0; variant < 4; ++variant) {
-            check(Case(m, n, k, variant, variant == 0 ? 0 : 5));
-          }
+  for (const std::size_t m : {1, 2, 3, 7, 13, 14, 17, 33, 65}) {
+    for (const std::size_t n : {1, 2, 3, 7, 15, 16, 17, 32, 33, 65}) {
+      for (const std::size_t k : {1, 2, 3, 16, 31, 32, 33, 65}) {
+        for (int variant = 0; variant < 4; ++variant) {
+          check(Case(m, n, k, variant, variant == 0 ? 0 : 5));
         }
       }
     }
-  });
+  }
 }
 
 TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
-  kernel_cases::for_each_isa([] {
-    for (int variant = 0; variant < 4; ++variant) {
-      for (const auto& [m, n, k] : {std::array<std::size_t, 3>{450, 40, 30},
-                                    {40, 50, 700},
-                                    {30, 1100, 40},
-                                    {215, 90, 257},
-                                    {1, 700, 300},
-                                    {20, 35, 1300},
-                                    {30, 33, 384},
-                                    {14, 40, 385},
-                                    {40, 17, 767},
-                                    {13, 65, 768},
-                                    {27, 32, 769},
-                                    {300, 1, 513}}) {
-        check(Case(m, n, k, variant, 3));
-      }
+  for (int variant = 0; variant < 4; ++variant) {
+    for (const auto& [m, n, k] : {std::array<std::size_t, 3>{450, 40, 30},
+                                  {40, 50, 700},
+                                  {30, 1100, 40},
+                                  {215, 90, 257},
+                                  {1, 700, 300},
+                                  {20, 35, 1300},
+                                  {30, 33, 384},
+                                  {14, 40, 385},
+                                  {40, 17, 767},
+                                  {13, 65, 768},
+                                  {27, 32, 769},
+                                  {300, 1, 513}}) {
+      check(Case(m, n, k, variant, 3));
     }
-  });
+  }
 }
 
 TEST_CASE("bfloat16: to the nearest, ties to even; infinities, NaN, zeros and subnormals") {

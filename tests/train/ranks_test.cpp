@@ -102,17 +102,14 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
   const auto number = [](std::size_t turn, std::size_t i) {
     return static_cast<real>(Rng(turn).normal(i) * (i % 3 == 0 ? 1e6 : 1));
   };
-  const auto gradient = [&](std::size_t turn) {
-    std::vector<Array> result;
+  std::vector<std::vector<Array>> gradients(13);
+  for (std::size_t turn = 0; turn < gradients.size(); ++turn) {
     std::size_t at = 0;
     for (const Shape& shape : shapes) {
-      result.push_back(zeros(shape));
-      for (real& x : result.back()) x = number(turn, at++);
+      gradients[turn].push_back(zeros(shape));
+      for (real& x : gradients[turn].back()) x = number(turn, at++);
     }
-    return result;
-  };
-  std::vector<Tensor> like;
-  for (const Shape& shape : shapes) like.emplace_back(zeros(shape), true);
+  }
   for (const auto& row : std::vector<std::array<std::size_t, 3>>{{1, 1, 1},
                                                                  {7, 1, 1},
                                                                  {7, 3, 1},
@@ -133,9 +130,9 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
     const auto begin = [L, n = turns](std::size_t l) { return l * (n / L) + std::min(l, n % L); };
     std::vector<Array> expected;
     for (std::size_t l = 0; l < L; ++l) {
-      std::vector<Array> lane = gradient(begin(l));
+      std::vector<Array> lane = gradients[begin(l)];
       for (std::size_t i = begin(l) + 1; i < begin(l + 1); ++i) {
-        const std::vector<Array> next = gradient(i);
+        const std::vector<Array>& next = gradients[i];
         for (std::size_t p = 0; p < lane.size(); ++p) add_in_place(lane[p], next[p]);
       }
       if (l == 0) {
@@ -158,7 +155,7 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
                for (std::size_t p = 0; p < sum.turns().size(); ++p) {
                  ++computed[sum.turns()[p]];
                  CHECK(sum.owner(sum.turns()[p]) == rank.rank());
-                 std::vector<Array> its = gradient(sum.turns()[p]);
+                 std::vector<Array> its = gradients[sum.turns()[p]];
                  for (const std::size_t i : order[sum.turns()[p] % order.size()]) {
                    reducer.add(p, i, std::move(its[i]));
                    rank.spend(1e-5 * static_cast<double>(1 + sum.turns()[p] % 3));

@@ -1,5 +1,6 @@
 // A file, opened in Debian's Chromium as by a double click, and watched: what it asks of a network,
-// and what it complains of, are `problems`.
+// and what it complains of, are `problems`. It is the Chromium that has no window of its own, which opens a page in half
+// the time; CHROMIUM names another.
 import { chromium } from 'playwright-core';
 import { existsSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -60,7 +61,7 @@ export const closeBrowser = async () => { await (await browser)?.close(); browse
  * `options` are the context's; besides, a `fragment` for the address, and a script to run `before` the page's.
  */
 export async function withPage(path, { fragment = '', before, ...options }, use) {
-  browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  browser ??= chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
   const context = await (await browser).newContext(options);
   try {
     const page = await context.newPage();
