@@ -345,6 +345,7 @@ TEST_CASE("a pretended network takes the time that its model says") {
   const Network network{20e-6, 1.25e9};  // 10 Gb/s
   const std::size_t numbers = 3'000'000;
   for (const std::size_t R : {2, 3, 4, 5, 6, 7, 8}) {
+    if (sanitized && R != 3 && R != 8) continue;  // ten times as long, and the same code
     CAPTURE(R);
     std::vector<double> clocks(R);
     double bytes_a_slice = 0, slices = 0;
@@ -404,6 +405,7 @@ TEST_CASE("what is sent while a backward goes on is not waited for") {
     return *std::max_element(clocks.begin(), clocks.end());
   };
   for (const std::size_t R : {2, 4, 8}) {
+    if (sanitized && R == 8) continue;
     CAPTURE(R);
     const double sending = seconds(R, 0);
     const double backward = 2 * sending;
