@@ -64,6 +64,8 @@ class Run {
   /// What the run is about to do, with the seconds of an epoch measured on three steps that change
   /// nothing.
   RunStart start(std::uint64_t bytes);
+  /// The micro-batches of a full step: as many ranks at most have something to do in it.
+  [[nodiscard]] std::size_t turns() const;
   /// The weights that the last step left.
   [[nodiscard]] const std::vector<NamedParameter>& model() const { return learner_.parameters; }
   /// Those that are evaluated: their moving average where there is one.

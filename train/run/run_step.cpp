@@ -43,6 +43,11 @@ std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> 
   return parts;
 }
 
+std::size_t Run::turns() const {
+  const std::span<const std::size_t> all = data_.indices.train;
+  return cut(all.first(std::min(all.size(), options_.batch_size * options_.accumulate))).size();
+}
+
 // A picture of an epoch is the same whatever batch it is in: see Loader.
 MicroBatch Run::training_batch(std::span<const std::size_t> indices, const Rng& rng) const {
   const Dataset& about = train_.images().about();
