@@ -66,6 +66,9 @@ void run_command_line(CLI::App& app, int argc, char** argv, const std::function<
     return console::print("{}", console::raw(app.help()));
   } catch (const CLI::ExtrasError&) {
     fail(Exit::usage, "{}", unexpected(app));
+  } catch (const CLI::RequiredError& error) {  // for want of what was misspelt, often
+    if (!app.remaining(true).empty()) fail(Exit::usage, "{}", unexpected(app));
+    fail(Exit::usage, "{}", one_line(error.what()));
   } catch (const CLI::ParseError& error) {
     fail(Exit::usage, "{}", one_line(error.what()));
   }

@@ -83,7 +83,7 @@ void run_info(const DataOptions& options) {
   } else if (options.name == "folder") {
     console::print(
         "folder: a directory for each class, of PNG, JPEG, PGM and PPM, in DIR, or in DIR/train "
-        "and DIR/test (or val)\n");
+        "and DIR/test (or val, valid, validation)\n");
   } else {
     const PublicDataset* const dataset = &public_dataset(options.name);
     console::print("{}: {}\n", options.name, dataset->about);

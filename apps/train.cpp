@@ -96,7 +96,13 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
   if (!quiet) print_machine();
   if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty() && !quiet) {
-    console::print("recipe   {}: {}\n", flags.said.recipe, recipe_named(flags.said.recipe).about);
+    const Recipe& recipe = recipe_named(flags.said.recipe);
+    console::print("recipe   {}: {}\n", recipe.name, recipe.about);
+    if (recipe.fine_tunes && options.init.empty()) {
+      console::print(stderr,
+                     "note: without --init FILE nothing has learned that could be fine-tuned: all "
+                     "begins at random\n");
+    }
   }
   const StopSignals stop;
   Progress progress;
@@ -105,8 +111,10 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
       train(options, quiet ? static_cast<Observer&>(notes) : progress, write_report, ranks);
   if (!speaks) return;
   if (result.was_finished) {
-    console::print("the run in {} is finished: {} epochs, {} steps; --epochs N prolongs it\n",
-                   result.directory, result.last.epoch, result.last.step);
+    const bool early = result.last.epoch < options.epochs;
+    console::print("the run in {} is finished: {} epochs, {} steps{}\n", result.directory,
+                   result.last.epoch, result.last.step,
+                   early ? ", stopped early (--patience)" : "; --epochs N prolongs it");
   } else {
     const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;
     if (result.test || result.last.epoch > 0) {

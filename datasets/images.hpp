@@ -75,9 +75,9 @@ struct ImageSplit {
   std::string note{};  ///< what the user should know of it ("3 files were left out: ..."), or ""
 };
 
-/// Opens any data set. A folder with a folder train/ has its test pictures in test/ or val/;
-/// where there is none, a fifth of each class, chosen by the seed, is set aside. Throws as `load`
-/// and FolderImages do.
+/// Opens any data set. A folder with a folder train/ has its test pictures in test/ (or val/,
+/// valid/, validation/); where there is none, a fifth of each class, chosen by the seed, is set
+/// aside. Throws as `load` and FolderImages do.
 ImageSplit open_images(const Source& source);
 /// The same for the test pictures alone. `classes` fixes those of a folder: a trained model's.
 struct TestImages {

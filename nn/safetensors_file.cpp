@@ -11,6 +11,7 @@
 #include <bit>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace vitruvian {
@@ -263,6 +264,12 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
   }
   file->read_at(0, {reinterpret_cast<char*>(&length), sizeof length});
   if (length > largest_header) {
+    const std::string_view first(reinterpret_cast<const char*>(&length), sizeof length);
+    if (std::all_of(first.begin(), first.end(), [](char c) {
+          return c == '\n' || c == '\r' || c == '\t' || (c >= ' ' && c <= '~');
+        })) {
+      fail(Exit::checkpoint, "{}: text, and no file of weights", source);
+    }
     fail(Exit::checkpoint,
          "{}: it promises a header of {} bytes, above {}: not a safetensors file?", source, length,
          largest_header);

@@ -49,6 +49,12 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
   std::string subtitle;
   std::optional<TrainedModel> trained;
   Samples samples;
+  std::vector<std::string> strip;
+  if (!options.strip.empty()) strip = checkpoints_of(options.strip, options.every);
+  if (!options.strip.empty() && strip.empty()) {
+    fail(Exit::data, "{}: no weights of epochs are in it; 'train --save-every N' keeps them",
+         options.strip);
+  }
   if (!options.weights.empty()) {
     trained.emplace(load_weights(weights_file(options.weights), options.request));
     samples = samples_of(*trained, options, observer);
@@ -82,14 +88,7 @@ std::vector<std::string> inspect_model(const InspectOptions& options,
               {},
               graph.to_text()});
   }
-  if (!options.strip.empty()) {
-    const std::vector<std::string> paths = checkpoints_of(options.strip, options.every);
-    if (paths.empty()) {
-      fail(Exit::data, "{}: no weights of epochs are in it; 'train --save-every N' keeps them",
-           options.strip);
-    }
-    draw_strip(paths, options.request, list);
-  }
+  if (!strip.empty()) draw_strip(strip, options.request, list);
   return folder.write("Inside a Vision Transformer", subtitle, list.figures);
 }
 

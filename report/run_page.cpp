@@ -75,8 +75,13 @@ std::string header(const RunRecord& run) {
   html += "</div>\n</header>\n";
   const std::size_t planned = run.count("epochs");
   if (planned > 0 && (run.epochs.empty() || run.epochs.back().epoch < planned)) {
-    html +=
-        fmt::format("<p class=\"note\">This run has recorded {} epochs.</p>\n", epochs_done(run));
+    const bool early = run.validated() && std::isfinite(run.test_accuracy);
+    html += early ? fmt::format(
+                        "<p class=\"note\">Stopped early, after {} epochs: {} in a row were no "
+                        "better for the images that validate.</p>\n",
+                        epochs_done(run), run.setting("patience"))
+                  : fmt::format("<p class=\"note\">This run has recorded {} epochs.</p>\n",
+                                epochs_done(run));
   }
   return html;
 }

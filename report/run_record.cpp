@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -199,9 +200,12 @@ void read_timing(const ByteSource& source, RunRecord& run) {
 RunRecord read_run(const std::string& directory) {
   const fs::path path(directory);
   std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) fail(Exit::data, "{}: there is no such folder", directory);
+  if (!fs::is_directory(path, ignored)) {
+    fail(Exit::data, "{}: {}", directory,
+         fs::exists(path, ignored) ? "a file, and no run's folder" : "there is no such folder");
+  }
   if (!fs::exists(path / "config.json", ignored)) {
-    fail(Exit::data, "{}: no run directory, for it has no config.json", directory);
+    fail(Exit::data, "{}: no run directory, for it has no config.json{}", directory, runs_in(path));
   }
   RunRecord run;
   run.directory = directory;

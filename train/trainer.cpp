@@ -212,6 +212,9 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   std::optional<RunDirectory>& directory = opened.directory;
   if (!data.images.note.empty()) observer.noted(data.images.note);
   prolong(options, data.indices.train.size(), observer);
+  if (!options.data.empty()) {  // who reads the run may stand in another folder
+    options.data = std::filesystem::absolute(options.data).lexically_normal().string();
+  }
   made["matrix_product"] = kernels::gemm_description();
   made["instruction_set"] = kernels::simd_description();
   made["data_checksum"] = data.checksum;
@@ -251,6 +254,13 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
 
   RunResult result;
   while (run.goes_on()) result.last = run.epoch();
+  if (run.state().epochs < options.epochs) {
+    observer.noted(
+        fmt::format("stopped early, after {} of {} epochs: {} in a row were no better for the "
+                    "images that validate "
+                    "(--patience); the weights of epoch {} are kept",
+                    run.state().epochs, options.epochs, options.patience, run.state().best_epoch));
+  }
   result.test = run.finish();
   if (result.test) observer.tested(*result.test);
   const Loader& test = run.test_images();
@@ -282,7 +292,8 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
       options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
-  const VisionTransformer model = initial_model(options, observer);
+  const VisionTransformer model =
+      initial_model(options, observer, data.images.train->about().class_names);
   const std::string warning =
       options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
   if (!warning.empty()) observer.noted(warning);

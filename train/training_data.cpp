@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
+#include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
@@ -49,8 +50,22 @@ Dataset at_size_of(const ViTConfig& model, Dataset data) {
   return resized(data, model.H, model.W);
 }
 
+// Where test pictures are drawn from the training folder, other files in it are another draw.
+void note_other_pictures(const Source& source, const std::string& run, const Images& images,
+                         std::string& note) {
+  if (run.empty() || !folder_parts(source.directory).test.empty()) return;
+  const std::string before = maker_of(config_of_run(run), "data_checksum");
+  const std::string now = checksum(images);
+  if (before == now || before.starts_with(now + TrainingData::of_teacher)) return;
+  note += fmt::format(
+      "{}{}: its pictures are not those that {} was made with: another fifth of them is drawn to "
+      "test, and may hold some that it learned from; folders train and test keep them apart",
+      note.empty() ? "" : "; ", source.directory, run);
+}
+
+// `run` is the directory of the one that the weights are of, empty where there is none.
 Loader open_test(Source source, const ViTConfig& model, const DataConfig& trained,
-                 std::string& note) {
+                 const std::string& run, std::string& note) {
   const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
   if (source.name != "folder") {
     Dataset data = at_size_of(model, load_test(source));
@@ -63,6 +78,7 @@ Loader open_test(Source source, const ViTConfig& model, const DataConfig& traine
   TestImages test = open_test_images(source, trained.classes);
   check_shapes(model, test.images->about());
   note = test.note;
+  note_other_pictures(source, run, *test.images, note);
   return Loader(
       test.images,
       {.subset = std::move(test.subset), .mean = normalisation.mean, .std = normalisation.std});
@@ -106,7 +122,7 @@ Loader test_data(const TestImageOptions& said, const std::string& weights, const
   check_dataset_name(source.name);
   check_data_given(source.name, source.directory);
   try {
-    return open_test(source, model, trained, note);
+    return open_test(source, model, trained, directory, note);
   } catch (const Error& error) {
     if (!where_it_was) throw;
     throw perhaps_moved(error, directory);

@@ -6,6 +6,8 @@
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
+#include <algorithm>
+
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
@@ -25,15 +27,36 @@ std::size_t layer_of(const std::string& name, std::size_t L) {
   return of_head(name) || name.starts_with("norm.") ? L + 1 : 0;
 }
 
-VisionTransformer begun_model(const TrainOptions& options, Observer& observer) {
+// A head says nothing where its classes are others, or in another order.
+void check_kept_head(const TrainOptions& options, const VitWeights& weights,
+                     const std::vector<std::string>& classes) {
+  const ViTConfig& c = weights.config;
+  if (c.head == Head::none) fail(Exit::usage, "{}: it has no head to keep", options.init);
+  if (c.K != options.model.K) {
+    fail(Exit::usage, "{}: its head is for {} classes, not for {}: it cannot be kept", options.init,
+         c.K, options.model.K);
+  }
+  const std::vector<std::string> theirs =
+      data_config_of(weights.tensors.metadata, c.C, options.init).class_names(c.K);
+  for (std::size_t k = 0; k < std::min(theirs.size(), classes.size()); ++k) {
+    if (theirs[k] == classes[k]) continue;
+    fail(Exit::usage,
+         "{}: class {} of its head is '{}', and '{}' here: it can be kept where all are the same",
+         options.init, k, theirs[k], classes[k]);
+  }
+}
+
+VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
+                              const std::vector<std::string>& classes) {
   if (options.init.empty() || options.resume) {
     return {options.model, Rng(options.seed).fork("weights")};
   }
   const ViTConfig& c = options.model;
-  WeightsRequest request{.height = c.H, .width = c.W, .classes = c.K};
+  WeightsRequest request{.height = c.H, .width = c.W, .classes = options.keep_head ? 0 : c.K};
   if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
   VitWeights weights = open_weights(weights_file(options.init), request);
   for (const std::string& note : weights.notes) observer.noted(note);
+  if (options.keep_head) check_kept_head(options, weights, classes);
   VisionTransformer model = undrawn(c);
   std::vector<NamedParameter> parameters = named_parameters(model);
   if (!options.keep_head) {
@@ -55,8 +78,9 @@ void freeze(const VisionTransformer& model, const TrainOptions& options) {
 
 }  // namespace
 
-VisionTransformer initial_model(const TrainOptions& options, Observer& observer) {
-  VisionTransformer model = begun_model(options, observer);
+VisionTransformer initial_model(const TrainOptions& options, Observer& observer,
+                                const std::vector<std::string>& classes) {
+  VisionTransformer model = begun_model(options, observer, classes);
   freeze(model, options);
   return model;
 }

@@ -35,9 +35,11 @@ void save_weights(const VisionTransformer& model, const DataConfig& data, const 
 Metadata metadata_of(const Learner& learner, const DataConfig& data);
 
 /// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros; what the
-/// settings freeze requires no gradient. What is
-/// to be known of the file the observer is told. Throws as load_weights does.
-VisionTransformer initial_model(const TrainOptions& options, Observer& observer);
+/// settings freeze requires no gradient. What is to be known of the file the observer is told.
+/// Throws as load_weights does, and (Exit::usage) where a head is to be kept that has other classes
+/// than `classes`, the images'.
+VisionTransformer initial_model(const TrainOptions& options, Observer& observer,
+                                const std::vector<std::string>& classes = {});
 
 /// The factor of the learning rate of each parameter, by name. With d = layer_decay, in a model of
 /// L blocks, it is

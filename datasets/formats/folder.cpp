@@ -70,8 +70,8 @@ std::string first_few(const std::vector<std::string>& all) {
 std::vector<std::string> classes_in(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
-    fail(Exit::data, "{}: there is no such directory; expected one with a folder for each class",
-         directory.string());
+    fail(Exit::data, "{}: {}; expected one with a folder for each class", directory.string(),
+         fs::exists(directory, error) ? "a file, and no directory" : "there is no such directory");
   }
   std::vector<std::string> found = names_in<fs::directory_iterator>(directory);
   if (found.empty()) {
@@ -216,7 +216,7 @@ void FolderImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
 FolderParts folder_parts(const fs::path& directory) {
   std::error_code ignored;
   if (!fs::is_directory(directory / "train", ignored)) return {directory, {}};
-  for (const char* const name : {"test", "val"}) {
+  for (const char* const name : {"test", "val", "valid", "validation"}) {
     if (fs::is_directory(directory / name, ignored)) return {directory / "train", directory / name};
   }
   return {directory / "train", {}};

@@ -65,8 +65,8 @@ std::vector<std::string> files_below(const std::filesystem::path& directory);
 /// are none.
 std::vector<std::string> folder_class_names(const std::filesystem::path& directory);
 
-/// Where a folder's pictures lie: in its folders train/ and test/ (or val/); where there is no
-/// train/, all in itself. `test` is empty where they do not lie apart.
+/// Where a folder's pictures lie: in its folders train/ and test/ (or val/, valid/, validation/);
+/// where there is no train/, all in itself. `test` is empty where they do not lie apart.
 struct FolderParts {
   std::filesystem::path train, test;
 };

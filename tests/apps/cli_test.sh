@@ -416,6 +416,31 @@ cp skipped/model.safetensors alone.safetensors
 expect 3 "cannot be used" eval --weights alone.safetensors --dataset folder --data spoilt
 expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 
+# Pictures that the run was not made with, a head for other classes, one class alone, several runs, text.
+cp -r colours more
+expect 0 "" "${of_folder[@]}" --data more --out several/seed-1
+expect 0 "" eval --weights several/seed-1
+rm more/red/7.ppm
+expect 0 "its pictures are not those that several/seed-1 was made with" eval --weights several/seed-1
+mv more/blue more/yellow
+expect 2 "class 0 of its head is 'blue', and 'green' here" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
+rm -r more/yellow
+expect 2 "head is for 3 classes, not for 2" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
+mkdir single
+cp -r colours single/all
+expect 3 "one class alone, 'all', .*--data .*single/all\\?" "${of_folder[@]}" --data single --out none
+expect 3 "a file, and no directory" "${of_folder[@]}" --data colours/red/1.ppm --out none
+expect 4 "no file of weights in it; it holds the runs seed-1" eval --weights several
+expect 4 "no config.json; it holds the runs seed-1" train --resume several
+expect 3 "no config.json; it holds the runs seed-1" report several
+echo "apple, leaf, sea" >names.txt
+expect 4 "names.txt: text, and no file of weights" eval --weights names.txt
+expect 2 "no flag '--weight'; did you mean --weights" predict --weight several/seed-1 colours/red/1.ppm
+expect 0 "all begins at random" "${of_folder[@]}" --recipe finetune --data colours --epochs 1 --out several/seed-2
+cd several || exit 1
+expect 0 "" eval --weights seed-2 # the data are where they were, wherever one stands
+cd ..
+
 check "whoever says --out has no other folder, and those checks none" test ! -e runs
 works "matrix product" --version
 works "--dataset" train --help

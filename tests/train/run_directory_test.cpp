@@ -276,8 +276,12 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
   CHECK_FAILS_WITH(resumed(o.out, {{"lr", "0.5"}}), "contradicts");
 }
 
-TEST_CASE("a run that stopped early is not prolonged") {
+TEST_CASE("a run that stopped early says so, and is not prolonged") {
   const Folder folder;
+  struct Notes : Observer {
+    std::string all;
+    void noted(const std::string& sentence) override { all += sentence; }
+  } notes;
   Observer nobody;
   TrainOptions o = short_run(folder.file("run"));
   o.epochs = 30;
@@ -285,7 +289,9 @@ TEST_CASE("a run that stopped early is not prolonged") {
   o.patience = 1;
   o.lr = 1e-9;  // nothing gets better
   o.warmup = 0;
-  CHECK(train_here(o, nobody).last.epoch == 2);
+  CHECK(train_here(o, notes).last.epoch == 2);
+  CHECK(notes.all.find("stopped early, after 2 of 30 epochs: 1 in a row") != std::string::npos);
+  CHECK(notes.all.find("the weights of epoch 1 are kept") != std::string::npos);
   const auto before = contents(o.out);
   CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}}), nobody),
                    "stopped early, after 2 of 30 epochs (--patience 1)");

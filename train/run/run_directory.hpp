@@ -24,6 +24,10 @@ inline constexpr std::array<const char*, 6> names_of_run{"config.json",  "metric
 /// Whether a folder holds a run: a config.json that says what made it.
 bool is_run(const std::filesystem::path& folder);
 
+/// Where a folder is none, but holds runs as `--seeds` leaves them: a sentence's end that names
+/// them, "; it holds the runs seed-1, seed-2". Empty where it holds none.
+std::string runs_in(const std::filesystem::path& folder);
+
 /// The folder of the run that a path names: a run's folder, or the one that a file of weights lies
 /// in, as RUN/model.safetensors and RUN/checkpoints/best.safetensors do. Empty where there is none.
 std::string run_of(const std::string& path);

@@ -101,6 +101,16 @@ bool is_run(const fs::path& folder) {
   return json.is_object() && json.contains(made_by);
 }
 
+std::string runs_in(const fs::path& folder) {
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (is_run(at->path())) runs.push_back(at->path().filename().string());
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs.empty() ? "" : fmt::format("; it holds the runs {}", fmt::join(runs, ", "));
+}
+
 std::string run_of(const std::string& path) {
   const fs::path whole(path);
   if (is_run(whole)) return path;
@@ -128,7 +138,9 @@ std::string only_weights_in(const std::string& folder) {
     }
   }
   if (found.size() == 1) return found.front();
-  if (found.empty()) fail(Exit::checkpoint, "{}: there is no file of weights in it", folder);
+  if (found.empty()) {
+    fail(Exit::checkpoint, "{}: there is no file of weights in it{}", folder, runs_in(folder));
+  }
   std::sort(found.begin(), found.end());
   fail(Exit::checkpoint, "{}: it holds several files of weights: {}; name one", folder,
        fmt::join(found, ", "));

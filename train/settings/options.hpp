@@ -97,8 +97,9 @@ struct TrainOptions {
 /// A complete set of settings under a name.
 struct Recipe {
   std::string name;
-  std::string about;     ///< a sentence or two: where it is from, and how it differs from that
-  std::string settings;  ///< as a config file holds them
+  std::string about;        ///< a sentence or two: where it is from, and how it differs from that
+  std::string settings;     ///< as a config file holds them
+  bool fine_tunes = false;  ///< and so wants --init
   /// Of a row of the paper's Table 4: its length there, and the learning rates that are tried.
   std::string steps{}, rates{};
 };
@@ -133,6 +134,8 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
 TrainOptions settings_of(const std::string& json, const std::string& source);
 /// The same of the config.json in a run's directory.
 TrainOptions settings_of_run(const std::string& directory);
+/// The text of its config.json. Throws (Exit::checkpoint) where that cannot be read.
+std::string config_of_run(const std::string& directory);
 
 /// A run's settings when it shall have `epochs` in all: the warm-up keeps the steps that it had,
 /// and the schedule falls over the longer run.
@@ -150,6 +153,8 @@ std::string disagreement(const std::string& config, const std::string& other);
 
 /// Whether two configs were made by the same matrix product and instruction set.
 bool same_machine(const std::string& config, const std::string& other);
+/// What a config.json says under "made_by" of `key`; empty where it does not.
+std::string maker_of(const std::string& config, const char* key);
 
 /// The settings for a data set that are used where the user names none: its image's shape and
 /// classes (a folder's are counted when its place is known), and the sizes and rates that suit it

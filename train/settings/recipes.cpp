@@ -35,7 +35,9 @@ Recipe finetuning(const std::string& name, const std::string& row, const std::st
   "momentum": 0.9, "lr": {}, "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500,
   "weight_decay": 0, "dropout": 0, "clip": 1, "label_smoothing": 0, "val_fraction": 0.02}})",
                       epochs, lr),
-          steps, rates};
+          true,
+          steps,
+          rates};
 }
 
 }  // namespace
@@ -90,7 +92,8 @@ const std::vector<Recipe>& recipes() {
        "the paper's 512.",
        R"({"epochs": 20, "batch_size": 64, "optimizer": "sgd", "momentum": 0.9, "lr": 0.01,
   "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500, "weight_decay": 0, "dropout": 0,
-  "clip": 1, "label_smoothing": 0})"},
+  "clip": 1, "label_smoothing": 0})",
+       true},
       pretraining("table3-jft-b", "JFT-300M, ViT-B", 7, "8e-4", "linear", "0.1", "0", "0"),
       pretraining("table3-jft-l32", "JFT-300M, ViT-L/32", 7, "6e-4", "linear", "0.1", "0", "0"),
       pretraining("table3-jft-l16", "JFT-300M, ViT-L/16 (7 epochs, or 14)", 7, "4e-4", "linear",

@@ -214,7 +214,17 @@ void take_model(TrainOptions& options, const Json& flags) {
 // A folder's classes are not known before its place is.
 void count_classes(TrainOptions& options) {
   if (options.dataset != "folder" || options.data.empty()) return;
-  options.model.K = folder_class_names(options.data).size();
+  const std::vector<std::string> names = folder_class_names(options.data);
+  options.model.K = names.size();
+  if (names.size() > 1 || options.task != Task::classify) return;
+  namespace fs = std::filesystem;
+  const fs::path only = folder_parts(options.data).train / names[0];
+  std::error_code ignored;
+  const bool holds_folders =
+      std::any_of(fs::directory_iterator(only, ignored), fs::directory_iterator(),
+                  [](const fs::directory_entry& entry) { return entry.is_directory(); });
+  fail(Exit::data, "{}: one class alone, '{}', of which nothing can be learned{}", options.data,
+       names[0], holds_folders ? "; it holds folders itself: --data " + only.string() + "?" : "");
 }
 
 constexpr std::uint64_t largest_settings = 1'000'000;
@@ -278,10 +288,19 @@ TrainOptions settings_of(const std::string& json, const std::string& source) {
   }
 }
 
+std::string config_of_run(const std::string& directory) {
+  const std::filesystem::path path = std::filesystem::path(directory) / "config.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(Exit::checkpoint, "{}: no run, for it has no config.json{}", directory,
+         runs_in(directory));
+  }
+  return RegularFile(path.string(), Exit::checkpoint).text(largest_settings, "a config");
+}
+
 TrainOptions settings_of_run(const std::string& directory) {
   const std::string path = (std::filesystem::path(directory) / "config.json").string();
-  const std::string text = RegularFile(path, Exit::checkpoint).text(largest_settings, "a config");
-  TrainOptions options = settings_of(text, path);
+  TrainOptions options = settings_of(config_of_run(directory), path);
   if (options.own_model.empty()) return options;
   fail(Exit::checkpoint, "{}: a run of {} on {}, which only the program that trained it knows",
        path, options.own_model, options.dataset);

@@ -69,14 +69,14 @@ std::string disagreement(const std::string& config, const std::string& other) {
   return "";
 }
 
+std::string maker_of(const std::string& config, const char* key) {
+  const Json json = Json::parse(config, nullptr, false);
+  return json.is_object() && json.contains(made_by) ? json[made_by].value(key, "") : "";
+}
+
 bool same_machine(const std::string& config, const std::string& other) {
-  const Json one = Json::parse(config, nullptr, false);
-  const Json two = Json::parse(other, nullptr, false);
-  const auto says = [](const Json& json, const char* key) {
-    return json.is_object() && json.contains(made_by) ? json[made_by].value(key, "") : "";
-  };
-  return says(one, "matrix_product") == says(two, "matrix_product") &&
-         says(one, "instruction_set") == says(two, "instruction_set");
+  return maker_of(config, "matrix_product") == maker_of(other, "matrix_product") &&
+         maker_of(config, "instruction_set") == maker_of(other, "instruction_set");
 }
 
 std::string flag_name(std::string setting) {

@@ -114,7 +114,7 @@ void for_each_setting(Options& o, const Visit& visit) {
 
   group = in::data;
   row(o.dataset, "dataset",
-      "folder: PNG and JPEG in a folder for each class, or in train/ and test/ of such folders");
+      "folder: pictures in a folder for each class, or in train/ and test/ of such folders");
   row(o.data, "data", "The folder with the data set's files", Bounds{}, aside);
   row(o.train_size, "train_size", "Use the first so many training images; 0 means all",
       up_to(most_images));
@@ -128,7 +128,8 @@ void for_each_setting(Options& o, const Visit& visit) {
       "Resize images to this height and width; 0 leaves them as they are (a folder's: 64)",
       up_to(most));
   row(o.skip_bad, "skip_bad",
-      "Leave out files of a folder that cannot be used, and classes without any, and count them",
+      "Leave out files of a folder that cannot be used, and count them; a class without any stays\n"
+      "one",
       Bounds{}, aside);
 
   group = in::augment;
