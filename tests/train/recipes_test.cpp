@@ -227,6 +227,13 @@ TEST_CASE("our own recipes are those whose results are told") {
   CHECK(settled("cifar10").to_json() == o.to_json());
   CHECK(settled("cifar10").model.parameters() == 802'698);
 
+  const auto by_muon = [](TrainOptions& some) {
+    some.optimizer = OptimizerKind::muon, some.momentum = 0.95, some.lr = 0.004;
+    some.model.init = Init::mimetic;
+    some.precision = Precision::bfloat16;
+    some.augment.randaugment_ops = 1, some.augment.randaugment_magnitude = 6;
+  };
+  by_muon(o);
   o.task = Task::masked;
   o.model.head = Head::none;
   o.epochs = 20;
@@ -248,7 +255,7 @@ TEST_CASE("our own recipes are those whose results are told") {
   student = settled("cifar10");
   student.model.D = 64, student.model.M = 128, student.model.distilled = true;
   student.model.mean_pooling = false, student.model.positions = Positions::learned;
-  student.lr = 1e-3;
+  by_muon(student);
   CHECK(settled("distil-cifar10").to_json() == student.to_json());
   for (const std::string name : {"distil-digits", "distil-cifar10"}) {
     check_told(name, {"Needs --teacher RUN"});
