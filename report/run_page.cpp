@@ -75,11 +75,12 @@ std::string header(const RunRecord& run) {
   html += "</div>\n</header>\n";
   const std::size_t planned = run.count("epochs");
   if (planned > 0 && (run.epochs.empty() || run.epochs.back().epoch < planned)) {
-    const bool early = run.validated() && std::isfinite(run.test_accuracy);
+    const auto* const best = run.best();
+    const bool early = run.validated() && std::isfinite(run.test_accuracy) && best != nullptr;
     html += early ? fmt::format(
-                        "<p class=\"note\">Stopped early, after {} epochs: {} in a row were no "
-                        "better for the images that validate.</p>\n",
-                        epochs_done(run), run.setting("patience"))
+                        "<p class=\"note\">Stopped early, after {} epochs: no better "
+                        "validation accuracy since epoch {}.</p>\n",
+                        epochs_done(run), best->epoch)
                   : fmt::format("<p class=\"note\">This run has recorded {} epochs.</p>\n",
                                 epochs_done(run));
   }

@@ -255,11 +255,10 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   RunResult result;
   while (run.goes_on()) result.last = run.epoch();
   if (run.state().epochs < options.epochs) {
-    observer.noted(
-        fmt::format("stopped early, after {} of {} epochs: {} in a row were no better for the "
-                    "images that validate "
-                    "(--patience); the weights of epoch {} are kept",
-                    run.state().epochs, options.epochs, options.patience, run.state().best_epoch));
+    observer.noted(fmt::format(
+        "stopped early, after {} of {} epochs: no better validation accuracy since epoch {}, whose "
+        "weights are kept (--patience {})",
+        run.state().epochs, options.epochs, run.state().best_epoch, options.patience));
   }
   result.test = run.finish();
   if (result.test) observer.tested(*result.test);

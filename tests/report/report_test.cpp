@@ -181,6 +181,15 @@ TEST_CASE("the best epoch of a run that validated is by validation, the first of
              "<b><data value=\"0.9\">90.00 %</data></b><span>best validation accuracy, "
              "epoch 1</span>"));
   CHECK_FALSE(says(html, "best test accuracy"));
+  CHECK_FALSE(says(html, "Stopped early"));
+  const std::size_t third = validated_metrics.find("{\"kind\":\"epoch\",\"epoch\":3");
+  const std::size_t tested = validated_metrics.find("{\"kind\":\"test\"");
+  const std::string two = validated_metrics.substr(0, third);
+  CHECK(says(html_report(read_run(run_in(folder, "young", two)), nullptr),
+             "This run has recorded 2 of 3 epochs."));
+  const std::string ended = two + validated_metrics.substr(tested);
+  CHECK(says(html_report(read_run(run_in(folder, "early", ended)), nullptr),
+             "Stopped early, after 2 of 3 epochs: no better validation accuracy since epoch 1."));
   const std::string text = to_text(comparison_of({run}));
   CHECK(says(text, "best validation (epoch)  90.00 % (1)"));
   CHECK_FALSE(says(text, "best test"));
