@@ -45,7 +45,8 @@ void write_report(const Outcome& outcome) {
   vitruvian::write_report(outcome.directory, &examples, figures);
 }
 
-bool rewrite_report(const ReportOptions& options) {
+bool rewrite_report(const ReportOptions& options,
+                    const std::function<void(const std::string&)>& note) {
   const auto weights = (std::filesystem::path(options.directory) / "model.safetensors").string();
   if (!std::filesystem::exists(weights)) {
     vitruvian::write_report(options.directory, nullptr);
@@ -56,10 +57,11 @@ bool rewrite_report(const ReportOptions& options) {
   if (trained.data.mean.empty() || trained.data.std.empty()) {
     fail(Exit::checkpoint, "{}: its metadata has no 'mean' and 'std'", weights);
   }
-  std::string note;  // the run has said it
+  std::string known;
   TestImageOptions said;
   said.data = options.data;
-  const Loader test = test_data(said, options.directory, trained.model.config, trained.data, note);
+  const Loader test = test_data(said, options.directory, trained.model.config, trained.data, known);
+  if (note && !known.empty()) note(known);
   const Predictions predictions = predict_all(trained.model, test);
   write_report({trained.model, test, predictions, options.directory});
   return true;

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/real.hpp"
 #include "vitruvian/train/trainer.hpp"
 
+#include <functional>
 #include <string>
 
 // report.html of a run: at its end, and again later.
@@ -22,8 +23,10 @@ inline namespace VITRUVIAN_PRECISION {
 void write_report(const Outcome& outcome);
 /// Reads a run directory, lets its model.safetensors look at the test images, and writes
 /// report.html anew. Returns whether there were weights: without them it has curves and settings
-/// only. Throws as read_run, settings_of_run, load_weights and load_test do.
-bool rewrite_report(const ReportOptions& options);
+/// only. What is to be known of the images is told to `note`. Throws as read_run, settings_of_run,
+/// load_weights and load_test do.
+bool rewrite_report(const ReportOptions& options,
+                    const std::function<void(const std::string&)>& note = {});
 }  // namespace VITRUVIAN_PRECISION
 
 }  // namespace vitruvian

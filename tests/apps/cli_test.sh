@@ -420,8 +420,12 @@ expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 cp -r colours more
 expect 0 "" "${of_folder[@]}" --data more --out several/seed-1
 expect 0 "" eval --weights several/seed-1
+check "no word while the pictures are the run's" not grep -q "not those" err
 rm more/red/7.ppm
-expect 0 "its pictures are not those that several/seed-1 was made with" eval --weights several/seed-1
+for command in "eval --weights" "inspect --out more_inside --weights" report; do
+  # shellcheck disable=SC2086 # words
+  expect 0 "its pictures are not those that several/seed-1 was made with" $command several/seed-1
+done
 mv more/blue more/yellow
 expect 2 "class 0 of its head is 'blue', and 'green' here" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
 rm -r more/yellow
