@@ -24,6 +24,7 @@ namespace {
 
 // The images of a data set, of the size that the model takes.
 TrainingData images_for(const FewShotOptions& o, const ViTConfig& model) {
+  if (o.dataset == "folder") check_several_classes(o.data);
   TrainOptions t = default_options(o.dataset);
   const std::size_t K = o.dataset == "folder" ? folder_class_names(o.data).size() : t.model.K;
   t.data = o.data;

@@ -245,11 +245,11 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   begun.directory = options.out;
   observer.started(begun);
   for (const std::string& warning : warnings_of(options)) observer.noted(warning);
-  if (ranks.size() > run.turns()) {
+  if (const std::size_t turns = run.turns(); ranks.size() > turns) {
     observer.noted(fmt::format(
         "a step has {} micro-batch{} for {} ranks, and those beyond have nothing to do: fewer "
         "ranks, a larger --batch-size or a smaller --micro-batch",
-        run.turns(), run.turns() == 1 ? "" : "es", ranks.size()));
+        turns, turns == 1 ? "" : "es", ranks.size()));
   }
 
   RunResult result;

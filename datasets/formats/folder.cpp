@@ -234,4 +234,14 @@ std::vector<std::string> folder_class_names(const fs::path& directory) {
   return classes_in(folder_parts(directory).train);
 }
 
+void check_several_classes(const fs::path& directory) {
+  const std::vector<std::string> names = folder_class_names(directory);
+  if (names.size() > 1) return;
+  const fs::path only = folder_parts(directory).train / names[0];
+  const bool holds_folders = !names_in<fs::directory_iterator>(only).empty();
+  fail(Exit::data, "{}: one class alone, '{}', of which nothing can be learned{}",
+       directory.string(), names[0],
+       holds_folders ? "; it holds folders itself: --data " + only.string() + "?" : "");
+}
+
 }  // namespace vitruvian

@@ -65,6 +65,10 @@ std::vector<std::string> files_below(const std::filesystem::path& directory);
 /// are none.
 std::vector<std::string> folder_class_names(const std::filesystem::path& directory);
 
+/// Throws (Exit::data) where there is one class alone, of which nothing can be learned, and names
+/// the folder below where that is what was meant.
+void check_several_classes(const std::filesystem::path& directory);
+
 /// Where a folder's pictures lie: in its folders train/ and test/ (or val/, valid/, validation/);
 /// where there is no train/, all in itself. `test` is empty where they do not lie apart.
 struct FolderParts {

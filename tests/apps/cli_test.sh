@@ -417,6 +417,7 @@ expect 3 "cannot be used" eval --weights alone.safetensors --dataset folder --da
 expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 
 # Pictures that the run was not made with, a head for other classes, one class alone, several runs, text.
+echo "apple, leaf, sea" >names.txt
 cp -r colours more
 expect 0 "" "${of_folder[@]}" --data more --out several/seed-1
 expect 0 "" eval --weights several/seed-1
@@ -433,11 +434,14 @@ expect 2 "head is for 3 classes, not for 2" "${of_folder[@]}" --data more --init
 mkdir single
 cp -r colours single/all
 expect 3 "one class alone, 'all', .*--data .*single/all\\?" "${of_folder[@]}" --data single --out none
+expect 3 "one class alone, 'all'" few-shot --weights several/seed-1 --dataset folder --data single --shots 1
+expect 0 "" "${of_folder[@]}" --data single --task masked --epochs 1 --out hidden_colours
+expect 2 "it has no head to keep" "${of_folder[@]}" --data colours --init hidden_colours --keep-head --out none
 expect 3 "a file, and no directory" "${of_folder[@]}" --data colours/red/1.ppm --out none
+expect 3 "a file, and no run's folder" report names.txt
 expect 4 "no file of weights in it; it holds the runs seed-1" eval --weights several
 expect 4 "no config.json; it holds the runs seed-1" train --resume several
 expect 3 "no config.json; it holds the runs seed-1" report several
-echo "apple, leaf, sea" >names.txt
 expect 4 "names.txt: text, and no file of weights" eval --weights names.txt
 expect 2 "no flag '--weight'; did you mean --weights" predict --weight several/seed-1 colours/red/1.ppm
 expect 0 "all begins at random" "${of_folder[@]}" --recipe finetune --data colours --epochs 1 --out several/seed-2

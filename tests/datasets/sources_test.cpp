@@ -230,9 +230,13 @@ TEST_CASE("a folder of train and test, and one without") {
   CHECK(test.images->size() == split.test->size());
   source.train_size = 17;
   check_error(Exit::usage, {"17", "16"}, [&] { open_images(source); });
-  write(folder.path / "val" / "c" / "1.pgm", grey(4, 4, 'c'));
   source.directory = folder.path.string();
-  check_error(Exit::data, {"no class 'c'"}, [&] { open_images(source); });
+  for (const char* const part : {"test", "val", "valid", "validation"}) {
+    CAPTURE(part);
+    write(folder.path / part / "c" / "1.pgm", grey(4, 4, 'c'));
+    check_error(Exit::data, {"no class 'c'"}, [&] { open_images(source); });
+    std::filesystem::remove_all(folder.path / part);
+  }
   source.directory = "";
   check_error(Exit::usage, {"folder"}, [&] { open_images(source); });
   // What a loader makes of it.

@@ -300,26 +300,20 @@ TEST_CASE("ranks that would compute something else are refused before anything i
 TEST_CASE("more threads than processors are noticed, and ranks without work") {
   const Threads restore;
   if (one_thread_only()) return;
-  struct Notes : Observer {
-    std::string all;
-    void noted(const std::string& sentence) override { all += sentence; }
-  };
-  const auto notes_of = [](std::size_t ranks, std::size_t batch_size) {
-    Notes notes;
+  const auto heard = [](std::size_t ranks, std::size_t batch_size, const std::string& part) {
+    Listener notes;
     TrainOptions o = laned("");
     o.lanes = ranks, o.train_size = 20, o.epochs = 1, o.batch_size = batch_size;
     train_on(ranks, o, notes);
-    return notes.all;
+    return notes.heard(part);
   };
-  const auto idle = [&](std::size_t ranks, std::size_t batch_size) {
-    return notes_of(ranks, batch_size).find("nothing to do") != std::string::npos;
-  };
-  CHECK(!idle(3, 9));  // three micro-batches of three images
-  CHECK(notes_of(3, 6).find("a step has 2 micro-batches for 3 ranks") != std::string::npos);
-  CHECK(idle(2, 3));
+  CHECK(!heard(3, 9, "nothing to do"));  // three micro-batches of three images
+  CHECK(heard(3, 6, "a step has 2 micro-batches for 3 ranks"));
+  CHECK(heard(2, 3, "a step has 1 micro-batch for 2 ranks"));
   const auto said = [&](std::size_t ranks) {
-    return notes_of(ranks, 10).find(fmt::format("its ranks have {} threads on {} processors", ranks,
-                                                processors_of_machine())) != std::string::npos;
+    return heard(
+        ranks, 10,
+        fmt::format("its ranks have {} threads on {} processors", ranks, processors_of_machine()));
   };
   if (processors() < processors_of_machine()) return;  // bound to some: other numbers
   CHECK(!said(1));

@@ -163,6 +163,7 @@ TEST_CASE("fine-tuning is Table 4's") {
     CHECK(settled(row.name).to_json() == o.to_json());
     CHECK(recipe(row.name).steps == row.steps);
     CHECK(recipe(row.name).rates == row.rates);
+    CHECK(recipe(row.name).fine_tunes);
     check_told(row.name,
                {fmt::format("Table 4, {}: {} steps there, learning rates {} of which {} is taken",
                             row.row, row.steps, row.rates, row.lr),
@@ -193,6 +194,8 @@ TEST_CASE("the sources' summaries: pre-training and fine-tuning") {
   o.lr = 0.01;
   o.val_fraction = 0;
   CHECK(settled("finetune").to_json() == o.to_json());
+  CHECK(recipe("finetune").fine_tunes);
+  CHECK_FALSE(recipe("vit-pretrain").fine_tunes);
   check_told("finetune", {"SGD with momentum", "a cosine", "no weight decay", "clipping at 1",
                           "a new head of zeros", "Batch 64", "table4-* have the paper's 512"});
 }

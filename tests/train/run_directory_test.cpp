@@ -278,10 +278,7 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
 
 TEST_CASE("a run that stopped early says so, and is not prolonged") {
   const Folder folder;
-  struct Notes : Observer {
-    std::string all;
-    void noted(const std::string& sentence) override { all += sentence; }
-  } notes;
+  Listener notes;
   Observer nobody;
   TrainOptions o = short_run(folder.file("run"));
   o.epochs = 30;
@@ -290,8 +287,9 @@ TEST_CASE("a run that stopped early says so, and is not prolonged") {
   o.lr = 1e-9;  // nothing gets better
   o.warmup = 0;
   CHECK(train_here(o, notes).last.epoch == 2);
-  CHECK(notes.all.find("stopped early, after 2 of 30 epochs: no better validation accuracy since "
-                       "epoch 1, whose weights are kept") != std::string::npos);
+  CHECK(
+      notes.heard("stopped early, after 2 of 30 epochs: no better validation accuracy since epoch "
+                  "1, whose weights are kept"));
   const auto before = contents(o.out);
   CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}}), nobody),
                    "stopped early, after 2 of 30 epochs (--patience 1)");

@@ -25,11 +25,6 @@ Array value(const VisionTransformer& model, const std::string& name) {
   return value_of(named_parameters(model), name);
 }
 
-struct Notes : Observer {
-  std::vector<std::string> said;
-  void noted(const std::string& sentence) override { said.push_back(sentence); }
-};
-
 struct Kept : Observer {
   RunStart start;
   std::optional<TestReport> test;
@@ -93,7 +88,7 @@ TEST_CASE("--init: positions are resized as --pos-resize says, and the rest is t
     CAPTURE(how);
     o.pos_resize = how;
     o.validate();
-    Notes notes;
+    Listener notes;
     const VisionTransformer vit = initial_model(o, notes);
     const std::string as = how.empty() ? "timm" : how;
     CHECK(notes.said ==
@@ -261,7 +256,7 @@ TEST_CASE("another resolution and few images: that is said") {
   CHECK(warning_of_resolution(o, 60).starts_with(
       "images of 42 x 42, where these weights learned at 28 x 28: "));
   CHECK(warning_of_resolution(o, 10'000).empty());
-  Notes notes;
+  Listener notes;
   train_here(o, notes);
   CHECK(std::count(notes.said.begin(), notes.said.end(), warning_of_resolution(o, 60)) == 1);
 }

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <utility>
@@ -43,6 +44,17 @@ struct SmallRun {
         data(training_data(options)),
         vit(initial_model(options, observer)),
         run(options, vit, data, observer, directory) {}
+};
+
+/// Keeps the sentences that a run tells.
+struct Listener : Observer {
+  std::vector<std::string> said;
+  void noted(const std::string& sentence) override { said.push_back(sentence); }
+  [[nodiscard]] bool heard(const std::string& part) const {
+    return std::any_of(said.begin(), said.end(), [&part](const std::string& one) {
+      return one.find(part) != std::string::npos;
+    });
+  }
 };
 
 /// Somebody presses Ctrl-C in a step.

@@ -214,17 +214,8 @@ void take_model(TrainOptions& options, const Json& flags) {
 // A folder's classes are not known before its place is.
 void count_classes(TrainOptions& options) {
   if (options.dataset != "folder" || options.data.empty()) return;
-  const std::vector<std::string> names = folder_class_names(options.data);
-  options.model.K = names.size();
-  if (names.size() > 1 || options.task != Task::classify) return;
-  namespace fs = std::filesystem;
-  const fs::path only = folder_parts(options.data).train / names[0];
-  std::error_code ignored;
-  const bool holds_folders =
-      std::any_of(fs::directory_iterator(only, ignored), fs::directory_iterator(),
-                  [](const fs::directory_entry& entry) { return entry.is_directory(); });
-  fail(Exit::data, "{}: one class alone, '{}', of which nothing can be learned{}", options.data,
-       names[0], holds_folders ? "; it holds folders itself: --data " + only.string() + "?" : "");
+  options.model.K = folder_class_names(options.data).size();
+  if (options.task == Task::classify) check_several_classes(options.data);
 }
 
 constexpr std::uint64_t largest_settings = 1'000'000;
