@@ -427,6 +427,16 @@ for command in "eval --weights" "inspect --out more_inside --weights" report; do
   # shellcheck disable=SC2086 # words
   expect 0 "its pictures are not those that several/seed-1 was made with" $command several/seed-1
 done
+expect 0 "" "${of_folder[@]}" --data colours --teacher several/seed-1 --epochs 1 --out several/taught
+mkdir apart
+cp -r colours apart/train
+cp -r colours apart/valid
+expect 0 "" "${of_folder[@]}" --data apart --epochs 1 --out several/apart
+rm apart/train/red/7.ppm
+for run in taught apart; do # a teacher's word is data, too; and test pictures that lie apart are the same
+  expect 0 "" eval --weights several/$run
+  check "no word about the pictures of $run" not grep -q "not those" err
+done
 mv more/blue more/yellow
 expect 2 "class 0 of its head is 'blue', and 'green' here" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
 rm -r more/yellow
@@ -439,9 +449,9 @@ expect 0 "" "${of_folder[@]}" --data single --task masked --epochs 1 --out hidde
 expect 2 "it has no head to keep" "${of_folder[@]}" --data colours --init hidden_colours --keep-head --out none
 expect 3 "a file, and no directory" "${of_folder[@]}" --data colours/red/1.ppm --out none
 expect 3 "a file, and no run's folder" report names.txt
-expect 4 "no file of weights in it; it holds the runs seed-1" eval --weights several
-expect 4 "no config.json; it holds the runs seed-1" train --resume several
-expect 3 "no config.json; it holds the runs seed-1" report several
+expect 4 "no file of weights in it; it holds the runs apart, seed-1, taught" eval --weights several
+expect 4 "no config.json; it holds the runs apart, seed-1, taught" train --resume several
+expect 3 "no config.json; it holds the runs apart, seed-1, taught" report several
 expect 4 "names.txt: text, and no file of weights" eval --weights names.txt
 expect 2 "no flag '--weight'; did you mean --weights" predict --weight several/seed-1 colours/red/1.ppm
 expect 0 "all begins at random" "${of_folder[@]}" --recipe finetune --data colours --epochs 1 --out several/seed-2
