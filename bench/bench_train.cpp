@@ -8,6 +8,7 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
+#include "vitruvian/core/kernels/kept_weights.hpp"
 #if VITRUVIAN_HAS_MPI
 #include "vitruvian/mpi/mpi_ranks.hpp"
 #endif
@@ -198,6 +199,7 @@ void run(const Workload& shape, const Options& options, Ranks& ranks) {
   const double before = start_of_memory();
   double waited = ranks.waited();
   std::size_t steps = 0;
+  const KeptWeights kept(options.inference);
   const double seconds = seconds_of_a_step(options.seconds, ranks, [&] {
     if (++steps == 4) waited = ranks.waited();
     const Composed composed(options.composed);

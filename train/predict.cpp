@@ -1,6 +1,7 @@
 #include "vitruvian/train/predict.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/kernels/kept_weights.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"
@@ -58,6 +59,7 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
   const Fit fit{config.H, config.W, config.C, options.filter, trained.data.crops()};
 
   const NoGrad no_grad;
+  const KeptWeights kept(options.images.size() > 1);
   for (const std::string& path : options.images) {
     Prediction prediction{path, {}, {}};
     std::optional<Image> image;

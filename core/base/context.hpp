@@ -8,12 +8,13 @@ namespace vitruvian {
 
 class BackwardPass;
 class Fault;
+class KeptWeights;
 class Profile;
 
 /// What is true of a thread for a while. Scoped objects set it and put it back (`NoGrad`,
-/// `Composed`, `Anomaly`, `Fault`, `Profile`, `Scope`, `init::Off`), each by one `Scoped` field;
-/// `parallel_for` hands the caller's to its workers. There is no other way for a mode to reach an
-/// op, and none to lose one between threads.
+/// `Composed`, `Anomaly`, `Fault`, `KeptWeights`, `Profile`, `Scope`, `init::Off`), each by one
+/// `Scoped` field; `parallel_for` hands the caller's to its workers. There is no other way for a
+/// mode to reach an op, and none to lose one between threads.
 struct Context {
   bool no_grad = false;               ///< NoGrad: nothing is recorded
   bool composed = false;              ///< Composed: fused ops compute as their twins do
@@ -24,6 +25,7 @@ struct Context {
   const std::string* path = nullptr;  ///< Scope: the module's path, null at the top
   const Fault* fault = nullptr;       ///< Fault: the mistake that is made on purpose
   Profile* profile = nullptr;         ///< Profile: the innermost one
+  KeptWeights* kept = nullptr;        ///< KeptWeights: of a model that does not learn
   BackwardPass* pass = nullptr;       ///< BackwardPass: the walk that is under way
 
   /// This thread's.

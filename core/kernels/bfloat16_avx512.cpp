@@ -181,16 +181,27 @@ bool has_avx512_bf16() {
   return __builtin_cpu_supports("avx512bf16") && isa_available(Isa::avx512);
 }
 
+std::size_t bfloat16_avx512_panels(std::size_t n, std::size_t k) {
+  const std::size_t most = block_of_steps(k);
+  std::size_t words = 0;
+  for (std::size_t p = 0; p < k; p += most) {
+    words += panel_words(columns, (smaller(most, k - p) + 1) / 2);
+  }
+  return (n + columns - 1) / columns * words;
+}
+
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace) {
   Word* const packed_a = workspace;
-  Word* const packed_b = workspace + words_of_a;
+  Word* packed_b = g.panels != nullptr ? static_cast<Word*>(g.panels) : workspace + words_of_a;
   for (std::size_t j = 0; j < g.n; j += block_n) {
     const std::size_t n = smaller(block_n, g.n - j);
     const std::size_t most = block_of_steps(g.k);
     for (std::size_t p = 0; p < g.k; p += most) {
       const std::size_t k = smaller(most, g.k - p);
       const std::size_t steps = (k + 1) / 2;
-      if (g.trans_b) {
+      if (g.packed) {
+        // an earlier product did
+      } else if (g.trans_b) {
         pack_transposed(g.b + j * g.ldb + p, g.ldb, n, k, packed_b);
       } else {
         pack_lanes<columns>(g.b + p * g.ldb + j, g.ldb, n, k, packed_b);
@@ -213,6 +224,8 @@ void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace) {
           }
         }
       }
+      if (g.panels != nullptr)
+        packed_b += (n + columns - 1) / columns * panel_words(columns, steps);
     }
   }
 }

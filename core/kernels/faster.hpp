@@ -24,7 +24,7 @@ class FasterProduct {
   Body operator()(const Gemm<float>& g);
 
  private:
-  using Key = std::array<std::size_t, 10>;
+  using Key = std::array<std::size_t, 11>;
   [[nodiscard]] Body measured(const Gemm<float>& g) const;
 
   Body usual_, other_;

@@ -4,6 +4,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/faster.hpp"
+#include "vitruvian/core/kernels/kept_weights.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
 #include "vitruvian/core/profile.hpp"
@@ -100,9 +101,25 @@ Gemm<float> with_rows_of_b(Gemm<float> g) {
 void by_onednn(const Gemm<float>& g) { onednn_product(with_rows_of_b(g)); }
 
 template <class T>
-void by_packed(const Gemm<T>& g) {
+void pack_and_multiply(const Gemm<T>& g) {
   const Table<T>& bodies = table<T>();
   bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
+}
+
+template <class T>
+void by_packed(const Gemm<T>& g) {
+  if (g.kept == nullptr) return pack_and_multiply(g);
+  const Table<T>& bodies = table<T>();
+  g.kept->multiply(g, &bodies, bodies.panels(g.n, g.k) * sizeof(T), pack_and_multiply<T>);
+}
+
+void round_and_multiply(const Gemm<float>& g) { bfloat16_product(g); }
+
+void by_bfloat16(const Gemm<float>& g) {
+  if (g.kept == nullptr || bfloat16_body() != Bfloat16Body::avx512) return round_and_multiply(g);
+  static const char format = 0;
+  const std::size_t words = bfloat16_avx512_panels(g.n, g.k);
+  g.kept->multiply(g, &format, words * sizeof(std::uint32_t), round_and_multiply);
 }
 
 // Below, a look at what is known would cost more than it brings.
@@ -119,7 +136,7 @@ void multiply(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0) return scale(g);
   if constexpr (std::is_same_v<T, float>) {
-    if (gemm_precision() == GemmPrecision::bfloat16) return bfloat16_product(g);
+    if (gemm_precision() == GemmPrecision::bfloat16) return by_bfloat16(g);
   }
   const GemmBackend backend = gemm_backend();
   if (backend == GemmBackend::cblas) return cblas_product(g);

@@ -7,6 +7,8 @@
 
 namespace vitruvian::kernels {
 
+class KeptPanels;
+
 /// One product C = alpha op(A) op(B) + beta C of row-major matrices. op(A) is m x k: A itself, or,
 /// with `trans_a`, the transpose of A (k x m). op(B) is k x n likewise. `lda`, `ldb`, `ldc` are the
 /// distances between rows. With beta 0, C is not read (it may hold NaN). T is float or double.
@@ -23,6 +25,10 @@ struct Gemm {
   std::size_t ldc = 0;
   T alpha = 1;
   T beta = 0;
+  KeptPanels* kept = nullptr;  ///< of this B, which will multiply again (kept_weights.hpp)
+  /// Set by `gemm` where B's panels are kept: their memory, and whether they are in it.
+  void* panels = nullptr;
+  bool packed = false;
 };
 
 /// Computes the product, cut into blocks whose size depends on m, n and k alone; each block is one

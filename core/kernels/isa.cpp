@@ -32,6 +32,7 @@ constexpr Table<T> bodies = {
     .name = VITRUVIAN_ISA_NAME,
     .product = product<T>,
     .product_workspace = product_workspace<T>,
+    .panels = panels<T>,
     .transpose = transpose<T>,
     .exp = map<T, exponential<T>>,
     .log = map<T, logarithm<T>>,

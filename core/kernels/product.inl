@@ -273,6 +273,22 @@ void multiply_panel(Factors<T> f, bool packed_a, T alpha, T beta, T* c, std::siz
 }
 
 template <class T>
+constexpr std::size_t steps_of(std::size_t k) {
+  return sizeof(T) == 4 ? block_of_steps(k) : Tile<T>::block_k;
+}
+
+// As `product` packs them: of each block of columns all blocks of steps.
+template <class T>
+std::size_t panels(std::size_t n, std::size_t k) {
+  constexpr std::size_t width = Tile<T>::columns;
+  std::size_t elements = 0;
+  for (std::size_t p = 0; p < k; p += steps_of<T>(k)) {
+    elements += panel_elements<T>(width, smaller(steps_of<T>(k), k - p));
+  }
+  return (n + width - 1) / width * elements;
+}
+
+template <class T>
 void product(const Gemm<T>& g, T* workspace) {
   using S = Tile<T>;
   // Packing pays when it is read often, A by many panels of B and B by many rows of A, or where
@@ -280,10 +296,10 @@ void product(const Gemm<T>& g, T* workspace) {
   // factors are read where they lie, B if it lies in rows of whole vectors.
   const bool page_apart = !g.trans_a && g.lda * sizeof(T) % 4096 == 0;
   const bool pack_a = g.n > S::block_n || page_apart;
-  const bool pack_b = g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
+  const bool pack_b = g.panels || g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
   T* const packed_a = workspace;
-  T* const packed_b = workspace + elements_of_a<T>;
-  const std::size_t steps = sizeof(T) == 4 ? block_of_steps(g.k) : S::block_k;
+  T* packed_b = g.panels ? static_cast<T*>(g.panels) : workspace + elements_of_a<T>;
+  const std::size_t steps = steps_of<T>(g.k);
   for (std::size_t j = 0; j < g.n; j += S::block_n) {
     const std::size_t n = smaller(S::block_n, g.n - j);
     std::size_t p = 0;
@@ -291,7 +307,9 @@ void product(const Gemm<T>& g, T* workspace) {
       const std::size_t k = smaller(steps, g.k - p);
       const T beta = p == 0 ? g.beta : T{1};
       const T* const b = g.trans_b ? g.b + j * g.ldb + p : g.b + p * g.ldb + j;
-      if (pack_b && k > 0) pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
+      if (pack_b && !g.packed && k > 0) {
+        pack<T, S::columns>(b, g.ldb, !g.trans_b, n, k, packed_b);
+      }
       for (std::size_t i = 0; i < g.m; i += S::block_m) {
         const std::size_t m = smaller(S::block_m, g.m - i);
         const T* const a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
@@ -314,6 +332,8 @@ void product(const Gemm<T>& g, T* workspace) {
           }
         }
       }
+      if (g.panels)
+        packed_b += (n + S::columns - 1) / S::columns * panel_elements<T>(S::columns, k);
       p += steps;
     } while (p < g.k);
   }

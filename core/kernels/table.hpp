@@ -43,6 +43,8 @@ struct Table {
   /// One product on this thread; `workspace` holds `product_workspace` elements.
   void (*product)(const Gemm<T>&, T* workspace);
   std::size_t product_workspace;
+  /// Elements of all panels of a B of k x n.
+  std::size_t (*panels)(std::size_t n, std::size_t k);
   /// to[p][i] = from[i][p] for i < rows, p < columns; rows lie `*_step` elements apart.
   void (*transpose)(const T* from, std::size_t from_step, std::size_t rows, std::size_t columns,
                     T* to, std::size_t to_step);
@@ -137,6 +139,7 @@ float round_to_bfloat16(float x);
 bool has_avx512_bf16();
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_avx512_workspace = (256 + 512) * most_steps / 2 + 512;
+std::size_t bfloat16_avx512_panels(std::size_t n, std::size_t k);  // words
 bool has_amx();
 void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 320 + 256;

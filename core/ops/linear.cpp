@@ -1,10 +1,12 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/kernels/kept_weights.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace vitruvian {
@@ -38,11 +40,20 @@ struct Sizes {
       : rows(flattened(x.shape(), 0, x.rank() - 1)), in(weight.size(1)), out(weight.size(0)) {}
 };
 
+// A leaf is what it is as long as its version.
+kernels::KeptPanels* kept_panels(const Tensor& weight) {
+  KeptWeights* const kept = Context::here().kept;
+  if (kept == nullptr || weight.node().op != std::string_view("leaf")) return nullptr;
+  return kept->of(weight.node_ptr(), weight.node().version, weight.size() * sizeof(real));
+}
+
 Array product(const Tensor& x, const Tensor& weight, const Sizes& s) {
   Shape shape = x.shape();
   shape.back() = s.out;
   Array y = empty(shape);
-  multiply({data_of(x), s.rows, s.in}, Matrix{data_of(weight), s.out, s.in}.t(), y.data());
+  Matrix W{data_of(weight), s.out, s.in};
+  W.kept = kept_panels(weight);
+  multiply({data_of(x), s.rows, s.in}, W.t(), y.data());
   return y;
 }
 

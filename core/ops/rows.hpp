@@ -36,8 +36,9 @@ struct Matrix {
   const real* data;
   std::size_t rows, columns;  // as they lie in memory
   bool transposed = false;
-  std::size_t step = columns;  // from a row to the next
-  [[nodiscard]] Matrix t() const { return {data, rows, columns, !transposed, step}; }
+  std::size_t step = columns;           // from a row to the next
+  kernels::KeptPanels* kept = nullptr;  // of a weight of a model that does not learn
+  [[nodiscard]] Matrix t() const { return {data, rows, columns, !transposed, step, kept}; }
   /// Some rows, or some columns, of one that is not transposed.
   [[nodiscard]] Matrix row_block(std::size_t first, std::size_t many) const {
     return {data + first * step, many, columns, false, step};
@@ -63,6 +64,7 @@ inline void multiply(const Matrix& a, const Matrix& b, real* c, real beta = 0,
   gemm.b = b.data;
   gemm.ldb = b.step;
   gemm.trans_b = b.transposed;
+  gemm.kept = b.kept;
   gemm.c = c;
   gemm.ldc = step == 0 ? gemm.n : step;
   gemm.beta = beta;

@@ -1,0 +1,207 @@
+// Panels that are kept: the bits of products that pack anew, whoever multiplies; and packed anew as
+// soon as the weight has changed.
+#include "vitruvian/core/kernels/kept_weights.hpp"
+
+#include "kernel_cases.hpp"
+#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/kernels/table.hpp"
+#include "vitruvian/core/ops.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+using namespace vitruvian;
+using kernels::Gemm;
+using kernels::GemmBackend;
+using kernels::GemmPrecision;
+using kernels::KeptPanels;
+
+namespace {
+
+constexpr std::size_t plenty = 1U << 26U;
+
+template <class T>
+struct Case {
+  std::size_t m, n, k;
+  bool trans_a, trans_b;
+  std::vector<T> a = kernel_cases::random<T>(m * k, 1);
+  std::vector<T> b = kernel_cases::random<T>(n * k, 2);
+
+  [[nodiscard]] std::vector<T> product(KeptPanels* kept) const {
+    std::vector<T> c(m * n, 7);
+    kernels::gemm(Gemm<T>{.m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a.data(),
+                          .lda = trans_a ? m : k,
+                          .trans_a = trans_a,
+                          .b = b.data(),
+                          .ldb = trans_b ? k : n,
+                          .trans_b = trans_b,
+                          .c = c.data(),
+                          .ldc = n,
+                          .kept = kept});
+    return c;
+  }
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+// One row, less than a panel, several blocks of columns and of steps, sums cut into lanes.
+constexpr std::array<std::array<std::size_t, 3>, 6> sizes = {
+    {{1, 70, 5}, {7, 33, 65}, {197, 96, 385}, {40, 1100, 70}, {30, 600, 800}, {20, 64, 2080}}};
+
+constexpr std::size_t all = 1U << 20U;  // columns
+
+template <class T>
+void check_every_size(std::size_t keeps_below) {
+  for (const auto& [m, n, k] : sizes) {
+    for (int variant = 0; variant < 4; ++variant) {
+      CAPTURE(n);
+      CAPTURE(k);
+      CAPTURE(variant);
+      Case<T> one{m, n, k, (variant & 1) != 0, (variant & 2) != 0};
+      const std::vector<T> expected = one.product(nullptr);
+      KeptPanels kept(plenty);
+      CHECK(same_bits(one.product(&kept), expected));
+      CHECK(same_bits(one.product(&kept), expected));
+      // Nobody may change B. Who does sees that nobody read it again.
+      for (T& x : one.b) x += 1;
+      CHECK(same_bits(one.product(&kept), n < keeps_below ? expected : one.product(nullptr)));
+      KeptPanels no_room(0);
+      CHECK(same_bits(one.product(&no_room), one.product(nullptr)));
+      CHECK(same_bits(one.product(&no_room), one.product(nullptr)));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("kept panels give the bits of those packed anew", T, float, double) {
+  const GemmBackend before = kernels::gemm_backend();
+  kernels::set_gemm_backend(GemmBackend::packed);
+  kernel_cases::for_each_isa([] { check_every_size<T>(all); });
+  if (kernels::gemm_backend_available(GemmBackend::onednn)) {
+    kernels::set_gemm_backend(GemmBackend::onednn);
+    check_every_size<T>(sizeof(T) == sizeof(double) ? all
+                                                    : 64);  // doubles and few columns are ours
+  }
+  kernels::set_gemm_backend(before);
+}
+
+TEST_CASE("kept panels of bfloat16: of the instruction; the twin and the matrix unit keep none") {
+  const kernels::GemmPrecisionScope scope(GemmPrecision::bfloat16);
+  kernel_cases::for_each_isa([] {
+    check_every_size<float>(kernels::bfloat16_body() == kernels::Bfloat16Body::avx512 ? all : 0);
+  });
+}
+
+TEST_CASE("the faster of two products keeps panels where it packs, to the same bits") {
+  if (!kernels::gemm_backend_available(GemmBackend::fastest)) return;
+  const GemmBackend before = kernels::gemm_backend();
+  kernels::set_gemm_backend(GemmBackend::fastest);
+  for (const auto& [m, n, k] : sizes) {
+    const Case<float> one{m, n, k, false, true};
+    KeptPanels kept(plenty);
+    const std::vector<float> expected = one.product(nullptr);
+    for (int i = 0; i < 3; ++i) CHECK(same_bits(one.product(&kept), expected));
+  }
+  kernels::set_gemm_backend(before);
+}
+
+TEST_CASE("two precisions and two instruction sets keep panels of their own") {
+  const Case<float> one{30, 600, 800, false, true};
+  KeptPanels kept(plenty);
+  for (int round = 0; round < 2; ++round) {
+    for (const GemmPrecision precision : {GemmPrecision::float32, GemmPrecision::bfloat16}) {
+      const kernels::GemmPrecisionScope scope(precision);
+      kernel_cases::for_each_isa(
+          [&] { CHECK(same_bits(one.product(&kept), one.product(nullptr))); });
+    }
+  }
+}
+
+TEST_CASE("kept panels serve several threads at once") {
+  const std::size_t before = threads();
+  set_threads(4);
+  const Case<float> one{64, 96, 400, false, true};
+  std::vector<float> expected;
+  parallel_for(2, 1, [&](std::size_t begin, std::size_t) {
+    if (begin == 0) expected = one.product(nullptr);  // whole, as the loop below has it
+  });
+  for (int round = 0; round < 20; ++round) {
+    KeptPanels kept(plenty);
+    parallel_for(8, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        CHECK(same_bits(one.product(&kept), expected));
+      }
+    });
+  }
+  set_threads(before);
+}
+
+TEST_CASE("a weight keeps its panels while its version lasts, and its place in memory") {
+  KeptWeights kept;
+  auto weight = std::make_shared<int>();
+  const std::weak_ptr<int> alive = weight;
+  KeptPanels* const panels = kept.of(weight, 1, 64);
+  CHECK(panels != nullptr);
+  CHECK(kept.of(weight, 1, 64) == panels);
+  const auto other = std::make_shared<int>();
+  CHECK(kept.of(other, 1, 64) != panels);
+  weight.reset();
+  CHECK(!alive.expired());
+}
+
+TEST_CASE("KeptWeights reaches the workers, ends with itself, and may be off") {
+  CHECK(Context::here().kept == nullptr);
+  {
+    KeptWeights kept;
+    CHECK(Context::here().kept == &kept);
+    parallel_for(4, 1, [&](std::size_t, std::size_t) { CHECK(Context::here().kept == &kept); });
+    const KeptWeights off(false);
+    CHECK(Context::here().kept == nullptr);
+  }
+  CHECK(Context::here().kept == nullptr);
+}
+
+TEST_CASE("linear under KeptWeights: the same bits, and those of a weight that was changed") {
+  const NoGrad no_grad;
+  const auto values = [](std::size_t rows, std::size_t columns, unsigned seed) {
+    Array x = empty({rows, columns});
+    const auto numbers = kernel_cases::random<real>(x.size(), seed);
+    std::copy(numbers.begin(), numbers.end(), x.data());
+    return x;
+  };
+  const Tensor x(values(64, 400, 1));
+  const Tensor weight(values(96, 400, 2));
+  const auto without = [&](const Tensor& w) {
+    const KeptWeights off(false);
+    return linear(x, w).value();
+  };
+  const KeptWeights kept;
+  CHECK(linear(x, weight).value() == without(weight));
+  CHECK(linear(x, weight).value() == without(weight));
+  weight.mutable_value() = values(96, 400, 3);
+  CHECK(linear(x, weight).value() == without(weight));
+  // Behind the guard's back: whoever keeps does not see it.
+  const Array before = without(weight);
+  weight.node().value.fill(1);
+  const GemmBackend who = kernels::gemm_backend();
+  const bool ours =
+      who == GemmBackend::packed || (who != GemmBackend::cblas && sizeof(real) == sizeof(double));
+  const bool kept_it = linear(x, weight).value() == before;
+  if (ours) CHECK(kept_it);
+  // A result is no weight that stays: another one may lie where it lay.
+  for (unsigned seed = 5; seed < 9; ++seed) {
+    const Tensor result = neg(Tensor(values(96, 400, seed)));
+    CHECK(linear(x, result).value() == without(result));
+  }
+}
