@@ -210,11 +210,16 @@ TEST_CASE("our own recipes are those whose results are told") {
   o.model.M = 128;
   o.model.positions = Positions::sincos_2d;
   o.model.mean_pooling = true;
-  o.epochs = 8;
-  o.lr = 0.001;
+  o.epochs = 20;
   o.label_smoothing = 0.1;
   o.ema = 0.999;
   o.augment.crop_padding = 2;
+  const auto by_muon = [](TrainOptions& some) {
+    some.optimizer = OptimizerKind::muon, some.momentum = 0.95, some.lr = 0.004;
+    some.model.init = Init::mimetic;
+    some.precision = Precision::bfloat16;
+  };
+  by_muon(o);
   CHECK(settled("mnist").to_json() == o.to_json());
   CHECK(settled("mnist").model.parameters() == 202'698);
 
@@ -223,20 +228,13 @@ TEST_CASE("our own recipes are those whose results are told") {
   o.model.H = o.model.W = 32;
   o.model.D = 128;
   o.model.M = 256;
-  o.epochs = 24;
-  o.lr = 0.0007;
+  o.epochs = 40;
   o.augment.crop_padding = 3;
   o.augment.flip = 0.5;
+  o.augment.randaugment_ops = 1, o.augment.randaugment_magnitude = 6;
   CHECK(settled("cifar10").to_json() == o.to_json());
   CHECK(settled("cifar10").model.parameters() == 802'698);
 
-  const auto by_muon = [](TrainOptions& some) {
-    some.optimizer = OptimizerKind::muon, some.momentum = 0.95, some.lr = 0.004;
-    some.model.init = Init::mimetic;
-    some.precision = Precision::bfloat16;
-    some.augment.randaugment_ops = 1, some.augment.randaugment_magnitude = 6;
-  };
-  by_muon(o);
   o.task = Task::masked;
   o.model.head = Head::none;
   o.epochs = 20;
@@ -258,7 +256,7 @@ TEST_CASE("our own recipes are those whose results are told") {
   student = settled("cifar10");
   student.model.D = 64, student.model.M = 128, student.model.distilled = true;
   student.model.mean_pooling = false, student.model.positions = Positions::learned;
-  by_muon(student);
+  student.epochs = 24;
   CHECK(settled("distil-cifar10").to_json() == student.to_json());
   for (const std::string name : {"distil-digits", "distil-cifar10"}) {
     check_told(name, {"Needs --teacher RUN"});
