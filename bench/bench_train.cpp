@@ -7,8 +7,8 @@
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/composed.hpp"
+#include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
-#include "vitruvian/core/kernels/kept_weights.hpp"
 #if VITRUVIAN_HAS_MPI
 #include "vitruvian/mpi/mpi_ranks.hpp"
 #endif

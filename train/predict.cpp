@@ -1,7 +1,7 @@
 #include "vitruvian/train/predict.hpp"
 
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"

@@ -74,10 +74,15 @@ void bfloat16_product(const Gemm<float>& g, Bfloat16Body body) {
   }
 }
 
+std::size_t bfloat16_panels(std::size_t n, std::size_t k) {
+  return bfloat16_body() == Bfloat16Body::avx512 ? bfloat16_avx512_panels(n, k) : 0;
+}
+
 #else
 
 bool bfloat16_available(Bfloat16Body body) { return body == Bfloat16Body::twin; }
 void bfloat16_product(const Gemm<float>& g, Bfloat16Body) { twin(g); }
+std::size_t bfloat16_panels(std::size_t, std::size_t) { return 0; }
 
 #endif
 

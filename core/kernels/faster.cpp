@@ -1,7 +1,7 @@
 // The faster of two products, by the clock, where it cannot be told from the bits.
 #include "vitruvian/core/kernels/faster.hpp"
 
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kernels/kept_panels.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/faster.hpp"
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kernels/kept_panels.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
 #include "vitruvian/core/profile.hpp"
@@ -116,9 +116,9 @@ void by_packed(const Gemm<T>& g) {
 void round_and_multiply(const Gemm<float>& g) { bfloat16_product(g); }
 
 void by_bfloat16(const Gemm<float>& g) {
-  if (g.kept == nullptr || bfloat16_body() != Bfloat16Body::avx512) return round_and_multiply(g);
+  const std::size_t words = g.kept == nullptr ? 0 : bfloat16_panels(g.n, g.k);
+  if (words == 0) return round_and_multiply(g);
   static const char format = 0;
-  const std::size_t words = bfloat16_avx512_panels(g.n, g.k);
   g.kept->multiply(g, &format, words * sizeof(std::uint32_t), round_and_multiply);
 }
 

@@ -25,7 +25,7 @@ struct Gemm {
   std::size_t ldc = 0;
   T alpha = 1;
   T beta = 0;
-  KeptPanels* kept = nullptr;  ///< of this B, which will multiply again (kept_weights.hpp)
+  KeptPanels* kept = nullptr;  ///< of this B, which will multiply again (kept_panels.hpp)
   /// Set by `gemm` where B's panels are kept: their memory, and whether they are in it.
   void* panels = nullptr;
   bool packed = false;

@@ -134,6 +134,9 @@ Bfloat16Body bfloat16_body();
 void bfloat16_product(const Gemm<float>& g, Bfloat16Body body = bfloat16_body());
 /// The nearest bfloat16, as a float.
 float round_to_bfloat16(float x);
+/// The words of B's panels of that body which stay as they are from product to product; 0 if it has
+/// none to keep.
+std::size_t bfloat16_panels(std::size_t n, std::size_t k);
 
 // The kernels, in builds for x86; `workspace` holds as many elements as the constant says.
 bool has_avx512_bf16();

@@ -1,6 +1,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/rows.hpp"

@@ -1,9 +1,10 @@
 // Panels that are kept: the bits of products that pack anew, whoever multiplies; and packed anew as
 // soon as the weight has changed.
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kept_weights.hpp"
 
 #include "kernel_cases.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/kernels/kept_panels.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/ops.hpp"
 

@@ -1,19 +1,11 @@
-#include "vitruvian/core/kernels/kept_weights.hpp"
+#include "vitruvian/core/kept_weights.hpp"
+
+#include "vitruvian/core/kernels/kept_panels.hpp"
 
 namespace vitruvian {
 
-kernels::KeptPanels::Set* kernels::KeptPanels::find(const Key& key, std::size_t bytes) {
-  const std::lock_guard lock(finding_);
-  for (const auto& set : sets_) {
-    if (set->key == key) return set.get();
-  }
-  if (bytes > most_) return nullptr;
-  most_ -= bytes;
-  auto set = std::make_unique<Set>();
-  set->key = key;
-  set->memory.reset(::operator new(bytes, line));
-  return sets_.emplace_back(std::move(set)).get();
-}
+KeptWeights::KeptWeights(bool on) : Scoped(on ? this : nullptr) {}
+KeptWeights::~KeptWeights() = default;
 
 kernels::KeptPanels* KeptWeights::of(const std::shared_ptr<const void>& owner,
                                      std::uint32_t version, std::size_t bytes) {
