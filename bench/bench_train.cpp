@@ -172,7 +172,7 @@ void compare_sums(Ranks& ranks) {
 }
 #endif
 
-// Logits of every part, each by one thread, as an evaluation does it.
+// Logits of every part, each by one thread.
 void infer(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
   const NoGrad no_grad;
   parallel_for(parts.size(), 1, [&](std::size_t begin, std::size_t end) {

@@ -20,11 +20,17 @@ GRADIENTS_OF_VIT_B = 4e-6 * 86_567_656  # megabytes
 
 def allowed_priority():
     # Not a real-time one: from that Linux takes a twentieth (kernel.sched_rt_runtime_us), of each
-    # core at a moment of its own, and of ranks that wait for one another it takes both.
+    # core at a moment of its own, which may cost ranks that wait for one another twice.
     command = ["nice", "-n", "-20"]
     if subprocess.run([*command, "true"], capture_output=True).stderr:
         note("no higher priority here (nice -n -20): other work on this machine is in the figures")
         return []
+    try:
+        with open("/proc/sys/kernel/sched_autogroup_enabled") as autogroup:
+            if autogroup.read().strip() == "1":
+                note("kernel.sched_autogroup_enabled: a priority weighs in this session alone")
+    except OSError:
+        pass
     return command
 
 

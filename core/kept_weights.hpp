@@ -16,15 +16,17 @@ class KeptPanels;
 
 /// While it lives, this thread and the workers of its loops keep the panels of `linear`'s weights,
 /// for a model that answers picture by picture and does not learn: the same bits, ViT-B/16 a tenth
-/// sooner, for as much memory again as the weights take (half as much with bfloat16).
+/// sooner, for about as much memory again as the weights take, half as much by AVX512_BF16. Where a
+/// library multiplies, the matrix unit (AMX) or the twin of bfloat16, nothing is kept.
 class KeptWeights : Scoped<&Context::kept> {
  public:
   /// Where `on` is false nothing is kept.
   explicit KeptWeights(bool on = true);
   ~KeptWeights();
 
-  /// The panels of a weight of so many bytes, whose owner has it live as long as this; of another
-  /// version than the last one asked for, none yet.
+  /// The panels of a weight of so many bytes. Its owner is held until this ends, so that no other
+  /// weight takes its address; where another version is asked for, the old panels are dropped, and
+  /// nobody may be multiplying by them.
   kernels::KeptPanels* of(const std::shared_ptr<const void>& owner, std::uint32_t version,
                           std::size_t bytes);
 

@@ -20,7 +20,7 @@ class FasterProduct {
   FasterProduct(Body usual, Body other) : usual_(usual), other_(other) {}
 
   /// The body for products of the sizes, strides and scales of `g`; beyond 256 of them, the usual
-  /// one. From any thread.
+  /// one. Where B's panels are kept, the other one even if it is a little slower. From any thread.
   Body operator()(const Gemm<float>& g);
 
  private:

@@ -13,8 +13,8 @@ namespace vitruvian::kernels {
 
 /// What our own product makes of one B before it multiplies (its panels, see product.inl), kept for
 /// the next products by the same B; a set for each block that `gemm` cuts, up to `most` bytes in
-/// all, beyond which products pack as they would without. The owner sees to it that B stays as it
-/// is: then every product has the bits that it has without. From any threads.
+/// all and as memory reaches, beyond which products pack as they would without. The owner sees to
+/// it that B stays as it is: then every product has the bits that it has without. From any threads.
 class KeptPanels {
  public:
   explicit KeptPanels(std::size_t most) : most_(most) {}
@@ -28,8 +28,13 @@ class KeptPanels {
       g.packed = set->packed.load(std::memory_order_acquire);
       if (g.packed || !set->begun.exchange(true)) g.panels = set->memory.get();
     }
-    body(g);
-    if (g.panels != nullptr) set->packed.store(true, std::memory_order_release);
+    try {
+      body(g);
+    } catch (...) {
+      if (g.panels != nullptr && !g.packed) set->begun = false;
+      throw;
+    }
+    if (g.panels != nullptr && !g.packed) set->packed.store(true, std::memory_order_release);
   }
 
  private:

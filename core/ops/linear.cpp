@@ -40,11 +40,12 @@ struct Sizes {
       : rows(flattened(x.shape(), 0, x.rank() - 1)), in(weight.size(1)), out(weight.size(0)) {}
 };
 
-// A leaf is what it is as long as its version.
+// A leaf is what it is as long as its version, where nobody is changing it.
 kernels::KeptPanels* kept_panels(const Tensor& weight) {
   KeptWeights* const kept = Context::here().kept;
-  if (kept == nullptr || weight.node().op != std::string_view("leaf")) return nullptr;
-  return kept->of(weight.node_ptr(), weight.node().version, weight.size() * sizeof(real));
+  const Node& node = weight.node();
+  if (kept == nullptr || node.op != std::string_view("leaf") || node.writers != 0) return nullptr;
+  return kept->of(weight.node_ptr(), node.version, weight.size() * sizeof(real));
 }
 
 Array product(const Tensor& x, const Tensor& weight, const Sizes& s) {
