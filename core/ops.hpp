@@ -36,6 +36,8 @@ Tensor add(const Tensor& a, real b);
 Tensor mul(const Tensor& a, real b);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+/// The same sum, of a temporary: in its memory where nobody can read it any more.
+Tensor operator+(Tensor&& a, const Tensor& b);
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }

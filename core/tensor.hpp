@@ -132,6 +132,7 @@ struct Node {
   bool requires_grad = false;
   bool freed = false;
   bool unrecorded = false;  // it depends on what requires a gradient, but NoGrad was there
+  bool unread = false;      // its own rule does not read its value, so that a sum may take it over
 
   explicit Node(Array v);
   ~Node();

@@ -44,9 +44,9 @@ Tensor dropout(const Tensor& x, double p, const Rng& rng) {
   given("dropout", "x", x);
   if (!(p >= 0 && p <= 1)) fail("dropout: probability {} is not in [0, 1]", p);
   if (p == 0) return x;
-  return record(
+  return unread(record(
       "dropout", masked(x.value(), p, rng.key()), {x},
-      [p, key = rng.key()](const Node&, const Array& g) { return cotangents(masked(g, p, key)); });
+      [p, key = rng.key()](const Node&, const Array& g) { return cotangents(masked(g, p, key)); }));
 }
 
 // y_b = x_b m_b / (1 - p),  m_b = 1 with probability 1 - p, else 0    dx_b = g_b m_b / (1 - p)
@@ -55,10 +55,10 @@ Tensor stochastic_depth(const Tensor& x, double p, const Rng& rng) {
   if (!(p >= 0 && p <= 1)) fail("stochastic_depth: probability {} is not in [0, 1]", p);
   if (x.rank() == 0) fail("stochastic_depth: a scalar has no images");
   if (p == 0) return x;
-  return record("stochastic_depth", masked_by_image(x.value(), p, rng.key()), {x},
-                [p, key = rng.key()](const Node&, const Array& g) {
-                  return cotangents(masked_by_image(g, p, key));
-                });
+  return unread(record("stochastic_depth", masked_by_image(x.value(), p, rng.key()), {x},
+                       [p, key = rng.key()](const Node&, const Array& g) {
+                         return cotangents(masked_by_image(g, p, key));
+                       }));
 }
 
 }  // namespace VITRUVIAN_PRECISION

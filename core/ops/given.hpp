@@ -12,5 +12,11 @@ inline const Array& given(const char* op, const char* argument, const Tensor& x)
   return x.value();
 }
 
+/// A result whose own rule does not read its value, so that a sum may take it over (`operator+`).
+inline Tensor unread(Tensor y) {
+  y.node().unread = true;
+  return y;
+}
+
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -80,8 +80,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Sizes s(x, weight);
   Array y = product(x, weight, s);
   if (bias) kernels::add_bias(y.data(), data_of(bias), s.rows, s.out);
-  return record("linear", std::move(y), {x, weight, bias},
-                [s](const Node& n, const Array& g) { return linear_vjp(n, g, s); });
+  return unread(record("linear", std::move(y), {x, weight, bias},
+                       [s](const Node& n, const Array& g) { return linear_vjp(n, g, s); }));
 }
 
 // y = gelu(u), u = x W^T + b                     du = g gelu'(u), then as linear with g = du

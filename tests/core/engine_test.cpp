@@ -57,6 +57,40 @@ TEST_CASE("gradients accumulate over backward passes until they are zeroed") {
   CHECK(only(x) == 5);
 }
 
+TEST_CASE("a sum takes the memory of a temporary that nobody can read any more, and of no other") {
+  const Tensor x(array({2, 2}, {1, 2, 3, 4}), true);
+  const Tensor w(array({2, 2}, {1, -1, 2, 0.5}), true);
+  const Array cotangent = array({2, 2}, {0.5, -2, 4, 3});
+  const auto gradients = [&](const Tensor& y) { return grad(y, {x, w}, cotangent, true); };
+  const Tensor kept = linear(x, w);
+  const Tensor expected = kept + x;
+  CHECK(expected.value() == array({2, 2}, {0, 5, 2, 12}));
+
+  Tensor temporary = linear(x, w);
+  const real* place = temporary.value().data();
+  const Tensor y = std::move(temporary) + x;
+  CHECK(y.value().data() == place);
+  CHECK(y.value() == expected.value());
+  for (int again = 0; again < 2; ++again) CHECK(gradients(y) == gradients(expected));
+
+  Tensor one = linear(x, w);
+  const Tensor handle = one;
+  CHECK((std::move(one) + x).value() == expected.value());
+  CHECK(handle.value() == kept.value());
+  CHECK((linear(x, w) + Tensor(array({2}, {1, 2}))).value() ==
+        (kept + Tensor(array({2}, {1, 2}))).value());
+  Tensor own_value = exp(x);  // whose rule reads it
+  place = own_value.value().data();
+  const Tensor z = std::move(own_value) + x;
+  CHECK(z.value().data() != place);
+  CHECK(grad(z, {x}, cotangent)[0] == grad(add(exp(x), x), {x}, cotangent)[0]);
+  Tensor twice = linear(x, w);
+  CHECK((std::move(twice) + twice).value() ==
+        (kept + kept).value());  // NOLINT(bugprone-use-after-move)
+  const NoGrad no_grad;
+  CHECK((linear(x, w) + x).value() == expected.value());
+}
+
 TEST_CASE("a node waits for all its consumers, however long their detours") {
   const Tensor x = leaf(1);
   const Tensor a = x * real{2};

@@ -14,7 +14,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
-    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
@@ -524,6 +524,9 @@ MUTANTS = [
     ("core/kernels/kept_panels.cpp", "if («bytes > most_») return nullptr;", "false"),
     ("core/kept_weights.cpp", "kept = {«owner», version,", "nullptr"),
     ("core/ops/linear.cpp", "«node.op != std::string_view(\"leaf\")» ||", "false"),
+    ("core/ops/elementwise.cpp", "a && b && «a.node_ptr() != b.node_ptr()» &&", "true"),
+    ("core/ops/elementwise.cpp", "&& «a.node_ptr().use_count() == 1»;", "true"),
+    ("core/ops/elementwise.cpp", "!ours || «!a.node().unread» ||", "false"),
     ("core/ops/linear.cpp", "|| «node.writers != 0») return nullptr;", "false"),
     ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),

@@ -17,7 +17,7 @@ struct GraphNode {
   std::vector<std::size_t> shape;
   std::vector<std::size_t> inputs;  ///< indices of nodes
   bool parameter = false;
-  std::uint64_t bytes = 0;  ///< of the value
+  std::uint64_t bytes = 0;  ///< of the value; 0 where a residual's sum took its memory over
   std::uint64_t saved = 0;  ///< what its rule keeps beside values of the tape: saved statistics
   std::uint64_t forward_flops = 0;
   std::uint64_t backward_flops = 0;
