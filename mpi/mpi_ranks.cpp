@@ -29,6 +29,12 @@ const char* launched() {
 // What is wrong everywhere rank 0 says for all, and ends them before the others speak.
 void leave_it_to_rank_0() { std::this_thread::sleep_for(std::chrono::seconds(2)); }
 
+// Ends all ranks. MPICH's launcher ends with them, and what was said just before would be lost.
+void abort_all(int code) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
 class MpiRanks : public Ranks {
  public:
   MpiRanks() {
@@ -129,7 +135,7 @@ void with_mpi_ranks(const std::string& program, const std::function<void()>& bef
         }
         return 0;
       });
-  if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
+  if (code != 0) abort_all(code);
   MPI_Finalize();
 }
 
