@@ -30,15 +30,15 @@ if(VITRUVIAN_SANITIZE)
   target_link_options(vitruvian_flags INTERFACE -fsanitize=${VITRUVIAN_SANITIZE})
 endif()
 
-# vitruvian_library(name SOURCES ... DEPENDS ... [PRIVATE ...]): one library, static unless
-# BUILD_SHARED_LIBS says otherwise.
+# vitruvian_library(name SOURCES ... [HOT ...] DEPENDS ... [PRIVATE ...] [HEADERS base] [TOGETHER n]): one
+# library, static unless BUILD_SHARED_LIBS says otherwise. HOT are the files whose own loops are waited for;
+# how the others are compiled, HEADERS and TOGETHER: see vitruvian_compile.
 function(vitruvian_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPENDS;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "HEADERS;TOGETHER" "SOURCES;HOT;DEPENDS;PRIVATE")
   add_library(vitruvian_${name} ${ARG_SOURCES})
   add_library(vitruvian::${name} ALIAS vitruvian_${name})
   set_target_properties(vitruvian_${name} PROPERTIES EXPORT_NAME ${name}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  set_target_properties(vitruvian_${name} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY})
   target_compile_features(vitruvian_${name} PUBLIC cxx_std_20)
   target_compile_definitions(vitruvian_${name} PUBLIC
     $<$<BOOL:${VITRUVIAN_ASSERT}>:XTENSOR_ENABLE_ASSERT>)
@@ -47,58 +47,72 @@ function(vitruvian_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(vitruvian_${name} PUBLIC ${ARG_DEPENDS}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:vitruvian_flags>)
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS base)
+  endif()
+  vitruvian_compile(vitruvian_${name} ${ARG_HEADERS} ${ARG_TOGETHER})
+  if(ARG_HOT)
+    set(hot vitruvian_${name}_hot)
+    add_library(${hot} OBJECT EXCLUDE_FROM_ALL ${ARG_HOT})
+    target_link_libraries(${hot} PRIVATE ${ARG_DEPENDS} ${ARG_PRIVATE} vitruvian_flags)
+    target_compile_definitions(${hot} PRIVATE $<TARGET_PROPERTY:vitruvian_${name},COMPILE_DEFINITIONS>)
+    target_include_directories(${hot} PRIVATE $<TARGET_PROPERTY:vitruvian_${name},INCLUDE_DIRECTORIES>)
+    set_target_properties(${hot} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+    target_sources(vitruvian_${name} PRIVATE $<TARGET_OBJECTS:${hot}>)
+  endif()
   set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES vitruvian_${name})
 endfunction()
 
-# vitruvian_room(name SOURCES ... ROOMS ... [DEPENDS ...] [PRIVATE ...]): <name>_f32 and <name>_f64 from the same
-# files. ROOMS are rooms of both precisions below this one, DEPENDS libraries without numbers. Those
-# of an UNHURRIED room leave the work to the rooms below (see vitruvian_unhurried).
+# vitruvian_room(name SOURCES ... ROOMS ... [HOT ...] [DEPENDS ...] [PRIVATE ...] [TOGETHER n]):
+# <name>_f32 and <name>_f64 from the same files. ROOMS are rooms of both precisions below this one, DEPENDS
+# libraries without numbers.
 function(vitruvian_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "UNHURRIED" "" "SOURCES;ROOMS;DEPENDS;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TOGETHER" "SOURCES;HOT;ROOMS;DEPENDS;PRIVATE")
   foreach(precision IN LISTS VITRUVIAN_PRECISIONS)
     set(rooms ${ARG_ROOMS})
     list(TRANSFORM rooms REPLACE "(.+)" "vitruvian_\\1_${precision}")
-    vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} DEPENDS ${rooms} ${ARG_DEPENDS}
-      PRIVATE ${ARG_PRIVATE})
+    vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} HOT ${ARG_HOT} DEPENDS ${rooms} ${ARG_DEPENDS}
+      PRIVATE ${ARG_PRIVATE} HEADERS ${precision} TOGETHER ${ARG_TOGETHER})
     if(precision STREQUAL "f64")
       target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
       if(NOT VITRUVIAN_DOUBLE) # "no" said here would be heard before what add_subdirectory says
         set_target_properties(vitruvian_${name}_${precision} PROPERTIES EXCLUDE_FROM_ALL YES)
       endif()
     endif()
-    if(ARG_UNHURRIED)
-      vitruvian_unhurried(vitruvian_${name}_${precision} ${precision})
-    endif()
   endforeach()
 endfunction()
 
-set(VITRUVIAN_UNHURRIED -Og)
+set(VITRUVIAN_OPTIMISATION -Og)
 if(EMSCRIPTEN)
-  set(VITRUVIAN_UNHURRIED -Os) # a page is downloaded
+  set(VITRUVIAN_OPTIMISATION -Os) # a page is downloaded
 endif()
 
-# Code that asks the library for the work: half the compiler's time goes into optimising templates
-# whose speed nobody would feel. What nearly all of it reads is parsed once: `headers` are f32 or f64,
-# for code with tensors, which links that precision's core, or base, for code that links vitruvian_base.
-# A header that was parsed at one level of optimisation serves no other, nor, with g++, one that was
-# parsed for a shared library a program. Further arguments: how many files are compiled together.
-function(vitruvian_unhurried target headers)
-  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_UNHURRIED}>)
+# vitruvian_compile(target headers [together]). Most code asks the kernels and the HOT files for the work:
+# half the compiler's time would go into optimising templates whose speed nobody feels. What nearly all
+# of it reads is parsed once: `headers` are f32 or f64, for code with tensors of that precision, or base,
+# for code that knows none. A header that was parsed at one level of optimisation serves no other, nor,
+# with g++, one that was parsed for a shared library a program. `together` files are compiled as one (8),
+# which costs memory.
+function(vitruvian_compile target headers)
   set(together 8)
   if(ARGN)
     set(together ${ARGN})
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${together})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY} UNITY_BUILD_BATCH_SIZE ${together})
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_OPTIMISATION}>)
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT (BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     target_precompile_headers(${target} REUSE_FROM vitruvian_precompiled_${headers})
   endif()
 endfunction()
 
-# vitruvian_precompiled(headers file library): the target that such headers belong to.
-function(vitruvian_precompiled headers file library)
+# vitruvian_precompiled(headers file library...): the target that such headers belong to, and what they need.
+function(vitruvian_precompiled headers file)
   set(target vitruvian_precompiled_${headers})
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/core/precompiled.cpp)
-  target_link_libraries(${target} PRIVATE ${library} vitruvian_flags)
-  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_UNHURRIED}>)
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/include)
+  target_link_libraries(${target} PRIVATE ${ARGN} vitruvian_flags)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_OPTIMISATION}>)
+  target_compile_definitions(${target} PRIVATE $<$<BOOL:${VITRUVIAN_ASSERT}>:XTENSOR_ENABLE_ASSERT>
+    $<$<STREQUAL:${headers},f64>:VITRUVIAN_FLOAT64>)
   target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${file}>")
 endfunction()

@@ -107,5 +107,14 @@ void add_in_place(Array& a, const Array& b) {
   kernels::add(a.data(), b.data(), a.data(), a.size());
 }
 
+void add_multiple(Array& a, real c, const Array& b) {
+  std::transform(a.begin(), a.end(), b.begin(), a.begin(),
+                 [c](real x, real y) { return x + c * y; });
+}
+
+void scale(Array& a, real c) {
+  std::transform(a.begin(), a.end(), a.begin(), [c](real x) { return c * x; });
+}
+
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

@@ -62,8 +62,10 @@ std::string to_string(const Shape& shape);
 /// stretched or added. Returns `g` itself when there is none.
 Array unbroadcast(Array g, const Shape& shape);
 
-/// a += b, same shape.
+/// a += b and a += c b, same shape; a *= c.
 void add_in_place(Array& a, const Array& b);
+void add_multiple(Array& a, real c, const Array& b);
+void scale(Array& a, real c);
 
 }  // namespace VITRUVIAN_PRECISION
 }  // namespace vitruvian

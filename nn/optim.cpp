@@ -37,12 +37,6 @@ double decay_of(const NamedParameter& p, double weight_decay, const Roles& undec
   return spared ? 0 : weight_decay;
 }
 
-// a += c b
-void add_multiple(Array& a, real c, const Array& b) {
-  std::transform(a.begin(), a.end(), b.begin(), a.begin(),
-                 [c](real x, real y) { return x + c * y; });
-}
-
 // g + decay w: weight decay as the derivative of decay |w|^2 / 2.
 Array decayed_gradient(const NamedParameter& p, double decay) {
   Array g = *p.tensor.grad();
@@ -141,7 +135,7 @@ void SGD::step(double lr) {
     Moments& s = moments(p);
     if (momentum != 0) {
       Array& m = ensure(s.m, p.tensor.shape());
-      m *= momentum;
+      scale(m, momentum);
       add_in_place(m, g);
       if (options_.nesterov) {
         add_multiple(g, momentum, m);
@@ -237,14 +231,14 @@ Array orthogonalised(const Array& G) {
   constexpr real a = real(3.4445), b = real(-4.7750), c = real(2.0315);
   const double norm = std::sqrt(kernels::sum_of_squares(G.data(), G.size()));
   Array X = G;
-  X *= static_cast<real>(1 / std::max(norm, 1e-7));
+  scale(X, static_cast<real>(1 / std::max(norm, 1e-7)));
   for (int step = 0; step < 5; ++step) {
     const Array A = product(X, X, true);
     Array B = product(A, A);
-    B *= c;
+    scale(B, c);
     add_multiple(B, b, A);
     const Array Y = product(B, X);
-    X *= a;
+    scale(X, a);
     add_in_place(X, Y);
   }
   return X;
@@ -280,15 +274,15 @@ void Muon::step(double lr) {
     }
     ++s.t;
     Array& m = ensure(s.m, p.tensor.shape());
-    m *= keep;
+    scale(m, keep);
     add_multiple(m, 1 - keep, g);
     Array ahead = m;
     if (options_.nesterov) {
-      ahead *= keep;
+      scale(ahead, keep);
       add_multiple(ahead, 1 - keep, g);
     }
     const WriteGuard w = p.tensor.mutable_value();
-    *w *= static_cast<real>(1 - its * decay);
+    scale(*w, static_cast<real>(1 - its * decay));
     const std::size_t rows = g.shape()[0] / matrices_in(p), columns = g.shape()[1];
     const double rate = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))) * its;
     for (std::size_t first = 0; first < g.shape()[0]; first += rows) {
@@ -316,7 +310,7 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
   const double factor = max_norm / (norm + 1e-6);
   if (factor >= 1) return norm;
   for_each_parameter(parameters, [&](std::size_t i) {
-    if (Array* const g = parameters[i].tensor.mutable_grad()) *g *= static_cast<real>(factor);
+    if (Array* const g = parameters[i].tensor.mutable_grad()) scale(*g, static_cast<real>(factor));
   });
   return norm;
 }

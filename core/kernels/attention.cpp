@@ -153,5 +153,6 @@ void attention_vjp(const AttentionShape& s, Heads<const T> q, Heads<const T> k, 
 
 VITRUVIAN_INSTANTIATE(float);
 VITRUVIAN_INSTANTIATE(double);
+#undef VITRUVIAN_INSTANTIATE
 
 }  // namespace vitruvian::kernels

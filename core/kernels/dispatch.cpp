@@ -29,7 +29,7 @@ Isa best() {
   return Isa::baseline;
 }
 
-Isa wanted() {
+Isa wanted_isa() {
   const char* set = std::getenv("VITRUVIAN_SIMD");
   if (!set || !*set) return best();
   const std::string_view name = set;
@@ -47,8 +47,8 @@ Isa wanted() {
   return isa;
 }
 
-std::atomic<Isa>& current() {
-  static std::atomic<Isa> isa = wanted();
+std::atomic<Isa>& current_isa() {
+  static std::atomic<Isa> isa = wanted_isa();
   return isa;
 }
 
@@ -66,12 +66,12 @@ bool isa_available(Isa isa) {
   return isa == Isa::baseline;
 }
 
-Isa isa() { return current(); }
+Isa isa() { return current_isa(); }
 
 void set_isa(Isa isa) {
   if (!isa_available(isa))
     fail("set_isa: this processor or this build has not that instruction set");
-  current() = isa;
+  current_isa() = isa;
 }
 
 namespace {

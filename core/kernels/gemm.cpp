@@ -48,7 +48,7 @@ bool has_room() {
 #endif
 }
 
-GemmBackend wanted() {
+GemmBackend wanted_backend() {
   const char* set = std::getenv("VITRUVIAN_GEMM");
   if (!set || !*set) {
     return gemm_backend_available(GemmBackend::fastest) && has_room() ? GemmBackend::fastest
@@ -63,8 +63,8 @@ GemmBackend wanted() {
   return *backend;
 }
 
-std::atomic<GemmBackend>& current() {
-  static std::atomic<GemmBackend> backend = wanted();
+std::atomic<GemmBackend>& current_backend() {
+  static std::atomic<GemmBackend> backend = wanted_backend();
   return backend;
 }
 
@@ -260,11 +260,11 @@ template void gemm(const Gemm<double>&);
 template void gemm_batch(const Gemm<float>&, std::size_t, std::size_t, std::size_t, std::size_t);
 template void gemm_batch(const Gemm<double>&, std::size_t, std::size_t, std::size_t, std::size_t);
 
-GemmBackend gemm_backend() { return current(); }
+GemmBackend gemm_backend() { return current_backend(); }
 
 void set_gemm_backend(GemmBackend backend) {
   if (!gemm_backend_available(backend)) fail("set_gemm_backend: that one is not in this build");
-  current() = backend;
+  current_backend() = backend;
 }
 
 bool gemm_backend_available(GemmBackend backend) {

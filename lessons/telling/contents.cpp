@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <string_view>
 #include <system_error>
 
 namespace vitruvian::lessons {
@@ -44,25 +44,29 @@ std::string field(const std::vector<std::string>& lines, const std::string& name
   fail(Exit::data, "the head of a lesson has no line {}..., that ends in a comma", begin);
 }
 
-// From contents.txt and the first line of each file.
+// From contents.txt and the first line of each file: "// Exercise. TITLE (after LESSON, LEVEL)".
 std::vector<Exercise> read_exercises() {
-  static const std::regex first_line(R"(// Exercise\. (.+) \(after (\w+), (easy|middle|hard)\))");
+  constexpr std::string_view begin = "// Exercise. ", after = " (after ";
   std::vector<Exercise> all;
   for (const std::string& name : source_lines("lessons/exercises/contents.txt")) {
     if (name.starts_with('#')) continue;
     Exercise exercise;
     exercise.number = static_cast<int>(all.size()) + 1;
     exercise.name = name;
-    std::smatch parts;
     const std::string line = source_lines(exercise.source()).at(0);
-    if (!std::regex_match(line, parts, first_line)) {
+    const std::size_t open = line.rfind(after), comma = line.rfind(", ");
+    const std::size_t lesson = open + after.size();
+    if (open != std::string::npos && comma != std::string::npos && lesson < comma) {
+      exercise.level = line.substr(comma + 2, line.size() - comma - 3);
+    }
+    if (!line.starts_with(begin) || !line.ends_with(')') ||
+        (exercise.level != "easy" && exercise.level != "middle" && exercise.level != "hard")) {
       fail(Exit::data,
            "{} does not begin with \"// Exercise. TITLE (after LESSON, easy)\", or middle, or hard",
            exercise.source());
     }
-    exercise.title = parts[1];
-    exercise.lesson = entry_of(parts[2].str());
-    exercise.level = parts[3];
+    exercise.title = line.substr(begin.size(), open - begin.size());
+    exercise.lesson = entry_of(line.substr(lesson, comma - lesson));
     all.push_back(exercise);
   }
   return all;
@@ -98,17 +102,18 @@ const std::vector<Entry>& contents() {
 
 const std::vector<Word>& glossary() {
   static const std::vector<Word> words = [] {
-    static const std::regex head("(.+): ([a-z_]+)"), comma(", ");
     std::vector<Word> all;
     for (const std::string& line : source_lines("lessons/course/glossary.txt")) {
-      std::smatch parts;
+      const std::size_t colon = line.rfind(": ");
       if (line.starts_with("  ") && !all.empty()) {
         all.back().meaning = numbered(line.substr(2));
-      } else if (std::regex_match(line, parts, head) && !line.starts_with('#')) {
-        const std::string names = parts[1];
-        all.push_back({{std::sregex_token_iterator(names.begin(), names.end(), comma, -1), {}},
-                       entry_of(parts[2].str()),
-                       {}});
+      } else if (colon != std::string::npos && !line.starts_with('#')) {
+        std::vector<std::string> names;
+        for (std::string rest = line.substr(0, colon) + ", "; !rest.empty();) {
+          names.push_back(rest.substr(0, rest.find(", ")));
+          rest.erase(0, names.back().size() + 2);
+        }
+        all.push_back({names, entry_of(line.substr(colon + 2)), {}});
       }
     }
     return all;
@@ -124,15 +129,19 @@ Entry entry_of(std::string_view name) {
 }
 
 std::string numbered(std::string_view text) {
-  static const std::regex reference("#([a-z_]+)");
-  const std::string whole(text);
+  constexpr std::string_view of_names = "abcdefghijklmnopqrstuvwxyz_";
   std::string result;
-  auto rest = whole.begin();
-  for (std::sregex_iterator at(whole.begin(), whole.end(), reference), end; at != end; ++at) {
-    result.append(rest, (*at)[0].first).append(std::to_string(entry_of((*at)[1].str()).number));
-    rest = (*at)[0].second;
+  while (!text.empty()) {
+    const std::string_view plain = text.substr(0, text.find('#'));
+    result.append(plain);
+    text.remove_prefix(plain.size());
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_not_of(of_names, 1);
+    const std::string_view name = text.substr(1, end == text.npos ? end : end - 1);
+    result.append(name.empty() ? "#" : std::to_string(entry_of(name).number));
+    text.remove_prefix(1 + name.size());
   }
-  return result.append(rest, whole.end());
+  return result;
 }
 
 // The XDG specification: an empty or relative path counts as unset.

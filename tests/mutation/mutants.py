@@ -218,7 +218,7 @@ MUTANTS = [
     ("train/run/run.cpp", "o.set_rate_factors(factors);", ";"),
     ("nn/optim.cpp", "factors_[i] = «found == factors.end() ? 1 : found->second»;", "parameters_[i].role == Role::bias ? 1 : found == factors.end() ? 1 : found->second"),
     ("nn/optim.cpp", "static_cast<real>(«-rate_of(i, lr)»)", "-lr"),
-    ("nn/optim.cpp", "*w *= static_cast<real>(1 - «its» * decay);", "lr"),
+    ("nn/optim.cpp", "scale(*w, static_cast<real>(1 - «its» * decay));", "lr"),
     ("nn/optim.cpp", "std::max(rows, columns))) * «its»;", "lr"),
     ("train/settings/options.cpp", "images >= few", "false"),
     ("train/predict.cpp", "prediction.features = «numbers_of(y)»;", "numbers_of(trained.model.classify(y))"),
