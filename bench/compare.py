@@ -55,22 +55,27 @@ def said_by(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
+FLAGS = set(Path("/proc/cpuinfo").read_text().split())
+# Without the instructions both round by hand: ours is somewhat slower than float32, PyTorch's
+# autocast a hundred times as slow.
+PRECISIONS = {"float32": [], **({"bfloat16": ["--bfloat16"]} if "avx512_bf16" in FLAGS else {})}
+
+
 # --- PyTorch's settings
 
 def aspects():
     """What may make PyTorch faster, the likely value of each aspect first."""
-    flags = set(Path("/proc/cpuinfo").read_text().split())
     # Debian's OpenBLAS runs threads of its own, which fight PyTorch's; the OpenMP build shares them.
     openmp = glob.glob("/usr/lib/*/openblas-openmp")
     threads = [{"OMP_NUM_THREADS": str(n), **({"LD_LIBRARY_PATH": path} if path else {})}
                for n in (CORES, 1) for path in [*openmp, None]]
     # OpenBLAS misjudges processors newer than itself.
     names = {"avx512vl": "SkylakeX", "avx2": "Haswell", "avx512_bf16": "Cooperlake"}
-    kernels = [{"OPENBLAS_CORETYPE": name} for flag, name in names.items() if flag in flags]
+    kernels = [{"OPENBLAS_CORETYPE": name} for flag, name in names.items() if flag in FLAGS]
     # glibc gives every large activation back to the kernel, and gets it again as pages of zeros.
     keep = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "4000000000",
             "MALLOC_TOP_PAD_": "268435456"}
-    vectors = [{"ATEN_CPU_CAPABILITY": "avx512"}] if "avx512vl" in flags else []
+    vectors = [{"ATEN_CPU_CAPABILITY": "avx512"}] if "avx512vl" in FLAGS else []
     return [threads, kernels + [{}], [keep, {}], [{}] + vectors]
 
 
@@ -172,7 +177,7 @@ def against_others(options):
     def rows(who, arguments, theirs, tried=()):
         """A row for each precision of ours, beside their programs: float32 first, then, where there
         is one, bfloat16. Their best is the faster of the two by the median."""
-        mine = {"float32": ours(arguments), "bfloat16": ours(arguments, "--bfloat16")}
+        mine = {precision: ours(arguments, *flags) for precision, flags in PRECISIONS.items()}
         results = in_turns(options.rounds, [*mine.values(), *theirs.values()])
         them = dict(zip(theirs, results[len(mine):]))
         best = max(them, key=lambda precision: median(r.rate for r in them[precision]))
@@ -193,7 +198,7 @@ def against_others(options):
             continue  # beside onnxruntime, below
         arguments = MEASUREMENTS[name].split()
         tried, theirs = [], {}
-        for precision, flags in {"float32": [], "bfloat16": ["--bfloat16"]}.items():
+        for precision, flags in PRECISIONS.items():
             what = [*arguments, *flags]
             note(f"PyTorch's settings for {' '.join(what)}")
             pytorch.tried = tried

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -22,6 +23,11 @@ class Fault {
     skip_accumulation,  ///< only the first of the op's cotangents arrives, later ones are not added
     forget_unbroadcast  ///< stretched axes are not summed over
   };
+  /// The kind that is called so above; fails where none is.
+  static Kind kind_named(std::string_view name) {
+    return static_cast<Kind>(index_of(
+        name, {"flip_sign", "drop_cotangent", "skip_accumulation", "forget_unbroadcast"}, "fault"));
+  }
 
   explicit Fault(std::string op, Kind kind, std::size_t input = 0)
       : op_(std::move(op)), kind_(kind), input_(input), active_(alone(this)) {}

@@ -59,6 +59,15 @@ void Profile::passed(const char* name) {
   last_ = Clock::now();
 }
 
+ProfileRow& ProfileRow::operator+=(const ProfileRow& other) {
+  calls += other.calls;
+  forward += other.forward;
+  backward += other.backward;
+  bytes += other.bytes;
+  flops += other.flops;
+  return *this;
+}
+
 Profile::Loop::Loop(Profile& whole, std::size_t chunks) : whole_(whole) {
   chunks_.reserve(chunks);
   while (chunks_.size() < chunks) {
@@ -68,14 +77,7 @@ Profile::Loop::Loop(Profile& whole, std::size_t chunks) : whole_(whole) {
 
 void Profile::Loop::join() {
   const auto add = [](std::vector<ProfileRow>& to, const std::vector<ProfileRow>& from) {
-    for (const ProfileRow& row : from) {
-      ProfileRow& sum = row_of(to, row.name);
-      sum.calls += row.calls;
-      sum.forward += row.forward;
-      sum.backward += row.backward;
-      sum.bytes += row.bytes;
-      sum.flops += row.flops;
-    }
+    for (const ProfileRow& row : from) row_of(to, row.name) += row;
   };
   bool events = false;
   double left = 0;

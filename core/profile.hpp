@@ -22,6 +22,9 @@ struct ProfileRow {
   double backward = 0;      ///< seconds in the op's rules
   std::uint64_t bytes = 0;  ///< of the values
   std::uint64_t flops = 0;  ///< 2 m n k of every matrix product, both ways
+
+  /// Adds all but the name.
+  ProfileRow& operator+=(const ProfileRow& other);
 };
 
 /// While it lives, it takes the time of this thread, and of the workers of its loops. What passes

@@ -86,11 +86,7 @@ std::vector<std::string> dataset_names() {
   return names;
 }
 
-void check_dataset_name(const std::string& name) {
-  const std::vector<std::string> names = dataset_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
-  fail(Exit::usage, "there is no data set '{}'; {}", name, did_you_mean(name, names));
-}
+void check_dataset_name(const std::string& name) { index_of(name, dataset_names(), "data set"); }
 
 std::vector<std::string> class_names(const std::string& dataset) {
   if (dataset == "digits") return empty_digit_dataset("", 0, 0).class_names;

@@ -17,10 +17,7 @@ USAGE
 case ${1:-} in
   --help | -h) usage && exit 0 ;;
   "") ;;
-  *)
-    say "scripts/docs.sh: there is no option $1; see --help" >&2
-    exit 2
-    ;;
+  *) no_option "$1" ;;
 esac
 
 if ! command -v doxygen >/dev/null; then

@@ -19,10 +19,7 @@ out="$ROOT/docs/lessons"
 case ${1:-} in
   --help | -h) usage && exit 0 ;;
   "") build default lesson lessons ;;
-  *)
-    say "scripts/make_pages.sh: there is no option $1; see --help" >&2
-    exit 2
-    ;;
+  *) no_option "$1" ;;
 esac
 
 made=$(mktemp -d)

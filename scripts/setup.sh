@@ -18,6 +18,10 @@ HOMEBREW="cmake ninja xtensor fmt cli11 nlohmann-json eigen doctest onednn libzi
   jpeg-turbo curl openssl libarchive onnx protobuf"
 
 say() { printf '%s\n' "$*"; }
+no_option() { # no_option WORD
+  say "$SCRIPT: there is no option $1; see --help" >&2
+  exit 2
+}
 
 package_table() {
   cat <<TABLE

@@ -52,10 +52,7 @@ for option in "$@"; do
     --default | --backends | --sanitize | --tsan | --portable | --debug | --clang | --slow | --tidy | --fuzz | --mutation)
       suites="$suites ${option#--}"
       ;;
-    *)
-      say "scripts/test.sh: there is no option $option; see --help" >&2
-      exit 2
-      ;;
+    *) no_option "$option" ;;
   esac
 done
 

@@ -25,10 +25,7 @@ case ${1:-} in
   --help | -h) usage && exit 0 ;;
   --compile) pages=no ;;
   "") ;;
-  *)
-    say "scripts/web.sh: there is no option $1; see --help" >&2
-    exit 2
-    ;;
+  *) no_option "$1" ;;
 esac
 
 setup_packages

@@ -168,12 +168,7 @@ const std::vector<PublishedModel>& published_models() {
 }
 
 const PublishedModel& published_model(const std::string& name) {
-  std::vector<std::string> names;
-  for (const PublishedModel& model : published_models()) {
-    if (model.name == name) return model;
-    names.push_back(model.name);
-  }
-  fail(Exit::usage, "there are no weights '{}'; {}", name, did_you_mean(name, names));
+  return named(name, published_models(), "published model");
 }
 
 const char* imagenet_classes() {

@@ -83,13 +83,7 @@ double share(double seconds, double whole) { return whole > 0 ? 100 * seconds / 
 
 ProfileRow sum_of(const std::vector<ProfileRow>& rows) {
   ProfileRow sum{.name = "all ops"};
-  for (const ProfileRow& row : rows) {
-    sum.calls += row.calls;
-    sum.forward += row.forward;
-    sum.backward += row.backward;
-    sum.bytes += row.bytes;
-    sum.flops += row.flops;
-  }
+  for (const ProfileRow& row : rows) sum += row;
   return sum;
 }
 

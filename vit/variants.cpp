@@ -43,14 +43,7 @@ const std::vector<Variant>& variants() {
   return all;
 }
 
-const Variant& variant(std::string_view name) {
-  const auto found = std::find_if(variants().begin(), variants().end(),
-                                  [&](const Variant& v) { return v.name == name; });
-  if (found != variants().end()) return *found;
-  std::vector<std::string> names;
-  for (const Variant& v : variants()) names.push_back(v.name);
-  fail(Exit::usage, "there is no model '{}'; {}", name, did_you_mean(name, names));
-}
+const Variant& variant(std::string_view name) { return named(name, variants(), "model"); }
 
 ViTConfig with_image_size(ViTConfig config, std::size_t side) {
   config.H = config.W = side;

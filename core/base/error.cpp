@@ -1,7 +1,6 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace vitruvian {
 namespace {
@@ -49,6 +48,13 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   const std::string near = closest_match(word, candidates);
   if (!near.empty()) return fmt::format("did you mean {}?", near);
   return otherwise.empty() ? fmt::format("there are {}", fmt::join(candidates, ", ")) : otherwise;
+}
+
+std::size_t index_of(std::string_view name, const std::vector<std::string>& names,
+                     std::string_view kind, const std::string& otherwise) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  fail(Exit::usage, "there is no {} '{}'; {}", kind, name, did_you_mean(name, names, otherwise));
 }
 
 }  // namespace vitruvian

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -57,5 +58,19 @@ std::string closest_match(std::string_view word, const std::vector<std::string>&
 /// near, `otherwise`: "there are A, B, C" unless given.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
                          const std::string& otherwise = {});
+
+/// Where `name` stands among `names`. Fails where it does not: "there is no KIND 'NAME'; ", and
+/// what did_you_mean says.
+std::size_t index_of(std::string_view name, const std::vector<std::string>& names,
+                     std::string_view kind, const std::string& otherwise = {});
+
+/// The one of all that has this `name`, or an error as of index_of.
+template <class T>
+const T& named(std::string_view name, const std::vector<T>& all, std::string_view kind,
+               const std::string& otherwise = {}) {
+  std::vector<std::string> names;
+  for (const T& one : all) names.emplace_back(one.name);
+  return all[index_of(name, names, kind, otherwise)];
+}
 
 }  // namespace vitruvian

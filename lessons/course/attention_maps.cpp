@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Attention maps and rollout",
     .equation = "R = Π (A + I) / 2",
@@ -18,8 +16,7 @@ const Lesson about = {
                {"no-keepdim", "divides columns in place of rows",
                 "rows that do not sum to 1 are no shares any more."}},
     .play = {"Which head looks at the ink, and in which layer?",
-             {{"picture", 0, 39, 7, 1}, {"layer", 1, 4, 4, 1}},
-             play},
+             {{"picture", 0, 39, 7, 1}, {"layer", 1, 4, 4, 1}}},
 };
 
 constexpr std::size_t B = 1, L = 4, h = 4, N = 16, T = 17;
@@ -306,4 +303,4 @@ void lesson(Narrator& say) {
       "above, the order does not matter and the picture is the same.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -7,8 +7,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The encoder block",
     .equation = "z′ = MSA(LN(z)) + z,  z = MLP(LN(z′)) + z′",
@@ -26,8 +24,7 @@ const Lesson about = {
                 "add:drop_cotangent:1"}},
     .play =
         {"After how many blocks has the stream forgotten how large z_0 was, in each of the three?",
-         {{"depth L", 1, 24, 12, 1}, {"size of z_0, power of ten", -1, 2, 1, 0.25}},
-         play},
+         {{"depth L", 1, 24, 12, 1}, {"size of z_0, power of ten", -1, 2, 1, 0.25}}},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, M = 12;
@@ -262,4 +259,4 @@ void lesson(Narrator& say) {
       "sum of all other updates, and hardly any update is needed by all that follow.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

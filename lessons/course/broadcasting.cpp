@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Broadcasting's adjoint is a sum",
     .equation = "⟨g, A x⟩ = ⟨Aᵀ g, x⟩",
@@ -19,8 +17,7 @@ const Lesson about = {
              {{"axis 0 of a", 1, 4, 3, 1},
               {"axis 1 of a", 1, 5, 4, 1},
               {"axis 0 of b", 1, 4, 1, 1},
-              {"axis 1 of b", 1, 5, 4, 1}},
-             play},
+              {"axis 1 of b", 1, 5, 4, 1}}},
 };
 
 // [region matrix]
@@ -187,4 +184,4 @@ void lesson(Narrator& say) {
                "Broadcasting, divided by n: each of the n numbers moves the mean by 1/n.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The chain rule on a graph of numbers",
     .equation = "∂L/∂x = Σ ∂L/∂y · ∂y/∂x",
@@ -12,8 +10,7 @@ const Lesson about = {
     .breaks = {{"one-path", "forgets that x is used a second time, inside the neuron",
                 "x moves L in two ways, and only one of them was counted."}},
     .play = {"Which inputs make the neuron deaf, so that nothing comes back through it?",
-             {{"x", -2, 2, 0.5, 0.1}, {"w", -3, 3, 1.5, 0.1}, {"b", -3, 3, -0.5, 0.1}},
-             play},
+             {{"x", -2, 2, 0.5, 0.1}, {"w", -3, 3, 1.5, 0.1}, {"b", -3, 3, -0.5, 0.1}}},
 };
 
 // [region forward]
@@ -60,29 +57,37 @@ double node_by_node(int n, long& visited) {
 
 // [end]
 
+// Every value and, below it, its cotangent.
+Diagram graph(double w, double x, double b, const Forward& f, const Backward& d, int digits) {
+  const auto node = [&](const char* name, double value, double cotangent, std::size_t column,
+                        std::size_t row) {
+    return Diagram::Box{
+        name,
+        {fmt::format("{:.{}f}", value, digits), fmt::format("d {:.{}f}", cotangent, digits)},
+        column,
+        row};
+  };
+  return {.boxes = {node("w", w, d.w, 1, 0), node("x", x, d.x, 0, 1),
+                    node("u = w x", f.u, d.u, 1, 1), node("b", b, d.b, 2, 0),
+                    node("s = u + b", f.s, d.s, 2, 1), node("a = tanh s", f.a, d.a, 3, 1),
+                    node("y = a + x", f.y, d.y, 3, 2), node("L = (y − t)²", f.L, 1, 3, 3)},
+          .arrows = {{"w", "u = w x"},
+                     {"x", "u = w x"},
+                     {"u = w x", "s = u + b"},
+                     {"b", "s = u + b"},
+                     {"s = u + b", "a = tanh s"},
+                     {"a = tanh s", "y = a + x"},
+                     {"x", "y = a + x"},
+                     {"y = a + x", "L = (y − t)²"}}};
+}
+
 // The graph at these numbers, with the target 1.
 void play(Narrator& say, const std::vector<double>& at) {
   const double x = at[0], w = at[1], b = at[2], t = 1;
   const Forward f = forward(x, w, b, t);
   const Backward d = backward(f, x, w, t);
-  const auto node = [](const char* name, double value, double cotangent, std::size_t column,
-                       std::size_t row) {
-    return Diagram::Box{
-        name, {fmt::format("{:.3f}", value), fmt::format("d {:.3f}", cotangent)}, column, row};
-  };
   say.diagram("Every value, and below it its cotangent (d), for the target t = 1.",
-              {.boxes = {node("w", w, d.w, 1, 0), node("x", x, d.x, 0, 1),
-                         node("u = w x", f.u, d.u, 1, 1), node("b", b, d.b, 2, 0),
-                         node("s = u + b", f.s, d.s, 2, 1), node("a = tanh s", f.a, d.a, 3, 1),
-                         node("y = a + x", f.y, d.y, 3, 2), node("L = (y − t)²", f.L, 1, 3, 3)},
-               .arrows = {{"w", "u = w x"},
-                          {"x", "u = w x"},
-                          {"u = w x", "s = u + b"},
-                          {"b", "s = u + b"},
-                          {"s = u + b", "a = tanh s"},
-                          {"a = tanh s", "y = a + x"},
-                          {"x", "y = a + x"},
-                          {"y = a + x", "L = (y − t)²"}}});
+              graph(w, x, b, f, d, 3));
   say.text("The neuron lets {:.1f} % of what reaches it through: 1 − tanh² s.",
            100 * (1 - f.a * f.a));
 }
@@ -115,25 +120,9 @@ void lesson(Narrator& say) {
   say.code("backward");
   Backward d = backward(f, x, w, t);
   if (say.broken("one-path")) d.x = d.y;
-  const auto node = [](const char* name, double value, double cotangent, std::size_t column,
-                       std::size_t row) {
-    return Diagram::Box{
-        name, {fmt::format("{:.4f}", value), fmt::format("d {:.4f}", cotangent)}, column, row};
-  };
   say.diagram("Every value, and below it its cotangent (d). Values go with the arrows, cotangents "
               "against them. What comes back to x comes on two ways, and is their sum.",
-              {.boxes = {node("w", w, d.w, 1, 0), node("x", x, d.x, 0, 1),
-                         node("u = w x", f.u, d.u, 1, 1), node("b", b, d.b, 2, 0),
-                         node("s = u + b", f.s, d.s, 2, 1), node("a = tanh s", f.a, d.a, 3, 1),
-                         node("y = a + x", f.y, d.y, 3, 2), node("L = (y − t)²", f.L, 1, 3, 3)},
-               .arrows = {{"w", "u = w x"},
-                          {"x", "u = w x"},
-                          {"u = w x", "s = u + b"},
-                          {"b", "s = u + b"},
-                          {"s = u + b", "a = tanh s"},
-                          {"a = tanh s", "y = a + x"},
-                          {"x", "y = a + x"},
-                          {"y = a + x", "L = (y − t)²"}}});
+              graph(w, x, b, f, d, 4));
 
   say.heading("Against numbers");
   const double h = 6e-6;
@@ -183,4 +172,4 @@ void lesson(Narrator& say) {
                "Lesson #residuals measures it.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -3,8 +3,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Class token and positions",
     .equation = "z₀ = [x_class; xₚ E] + E_pos",
@@ -20,8 +18,7 @@ const Lesson about = {
     .play =
         {"Which places are most like place 5: those around it in the image, or those before and "
          "after it in reading order?",
-         {{"place", 0, 15, 5, 1}, {"waves 0, learned 1", 0, 1, 0, 1}},
-         play},
+         {{"place", 0, 15, 5, 1}, {"waves 0, learned 1", 0, 1, 0, 1}}},
 };
 
 constexpr std::size_t B = 3, N = 16, T = N + 1, D = 8;
@@ -242,4 +239,4 @@ void lesson(Narrator& say) {
                  "patches': what it receives is a mixture of them (lesson #self_attention).");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

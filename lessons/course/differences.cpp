@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "A derivative by differences",
     .equation = "f′(x) ≈ (f(x + h) − f(x − h)) / 2h",
@@ -17,8 +15,7 @@ const Lesson about = {
                 "digits."}},
     .play =
         {"How small must h be for the most digits, and what does each formula lose on either side?",
-         {{"log₁₀ h", -13, 0, -4, 0.5}, {"x", -2, 2, 0.7, 0.1}},
-         play},
+         {{"log₁₀ h", -13, 0, -4, 0.5}, {"x", -2, 2, 0.7, 0.1}}},
 };
 
 // [region function]
@@ -169,4 +166,4 @@ void lesson(Narrator& say) {
                "backwards: lesson #tape.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -5,15 +5,13 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Training on digits",
     .equation = "L at step 100, foretold",
     .minutes = 10,
     .breaks = {{"equal-shares", "the loop counts every micro-batch alike, whatever its size",
                 "4 images of 64 then have a third of the gradient: another run."}},
-    .play = {"Which digits does it doubt?", {{"picture", 0, 199, 0, 1}}, play},
+    .play = {"Which digits does it doubt?", {{"picture", 0, 199, 0, 1}}},
 };
 
 constexpr std::size_t B = 64, S = 100, N = 16, D = 64, L = 4, K = 10;
@@ -228,4 +226,4 @@ void lesson(Narrator& say) {
       "can.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

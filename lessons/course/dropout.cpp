@@ -3,8 +3,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Dropout",
     .equation = "y = m ⊙ x / (1 − p)",
@@ -16,9 +14,7 @@ const Lesson about = {
                 "training than at inference."},
                {"new-mask", "the tape goes back with a mask that was drawn anew",
                 "the cotangent must pass where the number passed, and nowhere else."}},
-    .play = {"The mean stays. What does not?",
-             {{"p", 0, 0.9, 0.5, 0.05}, {"seed", 1, 20, 1, 1}},
-             play},
+    .play = {"The mean stays. What does not?", {{"p", 0, 0.9, 0.5, 0.05}, {"seed", 1, 20, 1, 1}}},
 };
 
 // [region loops]
@@ -163,4 +159,4 @@ void lesson(Narrator& say) {
                              std::pow(0.9, 24)));
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

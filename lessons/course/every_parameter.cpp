@@ -8,8 +8,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Every parameter checked",
     .equation = "∂L/∂θ, all of them",
@@ -29,8 +27,7 @@ const Lesson about = {
           "self_attention:drop_cotangent"}},
     .play =
         {"How small a mistake in one derivative can differences still see, and with which step h?",
-         {{"parameter", 0, 31, 4, 1}, {"mistake, power of ten", -12, 0, -4, 0.5}},
-         play},
+         {{"parameter", 0, 31, 4, 1}, {"mistake, power of ten", -12, 0, -4, 0.5}}},
 };
 
 constexpr std::size_t B = 2;
@@ -272,4 +269,4 @@ void lesson(Narrator& say) {
                  "own for each, a forgotten sum or 1/B, images that attend to each other.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

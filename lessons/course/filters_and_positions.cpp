@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Filters, positions, distances",
     .equation = "cos(E_pos,i, E_pos,j)",
@@ -16,8 +14,7 @@ const Lesson about = {
     .breaks = {{"in-patches", "measures in patches in place of pixels",
                 "the centres of neighbouring patches are P pixels apart, not 1."}},
     .play = {"Do places in the same row look alike to a model, and to which?",
-             {{"row", 1, 8, 3, 1}, {"column", 1, 8, 5, 1}},
-             play},
+             {{"row", 1, 8, 3, 1}, {"column", 1, 8, 5, 1}}},
 };
 
 constexpr std::size_t D = 64, P = 7, N = 16, T = 17, L = 4, h = 4, g = 4;  // of the digits' model
@@ -298,4 +295,4 @@ void lesson(Narrator& say) {
       "next. It knows an order, but no columns.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -5,8 +5,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Fine-tuning at a higher resolution",
     .equation = "E_pos (N, D) → (N′, D)",
@@ -15,8 +13,7 @@ const Lesson about = {
     .breaks = {{"as-a-sequence", "stretches all position vectors as if they were a line",
                 "the class token has no place between patches, nor do rows follow on."}},
     .play = {"Where do PyTorch's and JAX's finer grids differ most: in the middle or at the edge?",
-             {{"patches a side, after", 2, 16, 8, 1}, {"entry of the vectors", 0, 63, 3, 1}},
-             play},
+             {{"patches a side, after", 2, 16, 8, 1}, {"entry of the vectors", 0, 63, 3, 1}}},
 };
 
 constexpr std::size_t D = 64, P = 7, g = 4, G = 8, N = g * g, S = 40, B = 32;
@@ -259,4 +256,4 @@ void lesson(Narrator& say) {
                   length(E_pos, N), length(resized(E_pos, R), G * G)));
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

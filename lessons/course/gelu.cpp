@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "GELU",
     .equation = "GELU(x) = x Φ(x)",
@@ -15,8 +13,7 @@ const Lesson about = {
                {"half-a-rule", "the derivative Φ(x), as if Φ did not depend on x",
                 "Φ moves as well; its share x φ(x) is largest around |x| = 1."}},
     .play = {"Where does GELU fall although x rises, and where is its slope above 1?",
-             {{"x", -4, 4, -0.7, 0.1}},
-             play},
+             {{"x", -4, 4, -0.7, 0.1}}},
 };
 
 constexpr double pi = std::numbers::pi;
@@ -181,4 +178,4 @@ void lesson(Narrator& say) {
                   lowest, slope(-4)));
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Checking gradients so that the check can fail",
     .equation = "|a − n| / max(|a|, |n|)",
@@ -19,8 +17,7 @@ const Lesson about = {
                {"ones", "weighs the output with ones",
                 "a softmax's sum is constant: right and missing derivatives are both zero."}},
     .play = {"How small an error does the judge still notice, and when does it not matter?",
-             {{"log₁₀ of the error put in", -12, 0, -4, 0.5}, {"size of x, log₁₀", -3, 3, 0, 0.5}},
-             play},
+             {{"log₁₀ of the error put in", -12, 0, -4, 0.5}, {"size of x, log₁₀", -3, 3, 0, 0.5}}},
 };
 
 using Compute = std::function<Tensor(const Tensor&)>;
@@ -205,4 +202,4 @@ void lesson(Narrator& say) {
                "are equal, wrong shapes fit. Take lengths that differ.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

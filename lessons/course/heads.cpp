@@ -5,8 +5,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Many heads",
     .equation = "MSA(z) = [SA₁(z); …; SAₕ(z)] U_msa",
@@ -25,8 +23,7 @@ const Lesson about = {
              {{"block", 1, 4, 4, 1},
               {"head", 1, 4, 1, 1},
               {"token", 0, 16, 0, 1},
-              {"digit", 0, 9, 3, 1}},
-             play},
+              {"digit", 0, 9, 3, 1}}},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, h = 2, D_h = D / h;
@@ -321,4 +318,4 @@ void lesson(Narrator& say) {
       "in that head's own places of the token.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

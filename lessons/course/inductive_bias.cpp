@@ -5,8 +5,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Inductive bias",
     .equation = "f(shift x) = shift f(x)?",
@@ -17,8 +15,7 @@ const Lesson about = {
     .play =
         {"By how many pixels must the image move, that the patch embedding moves along, and does "
          "the encoder, too?",
-         {{"pixels", 0, 14, 7, 1}, {"positions 0 without, 1 with", 0, 1, 0, 1}},
-         play},
+         {{"pixels", 0, 14, 7, 1}, {"positions 0 without, 1 with", 0, 1, 0, 1}}},
 };
 
 constexpr std::size_t H = 28, P = 7, D = 32, K = 10;
@@ -199,4 +196,4 @@ void lesson(Narrator& say) {
       "Yes: show it the digits moved at random. Augmentation is inductive bias by example.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

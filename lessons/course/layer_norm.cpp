@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Layer norm, and batch norm beside it",
     .equation = "y = γ (x − μ) / √(σ² + ε) + β",
@@ -17,8 +15,7 @@ const Lesson about = {
     .play = {"How small must x become before ε shows, and what do a shift and a scale of x change?",
              {{"scale of x, log₁₀", -5, 3, 0, 0.5},
               {"shift of x", -10, 10, 0, 1},
-              {"ε, log₁₀", -12, 0, -6, 1}},
-             play},
+              {"ε, log₁₀", -12, 0, -6, 1}}},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 5;
@@ -236,4 +233,4 @@ void lesson(Narrator& say) {
                "carries it on: lesson #residuals.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

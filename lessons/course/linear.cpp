@@ -4,8 +4,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The linear layer",
     .equation = "y = x Wᵀ + b",
@@ -24,8 +22,7 @@ const Lesson about = {
              "longer exact?",
              {{"x[1, 2] moves by", -2, 2, 1, 0.1},
               {"W[3, 2] moves by", -2, 2, 0, 0.1},
-              {"b[0] moves by", -2, 2, 0, 0.1}},
-             play},
+              {"b[0] moves by", -2, 2, 0, 0.1}}},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 5;
@@ -247,4 +244,4 @@ void lesson(Narrator& say) {
                  "activation, that makes training take more memory than reading.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -4,8 +4,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Many hands",
     .equation = "g = (..(s₀ + s₁) + ..) + s_{L−1}",
@@ -14,8 +12,7 @@ const Lesson about = {
         {{"cut-by-rank", "cuts the gradients into as many sums as there are ranks",
           "where the cuts lie decides how numbers are rounded: the order is part of the sum."}},
     .play = {"How many machines does it take until the sum costs as much as the step?",
-             {{"ranks R", 2, 64, 8, 1}, {"megabytes", 1, 400, 346, 1}, {"Gb/s", 1, 100, 10, 1}},
-             play},
+             {{"ranks R", 2, 64, 8, 1}, {"megabytes", 1, 400, 346, 1}, {"Gb/s", 1, 100, 10, 1}}},
 };
 
 constexpr std::size_t n = 24, N = 3000, L = 8;
@@ -251,4 +248,4 @@ void lesson(Narrator& say) {
       "back, do not share one. With three, the second rank gets both over the same line.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

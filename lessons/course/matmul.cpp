@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The matrix product",
     .equation = "dA = g Bᵀ,  dB = Aᵀ g",
@@ -18,8 +16,7 @@ const Lesson about = {
     .play = {"Which of the three products costs most, and what does doubling one length do?",
              {{"rows of A", 1, 64, 12, 1},
               {"E, what is summed over", 1, 64, 16, 1},
-              {"columns of B", 1, 64, 8, 1}},
-             play},
+              {"columns of B", 1, 64, 8, 1}}},
 };
 
 constexpr std::size_t B = 2, h = 3, T = 4, S = 5, E = 6;
@@ -179,4 +176,4 @@ void lesson(Narrator& say) {
       "which is ⟨g Bᵀ, A⟩. So dA = g Bᵀ.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

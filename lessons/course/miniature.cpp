@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The paper in miniature",
     .equation = "positions, depth, width, pooling",
@@ -17,8 +15,7 @@ const Lesson about = {
                 "a score then depends on how two patches lie to each other, and that is what "
                 "the exchange changes."}},
     .play = {"Which two variants differ by more than the seeds make them differ?",
-             {{"one variant", 0, 16, 1, 1}, {"another", 0, 16, 5, 1}},
-             play},
+             {{"one variant", 0, 16, 1, 1}, {"another", 0, 16, 5, 1}}},
 };
 
 constexpr std::size_t D = 48;
@@ -178,5 +175,5 @@ int main(int argc, char** argv) {
     const std::string_view part = argc == 3 ? argv[2] : "";
     return console::run("lesson_miniature", [part] { return record(part); });
   }
-  return tell(about, lesson, argc, argv);
+  return tell(about, {lesson, play}, argc, argv);
 }

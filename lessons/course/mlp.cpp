@@ -4,8 +4,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The MLP",
     .equation = "MLP(z) = GELU(z W₁ + b₁) W₂ + b₂",
@@ -22,8 +20,7 @@ const Lesson about = {
     .play =
         {"Turn one number of a token: which units open, and how many bends has an answer with few "
          "units, with many?",
-         {{"the token's first number", -4, 4, 1, 0.25}, {"hidden width M", 1, 64, 16, 1}},
-         play},
+         {{"the token's first number", -4, 4, 1, 0.25}, {"hidden width M", 1, 64, 16, 1}}},
 };
 
 constexpr std::size_t B = 2, T = 3, D = 4, M = 16;
@@ -268,4 +265,4 @@ void lesson(Narrator& say) {
       "not in the shares A.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

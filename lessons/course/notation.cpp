@@ -140,4 +140,4 @@ void lesson(Narrator& say) {
       "Their sum. Lesson #broadcasting has the reason, and a name for it.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson}, argc, argv); }

@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "SGD, momentum, Adam, AdamW by hand",
     .equation = "θ ← θ − η m̂ / (√v̂ + ε)",
@@ -17,8 +15,7 @@ const Lesson about = {
                {"coupled", "adds the decay to the gradient, as Adam with L2 does",
                 "then the decay is divided by √v̂ as well, and is another for every weight."}},
     .play = {"How large a rate can the walls of the valley bear, without momentum and with it?",
-             {{"learning rate", 0.001, 0.041, 0.018, 0.001}, {"momentum", 0, 0.98, 0.9, 0.02}},
-             play},
+             {{"learning rate", 0.001, 0.041, 0.018, 0.001}, {"momentum", 0, 0.98, 0.9, 0.02}}},
 };
 
 constexpr std::size_t D = 6;
@@ -322,4 +319,4 @@ void lesson(Narrator& say) {
                "Adam's. What the way back needs comes on top.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

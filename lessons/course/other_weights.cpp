@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Weights from elsewhere",
     .equation = "timm = torchvision = ours",
@@ -20,8 +18,7 @@ const Lesson about = {
                {"patch-order", "the model gets JAX's kernel reshaped in place of permuted",
                 "(P, P, C) and (C, P, P) hold as many numbers, in another order."}},
     .play = {"From which ε on does a layer norm of others read as another model?",
-             {{"ε, power of ten", -8, -1, -5, 0.25}, {"image", 0, 2, 0, 1}},
-             play},
+             {{"ε, power of ten", -8, -1, -5, 0.25}, {"image", 0, 2, 0, 1}}},
 };
 
 constexpr std::size_t B = 3, D = 8, h = 2, L = 2, M = 12, K = 3, P = 4, C = 3;
@@ -240,4 +237,4 @@ void lesson(Narrator& say) {
       "runs along rows.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -3,8 +3,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Patches",
     .equation = "x (C, H, W) → xₚ (N, P² C)",
@@ -22,8 +20,7 @@ const Lesson about = {
           "every pixel is copied once, so its slope is that of its copy.", "unfold:flip_sign"}},
     .play = {"Halve P: how many times as many tokens is that, and how many times as large a map of "
              "who attends to whom?",
-             {{"P", 2, 14, 7, 1}, {"digit", 0, 9, 3, 1}, {"by rows 0, by columns 1", 0, 1, 0, 1}},
-             play},
+             {{"P", 2, 14, 7, 1}, {"digit", 0, 9, 3, 1}, {"by rows 0, by columns 1", 0, 1, 0, 1}}},
 };
 
 constexpr std::size_t B = 2, C = 3, H = 8, W = 12, P = 4, D = 5;
@@ -235,4 +232,4 @@ void lesson(Narrator& say) {
                "other order fail.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The recipes of the paper",
     .equation = "ηₜ: warm-up, linear, cosine",
@@ -22,8 +20,7 @@ const Lesson about = {
     .play = {"How much of the training does a long warm-up cost?",
              {{"peak, thousandths", 0.1, 10, 1, 0.1},
               {"steps of warm-up", 0, 100, 20, 1},
-              {"steps", 120, 1000, 200, 10}},
-             play},
+              {"steps", 120, 1000, 200, 10}}},
 };
 
 constexpr std::size_t S = 200, U = 20, K = 10;
@@ -383,4 +380,4 @@ void lesson(Narrator& say) {
       "1/(1 − β₂) = 1000 steps. Clipping makes that one as short as the others.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Residuals, pre-LN and post-LN",
     .equation = "z′ = f(LN(z)) + z",
@@ -20,8 +18,7 @@ const Lesson about = {
                 "the way around would push against the layer instead of past it.",
                 "add:flip_sign:1"}},
     .play = {"How deep may each of them be before nothing comes back to the beginning?",
-             {{"depth L", 1, 32, 8, 1}, {"seed", 1, 10, 1, 1}},
-             play},
+             {{"depth L", 1, 32, 8, 1}, {"seed", 1, 10, 1, 1}}},
 };
 
 constexpr std::size_t T = 8, D = 16, M = 64;
@@ -238,4 +235,4 @@ void lesson(Narrator& say) {
                "missing; at first each adds little, and the net behaves as if it were shallow.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Sanity before training",
     .equation = "L₀ = ln K",
@@ -17,8 +15,7 @@ const Lesson about = {
                {"batch-first", "hands (B, T, D) to attention that expects (T, B, D)",
                 "token t then looks at token t of all images: their pixels count."}},
     .play = {"What must the first loss be for as many classes, and what if the head is not zero?",
-             {{"classes K", 2, 1000, 10, 1}, {"size of the logits", 0, 5, 0, 0.1}},
-             play},
+             {{"classes K", 2, 1000, 10, 1}, {"size of the logits", 0, 5, 0, 0.1}}},
 };
 
 constexpr std::size_t B = 20, D = 32, K = 10;
@@ -250,4 +247,4 @@ void lesson(Narrator& say) {
       "#miniature)?");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

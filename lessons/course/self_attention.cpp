@@ -4,8 +4,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Self-attention in four steps",
     .equation = "A = softmax(q kᵀ / √Dₕ)",
@@ -23,8 +21,7 @@ const Lesson about = {
                 "attention:flip_sign:1"}},
     .play = {"By which power of D_h must scores be divided, so that their spread is 1 whatever "
              "D_h is?",
-             {{"D_h", 1, 256, 64, 1}, {"power", 0, 1, 0.2, 0.05}},
-             play},
+             {{"D_h", 1, 256, 64, 1}, {"power", 0, 1, 0.2, 0.05}}},
 };
 
 constexpr std::size_t B = 2, T = 5, D = 8, D_h = 4;
@@ -294,4 +291,4 @@ void lesson(Narrator& say) {
                "Nothing: only their products count. The scores tell no more of q and k than that.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -4,8 +4,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "Softmax and cross-entropy",
     .equation = "L = −log softmax(x)ₖ",
@@ -19,8 +17,7 @@ const Lesson about = {
                 "training would climb: it makes the right class less likely at every step.",
                 "cross_entropy:flip_sign"}},
     .play = {"How cold must it be for the largest logit to get nine tenths of the probability?",
-             {{"temperature", 0.1, 5, 1, 0.1}, {"the last logit", 0, 6, 3, 0.5}},
-             play},
+             {{"temperature", 0.1, 5, 1, 0.1}, {"the last logit", 0, 6, 3, 0.5}}},
 };
 
 constexpr std::size_t B = 3, K = 5;
@@ -230,4 +227,4 @@ void lesson(Narrator& say) {
       "ln 10 = 2.30. At 4 the model is often sure and wrong: its last layer starts too large.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

@@ -2,8 +2,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "A tape in forty lines",
     .equation = "dx += dy · ∂y/∂x",
@@ -20,8 +18,7 @@ const Lesson about = {
              {{"x", -2, 2, 0.5, 0.1},
               {"w", -3, 3, 3, 0.1},
               {"b", -3, 3, -1, 0.1},
-              {"v", -2, 2, 0.8, 0.1}},
-             play},
+              {"v", -2, 2, 0.8, 0.1}}},
 };
 
 // [region tape]
@@ -212,4 +209,4 @@ void lesson(Narrator& say) {
       "factors: 2 n⁴ numbers. The rule needs A and B: 2 n².");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

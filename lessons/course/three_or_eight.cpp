@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "A 3 or an 8?",
     .equation = "w ← w − η ∂L/∂w",
@@ -19,8 +17,7 @@ const Lesson about = {
                {"too-far", "a learning rate a hundred times as large",
                 "each step jumps over the lowest place, to where it is as steep the other way."}},
     .play = {"How large may the learning rate be before the loss jumps instead of falling?",
-             {{"learning rate η", 0.5, 100, 5, 0.5}, {"steps", 10, 300, 100, 10}},
-             play},
+             {{"learning rate η", 0.5, 100, 5, 0.5}, {"steps", 10, 300, 100, 10}}},
 };
 
 constexpr std::size_t side = 4, pixels = 28 / side;  // 4 x 4 squares of 7 x 7 pixels
@@ -305,4 +302,4 @@ void lesson(Narrator& say) {
       "the loss jumps up and down, or grows. The mistake `too-far` shows it.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

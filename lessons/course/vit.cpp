@@ -6,8 +6,6 @@
 
 using namespace vitruvian::lessons;
 
-void play(Narrator& say, const std::vector<double>& at);
-
 const Lesson about = {
     .title = "The whole Vision Transformer",
     .equation = "y = LN(z_L⁰)",
@@ -24,8 +22,7 @@ const Lesson about = {
     .play = {"Which of the three makes a ViT dearer to run and hardly larger?",
              {{"depth L", 1, 32, 12, 1},
               {"heads, of 64 numbers each", 1, 20, 12, 1},
-              {"log₂ P", 2, 5, 4, 1}},
-             play},
+              {"log₂ P", 2, 5, 4, 1}}},
 };
 
 // [region equations]
@@ -271,4 +268,4 @@ void lesson(Narrator& say) {
                              with_commas((577 - 197) * 768)));
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson, play}, argc, argv); }

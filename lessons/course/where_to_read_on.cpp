@@ -203,4 +203,4 @@ void lesson(Narrator& say) {
       "as they are.");
 }
 
-int main(int argc, char** argv) { return tell(about, lesson, argc, argv); }
+int main(int argc, char** argv) { return tell(about, {lesson}, argc, argv); }

@@ -61,14 +61,8 @@ std::unique_ptr<Fault> fault_of(const std::string& text) {
   std::string op, kind, input;
   std::istringstream parts(text);
   std::getline(std::getline(std::getline(parts, op, ':'), kind, ':'), input);
-  const std::map<std::string, Fault::Kind> kinds = {
-      {"flip_sign", Fault::Kind::flip_sign},
-      {"drop_cotangent", Fault::Kind::drop_cotangent},
-      {"skip_accumulation", Fault::Kind::skip_accumulation},
-      {"forget_unbroadcast", Fault::Kind::forget_unbroadcast}};
-  const auto found = kinds.find(kind);
-  if (found == kinds.end()) fail(Exit::usage, "a fault is op:kind[:input], not '{}'", text);
-  return std::make_unique<Fault>(op, found->second, input.empty() ? 0 : std::stoul(input));
+  return std::make_unique<Fault>(op, Fault::kind_named(kind),
+                                 input.empty() ? 0 : std::stoul(input));
 }
 
 // What a lesson's end says before it has begun.
@@ -87,7 +81,7 @@ Closing closing_of(const Entry& entry, const Lesson& lesson) {
   for (const Word& word : glossary()) {
     if (word.lesson.name == entry.name) closing.words.push_back(word.names[0]);
   }
-  if (lesson.play.show != nullptr)
+  if (!lesson.play.sliders.empty())
     closing.control = Control{lesson.play.question, lesson.play.sliders};
   return closing;
 }
@@ -273,13 +267,13 @@ namespace {
 
 // The lesson from its title to its end; returns how many checks failed.
 std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options,
-                const std::function<void(Narrator&)>& body) {
+                const Telling& telling) {
   const Break* const broken = break_of(lesson, options.broken);
   const bool by_fault = options.fault.empty() && broken != nullptr;
   const auto fault = fault_of(by_fault ? broken->fault : options.fault);
   Narrator say(entry, lesson, options);
   try {
-    body(say);
+    telling.lesson(say);
   } catch (const Noticed&) {
     say.text("What follows would be built on the mistake: the lesson ends here.");
   } catch (const Error& error) {
@@ -290,9 +284,10 @@ std::size_t run(const Entry& entry, const Lesson& lesson, const Options& options
 }
 
 // `--play`: what the sliders show where they stand.
-std::size_t run_play(const Entry& entry, const Lesson& lesson, const Options& options) {
+std::size_t run_play(const Entry& entry, const Lesson& lesson, const Options& options,
+                     const Telling& telling) {
   Narrator say(entry, lesson, options);
-  lesson.play.show(say, options.play);
+  telling.play(say, options.play);
   say.flush();
   return 0;
 }
@@ -310,8 +305,7 @@ void mark_done(const Options& options) {
 
 }  // namespace
 
-int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int argc, char** argv,
-         const char* file) {
+int tell(const Lesson& lesson, const Telling& telling, int argc, char** argv, const char* file) {
   const std::string name = std::filesystem::path(file).stem().string();
   return console::run("lesson_" + name, [&] {
     const Entry entry = entry_of(name);
@@ -334,8 +328,8 @@ int tell(const Lesson& lesson, const std::function<void(Narrator&)>& body, int a
       return static_cast<int>(Exit::ok);
     }
     try {
-      const std::size_t failed = options->play.empty() ? run(entry, lesson, *options, body)
-                                                       : run_play(entry, lesson, *options);
+      const std::size_t failed = options->play.empty() ? run(entry, lesson, *options, telling)
+                                                       : run_play(entry, lesson, *options, telling);
       console::flush();
       if (failed != 0) return static_cast<int>(Exit::failure);
     } catch (const Quit&) {

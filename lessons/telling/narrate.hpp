@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,16 +28,11 @@ struct Break {
   std::string fault = {};
 };
 
-class Narrator;
-
-/// What `--play VALUES` shows in place of the lesson, and a page beside its sliders: whenever one
-/// moves, `show` is called with where they stand, and must answer within a frame or say how long it
-/// takes.
+/// What `--play VALUES` turns, and a page has sliders for.
 struct Play {
   std::string
       question;  ///< that turning it answers: "How large a temperature makes two of them alike?"
   std::vector<Slider> sliders;
-  void (*show)(Narrator& say, const std::vector<double>& at) = nullptr;
 };
 
 /// What stands at the head of a lesson; its number is its place in lessons/course/contents.txt.
@@ -153,7 +147,7 @@ class Narrator {
 
   /// Ends the lesson; returns how many checks failed.
   std::size_t close();
-  /// Ends what `Play::show` has told, which has no closing.
+  /// Ends what `Telling::play` has told, which has no closing.
   void flush();
 
  private:
@@ -171,10 +165,17 @@ class Narrator {
   std::size_t failed_ = 0;
 };
 
+/// What is told: the lesson, and what its sliders show. Whenever one of them moves, `play` is
+/// called with where they stand, and must answer within a frame or say how long it takes.
+struct Telling {
+  void (*lesson)(Narrator& say) = nullptr;
+  void (*play)(Narrator& say, const std::vector<double>& at) = nullptr;
+};
+
 /// The whole program of a lesson: reads the flags (`--help` lists them), makes the mistake that is
 /// asked for, tells the lesson. Returns 0, or 1 when a check failed, or 2 for a wrong flag. (`file`
 /// is the caller's: its name is the lesson's.)
-int tell(const Lesson& about, const std::function<void(Narrator&)>& body, int argc, char** argv,
+int tell(const Lesson& about, const Telling& telling, int argc, char** argv,
          const char* file = __builtin_FILE());
 
 }  // namespace vitruvian::lessons

@@ -65,7 +65,7 @@ void check_break(const std::string& name, const Lesson& lesson) {
 
 // "0.5,3": a number for each slider.
 std::vector<double> played(const std::string& values, const Lesson& lesson) {
-  if (lesson.play.show == nullptr) fail(Exit::usage, "this lesson has no numbers to turn");
+  if (lesson.play.sliders.empty()) fail(Exit::usage, "this lesson has no numbers to turn");
   std::vector<double> numbers;
   std::istringstream parts(values);
   for (std::string part; std::getline(parts, part, ',');) {
@@ -116,7 +116,7 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   std::string values;
   const Control control{lesson.play.question, lesson.play.sliders};
   app.add_option("--play", values, fmt::format("{}\n{}", control.question, ranges_text(control)))
-      ->group(lesson.play.show == nullptr ? "" : "Numbers to turn");
+      ->group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
   flag("--html", o.html, "")->group("");
   flag("--describe", o.describe, "")->group("");
   app.add_option("--fault", o.fault)->group("");

@@ -13,7 +13,7 @@ has out "^source .*github.com/pytorch/vision" "^licence +BSD-3" "mean 0.485" "86
   "predict --weights weights/torchvision_b16/vit_b_16-c867db91.pth --labels weights/torchvision_b16/imagenet-1k.txt IMAGE"
 works "is not published" weights info dino_s8
 has out "P 8, D 384, L 12, h 6, features" "inspect --weights .*--mean 0.485,0.456,0.406 --std .*bicubic"
-expect 2 "no weights 'dino_s7'; did you mean dino_s" weights info dino_s7
+expect 2 "no published model 'dino_s7'; did you mean dino_s" weights info dino_s7
 expect 2 "which weights. .vitruvian weights list. names them" weights fetch
 expect 2 "no http" weights fetch dino_s16 --mirror ftp://h/
 

@@ -2,7 +2,6 @@
 // that knows none of them, to the last bit.
 #include "kernel_cases.hpp"
 #include "vitruvian/core/base/parallel.hpp"
-#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +10,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -19,6 +17,8 @@ using namespace vitruvian;
 using kernels::Bfloat16Body;
 using kernels::Gemm;
 using kernels::GemmPrecision;
+using Product = kernel_cases::Product<float>;
+using kernel_cases::same_bits;
 
 namespace {
 
@@ -32,91 +32,44 @@ float nearest(float x) {
   return static_cast<float>(std::ldexp(std::nearbyint(fraction * 256), exponent - 8));
 }
 
-struct Case {
-  std::size_t m, n, k;
-  bool trans_a, trans_b;
-  float alpha, beta;
-  std::size_t gap;
-  std::vector<float> a, b, c;
-
-  Case(std::size_t m_, std::size_t n_, std::size_t k_, int variant, std::size_t gap_)
-      : m(m_),
-        n(n_),
-        k(k_),
-        trans_a((variant & 1) != 0),
-        trans_b((variant & 2) != 0),
-        alpha(variant == 1 ? -0.5F : 1.0F),
-        beta(variant == 2   ? 1.0F
-             : variant == 3 ? 0.25F
-                            : 0.0F),
-        gap(gap_) {
-    const auto seed = static_cast<unsigned>(m * 31 + n * 7 + k);
-    a = kernel_cases::random<float>((trans_a ? k : m) * lda(), seed);
-    b = kernel_cases::random<float>((trans_b ? n : k) * ldb(), seed + 1);
-    c = kernel_cases::random<float>(m * ldc(), seed + 2);
-  }
-  [[nodiscard]] std::size_t lda() const { return (trans_a ? m : k) + gap; }
-  [[nodiscard]] std::size_t ldb() const { return (trans_b ? k : n) + gap; }
-  [[nodiscard]] std::size_t ldc() const { return n + gap; }
-  [[nodiscard]] Gemm<float> into(std::vector<float>& result) const {
-    return {.m = m,
-            .n = n,
-            .k = k,
-            .a = a.data(),
-            .lda = lda(),
-            .trans_a = trans_a,
-            .b = b.data(),
-            .ldb = ldb(),
-            .trans_b = trans_b,
-            .c = result.data(),
-            .ldc = ldc(),
-            .alpha = alpha,
-            .beta = beta};
-  }
-
-  // The definition. By default sums in float32, in the order of k, begun anew every 384 steps, or
-  // half-way where that is nearer than 384; by the matrix unit 32 steps at a time, even and odd
-  // ones apart, begun anew every 640.
-  [[nodiscard]] std::vector<float> expected(Bfloat16Body body) const {
-    const std::size_t block = body == Bfloat16Body::amx ? 640
-                              : k > 384 && k < 2 * 384  ? (k + 1) / 2
-                                                        : 384;
-    std::vector<float> result = c;
-    for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        const auto add = [&](std::size_t p, float& sum) {
-          sum = std::fma(nearest(a[trans_a ? p * lda() + i : i * lda() + p]),
-                         nearest(b[trans_b ? j * ldb() + p : p * ldb() + j]), sum);
-        };
-        float& out = result[i * ldc() + j];
-        for (std::size_t first = 0; first < k; first += block) {
-          const std::size_t last = std::min(k, first + block);
-          float sum = 0;
-          if (body == Bfloat16Body::amx) {
-            for (std::size_t tile = first; tile < last; tile += 32) {
-              float even = 0, odd = 0;
-              for (std::size_t p = tile; p < std::min(last, tile + 32); ++p) {
-                add(p, p % 2 == 0 ? even : odd);
-              }
-              sum += even + odd;
+// The definition. By default sums in float32, in the order of k, begun anew every 384 steps, or
+// half-way where that is nearer than 384; by the matrix unit 32 steps at a time, even and odd
+// ones apart, begun anew every 640.
+std::vector<float> expected_of(const Product& one, Bfloat16Body body) {
+  const std::size_t k = one.k;
+  const std::size_t block = body == Bfloat16Body::amx ? 640
+                            : k > 384 && k < 2 * 384  ? (k + 1) / 2
+                                                      : 384;
+  std::vector<float> result = one.c;
+  for (std::size_t i = 0; i < one.m; ++i) {
+    for (std::size_t j = 0; j < one.n; ++j) {
+      const auto add = [&](std::size_t p, float& sum) {
+        sum = std::fma(nearest(one.a_at(i, p)), nearest(one.b_at(p, j)), sum);
+      };
+      float& out = result[i * one.ldc + j];
+      for (std::size_t first = 0; first < k; first += block) {
+        const std::size_t last = std::min(k, first + block);
+        float sum = 0;
+        if (body == Bfloat16Body::amx) {
+          for (std::size_t tile = first; tile < last; tile += 32) {
+            float even = 0, odd = 0;
+            for (std::size_t p = tile; p < std::min(last, tile + 32); ++p) {
+              add(p, p % 2 == 0 ? even : odd);
             }
-          } else {
-            for (std::size_t p = first; p < last; ++p) add(p, sum);
+            sum += even + odd;
           }
-          const float old = first > 0 ? out : beta == 0 ? 0 : beta * out;
-          out = alpha * sum + old;
+        } else {
+          for (std::size_t p = first; p < last; ++p) add(p, sum);
         }
+        const float old = first > 0 ? out : one.beta == 0 ? 0 : one.beta * out;
+        out = one.alpha * sum + old;
       }
     }
-    return result;
   }
-};
-
-bool same_bits(const std::vector<float>& x, const std::vector<float>& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  return result;
 }
 
-void check(const Case& one) {
+void check(const Product& one) {
   CAPTURE(one.m);
   CAPTURE(one.n);
   CAPTURE(one.k);
@@ -127,7 +80,7 @@ void check(const Case& one) {
     if (!kernels::bfloat16_available(body)) continue;
     CAPTURE(static_cast<int>(body));
     // The twin and AVX-512 have one definition.
-    if (body != Bfloat16Body::avx512) expected = one.expected(body);
+    if (body != Bfloat16Body::avx512) expected = expected_of(one, body);
     kernel_cases::for_each_isa([&] {
       std::vector<float> c = one.c;
       kernels::bfloat16_product(one.into(c), body);
@@ -150,7 +103,7 @@ TEST_CASE("bfloat16: every size and transpose, by every instruction and by the t
     for (const std::size_t n : {1, 2, 3, 7, 15, 16, 17, 32, 33, 65}) {
       for (const std::size_t k : {1, 2, 3, 16, 31, 32, 33, 65}) {
         for (int variant = 0; variant < 4; ++variant) {
-          check(Case(m, n, k, variant, variant == 0 ? 0 : 5));
+          check(Product::of_variant(m, n, k, variant, variant == 0 ? 0 : 5));
         }
       }
     }
@@ -171,7 +124,7 @@ TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
                                   {13, 65, 768},
                                   {27, 32, 769},
                                   {300, 1, 513}}) {
-      check(Case(m, n, k, variant, 3));
+      check(Product::of_variant(m, n, k, variant, 3));
     }
   }
 }
@@ -237,7 +190,7 @@ TEST_CASE("bfloat16: the same bits for any number of threads") {
   const std::size_t before = threads();
   for (int variant = 0; variant < 4; ++variant) {
     for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1040, 96, 32}, {96, 128, 2080}}) {
-      const Case one(m, n, k, variant, 0);
+      const Product one = Product::of_variant(m, n, k, variant, 0);
       std::vector<float> expected;
       for (const std::size_t count : {1, 2, 3, 8}) {
         set_threads(count);

@@ -18,49 +18,20 @@
 #include <vector>
 
 using namespace vitruvian;
+using kernel_cases::Backend;
+using kernel_cases::Product;
 using kernels::Gemm;
 using kernels::GemmBackend;
 
 namespace {
 
-// A problem with its matrices in the middle of larger ones: rows lie further apart than they are
-// long, and what is between them must stay as it was.
+// A product, and what it is to become.
 template <class T>
-struct Case {
-  std::size_t m, n, k;
-  bool trans_a = false, trans_b = false;
-  T alpha = 1, beta = 0;
-  std::size_t gap = 0;
-  std::vector<T> a, b, c;
+struct Case : kernel_cases::Product<T> {
+  using Product = kernel_cases::Product<T>;
+  using Product::m, Product::n, Product::k, Product::c, Product::ldc;
 
-  Case(std::size_t m_, std::size_t n_, std::size_t k_, bool ta, bool tb, T alpha_, T beta_,
-       std::size_t gap_)
-      : m(m_), n(n_), k(k_), trans_a(ta), trans_b(tb), alpha(alpha_), beta(beta_), gap(gap_) {
-    const auto seed = static_cast<unsigned>(m * 31 + n * 7 + k);
-    a = kernel_cases::random<T>((trans_a ? k : m) * lda(), seed);
-    b = kernel_cases::random<T>((trans_b ? n : k) * ldb(), seed + 1);
-    c = kernel_cases::random<T>(m * ldc(), seed + 2);
-  }
-
-  [[nodiscard]] std::size_t lda() const { return (trans_a ? m : k) + gap; }
-  [[nodiscard]] std::size_t ldb() const { return (trans_b ? k : n) + gap; }
-  [[nodiscard]] std::size_t ldc() const { return n + gap; }
-
-  [[nodiscard]] Gemm<T> product() {
-    return {.m = m,
-            .n = n,
-            .k = k,
-            .a = a.data(),
-            .lda = lda(),
-            .trans_a = trans_a,
-            .b = b.data(),
-            .ldb = ldb(),
-            .trans_b = trans_b,
-            .c = c.data(),
-            .ldc = ldc(),
-            .alpha = alpha,
-            .beta = beta};
-  }
+  [[nodiscard]] Gemm<T> product() { return this->into(c); }
 
   // What an element of C is to become, and the sum of the sizes of its terms.
   struct Sum {
@@ -71,12 +42,12 @@ struct Case {
     std::vector<Sum> all(m * n);
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
-        long double sum = beta == T{0} ? 0 : static_cast<long double>(beta) * before[i * ldc() + j];
+        long double sum =
+            this->beta == 0 ? 0 : static_cast<long double>(this->beta) * before[i * ldc + j];
         long double size = std::abs(sum);
         for (std::size_t p = 0; p < k; ++p) {
-          const long double term = static_cast<long double>(alpha) *
-                                   a[trans_a ? p * lda() + i : i * lda() + p] *
-                                   b[trans_b ? j * ldb() + p : p * ldb() + j];
+          const long double term =
+              static_cast<long double>(this->alpha) * this->a_at(i, p) * this->b_at(p, j);
           sum += term;
           size += std::abs(term);
         }
@@ -93,10 +64,10 @@ struct Case {
   [[nodiscard]] double error(const std::vector<T>& before, const std::vector<Sum>& wanted) const {
     double worst = 0;
     for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 0; j < ldc(); ++j) {
-        const T got = c[i * ldc() + j];
+      for (std::size_t j = 0; j < ldc; ++j) {
+        const T got = c[i * ldc + j];
         if (j >= n) {
-          if (std::memcmp(&got, &before[i * ldc() + j], sizeof got) != 0) return HUGE_VAL;
+          if (std::memcmp(&got, &before[i * ldc + j], sizeof got) != 0) return HUGE_VAL;
           continue;
         }
         const auto& [value, size] = wanted[i * n + j];
@@ -111,17 +82,15 @@ struct Case {
 
 template <class Body>
 void for_each_way(const Body& body) {
-  const GemmBackend before = kernels::gemm_backend();
   for (const GemmBackend backend :
        {GemmBackend::onednn, GemmBackend::cblas, GemmBackend::fastest}) {
     if (!kernels::gemm_backend_available(backend)) continue;
-    kernels::set_gemm_backend(backend);
+    const Backend who(backend);
     CAPTURE(kernels::gemm_description());
     body();
   }
-  kernels::set_gemm_backend(GemmBackend::packed);
+  const Backend ours(GemmBackend::packed);
   kernel_cases::for_each_isa(body);
-  kernels::set_gemm_backend(before);
 }
 
 }  // namespace
@@ -135,11 +104,7 @@ TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) 
           CAPTURE(n);
           CAPTURE(k);
           CAPTURE(variant);
-          const Case<T> one(m, n, k, variant & 1, variant & 2, variant == 1 ? T(-0.5) : T(1),
-                            variant == 2   ? T(1)
-                            : variant == 3 ? T(0.25)
-                                           : T(0),
-                            variant == 0 ? 0 : 5);
+          const Case<T> one{Product<T>::of_variant(m, n, k, variant, variant == 0 ? 0 : 5)};
           const auto wanted = one.sums();
           for_each_way([&] {
             Case<T> g = one;
@@ -160,7 +125,8 @@ TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double)
                                   {70, 90, 600},
                                   {1, 700, 300},
                                   {300, 1, 700}}) {
-      const Case<T> one(m, n, k, variant & 1, variant & 2, T(0.5), variant == 3 ? T(0) : T(2), 3);
+      const Case<T> one{
+          {m, n, k, (variant & 1) != 0, (variant & 2) != 0, T(0.5), variant == 3 ? T(0) : T(2), 3}};
       const auto wanted = one.sums();
       for_each_way([&] {
         Case<T> g = one;
@@ -174,8 +140,7 @@ TEST_CASE_TEMPLATE("sizes beyond a block, and all transposes", T, float, double)
 // By the instructions that round once for a multiplication and an addition: what a sum's bits are
 // is written here, so that no way of packing or of reading changes them.
 TEST_CASE("our own product of floats adds in the order of k, in blocks of at most 384 steps") {
-  const GemmBackend backend = kernels::gemm_backend();
-  kernels::set_gemm_backend(GemmBackend::packed);
+  const Backend ours(GemmBackend::packed);
   for (const std::size_t k : {1, 64, 255, 384, 385, 520, 767, 768, 1000}) {
     const std::size_t block = k > 384 && k < 768 ? (k + 1) / 2 : 384;
     for (const auto& [m, n] : {std::array<std::size_t, 2>{3, 5}, {27, 33}, {17, 64}, {215, 19}}) {
@@ -184,20 +149,20 @@ TEST_CASE("our own product of floats adds in the order of k, in blocks of at mos
         CAPTURE(m);
         CAPTURE(n);
         CAPTURE(variant);
-        const Case<float> one(m, n, k, variant & 1, variant & 2, 1, variant == 3 ? 1 : 0, variant);
+        const Case<float> one{{m, n, k, (variant & 1) != 0, (variant & 2) != 0, 1,
+                               variant == 3 ? 1.0F : 0, std::size_t(variant)}};
         std::vector<float> wanted = one.c;
         for (std::size_t i = 0; i < m; ++i) {
           for (std::size_t j = 0; j < n; ++j) {
-            float all = variant == 3 ? one.c[i * one.ldc() + j] : 0;
+            float all = variant == 3 ? one.c[i * one.ldc + j] : 0;
             for (std::size_t first = 0; first < k; first += block) {
               float sum = 0;
               for (std::size_t p = first; p < std::min(k, first + block); ++p) {
-                sum = std::fma(one.a[one.trans_a ? p * one.lda() + i : i * one.lda() + p],
-                               one.b[one.trans_b ? j * one.ldb() + p : p * one.ldb() + j], sum);
+                sum = std::fma(one.a_at(i, p), one.b_at(p, j), sum);
               }
               all = sum + all;
             }
-            wanted[i * one.ldc() + j] = all;
+            wanted[i * one.ldc + j] = all;
           }
         }
         kernel_cases::for_each_isa([&] {
@@ -211,12 +176,11 @@ TEST_CASE("our own product of floats adds in the order of k, in blocks of at mos
       }
     }
   }
-  kernels::set_gemm_backend(backend);
 }
 
 TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
   for (const std::size_t n : {3, 100, 300}) {
-    Case<T> one(n, n, n, false, true, T(1), T(0), 1);
+    Case<T> one{{n, n, n, false, true, 1, 0, 1}};
     for (T& x : one.c) x = std::numeric_limits<T>::quiet_NaN();
     const auto wanted = one.sums();
     for_each_way([&] {
@@ -226,7 +190,7 @@ TEST_CASE_TEMPLATE("with beta 0, C is not read", T, float, double) {
     });
   }
   for_each_way([] {
-    Case<T> none(3, 4, 0, false, false, T(1), T(0), 0);
+    Case<T> none{{3, 4, 0}};
     none.c.assign(12, std::numeric_limits<T>::quiet_NaN());
     kernels::gemm(none.product());
     CHECK(none.c == std::vector<T>(12, T(0)));
@@ -237,7 +201,7 @@ TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
   for_each_way([] {
     for (const auto& [m, n, k] :
          {std::array<std::size_t, 3>{0, 4, 5}, {4, 0, 5}, {4, 5, 0}, {0, 0, 0}}) {
-      Case<T> g(m, n, k, false, false, T(1), T(3), 2);
+      Case<T> g{{m, n, k, false, false, 1, 3, 2}};
       const std::vector<T> before = g.c;
       kernels::gemm(g.product());
       CHECK(g.error(before) <= 1);
@@ -248,7 +212,7 @@ TEST_CASE_TEMPLATE("sizes of 0", T, float, double) {
 
 TEST_CASE_TEMPLATE("NaN and Inf of the factors arrive", T, float, double) {
   for_each_way([] {
-    Case<T> g(17, 35, 20, false, false, T(1), T(0), 0);
+    Case<T> g{{17, 35, 20}};
     g.a[2 * 20 + 3] = std::numeric_limits<T>::quiet_NaN();
     g.b[5 * 35 + 30] = std::numeric_limits<T>::infinity();
     kernels::gemm(g.product());
@@ -262,8 +226,8 @@ TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, dou
   for_each_way([] {
     for (const std::size_t size : {5, 33, 130}) {
       constexpr std::size_t batch = 7;
-      Case<T> g(size, size + 1, batch * (size + 2), false, true, T(1), T(1), 0);
-      g.c = Case<T>(size * batch, size + 1, 1, false, false, T(1), T(0), 0).c;
+      Case<T> g{{size, size + 1, batch * (size + 2), false, true, 1, 1}};
+      g.c = Product<T>{size * batch, size + 1, 1}.c;
       std::vector<T> one_by_one = g.c;
       Gemm<T> first = g.product();
       first.k = size + 2;  // each product takes its own columns of A; B is shared
@@ -294,10 +258,10 @@ TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) 
       std::vector<T> expected;
       for (const std::size_t threads : {1, 2, 3, 4}) {
         set_threads(threads);
-        Case<T> g(m, n, k, ta != 0, false, T(1), T(0.5), 0);
+        Case<T> g{{m, n, k, ta != 0, false, 1, T(0.5)}};
         kernels::gemm(g.product());
         if (threads == 1) expected = g.c;
-        CHECK(std::memcmp(expected.data(), g.c.data(), g.c.size() * sizeof(T)) == 0);
+        CHECK(kernel_cases::same_bits(expected, g.c));
       }
     }
   });
@@ -311,7 +275,7 @@ TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs 
                                      {257, 66, 61, 5},
                                      {300, 40, 300, 0}}) {
     for (int variant = 0; variant < 4; ++variant) {
-      const Case<T> one(m, n, k, variant & 1, variant & 2, T(2), T(0.5), gap);
+      const Case<T> one{{m, n, k, (variant & 1) != 0, (variant & 2) != 0, 2, T(0.5), gap}};
       CAPTURE(one.m);
       CAPTURE(variant);
       const auto wanted = one.sums();
@@ -332,7 +296,7 @@ TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs 
 
 TEST_CASE("the fastest back end gives oneDNN's bits, whichever it takes") {
   if (!kernels::gemm_backend_available(GemmBackend::onednn)) return;
-  const GemmBackend before = kernels::gemm_backend();
+  const Backend restore(GemmBackend::onednn);
   for (const auto& [m, n, k] : {std::array<std::size_t, 3>{272, 64, 64},
                                 {272, 192, 64},
                                 {64, 256, 272},
@@ -340,16 +304,16 @@ TEST_CASE("the fastest back end gives oneDNN's bits, whichever it takes") {
                                 {128, 128, 520},
                                 {100, 70, 1000}}) {
     for (int variant = 0; variant < 4; ++variant) {
-      Case<float> one(m, n, k, variant & 1, variant & 2, 1, variant == 2 ? 1 : 0, 2);
+      Case<float> one{
+          {m, n, k, (variant & 1) != 0, (variant & 2) != 0, 1, variant == 2 ? 1.0F : 0, 2}};
       Case<float> two = one;
       kernels::set_gemm_backend(GemmBackend::onednn);
       kernels::gemm(one.product());
       kernels::set_gemm_backend(GemmBackend::fastest);
       kernels::gemm(two.product());
-      CHECK(std::memcmp(one.c.data(), two.c.data(), one.c.size() * sizeof(float)) == 0);
+      CHECK(kernel_cases::same_bits(one.c, two.c));
     }
   }
-  kernels::set_gemm_backend(before);
 }
 
 TEST_CASE("back ends have names") {

@@ -11,13 +11,15 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 using namespace vitruvian;
+using kernel_cases::Backend;
+using kernel_cases::Product;
+using kernel_cases::same_bits;
 using kernels::Gemm;
 using kernels::GemmBackend;
 using kernels::GemmPrecision;
@@ -28,33 +30,12 @@ namespace {
 constexpr std::size_t plenty = 1U << 26U;
 
 template <class T>
-struct Case {
-  std::size_t m, n, k;
-  bool trans_a, trans_b;
-  std::vector<T> a = kernel_cases::random<T>(m * k, 1);
-  std::vector<T> b = kernel_cases::random<T>(n * k, 2);
-
-  [[nodiscard]] std::vector<T> product(KeptPanels* kept) const {
-    std::vector<T> c(m * n, 7);
-    kernels::gemm(Gemm<T>{.m = m,
-                          .n = n,
-                          .k = k,
-                          .a = a.data(),
-                          .lda = trans_a ? m : k,
-                          .trans_a = trans_a,
-                          .b = b.data(),
-                          .ldb = trans_b ? k : n,
-                          .trans_b = trans_b,
-                          .c = c.data(),
-                          .ldc = n,
-                          .kept = kept});
-    return c;
-  }
-};
-
-template <class T>
-bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+std::vector<T> product(const Product<T>& one, KeptPanels* kept) {
+  std::vector<T> c = one.c;
+  Gemm<T> p = one.into(c);
+  p.kept = kept;
+  kernels::gemm(p);
+  return c;
 }
 
 // One row, less than a panel, several blocks of columns and of steps, sums cut into lanes.
@@ -70,18 +51,18 @@ void check_every_size(std::size_t keeps_below) {
       CAPTURE(n);
       CAPTURE(k);
       CAPTURE(variant);
-      Case<T> one{m, n, k, (variant & 1) != 0, (variant & 2) != 0};
-      const std::vector<T> expected = one.product(nullptr);
+      Product<T> one{m, n, k, (variant & 1) != 0, (variant & 2) != 0};
+      const std::vector<T> expected = product(one, nullptr);
       KeptPanels kept(plenty);
-      CHECK(same_bits(one.product(&kept), expected));
-      CHECK(same_bits(one.product(&kept), expected));
+      CHECK(same_bits(product(one, &kept), expected));
+      CHECK(same_bits(product(one, &kept), expected));
       // Nobody may change B. Who does sees that nobody read it again.
       for (T& x : one.b) x += 1;
-      CHECK(same_bits(one.product(&kept), n < keeps_below ? expected : one.product(nullptr)));
+      CHECK(same_bits(product(one, &kept), n < keeps_below ? expected : product(one, nullptr)));
       KeptPanels no_room(0);
-      CHECK(same_bits(one.product(&no_room), one.product(nullptr)));
+      CHECK(same_bits(product(one, &no_room), product(one, nullptr)));
       for (T& x : one.b) x += 1;
-      CHECK(same_bits(one.product(&no_room), one.product(nullptr)));
+      CHECK(same_bits(product(one, &no_room), product(one, nullptr)));
     }
   }
 }
@@ -89,15 +70,13 @@ void check_every_size(std::size_t keeps_below) {
 }  // namespace
 
 TEST_CASE_TEMPLATE("kept panels give the bits of those packed anew", T, float, double) {
-  const GemmBackend before = kernels::gemm_backend();
-  kernels::set_gemm_backend(GemmBackend::packed);
+  const Backend multiplies(GemmBackend::packed);
   kernel_cases::for_each_isa([] { check_every_size<T>(all); });
   if (kernels::gemm_backend_available(GemmBackend::onednn)) {
-    kernels::set_gemm_backend(GemmBackend::onednn);
+    const Backend library(GemmBackend::onednn);
     check_every_size<T>(sizeof(T) == sizeof(double) ? all
                                                     : 64);  // doubles and few columns are ours
   }
-  kernels::set_gemm_backend(before);
 }
 
 TEST_CASE("kept panels of bfloat16: of the instruction; the twin and the matrix unit keep none") {
@@ -109,52 +88,46 @@ TEST_CASE("kept panels of bfloat16: of the instruction; the twin and the matrix 
 
 TEST_CASE("the faster of two products, one of which keeps panels: the same bits") {
   if (!kernels::gemm_backend_available(GemmBackend::fastest)) return;
-  const GemmBackend before = kernels::gemm_backend();
-  kernels::set_gemm_backend(GemmBackend::fastest);
+  const Backend multiplies(GemmBackend::fastest);
   for (const auto& [m, n, k] : sizes) {
-    const Case<float> one{m, n, k, false, true};
+    const Product<float> one{m, n, k, false, true};
     KeptPanels kept(plenty);
-    const std::vector<float> expected = one.product(nullptr);
-    for (int i = 0; i < 3; ++i) CHECK(same_bits(one.product(&kept), expected));
+    const std::vector<float> expected = product(one, nullptr);
+    for (int i = 0; i < 3; ++i) CHECK(same_bits(product(one, &kept), expected));
   }
-  kernels::set_gemm_backend(before);
 }
 
 TEST_CASE("two precisions and two instruction sets keep panels of their own") {
-  const GemmBackend before = kernels::gemm_backend();
-  kernels::set_gemm_backend(GemmBackend::packed);
-  const Case<float> one{30, 600, 800, false, true};
+  const Backend multiplies(GemmBackend::packed);
+  const Product<float> one{30, 600, 800, false, true};
   KeptPanels kept(plenty);
   for (int round = 0; round < 2; ++round) {
     for (const GemmPrecision precision : {GemmPrecision::float32, GemmPrecision::bfloat16}) {
       const kernels::GemmPrecisionScope scope(precision);
       kernel_cases::for_each_isa(
-          [&] { CHECK(same_bits(one.product(&kept), one.product(nullptr))); });
+          [&] { CHECK(same_bits(product(one, &kept), product(one, nullptr))); });
     }
   }
-  kernels::set_gemm_backend(before);
 }
 
 TEST_CASE("kept panels serve several threads at once") {
-  const GemmBackend who = kernels::gemm_backend();
-  kernels::set_gemm_backend(GemmBackend::packed);
+  const Backend multiplies(GemmBackend::packed);
   const std::size_t before = threads();
   set_threads(4);
-  const Case<float> one{64, 96, 400, false, true};
+  const Product<float> one{64, 96, 400, false, true};
   std::vector<float> expected;
   parallel_for(2, 1, [&](std::size_t begin, std::size_t) {
-    if (begin == 0) expected = one.product(nullptr);  // whole, as the loop below has it
+    if (begin == 0) expected = product(one, nullptr);  // whole, as the loop below has it
   });
   for (int round = 0; round < 20; ++round) {
     KeptPanels kept(plenty);
     parallel_for(8, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        CHECK(same_bits(one.product(&kept), expected));
+        CHECK(same_bits(product(one, &kept), expected));
       }
     });
   }
   set_threads(before);
-  kernels::set_gemm_backend(who);
 }
 
 TEST_CASE("a weight keeps its panels while its version lasts, and its place in memory") {

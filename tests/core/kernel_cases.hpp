@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
 #include <doctest/doctest.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -74,6 +76,66 @@ double worst(const std::vector<T>& got, std::size_t r, const Row& want, Wide sca
   }
   return most;
 }
+
+/// C = alpha A B + beta C, its matrices in the middle of larger ones: rows lie `gap` further apart
+/// than they are long.
+template <class T>
+struct Product {
+  std::size_t m, n, k;
+  bool trans_a = false, trans_b = false;
+  T alpha = 1, beta = 0;
+  std::size_t gap = 0;
+  std::size_t lda = (trans_a ? m : k) + gap, ldb = (trans_b ? k : n) + gap, ldc = n + gap;
+  unsigned seed = static_cast<unsigned>(m * 31 + n * 7 + k);
+  std::vector<T> a = random<T>((trans_a ? k : m) * lda, seed);
+  std::vector<T> b = random<T>((trans_b ? n : k) * ldb, seed + 1);
+  std::vector<T> c = random<T>(m * ldc, seed + 2);
+
+  /// One of four: every transpose, some scales, a gap in all but the first.
+  static Product of_variant(std::size_t m, std::size_t n, std::size_t k, int variant,
+                            std::size_t gap) {
+    const T beta = variant == 2 ? 1 : variant == 3 ? T(0.25) : 0;
+    return {m, n, k, (variant & 1) != 0, (variant & 2) != 0, variant == 1 ? T(-0.5) : 1, beta, gap};
+  }
+  [[nodiscard]] T a_at(std::size_t i, std::size_t p) const {
+    return a[trans_a ? p * lda + i : i * lda + p];
+  }
+  [[nodiscard]] T b_at(std::size_t p, std::size_t j) const {
+    return b[trans_b ? j * ldb + p : p * ldb + j];
+  }
+  [[nodiscard]] vitruvian::kernels::Gemm<T> into(std::vector<T>& result) const {
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .a = a.data(),
+            .lda = lda,
+            .trans_a = trans_a,
+            .b = b.data(),
+            .ldb = ldb,
+            .trans_b = trans_b,
+            .c = result.data(),
+            .ldc = ldc,
+            .alpha = alpha,
+            .beta = beta};
+  }
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& x, const std::vector<T>& y) {
+  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(T)) == 0;
+}
+
+/// Who multiplies, until it goes.
+class Backend {
+ public:
+  explicit Backend(vitruvian::kernels::GemmBackend backend) { set_gemm_backend(backend); }
+  ~Backend() { set_gemm_backend(before_); }
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+ private:
+  vitruvian::kernels::GemmBackend before_ = vitruvian::kernels::gemm_backend();
+};
 
 inline Wide sum(const Row& x, const std::function<Wide(std::size_t)>& term) {
   Wide s = 0;

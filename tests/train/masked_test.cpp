@@ -6,6 +6,7 @@
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
+#include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
@@ -23,23 +24,6 @@
 using namespace vitruvian;
 
 namespace {
-
-constexpr bool in_double = sizeof(real) == 8;
-
-// Values as golden_switches.py draws them.
-void fill(const std::vector<NamedParameter>& unsorted, const std::vector<double>& pool) {
-  std::vector<NamedParameter> parameters = unsorted;
-  std::sort(parameters.begin(), parameters.end(),
-            [](const NamedParameter& a, const NamedParameter& b) { return a.name < b.name; });
-  std::size_t at = 0;
-  for (const NamedParameter& p : parameters) {
-    const double mean = p.name.find("norm") != std::string::npos && p.name.ends_with("weight");
-    const WriteGuard value = p.tensor.mutable_value();
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      value->data()[i] = static_cast<real>(0.4 * pool[at++ % pool.size()] + mean);
-    }
-  }
-}
 
 TrainOptions masked_options(const std::string& out = "") {
   TrainOptions o = small_options(out);
@@ -112,14 +96,7 @@ TEST_CASE("masked patches: what is drawn, the colours, the loss and every gradie
     const double loss = c["loss"].get<double>();
     CHECK(std::abs(static_cast<double>(pass.loss.item()) - loss) < (in_double ? 1e-12 : 1e-4));
     pass.loss.backward();
-    const std::vector<NamedParameter> parameters = named_parameters(model);
-    CHECK(parameters.size() == c["gradients"].size());
-    for (const NamedParameter& p : parameters) {
-      CAPTURE(p.name);
-      const Array expected = golden::tensor(c["gradients"][p.name]);
-      REQUIRE(p.tensor.grad());
-      CHECK(golden::difference(*p.tensor.grad(), expected) < (in_double ? 1e-10 : 1e-3));
-    }
+    check_gradients(named_parameters(model), c["gradients"], in_double ? 1e-10 : 1e-3);
   }
 }
 

@@ -54,7 +54,7 @@ TEST_CASE("hard distillation: the teacher's classes, the loss and every gradient
   const golden::Json its = json["teacher"];
   const DataConfig images{"x", json["mean"], json["std"], {}};
   VisionTransformer model(ViTConfig::from_json(its["config"].dump()), Rng(1));
-  fill(model, pool);
+  fill(named_parameters(model), pool);
   const Teacher teacher{std::move(model), its["mean"], its["std"], images, "0"};
   MicroBatch part{golden::tensor(json["images"]), json["labels"], Rng(0)};
   const std::vector<std::size_t> said = its["said"];
@@ -63,21 +63,14 @@ TEST_CASE("hard distillation: the teacher's classes, the loss and every gradient
   for (const golden::Json& c : json["cases"]) {
     CAPTURE(c["name"].get<std::string>());
     const VisionTransformer student(ViTConfig::from_json(c["config"].dump()), Rng(2));
-    fill(student, pool);
+    fill(named_parameters(student), pool);
     part.targets.reset();
     if (c["mixed"].get<bool>()) part.targets = golden::tensor(json["targets"]);
     const Forward pass = forward(learner_of(student, teacher), part, c["smoothing"].get<double>());
     CHECK(std::abs(static_cast<double>(pass.loss.item()) - c["loss"].get<double>()) <
           (in_double ? 1e-12 : 1e-5));
     pass.loss.backward();
-    const std::vector<NamedParameter> parameters = named_parameters(student);
-    CHECK(parameters.size() == c["gradients"].size());
-    for (const NamedParameter& p : parameters) {
-      CAPTURE(p.name);
-      REQUIRE(p.tensor.grad());
-      CHECK(golden::difference(*p.tensor.grad(), golden::tensor(c["gradients"][p.name])) <
-            (in_double ? 1e-10 : 1e-4));
-    }
+    check_gradients(named_parameters(student), c["gradients"], in_double ? 1e-10 : 1e-4);
   }
   for (const NamedParameter& p : named_parameters(teacher.model)) CHECK(!p.tensor.grad());
 }

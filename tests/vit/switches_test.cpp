@@ -172,7 +172,7 @@ TEST_CASE("each switch alone, and each rate by given masks: PyTorch's logits, lo
   for (const golden::Json& c : json["cases"]) {
     CAPTURE(c["name"].get<std::string>());
     const VisionTransformer model(ViTConfig::from_json(c["config"].dump()), Rng(1));
-    fill(model, pool);
+    fill(named_parameters(model), pool);
     const Rng rng(c["seed"].is_null() ? 0 : c["seed"].get<std::uint64_t>());
     check_golden(model, images, labels, c, exactly, 10 * exactly,
                  c["seed"].is_null() ? nullptr : &rng);
@@ -264,7 +264,7 @@ TEST_CASE("all pairs of switches: traced, composed, whole blocks, nothing random
       }
       ++pairs;
       const VisionTransformer model(config, Rng(1));
-      fill(model, pool, 31 * i + j);
+      fill(named_parameters(model), pool, 31 * i + j);
       CHECK(count_parameters(model) == config.parameters());
       CHECK(ViTConfig::from_json(config.to_json()) == config);
       const Tensor images = images_for(config, 2, 3);

@@ -69,9 +69,8 @@ inline VisionTransformer of_order_one(const ViTConfig& config, const Rng& rng) {
 }
 
 /// Values of the parameters as golden_switches.py draws them, from number `at` of the pool on.
-inline void fill(const VisionTransformer& model, const std::vector<double>& pool,
+inline void fill(std::vector<NamedParameter> parameters, const std::vector<double>& pool,
                  std::size_t at = 0) {
-  std::vector<NamedParameter> parameters = named_parameters(model);
   std::sort(parameters.begin(), parameters.end(),
             [](const NamedParameter& a, const NamedParameter& b) { return a.name < b.name; });
   for (const NamedParameter& p : parameters) {
@@ -124,6 +123,24 @@ inline VisionTransformer golden_model(const ViTConfig& config, const golden::Jso
   return model;
 }
 
+/// Holds what `backward` has left at the parameters against PyTorch's gradients.
+inline void check_gradients(const std::vector<NamedParameter>& parameters,
+                            const golden::Json& golden, double tolerance,
+                            NameOf* name_of = our_name) {
+  CHECK(parameters.size() == golden.size());
+  for (const NamedParameter& p : parameters) {
+    CAPTURE(p.name);
+    REQUIRE(p.tensor.grad());
+    const Array expected = golden::tensor(golden[name_of(p.name)]);
+    // What shifts a query's scores alike, as k_norm's bias does, has no gradient but rounding.
+    if (largest(expected) < 1e-14) {
+      CHECK(largest(*p.tensor.grad()) < tolerance);
+    } else {
+      CHECK(golden::difference(*p.tensor.grad(), expected) < tolerance);
+    }
+  }
+}
+
 /// Holds the logits, the mean cross entropy and every gradient of it against PyTorch's.
 inline void check_golden(const VisionTransformer& model, const Tensor& images,
                          const std::vector<std::size_t>& labels, const golden::Json& c,
@@ -134,18 +151,7 @@ inline void check_golden(const VisionTransformer& model, const Tensor& images,
   const Tensor loss = cross_entropy(logits, labels);
   CHECK(std::abs(static_cast<double>(loss.item()) - c["loss"].get<double>()) < tolerance);
   loss.backward();
-  const std::vector<NamedParameter> parameters = named_parameters(model);
-  CHECK(parameters.size() == c["gradients"].size());
-  for (const NamedParameter& p : parameters) {
-    CAPTURE(p.name);
-    const Array expected = golden::tensor(c["gradients"][name_of(p.name)]);
-    // What shifts a query's scores alike, as k_norm's bias does, has no gradient but rounding.
-    if (largest(expected) < 1e-14) {
-      CHECK(largest(*p.tensor.grad()) < gradient_tolerance);
-    } else {
-      CHECK(golden::difference(*p.tensor.grad(), expected) < gradient_tolerance);
-    }
-  }
+  check_gradients(named_parameters(model), c["gradients"], gradient_tolerance, name_of);
 }
 
 inline constexpr double golden_tolerance = in_double ? 1e-10 : 5e-5;

@@ -117,13 +117,7 @@ const std::vector<Recipe>& recipes() {
 }
 
 const Recipe& recipe_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Recipe& recipe : recipes()) {
-    if (recipe.name == name) return recipe;
-    names.push_back(recipe.name);
-  }
-  fail(Exit::usage, "there is no recipe '{}'; {}", name,
-       did_you_mean(name, names, "--recipe list names them"));
+  return named(name, recipes(), "recipe", "--recipe list names them");
 }
 
 }  // namespace vitruvian

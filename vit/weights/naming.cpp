@@ -230,10 +230,7 @@ const std::vector<std::string>& scheme_names() {
 }
 
 Scheme scheme_of(const std::string& name) {
-  const std::vector<std::string>& names = scheme_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<Scheme>(found - names.begin());
-  fail(Exit::usage, "there is no naming scheme '{}'; {}", name, did_you_mean(name, names));
+  return static_cast<Scheme>(index_of(name, scheme_names(), "naming scheme"));
 }
 
 std::string name_of(Scheme scheme) { return scheme_names().at(static_cast<std::size_t>(scheme)); }

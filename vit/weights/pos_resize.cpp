@@ -48,11 +48,8 @@ const std::vector<std::string>& pos_resize_names() {
 }
 
 PosResize pos_resize_of(const std::string& name) {
-  const auto& names = pos_resize_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<PosResize>(found - names.begin());
-  fail(Exit::usage, "there is no way '{}' to resize position embeddings; {}", name,
-       did_you_mean(name, names));
+  return static_cast<PosResize>(
+      index_of(name, pos_resize_names(), "way to resize position embeddings"));
 }
 
 std::vector<double> resize_grid(const std::vector<double>& values, Grid from, Grid to,

@@ -56,10 +56,7 @@ template std::uint64_t field(const Json&, const char*, std::uint64_t);
 template double field(const Json&, const char*, double);
 
 void check_fields(const Json& request, const std::vector<std::string>& known) {
-  for (const auto& [name, value] : request.items()) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    fail("there is no setting '{}'; {}", name, did_you_mean(name, known));
-  }
+  for (const auto& [name, value] : request.items()) index_of(name, known, "setting");
 }
 
 }  // namespace vitruvian::web

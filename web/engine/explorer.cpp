@@ -82,15 +82,6 @@ Explorer& here() {
   return explorer;
 }
 
-const std::map<std::string, Fault::Kind>& kinds() {
-  static const std::map<std::string, Fault::Kind> all = {
-      {"flip_sign", Fault::Kind::flip_sign},
-      {"drop_cotangent", Fault::Kind::drop_cotangent},
-      {"skip_accumulation", Fault::Kind::skip_accumulation},
-      {"forget_unbroadcast", Fault::Kind::forget_unbroadcast}};
-  return all;
-}
-
 // The symbols of a parameter's shape, by the end of its name.
 std::string symbols_of(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, const char*>, 14> all = {
@@ -335,9 +326,7 @@ Json fault(Explorer& e, const Json& request) {
     mistake->op = field(request, "op", std::string());
     const auto op = ops.find(mistake->op);
     if (op == ops.end()) fail("the model has no op '{}'", mistake->op);
-    const std::string kind = field(request, "kind", std::string("flip_sign"));
-    if (!kinds().contains(kind)) fail("there is no mistake '{}'", kind);
-    mistake->kind = kinds().at(kind);
+    mistake->kind = Fault::kind_named(field(request, "kind", std::string("flip_sign")));
     mistake->input = field(request, "input", std::uint64_t{0});
     if (mistake->input >= op->second) {
       fail("{} has {} inputs; there is no input {}", op->first, op->second, mistake->input);

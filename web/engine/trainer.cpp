@@ -48,10 +48,7 @@ TrainerSettings TrainerSettings::of(const Json& settings) {
   s.batch = field(settings, "batch", std::uint64_t{s.batch});
   s.warmup = field(settings, "warmup", std::uint64_t{s.warmup});
   s.seed = field(settings, "seed", s.seed);
-  const std::vector<std::string> known = {"adamw", "adam", "sgd"};
-  if (std::find(known.begin(), known.end(), s.optimizer) == known.end()) {
-    fail("there is no optimizer '{}'; {}", s.optimizer, did_you_mean(s.optimizer, known));
-  }
+  index_of(s.optimizer, {"adamw", "adam", "sgd"}, "optimizer");
   if (s.images < 10 || s.images > 40'000) fail("images: expected 10 to 40000, got {}", s.images);
   if (s.batch < 1 || s.batch > 512 || s.batch > s.images) {
     fail("batch: expected 1 to 512, and no more than there are images, got {}", s.batch);
