@@ -543,7 +543,7 @@ MUTANTS = [
     # --- the profile
     ("core/profile.cpp", "whole_.flops_ += chunk->flops_;", ";"),
     ("core/profile.cpp", "row_of(whole_.others_, other.name).seconds += «other.seconds»;", "0"),
-    ("core/profile.cpp", "sum.bytes += row.bytes;", ";"),
+    ("core/profile.cpp", "bytes += other.bytes;", ";"),
     ("core/profile.cpp", "add(whole_.paths_, chunk->paths_);", ";"),
     ("core/profile.cpp", "whole_.nodes_[node] = cost;", ";"),
 ]
