@@ -193,12 +193,22 @@ done
 pretend "an option that does not exist"
 run 2 "says:there is no option --sanitise" -- test.sh --sanitise
 
-pretend "every matrix product that the default suite does not take"
-run 0 says:VITRUVIAN_GEMM=packed silent:VITRUVIAN_GEMM=onednn says:VITRUVIAN_GEMM=cblas \
-  "says:VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed" "calls:-E _f64" -- test.sh --backends
+pretend "every matrix product that the default suite does not take, each once"
+multiplies_by() { # multiplies_by PRODUCT: where nobody asks for another, by AVX2
+  printf 'echo "machine ${VITRUVIAN_GEMM:-%s} ${VITRUVIAN_SIMD:-avx2}"\n' "$1" >>"$root/build/bin/vitruvian"
+}
+multiplies_by onednn
+run 0 says:VITRUVIAN_GEMM=packed silent:VITRUVIAN_GEMM=onednn says:VITRUVIAN_GEMM=cblas "calls:-E _f64" \
+  "says:VITRUVIAN_SIMD=avx2 VITRUVIAN_GEMM=packed
+the same here as what was tested before
+--- VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed
+100% tests passed" -- test.sh --backends
 pretend "without oneDNN the default suite takes our own product"
-printf '[ "${VITRUVIAN_GEMM-}" != onednn ]\n' >>"$root/build/bin/vitruvian"
-run 0 "says:as --default" "never:-E _f64" "calls:ctest --preset default -j" -- test.sh --backends
+multiplies_by packed
+run 0 "says:the same here" "never:-E _f64" "calls:ctest --preset default -j" -- test.sh --backends
+pretend "a product that this build has not"
+printf 'echo machine; [ -z "${VITRUVIAN_GEMM-}" ]\n' >>"$root/build/bin/vitruvian"
+run 0 "says:not in this build" "never:ctest --preset" -- test.sh --backends
 
 pretend "two suites"
 run 0 "calls:ctest --preset asan" "calls:cmake --build --preset tsan --target thread_tests" \
