@@ -96,13 +96,27 @@ void check_told(const std::string& name, const std::vector<std::string>& parts) 
 TEST_CASE("there are these recipes and no others") {
   std::set<std::string> names;
   for (const Recipe& r : recipes()) CHECK(names.insert(r.name).second);
-  CHECK(names == std::set<std::string>{"cifar10",        "digits",          "distil-cifar10",
-                                       "distil-digits",  "finetune",        "masked-cifar10",
-                                       "masked-digits",  "mnist",           "table3-imagenet",
-                                       "table3-in21k-b", "table3-in21k-l",  "table3-jft-b",
-                                       "table3-jft-h14", "table3-jft-l16",  "table3-jft-l32",
-                                       "table4-cifar",   "table4-imagenet", "table4-pets-flowers",
-                                       "table4-vtab",    "vit-pretrain"});
+  CHECK(names == std::set<std::string>{"cifar10",
+                                       "cifar10-long",
+                                       "digits",
+                                       "distil-cifar10",
+                                       "distil-digits",
+                                       "finetune",
+                                       "masked-cifar10",
+                                       "masked-digits",
+                                       "mnist",
+                                       "table3-imagenet",
+                                       "table3-in21k-b",
+                                       "table3-in21k-l",
+                                       "table3-jft-b",
+                                       "table3-jft-h14",
+                                       "table3-jft-l16",
+                                       "table3-jft-l32",
+                                       "table4-cifar",
+                                       "table4-imagenet",
+                                       "table4-pets-flowers",
+                                       "table4-vtab",
+                                       "vit-pretrain"});
 }
 
 TEST_CASE("pre-training is Table 3's") {
@@ -233,6 +247,9 @@ TEST_CASE("our own recipes are those whose results are told") {
   o.augment.flip = 0.5;
   o.augment.randaugment_ops = 1, o.augment.randaugment_magnitude = 6;
   CHECK(settled("cifar10").to_json() == o.to_json());
+  TrainOptions longer = o;
+  longer.epochs = 120;
+  CHECK(settled("cifar10-long").to_json() == longer.to_json());
   CHECK(settled("cifar10").model.parameters() == 802'698);
 
   o.task = Task::masked;

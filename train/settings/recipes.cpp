@@ -19,6 +19,14 @@ const std::string on_cifar10 =
   "optimizer": "muon", "momentum": 0.95, "lr": 4e-3, "ema": 0.999, "precision": "bfloat16",
   "crop_padding": 3, "flip": 0.5, "randaugment_ops": 1, "randaugment_magnitude": 6, )";
 
+Recipe cifar10(const std::string& name, const std::string& text, std::size_t epochs) {
+  return {name, text,
+          on_cifar10 + fmt::format(R"("width": 128, "heads": 4, "mlp_width": 256,
+  "positions": "sincos_2d", "mean_pooling": true, "epochs": {}, "batch_size": 64,
+  "weight_decay": 0.05, "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0}})",
+                                   epochs)};
+}
+
 // A row of the paper's Table 3.
 Recipe pretraining(const std::string& name, const std::string& row, std::size_t epochs,
                    const std::string& lr, const std::string& schedule, const std::string& decay,
@@ -58,10 +66,12 @@ const std::vector<Recipe>& recipes() {
   "batch_size": 64, "optimizer": "muon", "momentum": 0.95, "lr": 4e-3, "weight_decay": 0.05,
   "warmup": 0.05, "clip": 1, "label_smoothing": 0.1, "dropout": 0, "ema": 0.999,
   "precision": "bfloat16", "crop_padding": 2})"},
-      {"cifar10", "Ours: the best we know for two cores.",
-       on_cifar10 + R"("width": 128, "heads": 4, "mlp_width": 256, "positions": "sincos_2d",
-  "mean_pooling": true, "epochs": 40, "batch_size": 64, "weight_decay": 0.05, "warmup": 0.05,
-  "clip": 1, "label_smoothing": 0.1, "dropout": 0})"},
+      cifar10("cifar10", "Ours: the best we know for two cores.", 40),
+      cifar10(
+          "cifar10-long",
+          "Ours: the recipe cifar10 three times as long, some two hours where the processor has "
+          "AVX512_BF16. What it reaches was not measured yet; cifar10 reads 90 %.",
+          120),
       {"masked-digits",
        "Ours: masked patch prediction (section 4.6) on the drawn digits, without their labels. "
        "--init RUN then begins with what it learned.",
