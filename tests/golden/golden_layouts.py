@@ -20,15 +20,12 @@ import torch.nn.functional as F
 import torchvision
 from torch import nn
 
-from golden_naming import C, D, D_H, H, K, L, M, P, SIDE, jax_shapes
-from make_golden import packed
+from make_golden import numbers, packed
 
+C, SIDE, P, D, L, H, M, K = 3, 8, 4, 8, 2, 2, 12, 3
+CONFIG = {"C": C, "H": SIDE, "W": SIDE, "P": P, "D": D, "L": L, "h": H, "M": M, "K": K}
 N = (SIDE // P) ** 2
-
-
-def numbers(first, shape):
-    i = first + torch.arange(torch.Size(shape).numel())
-    return (((7919 * i + 31 * (i * i % 613)) % 1009) / 504.5 - 1).double().reshape(shape)
+D_H = D // H
 
 
 class LayerScale(nn.Module):
@@ -90,11 +87,9 @@ class Block(nn.Module):
         return x + self.ls2(self.mlp(self.norm2(x)))
 
 
-class BlockOfDeiT3(nn.Module):
+class BlockOfDeiT3(Block):
     def __init__(self):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(D, eps=1e-6), nn.LayerNorm(D, eps=1e-6)
-        self.attn, self.mlp = Attention(), Mlp()
+        super().__init__(scale=False)
         self.gamma_1, self.gamma_2 = nn.Parameter(torch.ones(D)), nn.Parameter(torch.ones(D))
 
     def forward(self, x):
@@ -283,6 +278,31 @@ class HfBare(HfModel):
         return super().forward(x)[:, 0]
 
 
+def jax_shapes():
+    """Of every tensor of the flax code, in its order."""
+    shapes = {
+        "cls": (1, 1, D),
+        "Transformer/posembed_input/pos_embedding": (1, N + 1, D),
+        "embedding/kernel": (P, P, C, D), "embedding/bias": (D,),
+        "Transformer/encoder_norm/scale": (D,), "Transformer/encoder_norm/bias": (D,),
+        "head/kernel": (D, K), "head/bias": (K,),
+    }
+    for i in range(L):
+        block = f"Transformer/encoderblock_{i}/"
+        for name, kernel, bias in (
+            ("MultiHeadDotProductAttention_1/query", (D, H, D_H), (H, D_H)),
+            ("MultiHeadDotProductAttention_1/key", (D, H, D_H), (H, D_H)),
+            ("MultiHeadDotProductAttention_1/value", (D, H, D_H), (H, D_H)),
+            ("MultiHeadDotProductAttention_1/out", (H, D_H, D), (D,)),
+            ("MlpBlock_3/Dense_0", (D, M), (M,)), ("MlpBlock_3/Dense_1", (M, D), (D,)),
+        ):
+            shapes[block + name + "/kernel"] = kernel
+            shapes[block + name + "/bias"] = bias
+        for name in ("LayerNorm_0", "LayerNorm_2"):
+            shapes[block + name + "/scale"] = shapes[block + name + "/bias"] = (D,)
+    return shapes
+
+
 class Flax:
     """vit_jax/models_vit.py: kernels (in, out), heads an axis of their own, images NHWC."""
 
@@ -385,8 +405,7 @@ def make():
             direction = numbers(3_000_017, p.shape)
             derivatives[n] = [(p.grad * direction).sum().item(), (p.grad.norm() * direction.norm()).item()]
         written.append({
-            "name": name, "config": {"C": C, "H": SIDE, "W": SIDE, "P": P, "D": D, "L": L, "h": H, "M": M, "K": K,
-                                     "eps": 1e-6, "dropout": 0.0, "attention_dropout": 0.0, **config},
+            "name": name, "config": {**CONFIG, "eps": 1e-6, "dropout": 0.0, "attention_dropout": 0.0, **config},
             "tensors": {n: list(p.shape) for n, p in parameters.items()}, "logits": packed(logits, "f64"),
             "derivatives": derivatives})
     return {"heads": H, "layouts": written}

@@ -14,7 +14,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from make_golden import generator, packed, randn, tensor
+from make_golden import generator, normalised, packed, randn, tensor
 from golden_draws import below, fork, permutation, uniform
 from golden_switches import BASE, POOL, Vit
 
@@ -28,20 +28,12 @@ class MaskedVit(Vit):
                                    "mask_head.bias": (colours,)}
 
     def __call__(self, images, corruptions):
-        c = self.c
-        z = F.conv2d(images, self.p["patch_embed.proj.weight"], self.p.get("patch_embed.proj.bias"),
-                     stride=self.patch).flatten(2).transpose(1, 2)
-        rows = []
+        z, rows = self.patches(images), []
         for b, of in enumerate(corruptions):
             for n, source in enumerate(of["source"]):
                 rows.append(self.p["mask_token"][0, 0] if n in of["masked"] else z[b, source])
-        z = torch.stack(rows).reshape(z.shape)
-        if not c["mean_pooling"]:
-            z = torch.cat([self.p["cls_token"].expand(len(z), -1, -1), z], 1)
-        z = self.drop(z + self.positions(), self.rate("embedding_dropout"), "pos_drop")
-        for l in range(c["L"]):
-            z = self.block(z, l)
-        patches = self.norm(z if c["mean_pooling"] else z[:, 1:], "norm")
+        z = self.encoded(torch.stack(rows).reshape(z.shape))
+        patches = self.norm(z[:, self.read:], "norm")
         asked = torch.cat([patches[b, of["patches"]] for b, of in enumerate(corruptions)])
         return self.dense(asked, "mask_head")
 
@@ -78,8 +70,7 @@ def make():
     stream = generator("masked")
     pool = randn(stream, POOL)
     pixels = torch.rand(4, BASE["C"], BASE["H"], BASE["W"], generator=stream)
-    mean, std = (torch.tensor(x).reshape(-1, 1, 1) for x in (MEAN, STD))
-    images = (pixels - mean) / std
+    images = normalised(pixels, MEAN, STD)
     written = []
     for name, switches, step in cases():
         vit = MaskedVit({**BASE, "head": "none", **switches}, pool, None)

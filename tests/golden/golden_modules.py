@@ -161,16 +161,16 @@ def draw_gradients(shapes, name="gradients"):
     return gradients
 
 
-def scheduler(optimizer, schedule, warmup):
+def scheduler(optimizer, schedule, steps, warmup):
     after = {
         "constant": lambda: lr_scheduler.ConstantLR(optimizer, factor=1.0),
         "linear": lambda: lr_scheduler.LinearLR(
-            optimizer, start_factor=1.0, end_factor=0.0, total_iters=STEPS - warmup),
-        "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS - warmup),
+            optimizer, start_factor=1.0, end_factor=0.0, total_iters=steps - warmup),
+        "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps - warmup),
     }[schedule]
     if warmup == 0:
         return after()
-    first = lr_scheduler.LinearLR(optimizer, start_factor=1 / warmup, total_iters=warmup - 1)
+    first = lr_scheduler.LinearLR(optimizer, start_factor=1 / warmup, total_iters=max(1, warmup - 1))
     return lr_scheduler.SequentialLR(optimizer, [first, after()], milestones=[warmup])
 
 
@@ -189,7 +189,7 @@ def run(name, make_optimizer, start, gradients, schedule="constant", warmup=0, c
         groups = [{**g, "params": [parameters[n]], "lr": BASE_LR * factors.get(n, 1)}
                   for g in groups for n in parameters if any(parameters[n] is p for p in g["params"])]
     optimizer = make_optimizer(groups, lr=BASE_LR, **options)
-    schedule_of_rates = scheduler(optimizer, schedule, warmup)
+    schedule_of_rates = scheduler(optimizer, schedule, STEPS, warmup)
     rates, norms, after = [], [], []
     for drawn in gradients:
         for n, p in parameters.items():

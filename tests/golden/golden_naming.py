@@ -23,103 +23,23 @@ import numpy as np
 import scipy.ndimage
 import torch
 import torch.nn.functional as F
-import torchvision
 
-from make_golden import generator, randn, tensor, tensors
-
-C, SIDE, P, D, L, H, M, K = 3, 8, 4, 8, 2, 2, 12, 3
-T = (SIDE // P) ** 2 + 1
-D_H = D // H
-
-
-def redraw(stream, parameters):
-    with torch.no_grad():
-        for name, p in parameters.items():
-            scale = "norm" in name.lower() or ".ln" in name
-            is_scale = scale and name.endswith(("weight", "scale"))
-            p.copy_(0.3 * randn(stream, *p.shape) + (1.0 if is_scale else 0.0))
+from golden_layouts import C, CONFIG, D, D_H, L, P, SIDE, HfClassifier, HfLayer, HfModel, in_torchvision, jax_shapes
+from make_golden import generator, randn, redraw, tensor, tensors
 
 
 def torchvision_model(images):
-    model = torchvision.models.VisionTransformer(
-        image_size=SIDE, patch_size=P, num_layers=L, num_heads=H, hidden_dim=D, mlp_dim=M, num_classes=K)
+    model = in_torchvision()
     parameters = dict(model.named_parameters())
     redraw(generator("naming torchvision"), parameters)
     return model.eval()(images), parameters
 
 
 def hf_model(images):
-    shapes = {
-        "vit.embeddings.cls_token": (1, 1, D),
-        "vit.embeddings.position_embeddings": (1, T, D),
-        "vit.embeddings.patch_embeddings.projection.weight": (D, C, P, P),
-        "vit.embeddings.patch_embeddings.projection.bias": (D,),
-        "vit.layernorm.weight": (D,), "vit.layernorm.bias": (D,),
-        "classifier.weight": (K, D), "classifier.bias": (K,),
-    }
-    for i in range(L):
-        layer = f"vit.encoder.layer.{i}."
-        for name, (n_out, n_in) in {
-            "attention.attention.query": (D, D), "attention.attention.key": (D, D),
-            "attention.attention.value": (D, D), "attention.output.dense": (D, D),
-            "intermediate.dense": (M, D), "output.dense": (D, M),
-        }.items():
-            shapes[layer + name + ".weight"] = (n_out, n_in)
-            shapes[layer + name + ".bias"] = (n_out,)
-        for name in ("layernorm_before", "layernorm_after"):
-            shapes[layer + name + ".weight"] = shapes[layer + name + ".bias"] = (D,)
-    p = {name: torch.empty(shape) for name, shape in shapes.items()}
-    redraw(generator("naming hf"), p)
-
-    def dense(x, name):
-        return F.linear(x, p[name + ".weight"], p[name + ".bias"])
-
-    def norm(x, name):
-        return F.layer_norm(x, (D,), p[name + ".weight"], p[name + ".bias"], 1e-12)
-
-    def heads(x):
-        return x.view(-1, T, H, D_H).permute(0, 2, 1, 3)
-
-    projection = "vit.embeddings.patch_embeddings.projection"
-    z = F.conv2d(images, p[projection + ".weight"], p[projection + ".bias"], stride=P)
-    z = z.flatten(2).transpose(1, 2)
-    z = torch.cat([p["vit.embeddings.cls_token"].expand(len(images), -1, -1), z], 1)
-    z = z + p["vit.embeddings.position_embeddings"]
-    for i in range(L):
-        layer = f"vit.encoder.layer.{i}."
-        x = norm(z, layer + "layernorm_before")
-        q, k, v = (heads(dense(x, layer + "attention.attention." + n)) for n in ("query", "key", "value"))
-        probs = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(D_H), -1)
-        context = (probs @ v).permute(0, 2, 1, 3).reshape(-1, T, D)
-        z = z + dense(context, layer + "attention.output.dense")
-        x = F.gelu(dense(norm(z, layer + "layernorm_after"), layer + "intermediate.dense"))
-        z = z + dense(x, layer + "output.dense")
-    return dense(norm(z, "vit.layernorm")[:, 0], "classifier"), p
-
-
-def jax_shapes():
-    """Of every tensor of the flax code, in its order."""
-    shapes = {
-        "cls": (1, 1, D),
-        "Transformer/posembed_input/pos_embedding": (1, T, D),
-        "embedding/kernel": (P, P, C, D), "embedding/bias": (D,),
-        "Transformer/encoder_norm/scale": (D,), "Transformer/encoder_norm/bias": (D,),
-        "head/kernel": (D, K), "head/bias": (K,),
-    }
-    for i in range(L):
-        block = f"Transformer/encoderblock_{i}/"
-        for name, kernel, bias in (
-            ("MultiHeadDotProductAttention_1/query", (D, H, D_H), (H, D_H)),
-            ("MultiHeadDotProductAttention_1/key", (D, H, D_H), (H, D_H)),
-            ("MultiHeadDotProductAttention_1/value", (D, H, D_H), (H, D_H)),
-            ("MultiHeadDotProductAttention_1/out", (H, D_H, D), (D,)),
-            ("MlpBlock_3/Dense_0", (D, M), (M,)), ("MlpBlock_3/Dense_1", (M, D), (D,)),
-        ):
-            shapes[block + name + "/kernel"] = kernel
-            shapes[block + name + "/bias"] = bias
-        for name in ("LayerNorm_0", "LayerNorm_2"):
-            shapes[block + name + "/scale"] = shapes[block + name + "/bias"] = (D,)
-    return shapes
+    model = HfClassifier("vit", HfModel(HfLayer, 1e-12))
+    parameters = dict(sorted(model.named_parameters(), key=lambda p: ".layer." in p[0]))  # the layers last
+    redraw(generator("naming hf"), parameters)
+    return model(images), parameters
 
 
 def jax_model(images):
@@ -186,7 +106,7 @@ def positions():
 def make():
     images = randn(generator("naming"), 2, C, SIDE, SIDE)
     result = {
-        "config": {"C": C, "H": SIDE, "W": SIDE, "P": P, "D": D, "L": L, "h": H, "M": M, "K": K},
+        "config": CONFIG,
         "images": tensor(images),
     }
     for scheme, model in (("torchvision", torchvision_model), ("hf", hf_model), ("jax", jax_model)):

@@ -27,12 +27,11 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.optim import lr_scheduler
 
-from make_golden import generator, packed, randn
+from make_golden import generator, packed, redraw
 from golden_draws import (K, MEAN, SIDE, STD, batch, branch_mask, dropout_mask, fork,
                           micro_batches, permutation, split)
-from golden_modules import Muon
+from golden_modules import Muon, scheduler
 
 C, P, D, L, H, M, EPS = 1, 3, 4, 2, 2, 6, 1e-6
 TRAIN, TEST = 22, 13
@@ -170,12 +169,8 @@ class ViT(nn.Module):
 
 
 def started():
-    stream = generator("run")
     model = ViT()
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            is_scale = "norm" in name and name.endswith("weight")
-            p.copy_(0.25 * randn(stream, *p.shape) + (1.0 if is_scale else 0.0))
+    redraw(generator("run"), dict(model.named_parameters()), 0.25)
     return model
 
 
@@ -217,13 +212,7 @@ def schedule_of(o, optimizer, steps):
     warmup = math.floor(o["warmup"] * steps + 0.5)
     if o.get("warmup_steps", 0):
         warmup = min(warmup, o["warmup_steps"])
-    rest = {"constant": lambda: lr_scheduler.ConstantLR(optimizer, 1),
-            "linear": lambda: lr_scheduler.LinearLR(optimizer, 1, 0, steps - warmup),
-            "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, steps - warmup)}
-    if warmup == 0:
-        return rest[o["schedule"]]()
-    rising = lr_scheduler.LinearLR(optimizer, 1 / warmup, 1, max(1, warmup - 1))
-    return lr_scheduler.SequentialLR(optimizer, [rising, rest[o["schedule"]]()], [warmup])
+    return scheduler(optimizer, o["schedule"], steps, warmup)
 
 
 def correct(logits, labels):

@@ -245,20 +245,26 @@ class Vit:
             x = F.relu(x * w + b)
         return x
 
-    def __call__(self, images):
-        c = self.c
+    def patches(self, images):
         E = self.p["patch_embed.proj.weight"]
-        z = F.conv2d(self.stem(images), E, self.p.get("patch_embed.proj.bias"),
-                     stride=E.shape[2:]).flatten(2).transpose(1, 2)
+        return F.conv2d(self.stem(images), E, self.p.get("patch_embed.proj.bias"),
+                        stride=E.shape[2:]).flatten(2).transpose(1, 2)
+
+    def encoded(self, z):
+        """All tokens behind the last block, of the patches' embeddings."""
         for token in ("dist_token", "cls_token"):
             if token in self.p:
                 z = torch.cat([self.p[token].expand(len(z), -1, -1), z], 1)
         z = z + self.positions()
-        if c["registers"]:
+        if self.c["registers"]:
             z = torch.cat([z[:, :self.read], self.p["reg_token"].expand(len(z), -1, -1), z[:, self.read:]], 1)
         z = self.drop(z, self.rate("embedding_dropout"), "pos_drop")
-        for l in range(c["L"]):
+        for l in range(self.c["L"]):
             z = self.block(z, l)
+        return z
+
+    def __call__(self, images):
+        c, z = self.c, self.encoded(self.patches(images))
         patches = z[:, self.tokens - self.grid[0] * self.grid[1]:]
         if c["distilled"]:
             z = self.norm(z, "norm")

@@ -13,17 +13,13 @@ are golden_switches.py's.
 import torch
 import torch.nn.functional as F
 
-from make_golden import generator, packed, randn, tensor
+from make_golden import generator, normalised, packed, randn, tensor
 from golden_switches import BASE, POOL, Vit
 
 MEAN, STD = [0.45, 0.55], [0.3, 0.2]
 TEACHER = {**BASE, "P": 2, "D": 12, "h": 3, "L": 3, "mean_pooling": True}
 TEACHER_MEAN, TEACHER_STD = [0.25, 0.5], [0.5, 0.25]
 LABELS = [2, 0, 1, 1, 0, 2]
-
-
-def column(x):
-    return torch.tensor(x).reshape(-1, 1, 1)
 
 
 def cases():
@@ -38,16 +34,16 @@ def make():
     pool = randn(stream, POOL)
     pixels = torch.rand(len(LABELS), BASE["C"], BASE["H"], BASE["W"], generator=stream)
     targets = torch.softmax(randn(stream, len(LABELS), BASE["K"]), 1)
-    images = (pixels - column(MEAN)) / column(STD)
+    images = normalised(pixels, MEAN, STD)
     with torch.no_grad():
-        said = Vit(TEACHER, pool, None)((pixels - column(TEACHER_MEAN)) / column(TEACHER_STD)).argmax(1)
+        said = Vit(TEACHER, pool, None)(normalised(pixels, TEACHER_MEAN, TEACHER_STD)).argmax(1)
         unlike = Vit(TEACHER, pool, None)(images).argmax(1)
     assert len(set(said.tolist())) > 1 and said.tolist() != LABELS and said.tolist() != unlike.tolist()
     labels, written, shown = torch.tensor(LABELS), [], []
     for H, W, P in (6, 15, 3), (10, 20, 5), (5, 25, 5):
         resized = F.interpolate(pixels, (H, W), mode="bilinear", align_corners=False, antialias=True)
         shown.append({"config": {**BASE, "H": H, "W": W, "P": P},
-                      "images": packed((resized - column(TEACHER_MEAN)) / column(TEACHER_STD), "f64")})
+                      "images": packed(normalised(resized, TEACHER_MEAN, TEACHER_STD), "f64")})
     for name, switches, smoothing, mixed in cases():
         student = Vit({**BASE, **switches}, pool, None)
         logits = student(images)

@@ -27,7 +27,7 @@ from torch import nn
 from torchvision.models import vit_b_16
 from torchvision.models.vision_transformer import VisionTransformer
 
-from make_golden import generator, packed, randn
+from make_golden import generator, numbers, packed, randn, save_safetensors
 
 
 def redraw(model, stream):
@@ -40,11 +40,8 @@ def redraw(model, stream):
 
 
 def images(B, side):
-    """(B, 3, side, side): pixel i of the sequence is ((7919 i + 31 (i^2 mod 613)) mod 1009) / 504.5
-    - 1. Whoever reads the numbers makes these himself."""
-    i = torch.arange(B * 3 * side * side, dtype=torch.int64)
-    pixels = (7919 * i + 31 * (i * i % 613)) % 1009
-    return (pixels.double() / 504.5 - 1).reshape(B, 3, side, side)
+    """Whoever reads the numbers makes these himself."""
+    return numbers(0, (B, 3, side, side))
 
 
 def check_gradients(model):
@@ -97,20 +94,6 @@ def make():
 # --- the whole vit_b_16 --------------------------------------------------------------------------
 
 
-def save(path, tensors):
-    """A safetensors file: the header's length, the header, and the numbers."""
-    header, end = {"__metadata__": {"format": "pt"}}, 0
-    for name, x in tensors.items():
-        begin, end = end, end + 4 * x.numel()
-        header[name] = {"dtype": "F32", "shape": list(x.shape), "data_offsets": [begin, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for x in tensors.values():
-            file.write(x.detach().float().contiguous().numpy().tobytes())
-
-
 def write_b16(folder):
     folder.mkdir(parents=True, exist_ok=True)
     torch._C._set_mkldnn_enabled(False)  # its GELU gradient is wrong in Debian's PyTorch 1.13.1
@@ -124,8 +107,8 @@ def write_b16(folder):
     loss = F.cross_entropy(logits, torch.tensor(labels))
     loss.backward()
     check_gradients(model)
-    save(folder / "vit_b_16.safetensors", named)
-    save(folder / "vit_b_16_gradients.safetensors", {n: p.grad for n, p in named.items()})
+    for name, tensors in ("vit_b_16", named), ("vit_b_16_gradients", {n: p.grad for n, p in named.items()}):
+        save_safetensors(folder / f"{name}.safetensors", tensors, "f32", {"format": "pt"})
     truth = {"labels": labels, "logits": logits.tolist(), "loss": loss.item()}
     (folder / "vit_b_16.json").write_text(json.dumps(truth))
     print(f"loss {loss.item():.9f}, largest logit {logits.abs().max().item():.6f}")

@@ -29,7 +29,7 @@ import torch.nn.functional as F
 
 import golden_switches
 from golden_run import ViT
-from make_golden import generator, randn, tensor, tensors
+from make_golden import generator, randn, redraw, tensor, tensors
 
 C, SIDE, P, D, L, H, M, K, EPS = 2, 8, 4, 8, 2, 2, 12, 3, 1e-6
 T = (SIDE // P) ** 2 + 1
@@ -45,10 +45,7 @@ def drawn():
     """The model with its values, images and labels."""
     stream = generator("vit")
     model = MiniViT(C, SIDE, P, D, L, H, M, K)
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            is_scale = "norm" in name and name.endswith("weight")
-            p.copy_(0.3 * randn(stream, *p.shape) + (1.0 if is_scale else 0.0))
+    redraw(stream, dict(model.named_parameters()))
     return model, randn(stream, 3, C, SIDE, SIDE), [2, 0, 1]
 
 
