@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <string>
@@ -20,11 +21,29 @@ std::string message_of(const Body& body) {
   return "";
 }
 
+/// Whether a text has this part.
+inline bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// How many times it has.
+inline std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+/// Whether a is b, but for this share of it. doctest's Approx adds 1 to the scale, which makes it
+/// blind to small numbers.
+inline bool near(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::abs(b);
+}
+
 /// Checks that `body` throws an error whose message contains `part`.
-#define CHECK_FAILS_WITH(body, part)                                 \
-  do {                                                               \
-    const std::string message = message_of([&] { (void)(body); });   \
-    CHECK_MESSAGE(message.find(part) != std::string::npos, message); \
+#define CHECK_FAILS_WITH(body, part)                               \
+  do {                                                             \
+    const std::string message = message_of([&] { (void)(body); }); \
+    CHECK_MESSAGE(says(message, part), message);                   \
   } while (false)
 
 /// Checks that `body` throws an error that says just this.

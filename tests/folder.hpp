@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/error.hpp"
 
 #include <doctest/doctest.h>
@@ -66,6 +67,41 @@ Failure failure_of(const F& f) {
     return {error.what(), error.exit()};
   }
   return {};
+}
+
+// What is said as `f` ends with this exit code, by an Error or, with Exit::ok, without one.
+template <class F>
+std::string error_of(Exit exit, const F& f) {
+  const Failure failure = failure_of(f);
+  CAPTURE(failure.message);
+  CHECK(failure.exit == exit);
+  return failure.message;
+}
+
+// An Error with this exit code, whose one line holds every one of the parts.
+inline void check_failure(const Failure& failure, Exit exit,
+                          const std::vector<std::string>& parts) {
+  CAPTURE(failure.message);
+  CHECK(failure.exit == exit);
+  CHECK(failure.message.find('\n') == std::string::npos);
+  for (const std::string& part : parts) {
+    CAPTURE(part);
+    CHECK(says(failure.message, part));
+  }
+}
+
+// The call must throw one.
+template <class F>
+void check_error(Exit exit, const std::vector<std::string>& parts, const F& call) {
+  check_failure(failure_of(call), exit, parts);
+}
+
+// What a failure that is one line says behind the name of its file; "" where there is none.
+inline std::string said_of(const std::string& name, const Failure& failure, Exit exit) {
+  if (failure.message.empty()) return "";
+  check_failure(failure, exit, {});
+  CHECK(failure.message.starts_with(name + ": "));
+  return failure.message.substr(name.size() + 2);
 }
 
 }  // namespace vitruvian

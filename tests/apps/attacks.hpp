@@ -73,8 +73,8 @@ inline void check(const Attack& attack, int exit, std::vector<std::string> argum
   CAPTURE(ending.error);
   CHECK(std::count(ending.error.begin(), ending.error.end(), '\n') == 1);
   CHECK(ending.error.size() < 2000);
-  CHECK(ending.error.find(path + ": ") != std::string::npos);
-  CHECK(ending.error.find(attack.message) != std::string::npos);
+  CHECK(says(ending.error, path + ": "));
+  CHECK(says(ending.error, attack.message));
   if (!sanitized) {
     CHECK(ending.seconds < 5);
     CHECK(ending.megabytes <= 96);

@@ -55,20 +55,14 @@ TEST_CASE("a PNG holds the pixels it was made from") {
 }
 
 TEST_CASE("PNG: what cannot be written is said in a sentence") {
-  CHECK(failure_of([] {
-          static_cast<void>(encode_png({2, 2, 4, {}}));
-        }).message == "encode_png: a picture of 4 channels; PNG is written with 1 or 3");
-  CHECK(failure_of([] {
-          static_cast<void>(encode_png({0, 2, 1, {}}));
-        }).message == "encode_png: 0 x 2 pixels; expected at least one and at most 100000000");
-  CHECK(failure_of([] {
-          static_cast<void>(encode_png({2, 2, 1, {1, 2, 3}}));
-        }).message == "encode_png: 3 bytes, but 2 x 2 x 1 are expected");
+  CHECK_SAYS(encode_png({2, 2, 4, {}}),
+             "encode_png: a picture of 4 channels; PNG is written with 1 or 3");
+  CHECK_SAYS(encode_png({0, 2, 1, {}}),
+             "encode_png: 0 x 2 pixels; expected at least one and at most 100000000");
+  CHECK_SAYS(encode_png({2, 2, 1, {1, 2, 3}}), "encode_png: 3 bytes, but 2 x 2 x 1 are expected");
   const Folder folder;
   const std::string path = folder.file("no such folder") + "/p.png";
-  const Failure failure = failure_of([&] { write_png(path, noise(2, 2, 1)); });
-  CHECK(failure.exit == Exit::failure);
-  CHECK(failure.message.find(path) != std::string::npos);
+  check_error(Exit::failure, {path}, [&] { write_png(path, noise(2, 2, 1)); });
   CHECK(folder.files().empty());
 }
 
@@ -184,15 +178,15 @@ TEST_CASE("a folder of figures holds every figure, its files, and a page of them
   CHECK(names ==
         std::vector<std::string>{"one.svg", "one.json", "two.svg", "two.json", "index.html"});
   const std::string page = content((folder.path / "a" / "b" / "index.html").string());
-  CHECK(page.find("<svg class=\"chart\"") != page.npos);
-  CHECK(page.find("aria-label=\"A &lt; B\"") != page.npos);
-  CHECK(page.find("<a href=\"one.svg\">") != page.npos);
+  CHECK(says(page, "<svg class=\"chart\""));
+  CHECK(says(page, "aria-label=\"A &lt; B\""));
+  CHECK(says(page, "<a href=\"one.svg\">"));
   CHECK(content((folder.path / "a" / "b" / "one.svg").string()) == svg_file(figure("one").drawing));
-  CHECK(page.find("Sub &amp; title") != page.npos);
-  CHECK(page.find("&quot;it&quot;") != page.npos);
-  CHECK(page.find("<a href=\"two.json\">") != page.npos);
-  CHECK(page.find("http:") == page.npos);  // nothing from elsewhere
-  CHECK(page.find("prefers-color-scheme: dark") != page.npos);
+  CHECK(says(page, "Sub &amp; title"));
+  CHECK(says(page, "&quot;it&quot;"));
+  CHECK(says(page, "<a href=\"two.json\">"));
+  CHECK_FALSE(says(page, "http:"));  // nothing from elsewhere
+  CHECK(says(page, "prefers-color-scheme: dark"));
 }
 
 TEST_CASE(
@@ -204,9 +198,8 @@ TEST_CASE(
   { const FigureFolder figures(folder.path / "old"); }
   CHECK(folder.files() == std::vector<std::string>{"old"});
   std::ofstream(folder.file("file")) << "x";
-  const Failure failure = failure_of([&] { const FigureFolder figures(folder.path / "file"); });
-  CHECK(failure.exit == Exit::failure);
-  CHECK(failure.message == folder.file("file") + " is no folder");
+  CHECK(error_of(Exit::failure, [&] { const FigureFolder figures(folder.path / "file"); }) ==
+        folder.file("file") + " is no folder");
 }
 
 TEST_CASE("checkpoints come in the order of their numbers, the last one always") {

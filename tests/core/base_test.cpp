@@ -1,6 +1,7 @@
 // What the rooms stand on and what knows no numbers: errors, scopes, faults, loops, storage.
 
 #include "tests/expect.hpp"
+#include "tests/folder.hpp"
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/memory.hpp"
@@ -46,11 +47,7 @@ TEST_CASE("an error carries its exit code and sentence") {
   const Scope scope("head");
   CHECK(message_of([] { fail("sizes {} and {}", 2, 3); }) == "sizes 2 and 3 - in head");
   CHECK(message_of([] { fail(Exit::usage, "--x: {}", 4); }) == "--x: 4");
-  try {
-    fail(Exit::checkpoint, "torn");
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::checkpoint);
-  }
+  CHECK(error_of(Exit::checkpoint, [] { fail(Exit::checkpoint, "torn"); }) == "torn");
 }
 
 TEST_CASE("scopes nest into a path and leave it again") {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,24 +20,6 @@ namespace vitruvian {
 
 using ByteVector = std::vector<std::uint8_t>;
 using Classes = std::vector<std::uint32_t>;
-
-// An Error with this exit code, whose one line holds every one of the parts.
-inline void check_failure(const Failure& failure, Exit exit,
-                          const std::vector<std::string>& parts) {
-  CAPTURE(failure.message);
-  CHECK(failure.exit == exit);
-  CHECK(failure.message.find('\n') == std::string::npos);
-  for (const std::string& part : parts) {
-    CAPTURE(part);
-    CHECK(failure.message.find(part) != std::string::npos);
-  }
-}
-
-// The call must throw one.
-inline void check_error(Exit exit, const std::vector<std::string>& parts,
-                        const std::function<void()>& call) {
-  check_failure(failure_of(call), exit, parts);
-}
 
 // n pictures, each of one grey value of its own in every channel, each of a class of its own.
 inline Dataset plain(std::size_t n, std::size_t channels, std::size_t height, std::size_t width) {

@@ -154,7 +154,7 @@ TEST_CASE("from a server: one that drips is left, as one that is silent") {
   Case test;
   test.lowest = 500;
   test.brings({"drip", "good"}, 1);
-  CHECK(test.said.find("Less than 500 bytes/sec") != std::string::npos);
+  CHECK(says(test.said, "Less than 500 bytes/sec"));
   CHECK(test.log().find("drip f.bin \ndrip f.bin bytes=") == 0);  // once again from where it was
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("from a server: no other protocol, no name that means several") {
   test.dataset.files[0].name = "{a,b}[1-2].bin";
   CHECK(test.fetch_from({"good"}).message == "");
   CHECK(content(test.target.parent_path() / "{a,b}[1-2].bin") == test.body);
-  CHECK(test.log().find("%7Ba") == std::string::npos);
+  CHECK_FALSE(says(test.log(), "%7Ba"));
 }
 
 TEST_CASE("a password in an address is not shown") {
@@ -186,8 +186,8 @@ TEST_CASE("from a server: a password in its address is not said") {
   Case test;
   test.server->login = "u:secret@";
   const Failure failure = test.fetch_from({"missing"});
-  CHECK(failure.message.find("returned error: 404") != std::string::npos);
-  CHECK((failure.message + test.said).find("secret") == std::string::npos);
+  CHECK(says(failure.message, "returned error: 404"));
+  CHECK_FALSE(says(failure.message + test.said, "secret"));
 }
 
 TEST_CASE("from a server: a link in the place of a partial file is not followed") {

@@ -49,12 +49,7 @@ Image picture_in(const std::string& bytes, std::uint64_t max_pixels = usual_max_
 
 // What is said of the file "p" that holds these bytes; "" where it can be read.
 std::string refusal(const std::string& bytes, std::uint64_t max_pixels = usual_max_pixels) {
-  const Failure failure = failure_of([&] { static_cast<void>(picture_in(bytes, max_pixels)); });
-  if (failure.message.empty()) return "";
-  CHECK(failure.exit == Exit::data);
-  CHECK(failure.message.starts_with("p: "));
-  CHECK(failure.message.find('\n') == std::string::npos);
-  return failure.message.substr(3);
+  return said_of("p", failure_of([&] { return picture_in(bytes, max_pixels); }), Exit::data);
 }
 
 std::string file_named(const std::string& name) {
@@ -153,9 +148,8 @@ TEST_CASE("too large a picture is refused by its header, and what is no picture 
   }
   for (const Row& row : rows) CHECK(refusal(row.bytes, row.max_pixels) == row.message);
   const Folder folder;
-  const Failure failure = failure_of([&] { static_cast<void>(read_image(folder.path.string())); });
-  CHECK(failure.exit == Exit::data);
-  CHECK(failure.message == folder.path.string() + ": expected a file, found a directory");
+  CHECK(error_of(Exit::data, [&] { return read_image(folder.path.string()); }) ==
+        folder.path.string() + ": expected a file, found a directory");
 }
 
 TEST_CASE("every truncation is refused, every flipped bit refused or harmless") {

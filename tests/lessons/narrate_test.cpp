@@ -26,10 +26,6 @@ std::string told(Writer& writer, const std::vector<Event>& events) {
   return text;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::size_t widest(const std::string& text) {
   std::istringstream in(text);
   std::size_t width = 0;
@@ -184,52 +180,51 @@ TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   }
   const auto plain = terminal_writer({80, false, false});
   const std::string text = told(*plain, all_events());
-  CHECK(!contains(text, "\x1b"));
-  CHECK(contains(text, "In words: the largest"));
-  CHECK(contains(text, "q (B, T) = (2, 3)\n"));
-  CHECK(contains(text, "k (B, T) = (2, 4)  WRONG SHAPE"));
-  CHECK(contains(text, "✓ 2 checks agree, worst 3e-15: a | b; it is refused\n"));
-  CHECK(contains(text, "✓ differ, as they should: the mean, forgotten (right 1, wrong 2)\n"));
-  CHECK(contains(text, "DISAGREE  gradient of x\n"));
-  CHECK(!contains(text, "12 numbers"));
-  CHECK(contains(text, "2 times the analytic one"));
-  CHECK(contains(text, "Where the sources disagree\n"));
-  CHECK(!contains(text, "2-3"));
-  CHECK(contains(text, "1 of 2 checks failed. You asked for the mistake name: of this."));
+  CHECK(!says(text, "\x1b"));
+  CHECK(says(text, "In words: the largest"));
+  CHECK(says(text, "q (B, T) = (2, 3)\n"));
+  CHECK(says(text, "k (B, T) = (2, 4)  WRONG SHAPE"));
+  CHECK(says(text, "✓ 2 checks agree, worst 3e-15: a | b; it is refused\n"));
+  CHECK(says(text, "✓ differ, as they should: the mean, forgotten (right 1, wrong 2)\n"));
+  CHECK(says(text, "DISAGREE  gradient of x\n"));
+  CHECK(!says(text, "12 numbers"));
+  CHECK(says(text, "2 times the analytic one"));
+  CHECK(says(text, "Where the sources disagree\n"));
+  CHECK(!says(text, "2-3"));
+  CHECK(says(text, "1 of 2 checks failed. You asked for the mistake name: of this."));
   const auto coloured = terminal_writer({80, true, false});
   const std::string colours = told(*coloured, all_events());
-  CHECK(contains(colours, "\x1b[1;31mDISAGREE"));
-  CHECK(!contains(colours, "`code`"));
+  CHECK(says(colours, "\x1b[1;31mDISAGREE"));
+  CHECK(!says(colours, "`code`"));
   const auto in_full = terminal_writer({80, false, false, true});
   const std::string all = told(*in_full, all_events());
-  CHECK(contains(all, "agree     a | b (12 numbers)\n"));
-  CHECK(contains(all, "largest: fused 0.123457, composed 0.123457; relative error 3.2e-15"));
+  CHECK(says(all, "agree     a | b (12 numbers)\n"));
+  CHECK(says(all, "largest: fused 0.123457, composed 0.123457; relative error 3.2e-15"));
 }
 
 TEST_CASE("Markdown renders on GitHub") {
   const auto writer = markdown_writer();
   const std::string text = told(*writer, all_events());
-  CHECK(contains(text, "# Lesson 9. Softmax\n"));
-  CHECK(contains(text, "```math\ny = x_i \\tag{5}\n```\n"));
-  CHECK(contains(text,
-                 "\n<details open><summary>Where the sources disagree</summary>\n\n"
-                 "phi is not Phi.\n\n</details>\n"));
-  CHECK(contains(text, "an under\\_score and a &lt; b"));
-  CHECK(contains(text, "\n- one\n- two\n"));
-  CHECK(contains(text, "```cpp\nint x;\n\nint y = 1;\n```"));
-  CHECK(contains(text, "```text\nq (B, T) = (2, 3)\nk (B, T) = (2, 4)  WRONG SHAPE\n```"));
-  CHECK(contains(text, "<details><summary>✓ 2 checks agree to 1e-12: a | b; it is refused<br>"));
+  CHECK(says(text, "# Lesson 9. Softmax\n"));
+  CHECK(says(text, "```math\ny = x_i \\tag{5}\n```\n"));
+  CHECK(says(text,
+             "\n<details open><summary>Where the sources disagree</summary>\n\n"
+             "phi is not Phi.\n\n</details>\n"));
+  CHECK(says(text, "an under\\_score and a &lt; b"));
+  CHECK(says(text, "\n- one\n- two\n"));
+  CHECK(says(text, "```cpp\nint x;\n\nint y = 1;\n```"));
+  CHECK(says(text, "```text\nq (B, T) = (2, 3)\nk (B, T) = (2, 4)  WRONG SHAPE\n```"));
+  CHECK(says(text, "<details><summary>✓ 2 checks agree to 1e-12: a | b; it is refused<br>"));
+  CHECK(says(text, "| a \\| b (12 numbers) | fused 0.123457, composed 0.123457 | below 1e-12 |"));
+  CHECK(says(text, "| gradient of x | analytic 1, numeric 2 | 5.0e-01 | DISAGREE |"));
+  CHECK(says(text,
+             "\nNow you:\n\n- `build/bin/lesson exercise square`: The square goes back (easy)\n"));
   CHECK(
-      contains(text, "| a \\| b (12 numbers) | fused 0.123457, composed 0.123457 | below 1e-12 |"));
-  CHECK(contains(text, "| gradient of x | analytic 1, numeric 2 | 5.0e-01 | DISAGREE |"));
-  CHECK(contains(
-      text, "\nNow you:\n\n- `build/bin/lesson exercise square`: The square goes back (easy)\n"));
-  CHECK(contains(text,
-                 "Words to keep: [chain rule](glossary.md#chain-rule), [vjp](glossary.md#vjp).\n"));
-  CHECK(contains(text, "--play 8,2`. How wide? (D from 1 to 64; h from 1 to 8)\n"));
-  CHECK(contains(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
-  CHECK(contains(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
-  CHECK(contains(text, "<details><summary>Answer</summary>"));
+      says(text, "Words to keep: [chain rule](glossary.md#chain-rule), [vjp](glossary.md#vjp).\n"));
+  CHECK(says(text, "--play 8,2`. How wide? (D from 1 to 64; h from 1 to 8)\n"));
+  CHECK(says(text, "\nBefore: [8. Chains](chains.md) · [The course](README.md)\n"));
+  CHECK(says(text, "\n<!-- Rows of docs/requirements.md that stand here: 2-3, B4. -->\n"));
+  CHECK(says(text, "<details><summary>Answer</summary>"));
 }
 
 TEST_CASE("JSON is one object a line, with the numbers in full") {
@@ -257,7 +252,7 @@ TEST_CASE("figures hold their data") {
   CHECK(std::abs(length(1) - 2 * length(0)) <= 1);
   const auto line = lines_of(curve({{"s", {0, 1}, {0, 1}}}, false), 40);
   CHECK(line.front().ends_with("*"));
-  CHECK(contains(line[11], "│*"));
+  CHECK(says(line[11], "│*"));
 }
 
 TEST_CASE("flags") {

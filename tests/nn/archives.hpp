@@ -87,8 +87,19 @@ std::string bytes_of(const std::vector<Number>& numbers) {
 }
 
 // The bytes of a safetensors file with this header and so many bytes of data.
-inline std::string bytes_of(const std::string& header, std::size_t data) {
+inline std::string bytes_of(const std::string& header, std::size_t data = 0) {
   return little(header.size(), 8) + header + std::string(data, 'x');
+}
+
+// Cut short anywhere a good file is refused; with any bit flipped it is refused or harmless.
+// `failure` checks that an error is one line, and returns it.
+inline void check_damaged(const std::string& good, std::string failure(const std::string&)) {
+  for (std::size_t n = 0; n < good.size(); ++n) CHECK(failure(good.substr(0, n)) != "");
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    static_cast<void>(failure(bad));
+  }
 }
 
 // The bytes must outlive the result.

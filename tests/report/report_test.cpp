@@ -109,9 +109,7 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   CHECK(validated.test_accuracy == 0.85);
 
   const auto refused = [&](const std::string& path, const char* part) {
-    const Failure failure = failure_of([&] { read_run(path); });
-    CHECK(failure.exit == Exit::data);
-    CHECK_MESSAGE(says(failure.message, part), failure.message);
+    check_error(Exit::data, {part}, [&] { read_run(path); });
   };
   refused(folder.file("nowhere"), "no such folder");
   refused(folder.path.string(), "no config.json");
@@ -291,8 +289,7 @@ TEST_CASE("metrics as a table: a row a line, a column a name, and nothing that i
   CHECK(metrics_csv(run_in(folder, "odd",
                            R"({"kind":"=1+1","a,b":"say \"x\"","c":[-1],"d":-2.5})"
                            "\n")) == "kind,\"a,b\",c,d\r\n'=1+1,\"say \"\"x\"\"\",[-1],-2.5\r\n");
-  const Failure failure = failure_of([&] { metrics_csv(run_in(folder, "bad", "x\n{}\n")); });
-  CHECK(failure.exit == Exit::data);
+  check_error(Exit::data, {}, [&] { metrics_csv(run_in(folder, "bad", "x\n{}\n")); });
 }
 
 // Well-formed, self-contained, and with the numbers of metrics.jsonl.

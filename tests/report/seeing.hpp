@@ -21,16 +21,6 @@ inline vitruvian::Predictions six() {
            0.05}};
 }
 
-inline bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-inline std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 inline const std::string metrics_of_two_epochs =
     R"({"kind":"step","step":1,"epoch":1,"loss":2.5,"lr":0.0001,"grad_norm":3.25}
 {"kind":"step","step":2,"epoch":1,"loss":null,"lr":0.0002,"grad_norm":3.5}

@@ -31,7 +31,7 @@ const golden::Json& all_layouts() {
   return json;
 }
 
-// golden_layouts.numbers.
+// make_golden.numbers.
 double number(std::uint64_t i) {
   return static_cast<double>((7919 * i + 31 * (i * i % 613)) % 1009) / 504.5 - 1;
 }
@@ -149,10 +149,9 @@ TEST_CASE("norms of q and k tell the heads; half of a part is damage") {
   const auto lacking = [](const std::string& layout, const std::string& lost) {
     TensorFile file = published(layout_of(layout));
     std::erase_if(file.tensors, [&](const StoredTensor& t) { return t.name == lost; });
-    const Failure failure = failure_of([&] { static_cast<void>(loaded(file, 2)); });
-    CHECK(failure.exit == Exit::checkpoint);
-    CHECK(failure.message.find("but it lacks '") != std::string::npos);
-    CHECK(failure.message.ends_with(lost + "'"));
+    const std::string message = error_of(Exit::checkpoint, [&] { return loaded(file, 2); });
+    CHECK(says(message, "but it lacks '"));
+    CHECK(message.ends_with(lost + "'"));
   };
   lacking("timm, init_values", "blocks.1.ls2.gamma");
   lacking("timm, qk_norm", "blocks.0.attn.k_norm.bias");

@@ -96,10 +96,7 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
     change(file.tensors);
     std::sort(file.tensors.begin(), file.tensors.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
-    const Failure result =
-        failure_of([&] { static_cast<void>(to_timm(file, detect_scheme(file))); });
-    CHECK(result.exit == Exit::checkpoint);
-    return result.message;
+    return error_of(Exit::checkpoint, [&] { return to_timm(file, detect_scheme(file)); });
   };
   using Tensors = std::vector<StoredTensor>;
   const auto find = [](Tensors& tensors, const std::string& name) {
@@ -210,11 +207,8 @@ TEST_CASE("a config that another project wrote does not stop whoever names the s
     const VitWeights weights = open_weights(folder.file("w"), {.scheme = Scheme::hf, .heads = 2});
     CHECK_FALSE(weights.ours);
     CHECK(weights.config.D == 8);
-    const Failure failure =
-        failure_of([&] { static_cast<void>(open_weights(folder.file("w"), {.heads = 2})); });
-    CHECK(failure.exit == Exit::checkpoint);
-    CHECK(failure.message.find("the model's config ") != std::string::npos);
-    CHECK(failure.message.find(" (--from-scheme, ") != std::string::npos);
+    check_error(Exit::checkpoint, {"the model's config ", " (--from-scheme, "},
+                [&] { return open_weights(folder.file("w"), {.heads = 2}); });
   }
 }
 
@@ -328,9 +322,9 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
   // Half of a head is damage; another number of classes gives it one.
   file = golden_file("torchvision");
   erase_all(file, "heads.head.bias");
-  CHECK(failure_of([&] {
-          static_cast<void>(opened(file));
-        }).message.ends_with("but it lacks 'heads.head.bias'"));
+  CHECK(error_of(Exit::checkpoint, [&] {
+          return opened(file);
+        }).ends_with("but it lacks 'heads.head.bias'"));
   erase_all(file, "heads.head.weight");
   const VitWeights five = opened(file, {.heads = 2, .classes = 5});
   CHECK(five.config.head == Head::linear);
@@ -382,7 +376,7 @@ TEST_CASE("files without a class token, and a class token without a position") {
   CHECK(same(weights.tensors, before));
 
   const auto failure = [](const TensorFile& file) {
-    const std::string message = failure_of([&] { static_cast<void>(opened(file)); }).message;
+    const std::string message = error_of(Exit::checkpoint, [&] { return opened(file); });
     return message.substr(std::min(message.size(), message.find(": ") + 2));
   };
   TensorFile both = timm;
@@ -406,13 +400,12 @@ TEST_CASE("a file that is another kind of model is told what it seems to be") {
   const auto seems = [](const std::string& name) {
     TensorFile file = to_timm(golden_file("torchvision"), Scheme::torchvision).file;
     file.tensors.push_back(stored(name, {1}, {0}));
-    const Failure failure = failure_of([&] { static_cast<void>(opened(file)); });
-    CHECK(failure.exit == Exit::checkpoint);
+    const std::string message = error_of(Exit::checkpoint, [&] { return opened(file); });
     const std::string begin = ": by its '" + name + "' it seems to be ";
-    const std::size_t at = failure.message.find(begin);
-    if (at == std::string::npos) return failure.message;
+    const std::size_t at = message.find(begin);
+    if (at == std::string::npos) return message;
     const std::size_t from = at + begin.size();
-    return failure.message.substr(from, failure.message.find(';') - from);
+    return message.substr(from, message.find(';') - from);
   };
   // Names as their publishers have them.
   CHECK(seems("layer1.0.conv1.weight") == "a ResNet");
@@ -435,7 +428,7 @@ TEST_CASE("a file that is another kind of model is told what it seems to be") {
   CHECK(seems("model.diffusion_model.out.0.weight") == "a diffusion model");
   CHECK(seems("blocks.0.mlp_tokens.fc1.weight") == "an MLP-Mixer");
   CHECK(seems("blocks_token_only.0.norm1.weight") == "a CaiT");
-  CHECK(seems("something.else").find("which no such ViT has") != std::string::npos);
+  CHECK(says(seems("something.else"), "which no such ViT has"));
 }
 
 TEST_CASE("positions resize as the four projects' own functions do it") {
@@ -485,8 +478,7 @@ TEST_CASE("another image size and another number of classes") {
   CHECK(model(Tensor(zeros({1, 3, 12, 16}))).shape() == Shape{1, 5});
 
   request.height = 13;
-  CHECK(failure_of([&] { static_cast<void>(open_weights(folder.file("w"), request)); }).exit ==
-        Exit::usage);
+  check_error(Exit::usage, {}, [&] { return open_weights(folder.file("w"), request); });
   CHECK_SAYS(
       open_weights(folder.file("w")),
       folder.file("w") + ": a width of 8 is no multiple of 64, so the heads are a guess: --heads?");

@@ -1,4 +1,5 @@
 #include "web/engine/explorer.h"
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
@@ -190,8 +191,7 @@ TEST_CASE("what a page asks wrongly is refused in a sentence, and nothing change
   CHECK(refusal(explorer_create(R"({"P": 5})")) ==
         "a patch of 5 does not divide an image of 28 x 28");
   CHECK(refusal(explorer_create(R"({"depth": 2})")).starts_with("there is no setting 'depth'"));
-  CHECK(refusal(explorer_create(R"({"D": 4096})")).find("too large for a page") !=
-        std::string::npos);
+  CHECK(says(refusal(explorer_create(R"({"D": 4096})")), "too large for a page"));
   CHECK(refusal(explorer_create(R"({"batch": -1})")) ==
         "batch: expected a whole number of at least 0, got -1");
   CHECK(refusal(explorer_train(1)) == "there is no model in training: create one first");
