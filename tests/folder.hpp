@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,16 @@ inline std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   REQUIRE(file);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Every file below a folder, with what it holds.
+inline std::map<std::string, std::string> contents(const std::string& folder) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = std::filesystem::relative(entry.path(), folder).string();
+    if (entry.is_regular_file()) all[name] = content(entry.path().string());
+  }
+  return all;
 }
 
 struct Failure {

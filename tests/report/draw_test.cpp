@@ -2,8 +2,9 @@
 // find.
 
 #include "vitruvian/report/draw.hpp"
+#include "tests/expect.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
-#include "vitruvian/nn/init.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/variants.hpp"
@@ -25,11 +26,7 @@ VisionTransformer model_of(bool mean_pooling) {
   c.C = 1;
   c.H = c.W = 16;
   c.mean_pooling = mean_pooling;
-  VisionTransformer model(c, Rng(1));
-  for (const NamedParameter& p : named_parameters(model)) {
-    init::normal(p.tensor, Rng(2).fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
-  }
-  return model;
+  return of_order_half(c, Rng(2));
 }
 
 Samples three_images() {
@@ -70,10 +67,6 @@ Corners corners(const Figure& figure) {
     if (marked) corners.emplace_back(marked->top, marked->left);
   }
   return corners;
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // 1, 2, 4 and 8 threads, to the bit, on bare ops and on a training step.
 
 #include "tests/expect.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/anomaly.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
@@ -83,9 +84,7 @@ std::vector<MicroBatch> micro_batches(real first_pixel_of_some = 0) {
 std::vector<Array> gradients_of_a_step() {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
   compute_gradients(model, micro_batches(), 0.1);
-  std::vector<Array> result;
-  for (const NamedParameter& p : named_parameters(model)) result.push_back(*p.tensor.grad());
-  return result;
+  return gradients_of(model);
 }
 
 // All of a profile that is no time.
@@ -127,7 +126,7 @@ TEST_CASE("NoGrad reaches every chunk, and leaves every worker again") {
     const NoGrad no_grad;
     return message_of([] { gradients_of_a_step(); });
   };
-  CHECK(at_any_number_of_threads(step).find("was computed under NoGrad") != std::string::npos);
+  CHECK(says(at_any_number_of_threads(step), "was computed under NoGrad"));
 }
 
 TEST_CASE("Composed reaches every chunk and every micro-batch") {
@@ -172,7 +171,7 @@ TEST_CASE("every kind of fault breaks every chunk and every micro-batch alike") 
     };
     const auto ops = at_any_number_of_threads(broken(c.bare, gradients_of_ops));
     if (c.kind == Kind::forget_unbroadcast) {
-      CHECK(ops.second.find("returned a cotangent of shape") != std::string::npos);
+      CHECK(says(ops.second, "returned a cotangent of shape"));
     } else {
       for (std::size_t i = 0; i < chunks; ++i) CHECK(ops.first[i] != clean[i]);
     }
@@ -215,7 +214,7 @@ TEST_CASE("a watched step finds the same op at any number of threads") {
     });
   };
   const std::string found = at_any_number_of_threads(step);
-  CHECK(found.find("infinity in 1 of 256 numbers of input 0") != std::string::npos);
+  CHECK(says(found, "infinity in 1 of 256 numbers of input 0"));
   CAPTURE(found);
 }
 

@@ -149,9 +149,7 @@ TEST_CASE("few-shot says what it cannot do") {
   const auto refused = [&](const auto& change, const char* sentence) {
     FewShotOptions o = good;
     change(o);
-    const Failure failure = failure_of([&] { few_shot(o, [](const std::string&) {}); });
-    CHECK(failure.exit == Exit::usage);
-    CHECK_MESSAGE(failure.message.find(sentence) != std::string::npos, failure.message);
+    check_error(Exit::usage, {sentence}, [&] { few_shot(o, [](const std::string&) {}); });
   };
   refused([](FewShotOptions& o) { o.shots = {1000}; },
           "--shots 1000: class '0' has 20 training images");
@@ -177,9 +175,7 @@ TEST_CASE("seeds: how many, or which; and what they say together") {
            {"1,x", "--seeds: '1,x' is neither"},
            {"12345678901234567890", "is neither"},
            {"2,1,2", "--seeds 2,1,2: 2 is named twice"}}) {
-    const Failure failure = failure_of([&] { seeds_of("--seeds", text); });
-    CHECK(failure.exit == Exit::usage);
-    CHECK_MESSAGE(failure.message.find(sentence) != std::string::npos, failure.message);
+    check_error(Exit::usage, {sentence}, [&] { seeds_of("--seeds", text); });
   }
   // Python: statistics.mean and statistics.stdev.
   const double unknown = std::nan("");

@@ -125,11 +125,10 @@ TEST_CASE("what is not ours is not written over") {
       CAPTURE(text);
       const Folder folder;
       write(folder.path / name, text);
-      const Failure failure = failure_of([&] { check_hf_folder(folder.path.string()); });
-      CHECK(failure.exit == Exit::usage);
-      CHECK(failure.message == folder.file(name) +
-                                   ": it is there already, and 'convert --scheme hf' did not write "
-                                   "it: choose another folder, or move it away");
+      CHECK(error_of(Exit::usage, [&] { check_hf_folder(folder.path.string()); }) ==
+            folder.file(name) +
+                ": it is there already, and 'convert --scheme hf' did not write "
+                "it: choose another folder, or move it away");
     }
   }
   const Folder folder;

@@ -13,26 +13,15 @@
 
 #include <array>
 #include <atomic>
-#include <filesystem>
-#include <map>
 #include <numeric>
 
 using namespace vitruvian;
 
 namespace {
 
-// What a run leaves that no clock decides.
-std::map<std::string, std::string> files_of(const std::string& run) {
-  std::map<std::string, std::string> all;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
-    const std::string name = std::filesystem::relative(entry.path(), run).string();
-    if (entry.is_regular_file() && name != "timing.jsonl") all[name] = content(entry.path());
-  }
-  return all;
-}
-
 // All ranks say the same of a run; rank 0's is returned.
-RunResult train_on(std::size_t ranks, const TrainOptions& options, Observer& observer) {
+RunResult train_on(std::size_t ranks, const TrainOptions& options,
+                   Observer& observer = nobody_looks) {
   RunResult result;
   as_ranks(ranks, [&](RankThread& rank) {
     RunResult own = VITRUVIAN_PRECISION::train(options, observer, {}, rank);
@@ -185,16 +174,15 @@ TEST_CASE("a run on ranks leaves the bytes of one process") {
   kinds[3].train_size = 41, kinds[3].micro_batch = 11;  // a last step of one micro-batch
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     CAPTURE(kind);
-    Observer nobody;
     TrainOptions o = kinds[kind];
     o.out = folder.file(fmt::format("{}-1", kind));
-    train_here(o, nobody);
+    train_here(o);
     const auto alone = files_of(o.out);
     CHECK(alone.size() >= 5);
     for (const std::size_t ranks : {2, 3, 4}) {
       CAPTURE(ranks);
       o.out = folder.file(fmt::format("{}-{}", kind, ranks));
-      const RunResult result = train_on(ranks, o, nobody);
+      const RunResult result = train_on(ranks, o);
       CHECK(result.directory == o.out);
       CHECK((files_of(o.out) == alone));
     }
@@ -205,10 +193,9 @@ TEST_CASE("ranks stop after the same step, and as many or others go on") {
   const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
-  Observer nobody;
   TrainOptions o = laned(folder.file("alone"));
   o.val_fraction = 0.2, o.patience = 9, o.ema = 0.5, o.epochs = 3;
-  train_here(o, nobody);
+  train_here(o);
   const auto alone = files_of(o.out);
   o.out = folder.file("stopped");
   for (const auto& [step, ranks] : {std::pair{2, 4}, std::pair{5, 3}, std::pair{6, 1}}) {
@@ -217,12 +204,10 @@ TEST_CASE("ranks stop after the same step, and as many or others go on") {
           Exit::interrupted);
     o = resumed_settings(o.out, {});
   }
-  train_on(4, o, nobody);
+  train_on(4, o);
   CHECK((files_of(o.out) == alone));
-  CHECK(train_on(2, o, nobody).was_finished);
-  const Failure many = failure_of([&] { train_on(5, o, nobody); });
-  CHECK(many.exit == Exit::usage);
-  CHECK(many.message ==
+  CHECK(train_on(2, o).was_finished);
+  CHECK(error_of(Exit::usage, [&] { train_on(5, o); }) ==
         "5 ranks, but the sum of a step has 4 lanes: a run keeps its lanes, so that no more ranks "
         "can go on with it");
 }
@@ -231,7 +216,6 @@ TEST_CASE("a program's own model learns on ranks, too, and all have its weights"
   const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
-  Observer nobody;
   TrainOptions o;
   o.batch_size = 20, o.epochs = 2, o.lanes = 4, o.micro_batch = 3, o.out = folder.file("own");
   const TrainOptions images = laned("");
@@ -241,7 +225,7 @@ TEST_CASE("a program's own model learns on ranks, too, and all have its weights"
     Learner learner = vit;
     learner.name = "mine", learner.vit = nullptr;
     const TrainingData data = training_data(images);
-    VITRUVIAN_PRECISION::train(o, learner, data.images, nobody, {}, rank);
+    VITRUVIAN_PRECISION::train(o, learner, data.images, nobody_looks, {}, rank);
     weights[rank.rank()] = values_of(learner.parameters);
   };
   run(one_rank());
@@ -259,32 +243,26 @@ TEST_CASE("ranks that would compute something else are refused before anything i
   if (one_thread_only()) return;
   const Folder folder;
   const auto message = [&](const std::function<void(TrainOptions&)>& change) {
-    const Failure failure = failure_of([&] {
+    std::string said = error_of(Exit::usage, [&] {
       as_ranks(3, [&](RankThread& rank) {
-        Observer nobody;
         TrainOptions o = laned(folder.file("run"));
         if (rank.rank() == 2) change(o);
-        VITRUVIAN_PRECISION::train(o, nobody, {}, rank);
+        VITRUVIAN_PRECISION::train(o, nobody_looks, {}, rank);
       });
     });
-    CHECK(failure.exit == Exit::usage);
     CHECK(folder.files().empty());
-    return failure.message;
+    return said;
   };
   CHECK(message([](TrainOptions& o) { o.lr = 0.5; }) ==
         "rank 2 of 3 on a thread is not as rank 0 of 3 on a thread: its 'lr' is 0.5, not 0.002; "
         "all ranks must compute the same");
-  CHECK(message([](TrainOptions& o) { o.test_size = 29; }).find("'test_size' is 29, not 30") !=
-        std::string::npos);
+  CHECK(says(message([](TrainOptions& o) { o.test_size = 29; }), "'test_size' is 29, not 30"));
 
-  Observer nobody;
   for (const std::size_t lanes : {1, 8}) {
     TrainOptions few = small_options(folder.file("run"));
     CHECK(few.lanes == 8);
     few.lanes = lanes;
-    const Failure many = failure_of([&] { train_on(lanes + 1, few, nobody); });
-    CHECK(many.exit == Exit::usage);
-    CHECK(many.message ==
+    CHECK(error_of(Exit::usage, [&] { train_on(lanes + 1, few); }) ==
           fmt::format("{} ranks, but the sum of a step has {}: --lanes {} or more, a setting of "
                       "the run, lets them share it",
                       lanes + 1, lanes == 1 ? "one lane" : "8 lanes", lanes + 1));
@@ -326,11 +304,10 @@ TEST_CASE("a rank whose weights are not the others' is named") {
   for (const std::size_t wrong : {0, 1, 2}) {
     const std::string message = message_of([&] {
       as_ranks(3, [&](RankThread& rank) {
-        Observer nobody;
         const TrainOptions o = laned("");
         const TrainingData data = training_data(o);
-        const VisionTransformer vit = initial_model(o, nobody);
-        Run run(o, vit, data, nobody, nullptr, rank);
+        const VisionTransformer vit = initial_model(o, nobody_looks);
+        Run run(o, vit, data, nobody_looks, nullptr, rank);
         if (rank.rank() == wrong) {
           const WriteGuard w = vit.head.weight.tensor().mutable_value();
           *w->begin() += real(1e-3);

@@ -22,17 +22,6 @@ namespace fs = std::filesystem;
 
 const std::string config = "{\"made_by\": {\"version\": \"0\"}}\n";
 
-// Every file below a folder, with what it holds.
-std::map<std::string, std::string> contents(const std::string& folder) {
-  std::map<std::string, std::string> result;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) {
-      result[fs::relative(entry.path(), folder).string()] = content(entry.path().string());
-    }
-  }
-  return result;
-}
-
 TrainOptions short_run(const std::string& out) {
   TrainOptions o = small_options(out);
   o.warmup = 0.5;
@@ -89,10 +78,9 @@ TEST_CASE("a run directory writes, replaces and removes its own files only") {
   }
 
   const auto before = contents(run);
-  const Failure failure = failure_of([&] { RunDirectory(run, config); });
-  CHECK(failure.exit == Exit::usage);
-  CHECK(failure.message.starts_with(run + " holds a run already: --resume " + run +
-                                    " goes on with it, --overwrite"));
+  CHECK(error_of(Exit::usage, [&] { RunDirectory(run, config); })
+            .starts_with(run + " holds a run already: --resume " + run +
+                         " goes on with it, --overwrite"));
   CHECK(contents(run) == before);
 
   { const RunDirectory opened{run}; }
@@ -115,10 +103,8 @@ TEST_CASE("foreign files with the names of a run's are never written over") {
     const Folder folder;
     write(folder.file(name), "{\"mine\": 1}");
     for (const bool overwrite : {false, true}) {
-      const Failure failure =
-          failure_of([&] { RunDirectory(folder.path, config, {.overwrite = overwrite}); });
-      CHECK(failure.exit == Exit::usage);
-      CHECK(failure.message.find("is there already, and no run's") != std::string::npos);
+      check_error(Exit::usage, {"is there already, and no run's"},
+                  [&] { RunDirectory(folder.path, config, {.overwrite = overwrite}); });
     }
     CHECK(contents(folder.path) == std::map<std::string, std::string>{{name, "{\"mine\": 1}"}});
   }
@@ -169,9 +155,10 @@ TEST_CASE("the folder of a run is found from its files of weights") {
   }
   // As `weights fetch` leaves a folder: whatever the file is called.
   const std::string other = folder.file("other");
-  Failure failure = failure_of([&] { weights_file(other); });
-  CHECK(failure.exit == Exit::checkpoint);
-  CHECK(failure.message == other + ": there is no file of weights in it");
+  const auto refusal = [](const std::string& path) {
+    return error_of(Exit::checkpoint, [&] { weights_file(path); });
+  };
+  CHECK(refusal(other) == other + ": there is no file of weights in it");
   write(other + "/names.txt", "");
   for (const std::string kind : {".npz", ".pth", ".pt", ".safetensors"}) {
     write(other + "/w" + kind, "");
@@ -179,16 +166,12 @@ TEST_CASE("the folder of a run is found from its files of weights") {
     if (kind != ".safetensors") fs::remove(other + "/w" + kind);
   }
   write(other + "/v.npz", "");
-  failure = failure_of([&] { weights_file(other); });
-  CHECK(failure.message == other + ": it holds several files of weights: " + other + "/v.npz, " +
-                               other + "/w.safetensors; name one");
-  failure = failure_of([&] { weights_file(run); });
-  CHECK(failure.exit == Exit::checkpoint);
-  CHECK(failure.message == run + ": an unfinished run: train --resume " + run + " goes on with it");
+  CHECK(refusal(other) == other + ": it holds several files of weights: " + other + "/v.npz, " +
+                              other + "/w.safetensors; name one");
+  CHECK(refusal(run) == run + ": an unfinished run: train --resume " + run + " goes on with it");
   const std::string best = run + "/checkpoints/best.safetensors";
   write(best, "");
-  failure = failure_of([&] { weights_file(run); });
-  CHECK(failure.message.ends_with("goes on with it; " + best + " has its best weights so far"));
+  CHECK(refusal(run).ends_with("goes on with it; " + best + " has its best weights so far"));
   CHECK(weights_file(best) == best);
   write(run + "/model.safetensors", "");
   CHECK(weights_file(run) == run + "/model.safetensors");
@@ -214,7 +197,7 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
     CHECK(longer.epochs == 2);
     CHECK(longer.prolong_to == 4);
     train_here(longer, rates);
-    CHECK(rates.notes.find("prolonged from 2 epochs to 4") != std::string::npos);
+    CHECK(says(rates.notes, "prolonged from 2 epochs to 4"));
     CHECK(rates.of_step.size() == 12);
     for (const auto& of_step : rates.of_step) {
       const std::size_t step = of_step.first;  // no structured binding: clang 14 cannot capture one
@@ -230,38 +213,32 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
 
 TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit") {
   const Folder folder;
-  Observer nobody;
   TrainOptions o = short_run(folder.file("run"));
   o.schedule = ScheduleKind::constant;
   o.ema = 0.9;
-  train_here(o, nobody);
+  train_here(o);
   TrainOptions whole = o;
   whole.out = folder.file("whole");
   whole.epochs = 5;
   whole.warmup = 1;
   whole.warmup_steps = 3;
-  train_here(whole, nobody);
+  train_here(whole);
   for (const char* name : {"killed", "stopped"}) {
     fs::copy(o.out, folder.file(name), fs::copy_options::recursive);
   }
-  train_here(resumed(o.out, {{"epochs", "3"}}), nobody);
-  train_here(resumed(o.out, {{"epochs", "5"}}), nobody);  // and once more
+  train_here(resumed(o.out, {{"epochs", "3"}}));
+  train_here(resumed(o.out, {{"epochs", "5"}}));  // and once more
 
   // Killed after its config said so, and before another checkpoint.
   const std::string killed = folder.file("killed");
   const TrainOptions settings = prolonged(settings_of_run(killed), 5, 3);
   write(killed + "/config.json", with_settings(content(killed + "/config.json"), settings));
-  CHECK(train_here(resumed(killed), nobody).last.epoch == 5);
+  CHECK(train_here(resumed(killed)).last.epoch == 5);
 
   const std::string stopped = folder.file("stopped");
-  const Failure failure = failure_of([&] {
-    StopAt in_the_fourth_epoch(10);
-    train_here(resumed(stopped, {{"epochs", "5"}}), in_the_fourth_epoch);
-  });
-  CHECK(failure.exit == Exit::interrupted);
-  CHECK(failure.message.starts_with(
-      "stopped after step 10 of 15; to go on: vitruvian train --resume "));
-  CHECK(train_here(resumed(stopped), nobody).last.epoch == 5);
+  CHECK(stop_in(10, resumed(stopped, {{"epochs", "5"}}))  // in the fourth epoch
+            .starts_with("stopped after step 10 of 15; to go on: vitruvian train --resume "));
+  CHECK(train_here(resumed(stopped)).last.epoch == 5);
 
   for (const std::string& run : {o.out, killed, stopped}) {
     for (const char* name : {"model.safetensors", "metrics.jsonl", "config.json",
@@ -269,8 +246,8 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
       INFO(run << " " << name);
       CHECK(content(run + "/" + name) == content(whole.out + "/" + name));
     }
-    CHECK(train_here(resumed(run), nobody).was_finished);
-    CHECK(train_here(resumed(run, {{"epochs", "5"}}), nobody).was_finished);
+    CHECK(train_here(resumed(run)).was_finished);
+    CHECK(train_here(resumed(run, {{"epochs", "5"}})).was_finished);
   }
   CHECK_FAILS_WITH(resumed(o.out, {{"epochs", "4"}}), "can be prolonged, not shortened");
   CHECK_FAILS_WITH(resumed(o.out, {{"lr", "0.5"}}), "contradicts");
@@ -279,7 +256,6 @@ TEST_CASE("a prolonged run with a constant rate is the longer run, bit for bit")
 TEST_CASE("a run that stopped early says so, and is not prolonged") {
   const Folder folder;
   Listener notes;
-  Observer nobody;
   TrainOptions o = short_run(folder.file("run"));
   o.epochs = 30;
   o.val_fraction = 0.2;
@@ -291,10 +267,10 @@ TEST_CASE("a run that stopped early says so, and is not prolonged") {
       notes.heard("stopped early, after 2 of 30 epochs: no better validation accuracy since epoch "
                   "1, whose weights are kept"));
   const auto before = contents(o.out);
-  CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}}), nobody),
+  CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}})),
                    "stopped early, after 2 of 30 epochs (--patience 1)");
   CHECK(contents(o.out) == before);
-  CHECK(train_here(resumed(o.out), nobody).was_finished);
+  CHECK(train_here(resumed(o.out)).was_finished);
 }
 
 TEST_CASE("the memory that a run announces counts its images") {

@@ -141,22 +141,20 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
                               c.stochastic_depth} == expected);
   }
   CHECK_FAILS_WITH(settled("depth", "3"), "--depth 3, but the model in " + file + " has 2");
-  Observer nobody;
-  const VisionTransformer fresh = initial_model(settled("seed", "1"), nobody);
+  const VisionTransformer fresh = initial_model(settled("seed", "1"), nobody_looks);
   for (const NamedParameter& p : named_parameters(fresh)) {
     const bool head = p.name.starts_with("head.");
     CHECK(p.tensor.value() == (head ? zeros(p.tensor.shape()) : value(old, p.name)));
   }
   const TrainOptions keeping = settled("keep_head", "true");
   CHECK(keeping.model.head == Head::tanh);
-  CHECK(values_of(named_parameters(initial_model(keeping, nobody))) ==
+  CHECK(values_of(named_parameters(initial_model(keeping, nobody_looks))) ==
         values_of(named_parameters(old)));
 }
 
 TEST_CASE("what is frozen stays as it began, and the rest learns") {
   const auto changed = [](TrainOptions o) {
-    Observer nobody;
-    SmallRun run(o, nobody);
+    SmallRun run(o, nobody_looks);
     const std::vector<Array> before = values_of(named_parameters(run.vit));
     static_cast<void>(run.run.epoch());
     std::vector<std::string> names;
@@ -229,16 +227,12 @@ TEST_CASE("a run whose body is frozen goes on as if nobody had stopped it") {
   const Folder folder;
   TrainOptions o = small_options(folder.file("whole"));
   o.linear_probe = true;
-  Observer nobody;
-  train_here(o, nobody);
+  train_here(o);
   o.out = folder.file("stopped");
-  {
-    StopAt stop(4);
-    CHECK(failure_of([&] { train_here(o, stop); }).exit == Exit::interrupted);
-  }
+  stop_in(4, o);
   TrainOptions again = resumed_settings(o.out, {});
   CHECK(again.linear_probe);
-  train_here(again, nobody);
+  train_here(again);
   CHECK(content(folder.path / "stopped/model.safetensors") ==
         content(folder.path / "whole/model.safetensors"));
 }

@@ -24,8 +24,7 @@ std::vector<Array> weights(const VisionTransformer& model) {
 
 // The weights after some steps.
 std::vector<Array> trained(const TrainOptions& o) {
-  Observer nobody;
-  SmallRun small(o, nobody);
+  SmallRun small(o, nobody_looks);
   while (small.run.goes_on()) small.run.epoch();
   return values_of(small.run.kept());
 }
@@ -183,8 +182,7 @@ TEST_CASE("a model used twice in one pass skips other branches the second time")
 }
 
 TEST_CASE("a number that is none is traced to its op, module, step and images") {
-  Observer nobody;
-  SmallRun small(small_options(), nobody);
+  SmallRun small(small_options(), nobody_looks);
   Run& run = small.run;
   const auto poison = [&](const std::string& name, double value) {
     for (const NamedParameter& p : run.kept()) {

@@ -123,10 +123,9 @@ TEST_CASE("every setting that is a number takes its range, and nothing beside it
         }
       });
       if (name != "seed") {
-        const Failure failure = failure_of([&] { o.validate(); });
-        CHECK(failure.exit == Exit::usage);
-        CHECK(failure.message.starts_with(flag));
-        CHECK(failure.message.ends_with(": expected " + bounds.text(whole)));
+        const std::string message = error_of(Exit::usage, [&] { o.validate(); });
+        CHECK(message.starts_with(flag));
+        CHECK(message.ends_with(": expected " + bounds.text(whole)));
       }
     }
   });
@@ -189,7 +188,7 @@ TEST_CASE("settings: every one goes to JSON and back, and a file may not be wron
   const std::string now = default_options("digits").to_json();
   std::string older = now;
   const std::string line = "  \"ema\": 0.0,\n";
-  REQUIRE(older.find(line) != std::string::npos);
+  REQUIRE(says(older, line));
   older.erase(older.find(line), line.size());
   CHECK(difference(now, older).empty());
   other = default_options("digits");

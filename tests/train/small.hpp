@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tests/folder.hpp"
+#include "vitruvian/nn/init.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/run/stop.hpp"
 #include "vitruvian/train/settings/options.hpp"
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,9 +54,8 @@ struct Listener : Observer {
   std::vector<std::string> said;
   void noted(const std::string& sentence) override { said.push_back(sentence); }
   [[nodiscard]] bool heard(const std::string& part) const {
-    return std::any_of(said.begin(), said.end(), [&part](const std::string& one) {
-      return one.find(part) != std::string::npos;
-    });
+    return std::any_of(said.begin(), said.end(),
+                       [&part](const std::string& one) { return says(one, part); });
   }
 };
 
@@ -67,14 +69,45 @@ struct StopAt : Observer {
   }
 };
 
-inline RunResult train_here(const TrainOptions& options, Observer& observer) {
+/// Looks at nothing. Runs may share it, and their ranks.
+inline Observer nobody_looks;
+
+inline RunResult train_here(const TrainOptions& options, Observer& observer = nobody_looks) {
   return VITRUVIAN_PRECISION::train(options, observer);  // both are declared
+}
+
+/// What is said of a run that somebody stops in this step.
+inline std::string stop_in(std::size_t step, const TrainOptions& options) {
+  StopAt stop(step);
+  return error_of(Exit::interrupted, [&] { train_here(options, stop); });
+}
+
+/// What a run leaves that no clock decides.
+inline std::map<std::string, std::string> files_of(const std::string& run) {
+  std::map<std::string, std::string> all = contents(run);
+  all.erase("timing.jsonl"), all.erase("report.html");
+  return all;
 }
 
 inline std::vector<Array> values_of(const std::vector<NamedParameter>& parameters) {
   std::vector<Array> result;
   for (const NamedParameter& p : parameters) result.push_back(p.tensor.value());
   return result;
+}
+
+inline std::vector<Array> gradients_of(const VisionTransformer& model) {
+  std::vector<Array> result;
+  for (const NamedParameter& p : named_parameters(model)) result.push_back(*p.tensor.grad());
+  return result;
+}
+
+/// With parameters of order one half, so that all of them matter.
+inline VisionTransformer of_order_half(const ViTConfig& config, const Rng& rng) {
+  VisionTransformer model(config, Rng(1));
+  for (const NamedParameter& p : named_parameters(model)) {
+    init::normal(p.tensor, rng.fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
+  }
+  return model;
 }
 
 inline Array value_of(const std::vector<NamedParameter>& parameters, const std::string& name) {

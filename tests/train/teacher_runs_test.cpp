@@ -49,13 +49,12 @@ void check_same_run(const std::string& one, const std::string& other) {
 
 TEST_CASE("runs with a teacher: what it says is learned by the distillation token") {
   const Folder folder;
-  Observer nobody;
   TrainOptions o = resolve_settings({"", "", {{"teacher", stubborn(folder)}}});
   CHECK(o.model.distilled);
   o.train_size = 60, o.test_size = 30, o.batch_size = 20, o.epochs = 6, o.lr = 5e-3;
   o.model.D = 8, o.model.L = 1, o.model.h = 2, o.model.M = 12;
   o.out = folder.file("run");
-  train_here(o, nobody);
+  train_here(o);
   const TrainedModel student = load_weights(folder.file("run") + "/model.safetensors");
   const MicroBatch all = micro_batch(test_images_of(training_data(o)), natural_order(30));
   const BothLogits both = student.model.both_logits(all.images);
@@ -67,37 +66,31 @@ TEST_CASE("runs with a teacher: what it says is learned by the distillation toke
 TEST_CASE("with a teacher too threads, ranks and interruptions change no byte") {
   const Threads restore;
   const Folder folder;
-  Observer nobody;
   const std::string teacher = stubborn(folder);
   TrainOptions o = student_options(teacher, folder.file("one"));
   o.augment.mixup = 0.8, o.augment.crop_padding = 2, o.label_smoothing = 0.1, o.ema = 0.9;
   o.layer_decay = 0.7;
-  train_here(o, nobody);
+  train_here(o);
   const std::string one = o.out;
   {
     const Threads three(3);
     o.out = folder.file("three");
-    train_here(o, nobody);
+    train_here(o);
     check_same_run(o.out, one);
   }
   if (!one_thread_only()) {
     o.out = folder.file("ranks");
-    as_ranks(2, [&](RankThread& rank) { VITRUVIAN_PRECISION::train(o, nobody, {}, rank); });
+    as_ranks(2, [&](RankThread& rank) { VITRUVIAN_PRECISION::train(o, nobody_looks, {}, rank); });
     check_same_run(o.out, one);
   }
   o.out = folder.file("stopped");
-  {
-    StopAt stop(4);
-    CHECK_THROWS_AS(train_here(o, stop), Error);
-  }
+  stop_in(4, o);
   // The teacher was moved: the run says where to say so, and has the same bytes then.
   std::filesystem::rename(teacher, folder.file("moved.safetensors"));
-  const Failure gone = failure_of([&] { train_here(resumed_settings(o.out, {}), nobody); });
-  CHECK(gone.exit == Exit::checkpoint);
-  CHECK(gone.message.find("learned from it: --teacher FILE says where it is now") !=
-        std::string::npos);
+  check_error(Exit::checkpoint, {"learned from it: --teacher FILE says where it is now"},
+              [&] { train_here(resumed_settings(o.out, {})); });
   const SettingSources there{"", "", {{"teacher", folder.file("moved.safetensors")}}};
-  train_here(resumed_settings(o.out, there), nobody);
+  train_here(resumed_settings(o.out, there));
   check_same_run(o.out, one);
 
   // Another teacher, or none, would be another run.
@@ -105,27 +98,24 @@ TEST_CASE("with a teacher too threads, ranks and interruptions change no byte") 
   std::filesystem::rename(teacher, folder.file("moved.safetensors"));
   TrainOptions longer =
       resumed_settings(one, {"", "", {{"epochs", "3"}, {"teacher", there.flags.at("teacher")}}});
-  Failure failure = failure_of([&] { train_here(longer, nobody); });
-  CHECK(failure.exit == Exit::checkpoint);
-  CHECK(failure.message.find("the teacher is not that of the run") != std::string::npos);
-  longer.teacher.clear();
-  failure = failure_of([&] { train_here(longer, nobody); });
-  CHECK(failure.exit == Exit::checkpoint);
-  CHECK(failure.message.find("the teacher is not that of the run") != std::string::npos);
+  for (const std::string& other : {longer.teacher, std::string()}) {
+    longer.teacher = other;
+    check_error(Exit::checkpoint, {"the teacher is not that of the run"},
+                [&] { train_here(longer); });
+  }
 }
 
 TEST_CASE("other micro-batches, and a step of several batches, ask the teacher the same") {
   // In float32 Adam makes steps of the noise of gradients that are zero, as the key's bias has.
   if (!in_double) return;
   const Folder folder;
-  Observer nobody;
   const std::string teacher = folder.file("t.safetensors");
   save_weights(drawn(small_config(false), 3), digits_seen, teacher);
   const auto trained = [&](const auto& change) {
     TrainOptions o = student_options(teacher, folder.file("run"));
     o.overwrite = true;
     change(o);
-    train_here(o, nobody);
+    train_here(o);
     return values_of(named_parameters(load_weights(o.out + "/model.safetensors").model));
   };
   const std::vector<Array> expected = trained([](auto&) {});
@@ -159,8 +149,7 @@ TEST_CASE("a teacher's place is kept whole, and a student has the token where it
     CHECK(o.model.distilled == distilled);
     o.train_size = 60, o.test_size = 30, o.epochs = 1;
     o.out = folder.file(distilled ? "with" : "without");
-    Observer nobody;
-    train_here(o, nobody);
+    train_here(o);
     CHECK((read_safetensors(o.out + "/model.safetensors").find("head_dist.weight") != nullptr) ==
           distilled);
   }

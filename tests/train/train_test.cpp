@@ -3,10 +3,10 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
+#include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
-#include "vitruvian/nn/init.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
@@ -37,19 +37,13 @@ MicroBatch part(std::size_t begin, std::size_t n) {
   return result;
 }
 
-std::vector<Array> gradients(const VisionTransformer& model) {
-  std::vector<Array> result;
-  for (const NamedParameter& p : named_parameters(model)) result.push_back(*p.tensor.grad());
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("a step leaves a frozen parameter without a gradient, and the others' as they were") {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
   const std::vector<MicroBatch> parts{part(0, 4), part(4, 4)};
   compute_gradients(model, parts, 0);
-  const std::vector<Array> expected = gradients(model);
+  const std::vector<Array> expected = gradients_of(model);
   const Tensor frozen = model.blocks[0].attn.qkv.weight.tensor();
   frozen.set_requires_grad(false);
   compute_gradients(model, parts, 0);
@@ -118,7 +112,7 @@ TEST_CASE("lines that a run prints") {
   for (const std::size_t columns : {1, 10, 40, 80, 200}) {
     CHECK(Progress::bar(step, columns).size() <= columns);
   }
-  CHECK(EpochReport{}.to_json().find("\"test_accuracy\":0.0") != std::string::npos);
+  CHECK(says(EpochReport{}.to_json(), "\"test_accuracy\":0.0"));
 }
 
 TEST_CASE("weights come back as they were, and say what they were trained on") {
@@ -180,13 +174,7 @@ TEST_CASE("features are y, of which the head makes the logits; a model without o
   const Folder folder;
   ViTConfig c = tiny_vit();
   c.C = 1;
-  const VisionTransformer model = [&] {
-    VisionTransformer drawn(c, Rng(5));
-    for (const NamedParameter& p : named_parameters(drawn)) {
-      init::normal(p.tensor, Rng(6).fork(p.name), 0.5, p.role == Role::norm ? 1 : 0);
-    }
-    return drawn;
-  }();
+  const VisionTransformer model = of_order_half(c, Rng(6));
   PredictOptions options;
   options.weights = folder.file("w.safetensors");
   std::filesystem::create_directories(folder.path / "pictures/below");
