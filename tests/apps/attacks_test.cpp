@@ -12,10 +12,6 @@
 namespace vitruvian {
 namespace {
 
-std::string header(const std::string& json, std::size_t data = 0) {
-  return little(json.size(), 8) + json + std::string(data, '\0');
-}
-
 // A tensor of a header.
 std::string tensor(const std::string& name, const std::string& shape, const std::string& range,
                    const std::string& dtype = "F32") {
@@ -34,32 +30,32 @@ std::string empty_tensor(std::size_t i) { return tensor(std::to_string(i), "0,0,
 TEST_CASE("weights") {
   const std::string good = content(digit_model);
   std::string promised = good;
-  REQUIRE(good.find("\\\"D\\\":64") != std::string::npos);
+  REQUIRE(says(good, "\\\"D\\\":64"));
   promised.replace(good.find("\\\"D\\\":64"), 8, "\\\"D\\\":96");
   std::vector<Attack> attacks{
       {"a header that is longer than the file", "cut short", [] { return little(1000, 8) + "{}"; }},
       {"a header of 2^63 bytes", "above 16777216", [] { return little(1ULL << 63U, 8) + "{}"; }},
       {"a header of 17 MB that is there", "above 16777216",
-       [] { return header(std::string(17U << 20U, ' ')); }},
-      {"a header behind a space", "does not begin with '{'", [] { return header(" {}"); }},
+       [] { return bytes_of(std::string(17U << 20U, ' ')); }},
+      {"a header behind a space", "does not begin with '{'", [] { return bytes_of(" {}"); }},
       {"another file behind a NUL", "holds a NUL",
-       [] { return header("{}" + std::string(1, '\0') + "MZ a program"); }},
+       [] { return bytes_of("{}" + std::string(1, '\0') + "MZ a program"); }},
       {"data cut short", "cut short or wrong", [=] { return good.substr(0, good.size() - 1); }},
       {"a million metadata", "more than 65536 names",
        [] {
          const auto one = [](std::size_t i) { return fmt::format(R"("{}":"")", i); };
-         return header(R"({"__metadata__":)" + many(1'000'000, one) + "}");
+         return bytes_of(R"({"__metadata__":)" + many(1'000'000, one) + "}");
        }},
       {"a hundred thousand tensors", "more than 65536 names",
-       [] { return header(many(100'000, empty_tensor)); }},
+       [] { return bytes_of(many(100'000, empty_tensor)); }},
       {"as many tensors as are allowed", "no ViT of",
-       [] { return header(many(65'000, empty_tensor)); }},
+       [] { return bytes_of(many(65'000, empty_tensor)); }},
       {"a name of 15 MB", "a name has 15000000 characters",
-       [] { return header("{\"" + std::string(15'000'000, 'x') + "\":{}}"); }},
+       [] { return bytes_of("{\"" + std::string(15'000'000, 'x') + "\":{}}"); }},
       {"15 million brackets", "does not begin with",
-       [] { return header(std::string(15'000'000, '[')); }},
+       [] { return bytes_of(std::string(15'000'000, '[')); }},
       {"15 million brackets in a shape", "an array stands in",
-       [] { return header(R"({"a":{"shape":)" + std::string(15'000'000, '[')); }},
+       [] { return bytes_of(R"({"a":{"shape":)" + std::string(15'000'000, '[')); }},
       {"a config that does not fit", "", [=] { return promised; }},
       {"a file of zeros", "does not begin with", [] { return std::string(100'000, '\0'); }},
       {"an empty file", "too few", [] { return std::string(); }},
@@ -83,7 +79,8 @@ TEST_CASE("weights") {
       {"an unknown dtype", "'I63'", tensor("a", "", "0,8", "I63"), 8},
       {"a class token of integers", "it lacks", tensor("cls_token", "", "0,8", "I64"), 8}};
   for (const Odd& o : odd) {
-    attacks.push_back({o.name, o.message, [o] { return header("{" + o.tensors + "}", o.bytes); }});
+    attacks.push_back(
+        {o.name, o.message, [o] { return bytes_of("{" + o.tensors + "}", o.bytes); }});
   }
   for (const Attack& attack : attacks) check(attack, 4, {"predict", digit_model, "--weights"});
   const Attack& unknown_dtype = attacks[attacks.size() - 2];
@@ -124,11 +121,6 @@ TEST_CASE("weights in .npz") {
   }
 }
 #endif
-
-std::string big_endian(std::uint64_t n) {
-  std::string text = little(n, 4);
-  return {text.rbegin(), text.rend()};
-}
 
 std::string chunk(const std::string& kind, const std::string& data) {
   const std::string body = kind + data;

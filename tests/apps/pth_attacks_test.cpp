@@ -233,26 +233,22 @@ TEST_CASE("tensors of a .pth that are not there") {
                      return pth(state_dict({{"cls_token", w.said}}), {std::string(w.bytes, 'x')});
                    }});
   }
+  // Tensors of these names, all of the same two numbers.
+  const auto named = [](const std::vector<std::string>& names) {
+    return [names] {
+      std::vector<std::pair<std::string, Said>> tensors;
+      for (const std::string& name : names) tensors.push_back({name, {}});
+      return pth(state_dict(tensors), {std::string(8, 'x')});
+    };
+  };
+  std::vector<std::string> hundred;
+  for (int i = 0; i < 100; ++i) hundred.push_back(std::to_string(i));
   all.insert(
       all.end(),
-      {{"a hundred tensors of the same numbers", "share their numbers: 200 of 2",
-        [] {
-          std::vector<std::pair<std::string, Said>> many;
-          for (int i = 0; i < 100; ++i) many.push_back({std::to_string(i), {}});
-          return pth(state_dict(many), {std::string(8, 'x')});
-        }},
-       {"a name twice", "'a' comes twice",
-        [] {
-          return pth(state_dict({{"a", {}}, {"a", {}}}), {std::string(8, 'x')});
-        }},
-       {"a name of two lines", "a name that is no line",
-        [] {
-          return pth(state_dict({{"a\nb", {}}}), {std::string(8, 'x')});
-        }},
-       {"a name of 10 MB", "or too long",
-        [] {
-          return pth(state_dict({{std::string(10'000'000, 'x'), {}}}), {std::string(8, 'x')});
-        }},
+      {{"a hundred tensors of the same numbers", "share their numbers: 200 of 2", named(hundred)},
+       {"a name twice", "'a' comes twice", named({"a", "a"})},
+       {"a name of two lines", "a name that is no line", named({"a\nb"})},
+       {"a name of 10 MB", "or too long", [=] { return named({std::string(10'000'000, 'x')})(); }},
        {"a tensor for a name", "something else where a text should be", [] {
           const std::string t = opcodes_of({});
           return pth("\x80\2}" + t + t + "s.", {std::string(8, 'x')});
@@ -263,8 +259,11 @@ TEST_CASE("tensors of a .pth that are not there") {
 TEST_CASE("archives of a .pth that are none") {
   const std::string dict = state_dict({{"cls_token", {}}});
   const std::string good = pth(dict, {std::string(8, 'x')});
-  const auto with = [=](const Member& other) {
-    return [=] { return zip({{"a/data.pkl", dict}, {"a/data/0", "12345678"}, other}, true); };
+  const auto zipped = [](const std::vector<Member>& members) {
+    return [members] { return zip(members, true); };
+  };
+  const auto with = [&](const Member& other) {
+    return zipped({{"a/data.pkl", dict}, {"a/data/0", "12345678"}, other});
   };
   // A field of the 64-bit directory, or of where it is, as somebody wants it.
   const auto patched = [=](std::size_t from_end, std::uint64_t n) {
@@ -292,13 +291,8 @@ TEST_CASE("archives of a .pth that are none") {
       {"an entry above the folder", "'../../x' is no part", with({"../../x", "x"})},
       {"an entry at the root", "'/etc/passwd' is no part", with({"/etc/passwd", "x"})},
       {"a pickle above the folder", "not in a folder of its own",
-       [=] {
-         return zip({{"../a/data.pkl", dict}}, true);
-       }},
-      {"a pickle at the root", "not in a folder of its own",
-       [=] {
-         return zip({{"/data.pkl", dict}}, true);
-       }},
+       zipped({{"../a/data.pkl", dict}})},
+      {"a pickle at the root", "not in a folder of its own", zipped({{"/data.pkl", dict}})},
       {"an entry with a second line", "no name for an entry", with({"a/b\nc", ""})},
       {"a script beside it", "'a/setup.py' is no part", with({"a/setup.py", "import os"})},
       {"the other order of bytes", "not little-endian", with({"a/byteorder", "big"})},
@@ -308,9 +302,7 @@ TEST_CASE("archives of a .pth that are none") {
        }},
       {"a packed storage", "it is packed", with({"a/data/1", std::string(100'000, 'x'), true})},
       {"a pickle whose size is a lie", "packed bytes cannot hold",
-       [=] {
-         return zip({{"a/data.pkl", dict, false, 4'000'000'000}});
-       }},
+       zipped({{"a/data.pkl", dict, false, 4'000'000'000}})},
       {"damage in the pickle", "",
        [=] {
          std::string bytes = good;

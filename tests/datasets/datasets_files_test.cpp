@@ -17,47 +17,26 @@ using namespace vitruvian;
 
 namespace {
 
-// Writes a file of this name, and returns where it is.
-std::string write(const Folder& folder, const std::string& name, const ByteVector& bytes) {
-  vitruvian::write(folder.path / name, std::string(bytes.begin(), bytes.end()));
-  return folder.file(name);
+std::string idx(const std::vector<std::uint32_t>& header, const ByteVector& data) {
+  std::string bytes;
+  for (const std::uint32_t word : header) bytes += big_endian(word);
+  return bytes.append(data.begin(), data.end());
 }
 
-ByteVector big_endian(const std::vector<std::uint32_t>& words) {
-  ByteVector bytes;
-  for (const std::uint32_t w : words) {
-    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(w >> shift));
-  }
-  return bytes;
-}
+const ByteVector one_to_twelve{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+const std::string two_images = idx({0x803, 2, 2, 3}, one_to_twelve);
+const std::string two_labels = idx({0x801, 2}, {7, 3});
 
-ByteVector idx(const std::vector<std::uint32_t>& header, const ByteVector& data) {
-  ByteVector bytes = big_endian(header);
-  bytes.insert(bytes.end(), data.begin(), data.end());
-  return bytes;
+IdxImages images_of(const std::string& bytes) {
+  return read_idx_images(MemorySource(bytes, "the file", Exit::data));
 }
-
-ByteVector gzip(const ByteVector& plain) {
-  const std::string packed = vitruvian::gzip(std::string(plain.begin(), plain.end()));
-  return {packed.begin(), packed.end()};
-}
-
-ByteVector zeros(std::size_t n) { return ByteVector(n, 0); }
-const ByteVector two_images = idx({0x803, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
-const ByteVector two_labels = idx({0x801, 2}, {7, 3});
-
-IdxImages images_of(const ByteVector& bytes) {
-  const std::string text(bytes.begin(), bytes.end());
-  return read_idx_images(MemorySource(text, "the file", Exit::data));
-}
-ByteVector labels_of(const ByteVector& bytes) {
-  const std::string text(bytes.begin(), bytes.end());
-  return read_idx_labels(MemorySource(text, "the file", Exit::data), 10);
+ByteVector labels_of(const std::string& bytes) {
+  return read_idx_labels(MemorySource(bytes, "the file", Exit::data), 10);
 }
 
 // A file that is refused: what it holds, and the words of the refusal beside its name.
 struct Bad {
-  ByteVector bytes;
+  std::string bytes;
   std::vector<std::string> parts;
 };
 
@@ -82,37 +61,33 @@ void check_load(const Folder& folder, const std::vector<std::string>& parts,
 // --- IDX -----------------------------------------------------------------------------------------
 
 TEST_CASE("an IDX file reads the same plain and packed") {
-  for (const ByteVector& bytes : {two_images, gzip(two_images)}) {
+  for (const std::string& bytes : {two_images, gzip(two_images)}) {
     const IdxImages images = images_of(bytes);
     CHECK(images.count == 2);
     CHECK(images.height == 2);
     CHECK(images.width == 3);
-    CHECK(images.pixels == ByteVector{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    CHECK(images.pixels == one_to_twelve);
   }
-  for (const ByteVector& bytes : {two_labels, gzip(two_labels)}) {
+  for (const std::string& bytes : {two_labels, gzip(two_labels)}) {
     CHECK(labels_of(bytes) == ByteVector{7, 3});
   }
 }
 
 TEST_CASE("a gzip file of several members is one stream") {
-  ByteVector packed = gzip(ByteVector(two_images.begin(), two_images.begin() + 9));
-  const ByteVector rest = gzip(ByteVector(two_images.begin() + 9, two_images.end()));
-  packed.insert(packed.end(), rest.begin(), rest.end());
-  CHECK(images_of(packed).pixels.back() == 12);
+  CHECK(images_of(gzip(two_images.substr(0, 9)) + gzip(two_images.substr(9))).pixels.back() == 12);
 }
 
 TEST_CASE("a truncated IDX file is refused, wherever it breaks off") {
-  const ByteVector cut(two_images.begin(), two_images.end() - 1);
-  check_refused({{{}, {"offset 0", "4 bytes", "found 0"}},
-                 {big_endian({0x803, 2}), {"offset 8", "rows", "found 0"}},
+  const std::string cut = two_images.substr(0, two_images.size() - 1);
+  check_refused({{"", {"offset 0", "4 bytes", "found 0"}},
+                 {idx({0x803, 2}, {}), {"offset 8", "rows", "found 0"}},
                  {cut, {"truncated", "offset 16", "12 bytes", "found 11"}},
                  {gzip(cut), {"truncated", "offset 16", "12 bytes", "found 11"}}},
                 {{idx({0x801, 3}, {1, 2}), {"offset 8", "3 bytes", "found 2"}}});
 }
 
 TEST_CASE("trailing bytes are refused") {
-  ByteVector longer = two_images;
-  longer.insert(longer.end(), {0, 0});
+  const std::string longer = two_images + std::string(2, '\0');
   check_refused({{longer, {"end at offset 28", "found 2 more bytes"}},
                  {gzip(longer), {"end of the unpacked data at offset 28"}}});
 }
@@ -125,7 +100,7 @@ TEST_CASE("a wrong magic number says what the file is instead") {
 
 TEST_CASE("absurd dimensions are refused before anything is allocated") {
   // The largest that pass one by one: 1.7e15 bytes, promised by a file of 20.
-  const ByteVector huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
+  const std::string huge = idx({0x803, 100'000'000, 4096, 4096}, {1, 2, 3, 4});
   check_refused({{idx({0x803, 0, 2, 3}, {}), {"offset 4", "number of images", "found 0"}},
                  {idx({0x803, 2, 0, 3}, {}), {"offset 8", "rows", "found 0"}},
                  {idx({0x803, 2, 2, 5000}, {}), {"offset 12", "columns", "found 5000"}},
@@ -140,22 +115,20 @@ TEST_CASE("a label that is no class is refused at its offset") {
 }
 
 TEST_CASE("damaged gzip is refused") {
-  const ByteVector whole = gzip(idx({0x803, 1, 28, 28}, zeros(784)));
-  ByteVector wrong_sum = whole;
-  wrong_sum[whole.size() - 6] ^= 1U;
-  ByteVector garbled = whole;
-  std::fill_n(garbled.begin() + 10, 10, 0xFF);
-  ByteVector followed = whole;
-  followed.insert(followed.end(), {'h', 'e', 'l', 'l', 'o'});
-  check_refused({{{whole.begin(), whole.end() - 5}, {"gzip", "breaks off"}},
+  const std::string whole = gzip(idx({0x803, 1, 28, 28}, ByteVector(784)));
+  std::string wrong_sum = whole;
+  wrong_sum[whole.size() - 6] ^= 1;
+  std::string garbled = whole;
+  garbled.replace(10, 10, std::string(10, '\xFF'));
+  check_refused({{whole.substr(0, whole.size() - 5), {"gzip", "breaks off"}},
                  {wrong_sum, {"gzip", "damaged", "data check"}},
                  {garbled, {"gzip", "damaged"}},
-                 {followed, {"gzip", "damaged", "header"}}});
+                 {whole + "hello", {"gzip", "damaged", "header"}}});
 }
 
 TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
   // 64 MB of zeros in 64 kB, behind a header that promises 784 bytes.
-  check_refused({{gzip(idx({0x803, 1, 28, 28}, zeros(std::size_t{64} << 20U))),
+  check_refused({{gzip(idx({0x803, 1, 28, 28}, ByteVector(std::size_t{64} << 20U))),
                   {"end of the unpacked data at offset 800"}}});
 }
 
@@ -164,10 +137,10 @@ TEST_CASE("a gzip bomb is unpacked no further than its header promises") {
 namespace {
 
 void write_small_mnist(const Folder& folder, const std::string& prefix) {
-  write(folder, prefix + "train-images-idx3-ubyte", two_images);
-  write(folder, prefix + "train-labels-idx1-ubyte.gz", gzip(two_labels));
-  write(folder, prefix + "t10k-images-idx3-ubyte.gz", gzip(two_images));
-  write(folder, prefix + "t10k-labels-idx1-ubyte", two_labels);
+  write(folder.path / (prefix + "train-images-idx3-ubyte"), two_images);
+  write(folder.path / (prefix + "train-labels-idx1-ubyte.gz"), gzip(two_labels));
+  write(folder.path / (prefix + "t10k-images-idx3-ubyte.gz"), gzip(two_images));
+  write(folder.path / (prefix + "t10k-labels-idx1-ubyte"), two_labels);
 }
 
 }  // namespace
@@ -206,11 +179,10 @@ TEST_CASE("a missing directory or file says which files belong there") {
 TEST_CASE("images and labels must agree in number, train and test in size") {
   const Folder folder;
   write_small_mnist(folder, "");
-  write(folder, "t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
+  write(folder.path / "t10k-labels-idx1-ubyte", idx({0x801, 3}, {1, 2, 3}));
   check_load(folder, {"t10k-images-idx3-ubyte.gz holds 2 images", "holds 3 labels"});
   write_small_mnist(folder, "");
-  write(folder, "t10k-images-idx3-ubyte.gz",
-        idx({0x803, 2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  write(folder.path / "t10k-images-idx3-ubyte.gz", idx({0x803, 2, 3, 2}, one_to_twelve));
   check_load(folder, {"2 x 3", "3 x 2"});
 }
 

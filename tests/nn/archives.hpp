@@ -24,6 +24,12 @@ inline std::string little(std::uint64_t n, std::size_t bytes) {
   return text;
 }
 
+// Of four bytes, as pictures and MNIST's files have numbers.
+inline std::string big_endian(std::uint64_t n) {
+  const std::string text = little(n, 4);
+  return {text.rbegin(), text.rend()};
+}
+
 // `window` as zlib takes it: -15 without a header, 15 + 16 with gzip's.
 inline std::string deflated(const std::string& bytes, int window = -15) {
   z_stream stream{};
