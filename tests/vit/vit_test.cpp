@@ -26,6 +26,22 @@ const Array& value_of(const VisionTransformer& model, const std::string& name) {
   return model.norm.weight.value();
 }
 
+// Holds the derivatives by all parameters whose names begin so against differences, and says how
+// many numbers that were.
+std::size_t check_derivatives(const VisionTransformer& model, const Tensor& images,
+                              const std::string& beginning = "") {
+  std::size_t checked = 0;
+  for (const NamedParameter& p : named_parameters(model)) {
+    if (!p.name.starts_with(beginning)) continue;
+    const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
+    INFO(p.name << " " << report.problem << " error " << report.error);
+    CHECK(report.passed);
+    CHECK(report.checked >= p.tensor.size());
+    checked += report.checked;
+  }
+  return checked;
+}
+
 }  // namespace
 
 TEST_CASE("logits, loss, intermediates and every gradient are PyTorch's") {
@@ -192,13 +208,7 @@ TEST_CASE("errors name what is wrong, and where") {
 TEST_CASE("every parameter of a whole ViT, drawn at order one, against differences" *
           doctest::skip(!in_double)) {
   const VisionTransformer model = tiny_vit_of_order_one(Rng(1));
-  const Tensor images = images_for(model.config, 2, 2);
-  for (const NamedParameter& p : named_parameters(model)) {
-    const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
-    INFO(p.name << " " << report.problem << " error " << report.error);
-    CHECK(report.passed);
-    CHECK(report.checked >= p.tensor.size());
-  }
+  CHECK(check_derivatives(model, images_for(model.config, 2, 2)) >= model.config.parameters());
 }
 
 TEST_CASE("every parameter of a whole ViT with a stem, against differences" *
@@ -207,15 +217,8 @@ TEST_CASE("every parameter of a whole ViT with a stem, against differences" *
   c.stem = 2;
   const VisionTransformer model = of_order_one(c, Rng(12));  // no ReLU near its kink
   const Tensor images(images_for(c, 2, 2).value(), true);
-  std::size_t checked = 0;
-  for (const NamedParameter& p : named_parameters(model)) {
-    if (!p.name.starts_with("patch_embed")) continue;
-    const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
-    INFO(p.name << " " << report.problem << " error " << report.error);
-    CHECK(report.passed);
-    checked += report.checked;
-  }
-  CHECK(checked >= (9 * 2 + 2) * 4 + (9 * 4 + 2) * 8 + 8 * 8 + 8);
+  CHECK(check_derivatives(model, images, "patch_embed") >=
+        (9 * 2 + 2) * 4 + (9 * 4 + 2) * 8 + 8 * 8 + 8);
   const auto report = gradcheck([&] { return model(images); }, {images}, {.strict = true});
   INFO("pixels " << report.problem << " error " << report.error);
   CHECK(report.passed);
@@ -272,13 +275,7 @@ TEST_CASE("the same of the parts that came after the paper" * doctest::skip(!in_
       const WriteGuard values = p.tensor.mutable_value();
       for (real& x : *values) x *= real(0.5);
     }
-    const Tensor images = images_for(config, 2, 2);
-    for (const NamedParameter& p : named_parameters(model)) {
-      const auto report = gradcheck([&] { return model(images); }, {p.tensor}, {.strict = true});
-      INFO(p.name << " " << report.problem << " error " << report.error);
-      CHECK(report.passed);
-      CHECK(report.checked >= p.tensor.size());
-    }
+    CHECK(check_derivatives(model, images_for(config, 2, 2)) >= config.parameters());
   };
   check("layer_scale", [](ViTConfig& c) { c.layer_scale = 1; });
   check("registers", [](ViTConfig& c) { c.registers = 2; });
