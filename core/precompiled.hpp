@@ -1,6 +1,6 @@
 #pragma once
 
-// What nearly every unhurried file (cmake/Rooms.cmake) with tensors reads; parsed once a precision.
+// What nearly every file with tensors reads; parsed once a precision.
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/tensor.hpp"

@@ -2,10 +2,9 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/nn/file_formats.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors' bytes are little-endian");
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
 constexpr std::size_t most_names = 65'536;  // of tensors and metadata together

@@ -1,9 +1,9 @@
 #include "vitruvian/report/confusion.hpp"
 
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -157,7 +157,6 @@ std::string to_text(const Confusion& confusion, const std::vector<std::string>& 
 }
 
 std::string to_json(const Evaluation& evaluation) {
-  using Json = nlohmann::ordered_json;
   const Confusion confusion = confusion_of(evaluation.predictions);
   Json line;
   line["dataset"] = evaluation.dataset;
@@ -179,7 +178,7 @@ std::string to_json(const Evaluation& evaluation) {
     line["confusion"].push_back(std::move(row));
   }
   // A folder's name need not be UTF-8.
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(line);
 }
 
 }  // namespace vitruvian

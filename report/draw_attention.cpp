@@ -1,9 +1,9 @@
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,6 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void add_to(Numbers& sum, const Array& array) {
   if (sum.values.empty()) {
@@ -214,7 +212,7 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
                                      no_patches)),
        {{{chart}}},
        {json_file("attention_distance",
-                  Json{{"unit", "pixels"}, {"images", images}, {"layers", distance}})},
+                  dump_json(Json{{"unit", "pixels"}, {"images", images}, {"layers", distance}}))},
        {},
        words});
 
@@ -248,7 +246,7 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
                 T, most,
                 all_patches ? "" : fmt::format("the share that patches give to {}, ", no_patches)),
             {{std::move(maps)}},
-            {json_file("attention_entropy", json)}});
+            {json_file("attention_entropy", dump_json(json))}});
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -1,3 +1,4 @@
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/figures.hpp"
@@ -5,7 +6,6 @@
 #include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -159,7 +159,7 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
   grid.bar = {ColourMap::viridis, {0, 1}, "share of each map's largest"};
   std::vector<Figure::File> files;
   for (const Explained& column : columns) files.push_back(npy_file(column.name, column.maps));
-  files.push_back(json_file("explanations", nlohmann::ordered_json{{"images", verdicts}}));
+  files.push_back(json_file("explanations", dump_json(Json{{"images", verdicts}})));
   list.add({"explanations",
             "What the output comes from",
             text,

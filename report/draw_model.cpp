@@ -1,4 +1,5 @@
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/train/weights.hpp"
@@ -6,7 +7,6 @@
 #include "vitruvian/vit/inspect/inspect.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,8 +16,6 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // How many images may be on the tape at once.
 std::size_t batch_for(const ViTConfig& config, std::size_t images) {
@@ -161,7 +159,8 @@ void draw_weights(const VisionTransformer& model, FigureList& list) {
                            60)},
               {std::move(bars)}}},
             {npy_file("filter_components", components),
-             json_file("filter_components", Json{{"variances", variances}, {"total", total}})}});
+             json_file("filter_components",
+                       dump_json(Json{{"variances", variances}, {"total", total}}))}});
 
   if (!has_position_table(model.config)) return;
   const Array similarity = inspect::position_similarity(model);
@@ -214,7 +213,7 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
                    "The norms.json that `vitruvian inspect` writes has every intermediate.",
                    layers.loss),
        {{{values}, {gradients}}},
-       {json_file("norms", json)}});
+       {json_file("norms", dump_json(json))}});
 
   if (layers.units.empty()) return;  // a gated MLP's units are neither on nor off
   Series on{"above 0"}, never_on{"never above 0"}, dead{"dead"}, always_on{"always on"};
@@ -237,10 +236,10 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
        "Of each MLP's hidden units: how many give nothing for any token (dead), are never above "
        "0, or are always on (linear); and how often a unit is above 0.",
        {{{std::move(chart)}}},
-       {json_file("hidden_units", Json{{"on", on.y},
-                                       {"never_on", never_on.y},
-                                       {"dead", dead.y},
-                                       {"always_on", always_on.y}})}});
+       {json_file("hidden_units", dump_json(Json{{"on", on.y},
+                                                 {"never_on", never_on.y},
+                                                 {"dead", dead.y},
+                                                 {"always_on", always_on.y}}))}});
 }
 
 void draw_strip(const std::vector<std::string>& checkpoints, const WeightsRequest& request,
@@ -285,7 +284,7 @@ void draw_strip(const std::vector<std::string>& checkpoints, const WeightsReques
        "Position similarity, checkpoint by checkpoint. Each picture has its own scale of colours: "
        "white is 0.",
        std::move(drawing),
-       {json_file("strip", json)},
+       {json_file("strip", dump_json(json))},
        {},
        words});
 }

@@ -50,10 +50,8 @@ struct Figure {
   std::string words = {};           ///< for a terminal, and for the page where there is no drawing
 };
 
-/// What nlohmann wrote, as a file; what is no UTF-8 in it is replaced.
-template <class Json>
-Figure::File json_file(const std::string& name, const Json& json) {
-  return {name + ".json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
+inline Figure::File json_file(const std::string& name, const std::string& json) {
+  return {name + ".json", json + "\n"};
 }
 inline Figure::File npy_file(const std::string& name, const Numbers& numbers) {
   return {name + ".npy", npy_of(numbers)};

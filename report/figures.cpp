@@ -1,7 +1,7 @@
 #include "vitruvian/report/figures.hpp"
+#include "vitruvian/core/base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ Figure position_similarity(const Numbers& similarity, double line, double rest) 
           means + ".",
       {{{std::move(grid)}}},
       {npy_file("position_similarity", similarity),
-       json_file("position_similarity", nlohmann::ordered_json{{"line", line}, {"rest", rest}})},
+       json_file("position_similarity", dump_json(Json{{"line", line}, {"rest", rest}}))},
       tiled(grids_of(similarity, ColourMap::viridis, range_of(of_others(similarity))), shape[1]),
       means};
 }

@@ -2,9 +2,8 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +16,7 @@ namespace vitruvian {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;  // the settings, as they stand
-using Line = nlohmann::json;          // finds a key among many
+using Line = SortedJson;  // finds a key among many
 
 constexpr std::uint64_t largest_config = 1'000'000;
 constexpr std::uint64_t largest_metrics = 1'000'000'000;
@@ -32,9 +30,7 @@ void flatten(const Json& json, const std::string& key,
       flatten(item.value(), key.empty() ? item.key() : key + "." + item.key(), settings);
     }
   } else {
-    settings.emplace_back(key, json.is_string()
-                                   ? json.get<std::string>()
-                                   : json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    settings.emplace_back(key, json.is_string() ? json.get<std::string>() : dump_json(json));
   }
 }
 
@@ -45,7 +41,7 @@ void read_lines(const ByteSource& source, const Use& use) {
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    const Line json = Line::parse(line, nullptr, false);
+    const Line json = parse_json<Line>(line, nullptr, false);
     if (json.is_object()) {
       use(json, number);
     } else if (!lines.eof()) {  // the last line was being written when the run was killed
@@ -58,8 +54,7 @@ void read_lines(const ByteSource& source, const Use& use) {
 // spreadsheet would compute begins with an apostrophe.
 std::string cell_of(const Json& value) {
   if (value.is_null()) return "";
-  std::string text = value.is_string() ? value.get<std::string>()
-                                       : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
   if (value.is_number()) return text;
   if (!text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos) {
     text.insert(0, 1, '\'');
@@ -221,7 +216,7 @@ RunRecord read_run(const std::string& directory) {
     return true;
   };
   const RegularFile file(config.string(), Exit::data);
-  const Json json = Json::parse(file.text(largest_config, "a run's config"), check, false);
+  const Json json = parse_json(file.text(largest_config, "a run's config"), check, false);
   if (!json.is_object()) fail(Exit::data, "{}: is no JSON object", config.string());
   flatten(json, "", run.settings);
   for (const auto& [name, read] :

@@ -16,7 +16,7 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace golden {
 
-using vitruvian::Json;
+using Json = vitruvian::JsonValue;
 
 inline Json read(const std::string& file) {
   return Json::read(std::string(VITRUVIAN_TEST_DATA) + "/golden/" + file);

@@ -8,28 +8,30 @@ namespace vitruvian {
 
 using nlohmann::json;
 
-Json Json::read(const std::string& path) {
+JsonValue JsonValue::read(const std::string& path) {
   std::ifstream file(path);
-  return Json(std::make_shared<const json>(json::parse(file)));
+  return JsonValue(std::make_shared<const json>(json::parse(file)));
 }
 
-bool Json::is_null() const { return value_->is_null(); }
-bool Json::is_string() const { return value_->is_string(); }
-std::size_t Json::size() const { return value_->size(); }
-bool Json::contains(const std::string& key) const { return value_->contains(key); }
-Json Json::at(const std::string& key) const { return Json(Value(value_, &value_->at(key))); }
-Json Json::at(std::size_t i) const { return Json(Value(value_, &value_->at(i))); }
-std::string Json::text() const { return value_->get<std::string>(); }
-std::string Json::dump() const { return value_->dump(); }
+bool JsonValue::is_null() const { return value_->is_null(); }
+bool JsonValue::is_string() const { return value_->is_string(); }
+std::size_t JsonValue::size() const { return value_->size(); }
+bool JsonValue::contains(const std::string& key) const { return value_->contains(key); }
+JsonValue JsonValue::at(const std::string& key) const {
+  return JsonValue(Value(value_, &value_->at(key)));
+}
+JsonValue JsonValue::at(std::size_t i) const { return JsonValue(Value(value_, &value_->at(i))); }
+std::string JsonValue::text() const { return value_->get<std::string>(); }
+std::string JsonValue::dump() const { return value_->dump(); }
 
-double Json::number() const {
+double JsonValue::number() const {
   return value_->is_boolean() ? value_->get<bool>() : value_->get<double>();
 }
 
-std::vector<std::pair<std::string, Json>> Json::items() const {
-  std::vector<std::pair<std::string, Json>> all;
+std::vector<std::pair<std::string, JsonValue>> JsonValue::items() const {
+  std::vector<std::pair<std::string, JsonValue>> all;
   for (const auto& [key, value] : value_->items())
-    all.emplace_back(key, Json(Value(value_, &value)));
+    all.emplace_back(key, JsonValue(Value(value_, &value)));
   return all;
 }
 

@@ -14,20 +14,20 @@ namespace vitruvian {
 
 /// A value of a golden file, which nlohmann reads; his header costs every test that includes it
 /// three seconds to compile: only json.cpp does. What is not there, or is of another kind, throws.
-class Json {
+class JsonValue {
  public:
   /// Reads the file of this path.
-  static Json read(const std::string& path);
+  static JsonValue read(const std::string& path);
 
   [[nodiscard]] bool is_null() const;
   [[nodiscard]] bool is_string() const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] bool contains(const std::string& key) const;
-  [[nodiscard]] Json at(const std::string& key) const;
-  [[nodiscard]] Json at(std::size_t i) const;
+  [[nodiscard]] JsonValue at(const std::string& key) const;
+  [[nodiscard]] JsonValue at(std::size_t i) const;
   template <class Key>
-  Json operator[](const Key& key) const {
+  JsonValue operator[](const Key& key) const {
     if constexpr (std::is_integral_v<Key>) {
       return at(static_cast<std::size_t>(key));
     } else {
@@ -44,7 +44,7 @@ class Json {
       return text();
     } else {
       T all;
-      for (const Json& x : *this) all.push_back(x.get<typename T::value_type>());
+      for (const JsonValue& x : *this) all.push_back(x.get<typename T::value_type>());
       return all;
     }
   }
@@ -57,26 +57,26 @@ class Json {
   [[nodiscard]] T value(const std::string& key, const T& fallback) const {
     return contains(key) ? at(key).get<T>() : fallback;
   }
-  friend bool operator==(const Json& x, std::string_view text) {
+  friend bool operator==(const JsonValue& x, std::string_view text) {
     return x.is_string() && x.text() == text;
   }
 
   struct Iterator {
-    const Json* list;
+    const JsonValue* list;
     std::size_t i;
-    Json operator*() const { return list->at(i); }
+    JsonValue operator*() const { return list->at(i); }
     Iterator& operator++() { return ++i, *this; }
     bool operator!=(const Iterator& other) const { return i != other.i; }
   };
   [[nodiscard]] Iterator begin() const { return {this, 0}; }
   [[nodiscard]] Iterator end() const { return {this, size()}; }
   /// The names and values of an object.
-  [[nodiscard]] std::vector<std::pair<std::string, Json>> items() const;
+  [[nodiscard]] std::vector<std::pair<std::string, JsonValue>> items() const;
   [[nodiscard]] std::string dump() const;
 
  private:
   using Value = std::shared_ptr<const nlohmann::json>;  // keeps the whole document alive
-  explicit Json(Value value) : value_(std::move(value)) {}
+  explicit JsonValue(Value value) : value_(std::move(value)) {}
   [[nodiscard]] double number() const;
   [[nodiscard]] std::string text() const;
 

@@ -1,6 +1,7 @@
 #include "vitruvian/train/convert.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/data_config.hpp"
@@ -9,8 +10,6 @@
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/onnx/graph.hpp"
 #include "vitruvian/vit/weights/held.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <system_error>
@@ -40,8 +39,7 @@ Metadata onnx_metadata(const ViTConfig& config, const DataConfig& data) {
   metadata.erase("format");
   metadata["preprocessing"] = preprocessing(config, data);
   if (const auto names = data.class_names(config.K); config.head != Head::none && !names.empty()) {
-    metadata["classes"] =
-        nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    metadata["classes"] = dump_json(SortedJson(names));
   }
   return metadata;
 }

@@ -1,9 +1,8 @@
 #include "vitruvian/train/data_config.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/dataset.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -15,9 +14,9 @@ std::vector<double> channel_values(const Metadata& metadata, const char* key, st
                                    const std::string& path) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) return {};
-  const auto json = nlohmann::json::parse(found->second, nullptr, false);
+  const auto json = parse_json<SortedJson>(found->second, nullptr, false);
   std::vector<double> values;
-  for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
+  for (const auto& value : json.is_array() ? json : SortedJson::array()) {
     if (value.is_number()) values.push_back(value.get<double>());
   }
   if (values.size() != C || values.size() != json.size()) {
@@ -31,9 +30,9 @@ std::vector<double> channel_values(const Metadata& metadata, const char* key, st
 std::vector<std::string> class_values(const Metadata& metadata, const std::string& path) {
   const auto found = metadata.find("classes");
   if (found == metadata.end()) return {};
-  const auto json = nlohmann::json::parse(found->second, nullptr, false);
+  const auto json = parse_json<SortedJson>(found->second, nullptr, false);
   std::vector<std::string> names;
-  for (const auto& value : json.is_array() ? json : nlohmann::json::array()) {
+  for (const auto& value : json.is_array() ? json : SortedJson::array()) {
     if (value.is_string()) names.push_back(value.get<std::string>());
   }
   if (names.empty() || names.size() != json.size()) {
@@ -65,12 +64,9 @@ Metadata to_metadata(const DataConfig& data) {
   // The format says that tensors lie as PyTorch's do: other readers ask for it.
   Metadata metadata{{"format", "pt"}};
   if (!data.dataset.empty()) metadata["dataset"] = data.dataset;
-  if (!data.mean.empty()) metadata["mean"] = nlohmann::json(data.mean).dump();
-  if (!data.std.empty()) metadata["std"] = nlohmann::json(data.std).dump();
-  if (!data.classes.empty()) {
-    metadata["classes"] =
-        nlohmann::json(data.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  if (!data.mean.empty()) metadata["mean"] = dump_json(SortedJson(data.mean));
+  if (!data.std.empty()) metadata["std"] = dump_json(SortedJson(data.std));
+  if (!data.classes.empty()) metadata["classes"] = dump_json(SortedJson(data.classes));
   return metadata;
 }
 

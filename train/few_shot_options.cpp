@@ -1,10 +1,9 @@
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/few_shot.hpp"
 #include "vitruvian/train/seeds.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,11 +24,11 @@ void FewShotOptions::validate() const {
 }
 
 std::string FewShotResult::to_json() const {
-  nlohmann::ordered_json json{{"dataset", dataset},
-                              {"classes", classes},
-                              {"features", features},
-                              {"test_images", test_images}};
-  auto& list = json["shots"] = nlohmann::ordered_json::array();
+  Json json{{"dataset", dataset},
+            {"classes", classes},
+            {"features", features},
+            {"test_images", test_images}};
+  auto& list = json["shots"] = Json::array();
   for (const Row& row : rows) {
     const Spread spread = spread_of(row.accuracies);
     // Of one draw there is no deviation: NaN becomes null.
@@ -38,7 +37,7 @@ std::string FewShotResult::to_json() const {
                     {"deviation", spread.deviation},
                     {"accuracies", row.accuracies}});
   }
-  return json.dump();
+  return dump_json(json);
 }
 
 }  // namespace vitruvian

@@ -2,12 +2,11 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/weights/naming.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <system_error>
@@ -16,8 +15,6 @@ namespace vitruvian {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
-
 constexpr const char* model_file = "model.safetensors";
 constexpr const char* config_file = "config.json";
 constexpr const char* preprocessor_file = "preprocessor_config.json";
@@ -25,9 +22,7 @@ constexpr const char* preprocessor_file = "preprocessor_config.json";
 constexpr const char* ours = "vitruvian";
 constexpr std::uint64_t longest_json = std::uint64_t{1} << 24U;
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of(const Json& json) { return dump_json(json, 2) + "\n"; }
 
 // One number for a square, else (height, width), as transformers has both.
 Json size_of(std::size_t height, std::size_t width) {
@@ -39,7 +34,7 @@ bool is_our_json(const std::string& path) {
   if (file.size() > longest_json) return false;
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   file.read_at(0, text);
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text, nullptr, false);
   return json.is_object() && json.contains(ours);
 }
 

@@ -1,10 +1,9 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/predict.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <sstream>
@@ -20,14 +19,14 @@ void PredictOptions::validate() const {
 }
 
 std::string Prediction::to_json() const {
-  nlohmann::ordered_json json;
+  Json json;
   json["image"] = image;
   if (!error.empty()) {
     json["error"] = error;
   } else {
-    auto& list = json["predictions"] = nlohmann::ordered_json::array();
+    auto& list = json["predictions"] = Json::array();
     for (const Guess& guess : guesses) {
-      nlohmann::ordered_json entry;
+      Json entry;
       entry["class"] = guess.index;
       if (!guess.name.empty()) entry["name"] = guess.name;
       entry["probability"] = guess.probability;
@@ -35,13 +34,13 @@ std::string Prediction::to_json() const {
     }
   }
   // A path need not be UTF-8.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return dump_json(json);
 }
 
 std::string numbers_to_json(const std::string& image, const std::string& what,
                             const std::vector<double>& numbers) {
-  const nlohmann::ordered_json json{{"image", image}, {what, numbers}};
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const Json json{{"image", image}, {what, numbers}};
+  return dump_json(json);
 }
 
 std::vector<std::string> pictures_of(const std::vector<std::string>& paths) {

@@ -1,9 +1,9 @@
 #include "vitruvian/train/report.hpp"
 
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -11,35 +11,35 @@
 
 namespace vitruvian {
 
-using Json = nlohmann::ordered_json;
-
 std::string StepReport::to_json() const {
-  return Json{{"kind", "step"}, {"step", step}, {"epoch", epoch},
-              {"loss", loss},   {"lr", lr},     {"grad_norm", grad_norm}}
-      .dump();
+  return dump_json(Json{{"kind", "step"},
+                        {"step", step},
+                        {"epoch", epoch},
+                        {"loss", loss},
+                        {"lr", lr},
+                        {"grad_norm", grad_norm}});
 }
 
 std::string EpochReport::to_json() const {
-  return Json{{"kind", "epoch"},
-              {"epoch", epoch},
-              {"step", step},
-              {"train_loss", train_loss},
-              {"train_accuracy", train_accuracy},
-              {validation ? "val_loss" : "test_loss", test_loss},
-              {validation ? "val_accuracy" : "test_accuracy", test_accuracy},
-              {"lr", lr},
-              {"grad_norm", grad_norm}}
-      .dump();
+  return dump_json(Json{{"kind", "epoch"},
+                        {"epoch", epoch},
+                        {"step", step},
+                        {"train_loss", train_loss},
+                        {"train_accuracy", train_accuracy},
+                        {validation ? "val_loss" : "test_loss", test_loss},
+                        {validation ? "val_accuracy" : "test_accuracy", test_accuracy},
+                        {"lr", lr},
+                        {"grad_norm", grad_norm}});
 }
 
 std::string EpochReport::timing_to_json() const {
-  return Json{{"epoch", epoch}, {"seconds", seconds}, {"images_per_second", images_per_second}}
-      .dump();
+  return dump_json(
+      Json{{"epoch", epoch}, {"seconds", seconds}, {"images_per_second", images_per_second}});
 }
 
 std::string TestReport::to_json() const {
-  return Json{{"kind", "test"}, {"epoch", epoch}, {"test_loss", loss}, {"test_accuracy", accuracy}}
-      .dump();
+  return dump_json(
+      Json{{"kind", "test"}, {"epoch", epoch}, {"test_loss", loss}, {"test_accuracy", accuracy}});
 }
 
 std::span<const double> Predictions::of(std::size_t i) const {

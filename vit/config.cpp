@@ -1,9 +1,8 @@
 #include "vitruvian/vit/config.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/vit/fields.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
@@ -197,8 +196,6 @@ std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 template <class T>
 void read(const Json& json, const char* key, T& x) {
   const std::string wrong = take_value(json, x);
@@ -218,11 +215,11 @@ std::string ViTConfig::to_json() const {
   for_each_option(*this, [&](const char* key, const auto& value) {
     if (Json text = to_value<Json>(value); text != defaults[key]) json[key] = std::move(text);
   });
-  return json.dump();
+  return dump_json(json);
 }
 
 ViTConfig ViTConfig::from_json(const std::string& text) {
-  const auto json = Json::parse(text, nullptr, false);
+  const auto json = parse_json(text, nullptr, false);
   if (!json.is_object()) fail(Exit::checkpoint, "the model's config is not a JSON object");
   ViTConfig config;
   std::set<std::string_view> known;

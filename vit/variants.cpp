@@ -1,8 +1,7 @@
 #include "vitruvian/vit/variants.hpp"
 
 #include "vitruvian/core/base/error.hpp"
-
-#include <nlohmann/json.hpp>
+#include "vitruvian/core/base/json.hpp"
 
 #include <algorithm>
 
@@ -53,10 +52,10 @@ ViTConfig with_image_size(ViTConfig config, std::size_t side) {
 
 std::string to_json(const Variant& model, std::size_t batch) {
   const ViTConfig& c = model.config;
-  nlohmann::ordered_json json;
+  Json json;
   json["name"] = model.name;
   json["about"] = model.about;
-  json["config"] = nlohmann::ordered_json::parse(c.to_json());
+  json["config"] = parse_json(c.to_json());
   json["parameters"] = c.parameters();
   json["macs"] = c.macs();
   json["batch_size"] = batch;
@@ -70,7 +69,7 @@ std::string to_json(const Variant& model, std::size_t batch) {
                        {"h", paper.h},
                        {"parameters", fmt::format("{}M", paper.millions)}};
   }
-  return json.dump();
+  return dump_json(json);
 }
 
 const ViTConfig& mini_vit() { return variant("mini_vit").config; }

@@ -1,7 +1,8 @@
 #pragma once
 
-// What nearly every unhurried file (cmake/Rooms.cmake) without tensors reads; parsed once.
+// What nearly every file without tensors reads; parsed once.
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,5 @@
+#include "vitruvian/core/base/json.hpp"
 #include "lessons/telling/events.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace vitruvian::lessons {
 
@@ -16,7 +15,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, what, left_name, left, right_name, rig
 
 namespace {
 
-using nlohmann::json;
+using json = SortedJson;
 
 // An object, and what else it has.
 template <class T>
@@ -109,9 +108,7 @@ json object(const Closing& e) {
 }
 
 // Numbers that JSON does not know (NaN) become null.
-std::string line(const json& o) {
-  return o.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string line(const json& o) { return dump_json(o) + "\n"; }
 template <class E>
 std::string lines(const E& e) {
   return line(object(e));

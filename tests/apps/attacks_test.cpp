@@ -157,7 +157,7 @@ std::string chunk(const std::string& kind, const std::string& data) {
 }
 
 std::string golden_picture(const std::string& name) {
-  const Json golden = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
+  const JsonValue golden = JsonValue::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
   if (name == "cmyk") return from_base64(golden["cmyk"]);
   for (const auto& picture : golden["files"]) {
     if (picture["name"] == name) return from_base64(picture["bytes"]);

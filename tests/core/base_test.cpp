@@ -4,6 +4,7 @@
 #include "tests/folder.hpp"
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/scope.hpp"
@@ -71,6 +72,22 @@ TEST_CASE("scopes nest into a path and leave it again") {
   const Scope block("blocks", 3);
   const Scope attention("attn");
   CHECK(&Scope::path() == kept);  // and there is one string for each path
+}
+
+TEST_CASE("JSON: null for what it does not know, a sign for what is no UTF-8, keys as they came") {
+  Json json;
+  json["b"] = std::numeric_limits<double>::infinity();
+  json["a"] = "\xFF";
+  CHECK(dump_json(json) == "{\"b\":null,\"a\":\"\xEF\xBF\xBD\"}");
+  CHECK(dump_json(SortedJson(json)) == "{\"a\":\"\xEF\xBF\xBD\",\"b\":null}");
+  CHECK(dump_json(Json{{"a", 1}}, 2) == "{\n  \"a\": 1\n}");
+  CHECK(dump_json(parse_json("{\"b\": [1, 2.5], \"a\": true}")) == "{\"b\":[1,2.5],\"a\":true}");
+  CHECK(parse_json<SortedJson>("{\"b\": 1", nullptr, false).is_discarded());
+  CHECK_THROWS_AS(parse_json("{\"b\": 1"), Json::parse_error);
+  const auto without_b = [](int, Json::parse_event_t event, const Json& part) {
+    return event != Json::parse_event_t::key || part != "b";
+  };
+  CHECK(dump_json(parse_json("{\"b\": 1, \"a\": 2}", without_b)) == "{\"a\":2}");
 }
 
 TEST_CASE("a fault is the thread's, ends with its life, and does not nest") {

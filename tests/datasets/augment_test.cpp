@@ -12,12 +12,13 @@
 namespace vitruvian {
 namespace {
 
-const Json& golden() {
-  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json")["augment"];
+const JsonValue& golden() {
+  static const JsonValue document =
+      JsonValue::read(VITRUVIAN_TEST_DATA "/golden/pictures.json")["augment"];
   return document;
 }
 
-ByteVector bytes(const Json& base64) {
+ByteVector bytes(const JsonValue& base64) {
   const std::string text = from_base64(base64);
   return {text.begin(), text.end()};
 }
@@ -65,7 +66,7 @@ TEST_CASE("the magnitudes are torchvision's") {
   for (const auto& row : golden()["magnitudes"]) {
     for (const auto& magnitude : row["values"].items()) {
       const std::string& name = magnitude.first;  // clang 14 cannot capture a structured binding
-      const Json& value = magnitude.second;
+      const JsonValue& value = magnitude.second;
       CAPTURE(name);
       const double bin = row["bin"];
       CAPTURE(bin);

@@ -18,14 +18,14 @@
 namespace vitruvian {
 namespace {
 
-const Json& golden() {
-  static const Json document = Json::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
+const JsonValue& golden() {
+  static const JsonValue document = JsonValue::read(VITRUVIAN_TEST_DATA "/golden/pictures.json");
   return document;
 }
 
 bool readable(const std::string& name) { return !name.ends_with(".jpg") || VITRUVIAN_HAS_JPEG; }
 
-Image picture(const Json& file) {
+Image picture(const JsonValue& file) {
   const std::string pixels = from_base64(file["pixels"]);
   return {file["height"], file["width"], file["channels"], {pixels.begin(), pixels.end()}};
 }

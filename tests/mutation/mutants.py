@@ -422,7 +422,7 @@ MUTANTS = [
     ("train/settings/resolve_settings.cpp", "model.mlp_dropout = said.mlp_dropout;", ";"),
     ("train/settings/resolve_settings.cpp", "if («flags.contains(name) && mine != its») {", "mine != its"),
     ("train/settings/settings.cpp", "json.contains(s.name) ? json[s.name] : «to_value<Json>(field)»;", "Json()"),
-    ("train/report.cpp", '{"loss", loss},   {"lr", «lr»}', "grad_norm"),
+    ("train/report.cpp", '{"loss", loss},\n                        {"lr", «lr»}', "grad_norm"),
     ("train/report.cpp", '{"test_accuracy", «accuracy»}', "loss"),
     ("train/settings/recipes.cpp", 'pretraining("table3-jft-b", "JFT-300M, ViT-B", 7, "8e-4", «"linear"»', '"cosine"'),
     ("train/settings/recipes.cpp", '"{.001, .003, .01, .03}",\n                 «"0.01"», 100', '"0.03"'),
@@ -474,7 +474,7 @@ MUTANTS = [
     # --- reports
     ("train/report.cpp", '{"train_loss", «train_loss»}', 'test_loss'),
     ("train/report.cpp", '{«validation ? "val_loss" : "test_loss"», test_loss}', '"test_loss"'),
-    ("train/report.cpp", '{"lr", lr},     {"grad_norm", «grad_norm»}', 'lr'),
+    ("train/report.cpp", '{"loss", loss},\n                        {"lr", lr},\n                        {"grad_norm", «grad_norm»}', 'lr'),
     ("report/run_page.cpp", "run.validated() ? best->val_accuracy : best->test_accuracy", "best->test_accuracy"),
     ("report/run_page.cpp", "return «planned > done» ? fmt", "false"),
     ("report/run_page.cpp", "html_percent(e.train_accuracy)", "html_percent(e.test_accuracy)"),

@@ -29,7 +29,7 @@ std::string failure(const std::string& bytes) {
 }
 
 TEST_CASE("what PyTorch writes is read, to the bit") {
-  for (const auto& [file, tensors] : Json::read(folder + "expected.json").items()) {
+  for (const auto& [file, tensors] : JsonValue::read(folder + "expected.json").items()) {
     CAPTURE(file);
     const TensorFile read = read_tensor_file(folder + file);
     CHECK(read.tensors.size() == tensors.size());

@@ -18,7 +18,7 @@ using namespace vitruvian;
 
 namespace {
 
-std::vector<double> numbers(const Json& tensor) {
+std::vector<double> numbers(const golden::Json& tensor) {
   const Array a = golden::tensor(tensor);
   return {a.begin(), a.end()};
 }
@@ -62,8 +62,8 @@ FewShotOptions small_shots(const std::string& weights) {
 }  // namespace
 
 TEST_CASE("a ridge regression is PyTorch's, from either side") {
-  const Json file = golden::read("ridge.json");
-  for (const Json& c : file["cases"]) {
+  const golden::Json file = golden::read("ridge.json");
+  for (const golden::Json& c : file["cases"]) {
     INFO(c["name"].get<std::string>());
     const auto labels = c["labels"].get<std::vector<std::size_t>>();
     const std::size_t n = labels.size(), K = c["bias"]["shape"][0];

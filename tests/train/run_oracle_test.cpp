@@ -26,13 +26,13 @@ namespace {
 // 1e-12 or so everywhere else.
 constexpr double tolerance = 1e-10;
 
-const Json& oracle() {
-  static const Json file = golden::read("run.json");
+const golden::Json& oracle() {
+  static const golden::Json file = golden::read("run.json");
   return file;
 }
 
 std::shared_ptr<const Images> images(const std::string& part) {
-  const Json& all = oracle()["images"];
+  const golden::Json& all = oracle()["images"];
   Dataset data;
   data.name = "oracle";
   data.channels = all["shape"][0];
@@ -45,8 +45,8 @@ std::shared_ptr<const Images> images(const std::string& part) {
     data.mean = {0.9};
     data.std = {0.1};
   }
-  for (const Json& x : all[part]["pixels"]) data.pixels.push_back(x.get<std::uint8_t>());
-  for (const Json& x : all[part]["labels"]) data.labels.push_back(x.get<std::uint32_t>());
+  for (const golden::Json& x : all[part]["pixels"]) data.pixels.push_back(x.get<std::uint8_t>());
+  for (const golden::Json& x : all[part]["labels"]) data.labels.push_back(x.get<std::uint32_t>());
   return std::make_shared<MemoryImages>(std::move(data));
 }
 
@@ -55,7 +55,7 @@ std::vector<double> flat(const std::vector<NamedParameter>& parameters) {
   std::map<std::string, Array> named;
   for (const NamedParameter& p : parameters) named.emplace(p.name, p.tensor.value());
   std::vector<double> result;
-  for (const Json& start : oracle()["start"]) {
+  for (const golden::Json& start : oracle()["start"]) {
     const Array& w = named.at(start["name"].get<std::string>());
     result.insert(result.end(), w.data(), w.data() + w.size());
   }
@@ -77,14 +77,14 @@ double apart(const std::vector<double>& a, const double* b) {
 
 // One of PyTorch's runs, and the same for `Run`: its settings by way of a config file.
 struct Case {
-  const Json& json;
+  const golden::Json& json;
   Folder folder;
   TrainOptions options;
   TrainingData data;
   std::vector<double> weights, averages;  // (steps, parameters)
   std::size_t steps, parameters;
 
-  explicit Case(const Json& c)
+  explicit Case(const golden::Json& c)
       : json(c),
         weights(golden::unpacked<double>(c["weights"]["f64"].get<std::string>())),
         steps(c["steps"].size()),
@@ -100,7 +100,7 @@ struct Case {
     options.keep_head = !c["fresh_head"].get<bool>();
     const VisionTransformer model = undrawn(options.model);
     for (const NamedParameter& p : named_parameters(model)) {
-      for (const Json& start : oracle()["start"]) {
+      for (const golden::Json& start : oracle()["start"]) {
         if (start["name"] == p.name) p.tensor.mutable_value() = golden::tensor(start);
       }
     }
@@ -164,7 +164,7 @@ struct Judge : Observer {
 
 TEST_CASE(
     "every step of a run that stops and goes on with other threads is PyTorch's, every file too") {
-  for (const Json& json : oracle()["cases"]) {
+  for (const golden::Json& json : oracle()["cases"]) {
     INFO(json["name"].get<std::string>());
     Case c(json);
     const std::string path = c.folder.file("run");

@@ -313,7 +313,7 @@ TEST_CASE("vit_b_16 as a whole: logits, loss and all 152 gradients in float32") 
   for (NamedParameter& p : parameters) p.name = torchvisions_name(p.name);
   CHECK(parameters.size() == 152);
   load(parameters, read_safetensors(path + ".safetensors"));
-  const Json truth = Json::read(path + ".json");
+  const golden::Json truth = golden::Json::read(path + ".json");
   const auto labels = truth.at("labels").get<std::vector<std::size_t>>();
 
   const Tensor logits = model(torchvisions_images(labels.size(), config.H));

@@ -1,6 +1,7 @@
 #include "web/engine/explorer.h"
 #include "tests/expect.hpp"
 #include "vitruvian/core/base/byte_source.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
@@ -8,7 +9,6 @@
 #include "vitruvian/vit/model.hpp"
 
 #include <doctest/doctest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <set>
@@ -22,11 +22,9 @@ using namespace vitruvian;
 
 namespace {
 
-using Json = nlohmann::json;
-
 const std::string weights = VITRUVIAN_TEST_DATA "/../models/digits.safetensors";
 
-Json said(const char* answer) { return Json::parse(answer); }
+Json said(const char* answer) { return parse_json(answer); }
 std::string refusal(const char* answer) { return said(answer).value("error", ""); }
 
 Json open_digits() {

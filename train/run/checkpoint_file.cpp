@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/fields.hpp"
 
@@ -10,7 +11,6 @@
 #else
 #include "vitruvian/core/base/checksum.hpp"
 #endif
-#include <nlohmann/json.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -18,9 +18,6 @@
 
 namespace vitruvian {
 namespace {
-
-using Json = nlohmann::ordered_json;  // as it is written
-using Parsed = nlohmann::json;        // finds a key among many
 
 constexpr std::size_t version = 1;
 
@@ -68,7 +65,7 @@ std::string expected(double largest) {
 
 // Whether `value` can be what is expected there; sets it.
 template <class T>
-bool take(const Parsed& value, double largest, T& field) {
+bool take(const SortedJson& value, double largest, T& field) {
   if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {  // numbers by name
     if (!value.is_object()) return false;
     for (const auto& [name, number] : value.items()) {
@@ -103,7 +100,7 @@ std::string to_json(const CheckpointState& state) {
   for_each_field(state.state,
                  [&](const char* name, const auto& field, double) { json[name] = field; });
   json["crc32"] = state.crc32;
-  return json.dump();
+  return dump_json(json);
 }
 
 void write_checkpoint(const std::string& path, const RunState& state,
@@ -122,9 +119,9 @@ CheckpointState parse_checkpoint_state(const std::string& text, const std::strin
   const auto wrong = [&source](const std::string& what) {
     fail(Exit::checkpoint, "{}: its state makes no sense: {}", source, what);
   };
-  const Parsed json = Parsed::parse(text, nullptr, false);
+  const SortedJson json = parse_json<SortedJson>(text, nullptr, false);
   if (!json.is_object()) wrong("it is not a JSON object");
-  const auto at = [&](const char* name) -> const Parsed& {
+  const auto at = [&](const char* name) -> const SortedJson& {
     const auto found = json.find(name);
     if (found == json.end()) wrong(fmt::format("it has no '{}'", name));
     return *found;
@@ -142,7 +139,7 @@ CheckpointState parse_checkpoint_state(const std::string& text, const std::strin
   const RunState& state = result.state;
   if (state.correct > state.seen) wrong("'correct' is above 'seen'");
   if (state.best_epoch > state.epochs) wrong("'best_epoch' is above 'epochs'");
-  const Parsed& sums = at("crc32");
+  const SortedJson& sums = at("crc32");
   if (!sums.is_object()) wrong("'crc32' is not an object");
   for (const auto& [name, sum] : sums.items()) {
     if (!sum.is_string()) wrong("'crc32' holds more than texts");

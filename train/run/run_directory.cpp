@@ -2,9 +2,8 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -171,7 +170,7 @@ void RunDirectory::rewind(std::uint64_t metrics_size, std::size_t epochs) {
   std::istringstream lines(read_text((path_ / "timing.jsonl").string()));
   std::uint64_t size = 0;
   for (std::string line; std::getline(lines, line) && !lines.eof(); size += line.size() + 1) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_json<SortedJson>(line, nullptr, false);
     if (!json.is_object() || json.value("epoch", epochs + 1) > epochs) break;
   }
   timing_->cut(size);

@@ -1,4 +1,5 @@
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
@@ -6,7 +7,6 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -97,7 +98,8 @@ bool is_run(const fs::path& folder) {
     return false;
   }
   std::ifstream file(config);
-  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto json = parse_json<SortedJson>(text, nullptr, false);
   return json.is_object() && json.contains(made_by);
 }
 

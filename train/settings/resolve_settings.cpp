@@ -1,14 +1,13 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/train/training_data.hpp"
 #include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,8 +22,6 @@
 
 namespace vitruvian {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Sets `x`, or says what is wrong: "not a whole number from 1 to 1000000".
 template <class T>
@@ -59,7 +56,7 @@ Json value_of(const std::string& text) {
   if constexpr (std::is_same_v<T, std::string> || std::is_enum_v<T>) {
     return text;
   } else {
-    const Json value = Json::parse(text, nullptr, false);
+    const Json value = parse_json(text, nullptr, false);
     if (!value.is_discarded() || !is_rate<T>) return value;
     char* end = nullptr;  // .5 and 1e3 are no JSON
     const double number = std::strtod(text.c_str(), &end);
@@ -111,7 +108,7 @@ Json parse_object(const std::string& text, const std::string& source) {
     return true;
   };
   try {
-    Json json = Json::parse(text, check);
+    Json json = parse_json(text, check);
     if (!json.is_object()) fail(Exit::usage, "{}: not a JSON object of settings", source);
     return json;
   } catch (const Json::out_of_range& error) {
@@ -140,7 +137,7 @@ void lay_over(TrainOptions& options, const Json& json, const std::string& source
       known = true;
       const std::string wrong = from_value(value, s.bounds, field);
       if (!wrong.empty()) {
-        fail(Exit::usage, "{}: '{}' is {}: {}", source, key, shortened(value.dump()), wrong);
+        fail(Exit::usage, "{}: '{}' is {}: {}", source, key, shortened(dump_json(value)), wrong);
       }
     });
     if (known) continue;
@@ -300,14 +297,15 @@ TrainOptions settings_of_run(const std::string& directory) {
 TrainOptions resumed_settings(const std::string& directory, const SettingSources& said) {
   const Json flags = flags_as_json(said.flags);
   TrainOptions options = settings_of_run(directory);
-  const Json kept = Json::parse(options.to_json());
+  const Json kept = parse_json(options.to_json());
   for_each_setting(options, [&](auto& field, const Setting& s) {
     if (!flags.contains(s.name)) return;
     const auto before = field;
     from_value(flags[s.name], s.bounds, field);
     if (s.matters && field != before && std::string(s.name) != "epochs") {
       fail(Exit::usage, "{} {} contradicts {}, which has {}: a resumed run keeps its settings",
-           flag_name(s.name), flags[s.name].dump(), directory, kept.value(s.name, Json()).dump());
+           flag_name(s.name), dump_json(flags[s.name]), directory,
+           dump_json(kept.value(s.name, Json())));
     }
   });
   const std::size_t planned = kept["epochs"];

@@ -1,18 +1,12 @@
 #include "vitruvian/train/settings/settings.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/vit/fields.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
 namespace vitruvian {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-}  // namespace
-
 bool Bounds::holds(double x) const {
   return (above ? x > low : x >= low) && (below ? x < high : x <= high);  // NaN is nowhere
 }
@@ -36,7 +30,7 @@ std::string TrainOptions::to_json(const std::map<std::string, std::string>& make
     json[made_by]["version"] = VITRUVIAN_VERSION;
     for (const auto& [key, value] : maker) json[made_by][key] = value;
   }
-  return json.dump(2) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 std::map<std::string, std::string> flag_values(const TrainOptions& options) {
@@ -44,22 +38,22 @@ std::map<std::string, std::string> flag_values(const TrainOptions& options) {
   for_each_setting(options, [&](const auto& field, const Setting& s) {
     const Json value = to_value<Json>(field);
     if (value.is_string()) values[s.name] = value.get<std::string>();
-    if (value.is_number()) values[s.name] = value.dump();
+    if (value.is_number()) values[s.name] = dump_json(value);
   });
   return values;
 }
 
 std::string with_settings(const std::string& config, const TrainOptions& options) {
-  Json json = Json::parse(config);
-  const Json settings = Json::parse(options.to_json());
+  Json json = parse_json(config);
+  const Json settings = parse_json(options.to_json());
   for (const auto& item : settings.items()) json[item.key()] = item.value();
-  return json.dump(2) + "\n";
+  return dump_json(json, 2) + "\n";
 }
 
 std::string disagreement(const std::string& config, const std::string& other) {
   if (std::string settings = difference(config, other); !settings.empty()) return settings;
-  const Json one = Json::parse(config).value(made_by, Json::object());
-  const Json two = Json::parse(other).value(made_by, Json::object());
+  const Json one = parse_json(config).value(made_by, Json::object());
+  const Json two = parse_json(other).value(made_by, Json::object());
   for (const auto& item : one.items()) {
     const std::string its = two.value(item.key(), "");
     if (item.value() != its) {
@@ -70,7 +64,7 @@ std::string disagreement(const std::string& config, const std::string& other) {
 }
 
 std::string maker_of(const std::string& config, const char* key) {
-  const Json json = Json::parse(config, nullptr, false);
+  const Json json = parse_json(config, nullptr, false);
   return json.is_object() && json.contains(made_by) ? json[made_by].value(key, "") : "";
 }
 
@@ -85,8 +79,8 @@ std::string flag_name(std::string setting) {
 }
 
 std::string difference(const std::string& settings, const std::string& others) {
-  const Json one = Json::parse(settings, nullptr, false);
-  const Json other = Json::parse(others, nullptr, false);
+  const Json one = parse_json(settings, nullptr, false);
+  const Json other = parse_json(others, nullptr, false);
   std::string result;
   const TrainOptions usual;
   for_each_setting(usual, [&](const auto& field, const Setting& s) {
@@ -94,7 +88,8 @@ std::string difference(const std::string& settings, const std::string& others) {
       return json.is_object() && json.contains(s.name) ? json[s.name] : to_value<Json>(field);
     };
     if (result.empty() && s.matters && value(one) != value(other)) {
-      result = fmt::format("'{}' is {}, not {}", s.name, value(one).dump(), value(other).dump());
+      result =
+          fmt::format("'{}' is {}, not {}", s.name, dump_json(value(one)), dump_json(value(other)));
     }
   });
   return result;

@@ -11,11 +11,9 @@ namespace vitruvian::web {
 
 const char* answer(const std::function<Json()>& say) {
   static std::string text;
-  const auto sentence = [](const std::string& what) {
-    return Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
+  const auto sentence = [](const std::string& what) { return dump_json(Json{{"error", what}}); };
   try {
-    text = say().dump(-1, ' ', false, Json::error_handler_t::replace);
+    text = dump_json(say());
   } catch (const std::bad_alloc&) {
     text = sentence("there is not enough memory for this");
   } catch (const std::exception& error) {
@@ -25,7 +23,7 @@ const char* answer(const std::function<Json()>& say) {
 }
 
 Json parsed(const char* request) {
-  Json json = Json::parse(request == nullptr ? "" : request, nullptr, false);
+  Json json = parse_json(request == nullptr ? "" : request, nullptr, false);
   if (!json.is_object()) fail("the request is no JSON object");
   return json;
 }
@@ -36,18 +34,18 @@ T field(const Json& request, const char* name, T otherwise) {
   if (found == request.end()) return otherwise;
   if constexpr (std::is_same_v<T, std::string>) {
     if (found->is_string()) return found->get<T>();
-    fail("{}: expected a text, got {}", name, found->dump());
+    fail("{}: expected a text, got {}", name, dump_json(*found));
   } else if constexpr (std::is_same_v<T, bool>) {
     if (found->is_boolean()) return found->get<T>();
-    fail("{}: expected true or false, got {}", name, found->dump());
+    fail("{}: expected true or false, got {}", name, dump_json(*found));
   } else if constexpr (std::is_integral_v<T>) {
     // A page's numbers are doubles: 64 may come as 64.0.
     const double x = found->is_number() ? found->get<double>() : -1;
     if (x >= 0 && x < 9e15 && x == std::floor(x)) return static_cast<T>(x);
-    fail("{}: expected a whole number of at least 0, got {}", name, found->dump());
+    fail("{}: expected a whole number of at least 0, got {}", name, dump_json(*found));
   } else {
     if (found->is_number() && std::isfinite(found->get<double>())) return found->get<T>();
-    fail("{}: expected a number, got {}", name, found->dump());
+    fail("{}: expected a number, got {}", name, dump_json(*found));
   }
 }
 template std::string field(const Json&, const char*, std::string);

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "vitruvian/core/array.hpp"
-
-#include <nlohmann/json.hpp>
+#include "vitruvian/core/base/json.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +9,6 @@
 #include <vector>
 
 namespace vitruvian::web {
-
-using Json = nlohmann::ordered_json;
 
 /// What a C function returns: the JSON that `say` makes, or {"error": sentence} of what it throws.
 /// Valid until the next call.

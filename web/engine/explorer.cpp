@@ -107,7 +107,7 @@ std::string symbols_of(std::string_view name) {
 Json about_weights(Explorer& e) {
   const VisionTransformer& model = e.there();
   const ViTConfig& c = model.config;
-  Json config = Json::parse(c.to_json());
+  Json config = parse_json(c.to_json());
   config["N"] = c.N();
   config["T"] = c.T();
   config["D_h"] = c.D_h();
@@ -141,7 +141,7 @@ void check_takes_picture(const ViTConfig& c) {
 
 std::vector<double> numbers_of(const Metadata& metadata, const char* name) {
   const auto found = metadata.find(name);
-  const Json json = found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
+  const Json json = found == metadata.end() ? Json() : parse_json(found->second, nullptr, false);
   if (!json.is_array() || json.size() != 1 || !json[0].is_number()) {
     fail("the weights do not say the {} of the pixels that they were trained on", name);
   }
@@ -380,7 +380,6 @@ Json check(Explorer& e, const Json& request) {
 
 using vitruvian::web::answer;
 using vitruvian::web::here;
-using vitruvian::web::Json;
 using vitruvian::web::parsed;
 
 const char* explorer_open(const unsigned char* safetensors, size_t bytes) {

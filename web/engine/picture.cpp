@@ -31,7 +31,7 @@ Pixels bytes(const InkCanvas& canvas, InkShift shift = {}) {
 double coordinate(const Json& point, std::size_t axis) {
   if (!point.is_array() || point.size() != 2 || !point[axis].is_number() ||
       !(std::abs(point[axis].get<double>()) <= 100)) {
-    fail("strokes: expected points [x, y], got {}", point.dump());
+    fail("strokes: expected points [x, y], got {}", dump_json(point));
   }
   return point[axis].get<double>();
 }
@@ -43,7 +43,7 @@ std::vector<InkPath> paths_of(const Json& request) {
   if (strokes == request.end() || !strokes->is_array()) fail("strokes: expected a list");
   std::vector<InkPath> paths;
   for (const Json& stroke : *strokes) {
-    if (!stroke.is_array()) fail("strokes: expected lists of points, got {}", stroke.dump());
+    if (!stroke.is_array()) fail("strokes: expected lists of points, got {}", dump_json(stroke));
     InkPath path;
     for (const Json& point : stroke) {
       path.push_back({side * coordinate(point, 0), side * coordinate(point, 1), side * pen});

@@ -4,9 +4,8 @@
 // form that a page has.
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "web/engine/explorer.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +16,8 @@
 
 namespace {
 
-using Json = nlohmann::json;
+using vitruvian::parse_json;
+using Json = vitruvian::SortedJson;
 using vitruvian::console::print;
 
 // FNV-1a of 32-bit words: each bit counts.
@@ -43,7 +43,7 @@ class Hash {
 };
 
 Json checked(const char* answer) {
-  Json json = Json::parse(answer);
+  Json json = parse_json<Json>(answer);
   if (json.contains("error")) vitruvian::fail("{}", json["error"].get<std::string>());
   return json;
 }
