@@ -63,17 +63,18 @@ TEST_CASE("malformed archives are refused in one line that says why") {
         "the zip archive is cut short, or has more than its directory at its end");
   CHECK(failure(zip({{"x.npy", two}}) + "!") ==
         "the zip archive is cut short, or has more than its directory at its end");
-  CHECK(says(failure(zip({{"x.npy", two}, {"x.npy", two}})), "x"));
+  CHECK(failure(zip({{"x.npy", two}, {"x.npy", two}})) == "the name 'x' comes twice");
   CHECK(failure(zip({{"readme", "hello"}})) == "entry 0 of the zip archive is not called NAME.npy");
   CHECK(failure(zip({{"a\nb.npy", two}})) == "entry 0 of the zip archive is not called NAME.npy");
   CHECK(failure(zip({{"x.npy", two, true, 100'000}})) ==
         "'x': " + std::to_string(deflated(two).size()) + " packed bytes cannot hold 100000");
   CHECK(failure(zip({{"x.npy", two, true, 5'000}})) ==
         "'x': its shape (2,) needs 8 bytes but it has " + std::to_string(5'000 - (two.size() - 8)));
-  CHECK(failure(zip({{"x.npy", two, true, 0, 93}})).starts_with("'x': "));
+  CHECK(failure(zip({{"x.npy", two, true, 0, 93}})) ==
+        "'x': it is packed by a method that numpy does not use");
   std::string flipped = zip({{"x.npy", two}});
   flipped[flipped.find("shape") + 15] ^= 1;
-  CHECK(failure(flipped).starts_with("'x': "));
+  CHECK(failure(flipped) == "'x': its .npy header has more after the dictionary");
   // Damaged numbers: the checksum says so.
   std::string damaged = zip({{"x.npy", two}});
   damaged[30 + 5 + two.size() - 3] ^= 1;
