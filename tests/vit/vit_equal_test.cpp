@@ -24,14 +24,6 @@ VisionTransformer tiny_with(bool ViTConfig::*const flag) {
   return of_order_one(config, Rng(5));
 }
 
-void check_same(const std::vector<Array>& a, const std::vector<Array>& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    CAPTURE(i);
-    if (largest(b[i]) > 1e-9) CHECK(difference(a[i], b[i]) < 10 * tight);
-  }
-}
-
 // Rows [from, from + n) of a matrix, or elements of a vector.
 Array rows(const Parameter& p, std::size_t from, std::size_t n) {
   return slice(p, 0, static_cast<std::ptrdiff_t>(from), static_cast<std::ptrdiff_t>(from + n))

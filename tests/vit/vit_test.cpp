@@ -105,10 +105,7 @@ TEST_CASE("the class token's row alone is the whole last block: logits and every
   Trace trace;  // whoever traces sees every row
   const auto whole = logits_and_gradients(model, images, {.rng = &rng, .trace = &trace});
   const auto row = logits_and_gradients(model, images, {.rng = &rng});
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (largest(whole[i]) > 1e-9)
-      CHECK(golden::difference(row[i], whole[i]) < (in_double ? 1e-11 : 1e-3));
-  }
+  check_same(row, whole);
   CHECK(trace.at("blocks.1.z").shape() == Shape{3, 5, 8});
   for (const std::size_t rows : {1, 3, 5}) {
     CHECK(model.blocks[1](trace.at("blocks.0.z"), {}, rows).shape() == Shape{3, rows, 8});
@@ -124,10 +121,7 @@ TEST_CASE("a distilled model asks with two rows alone, and its logits are the me
   Trace trace;
   const auto whole = logits_and_gradients(model, images, {.rng = &rng, .trace = &trace});
   const auto rows = logits_and_gradients(model, images, {.rng = &rng});
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (largest(whole[i]) > 1e-9)
-      CHECK(golden::difference(rows[i], whole[i]) < (in_double ? 1e-11 : 1e-3));
-  }
+  check_same(rows, whole);
   CHECK(trace.at("z_0").shape() == Shape{3, 8, 8});
   CHECK(trace.at("y").shape() == Shape{3, 2, 8});
   const auto [of_class, of_distillation] = model.both_logits(images);

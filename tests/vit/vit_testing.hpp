@@ -106,6 +106,16 @@ inline std::vector<Array> logits_and_gradients(const VisionTransformer& model, c
   return result;
 }
 
+/// Holds the logits and gradients of one way against those of another, of which none is zero.
+inline void check_same(const std::vector<Array>& a, const std::vector<Array>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CAPTURE(i);
+    CHECK(largest(b[i]) > 1e-9);
+    CHECK(golden::difference(a[i], b[i]) < (in_double ? 1e-11 : 1e-3));
+  }
+}
+
 // --- golden numbers ------------------------------------------------------------------------------
 
 using NameOf = std::string(std::string);
