@@ -96,8 +96,6 @@ W Phi(W x) {
   return std::erfc(-x * W(0.70710678118654752440084436210485L)) / 2;
 }
 
-// The table's function of the instruction set in use when it is called.
-
 }  // namespace
 
 TEST_CASE_TEMPLATE("exp, log, erf and tanh are right to a few units in the last place", T, float,

@@ -184,8 +184,7 @@ TEST_CASE_TEMPLATE("a batch is normalised per channel, in the order asked for", 
   check_error(Exit::failure, {"no image 2 among 2"}, [&] { batch_labels(data, beyond); });
 }
 
-// --- real data, where they are
-// ---------------------------------------------------------------------
+// --- real data, where they are -------------------------------------------------------------------
 
 TEST_CASE("real MNIST") {
   const std::optional<fs::path> place = real_data("mnist");

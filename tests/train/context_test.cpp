@@ -214,8 +214,8 @@ TEST_CASE("a watched step finds the same op at any number of threads") {
     });
   };
   const std::string found = at_any_number_of_threads(step);
-  CHECK(says(found, "infinity in 1 of 256 numbers of input 0"));
   CAPTURE(found);
+  CHECK(says(found, "infinity in 1 of 256 numbers of input 0"));
 }
 
 TEST_CASE("a profile counts the same, in the same order, whoever computes") {
