@@ -34,7 +34,6 @@ TrainOptions masked_options(const std::string& out = "") {
 
 // A run of such options, before its first step.
 struct MaskedRun {
-  Observer nobody;
   TrainOptions options;
   TrainingData data;
   VisionTransformer vit;
@@ -43,9 +42,9 @@ struct MaskedRun {
   explicit MaskedRun(const TrainOptions& o, TrainingData images)
       : options(o),
         data(std::move(images)),
-        vit(initial_model(options, nobody)),
+        vit(initial_model(options, nobody_looks)),
         masked(vit, data.images.train->about().mean, data.images.train->about().std, Rng(5)),
-        run(options, learner_of(masked), data, nobody, nullptr) {}
+        run(options, learner_of(masked), data, nobody_looks, nullptr) {}
   explicit MaskedRun(const TrainOptions& o) : MaskedRun(o, training_data(o)) {}
   std::vector<Array> trained() {
     while (run.goes_on()) run.epoch();
@@ -80,6 +79,7 @@ TEST_CASE("masked patches: what is drawn, the colours, the loss and every gradie
     part.step = Rng(c["step"].get<std::uint64_t>());
     part.first = c["first"].get<std::size_t>();
     const std::vector<Corruption> drawn = model.corruptions(part);
+    REQUIRE(drawn.size() == c["corruptions"].size());
     for (std::size_t b = 0; b < drawn.size(); ++b) {
       const golden::Json& of = c["corruptions"][b];
       CHECK(drawn[b].patches == of["patches"].get<std::vector<std::size_t>>());
@@ -247,34 +247,25 @@ TEST_CASE("masked patches: micro-batches, threads, labels and interruptions do n
 
   const Folder folder;
   TrainOptions written = masked_options(folder.file("whole"));
-  Observer nobody;
-  const RunResult result = train_here(written, nobody);
+  const RunResult result = train_here(written);
   written.out = folder.file("stopped");
-  written.checkpoint_every = 1;
-  {
-    StopAt stop(4);
-    CHECK_THROWS_AS(train_here(written, stop), Error);
-  }
+  CHECK(says(stop_in(4, written), "stopped after step 4 of 6"));
   written.resume = true;
-  train_here(written, nobody);
-  for (const char* name : {"model.safetensors", "metrics.jsonl"}) {
-    CHECK(content(folder.file("stopped") + "/" + name) ==
-          content(folder.file("whole") + "/" + name));
-  }
+  train_here(written);
+  CHECK((files_of(written.out) == files_of(folder.file("whole"))));
   // Hidden in the test images is always the same.
   const Evaluation evaluated = VITRUVIAN_PRECISION::evaluate({{}, folder.file("whole")});
   CHECK(evaluated.accuracy == result.last.test_accuracy);
   CHECK(evaluated.loss == doctest::Approx(result.last.test_loss));
   CHECK(evaluated.predictions.size() == 0);
   CHECK(evaluated.images == 30);
-  CHECK(evaluated.note.find("of the commonest") != std::string::npos);
+  CHECK(says(evaluated.note, "of the commonest"));
 }
 
 TEST_CASE("what was learned without labels begins a run with them") {
   const Folder folder;
-  Observer nobody;
   TrainOptions o = masked_options(folder.file("masked"));
-  const RunResult learned = train_here(o, nobody);
+  const RunResult learned = train_here(o);
   CHECK(learned.last.test_accuracy > 0);
   const std::string weights = folder.file("masked") + "/model.safetensors";
   const TensorFile file = read_safetensors(weights);
@@ -291,7 +282,7 @@ TEST_CASE("what was learned without labels begins a run with them") {
   CHECK(probe.model.D == 8);
   CHECK(probe.model.head == Head::linear);
   probe.out = folder.file("probe");
-  train_here(probe, nobody);
+  train_here(probe);
   const TensorFile after = read_safetensors(probe.out + "/model.safetensors");
   CHECK(after.find("head.weight") != nullptr);
   CHECK(after.find("mask_token") == nullptr);
@@ -302,25 +293,21 @@ TEST_CASE("what was learned without labels begins a run with them") {
   TrainOptions again = resolve_settings({"", "", {{"init", probe.out}, {"task", "masked"}}});
   CHECK(again.model.head == Head::none);
   again.train_size = 60, again.test_size = 30, again.epochs = 1;
-  train_here(again, nobody);
+  train_here(again);
 }
 
 TEST_CASE("masked patches: what cannot be is refused") {
   const auto refused = [](const auto& change) {
     TrainOptions o = masked_options();
     change(o);
-    const Failure failure = failure_of([&] { o.validate(); });
-    CHECK(failure.exit == Exit::usage);
-    return failure.message;
+    return error_of(Exit::usage, [&] { o.validate(); });
   };
-  CHECK(refused([](auto& o) { o.model.head = Head::linear; }).find("--head none") !=
-        std::string::npos);
+  CHECK(says(refused([](auto& o) { o.model.head = Head::linear; }), "--head none"));
   CHECK(refused([](auto& o) { o.linear_probe = true; }).starts_with("--linear-probe"));
-  CHECK(refused([](auto& o) { o.model.P = 28; }).find("1 patch") != std::string::npos);
-  CHECK(refused([](auto& o) { o.model.C = 4; }).find("4 channels") != std::string::npos);
-  CHECK(refused([](auto& o) {
-          o.own_model = "a net", o.train_size = o.test_size = 0;
-        }).find("whose patches") != std::string::npos);
+  CHECK(says(refused([](auto& o) { o.model.P = 28; }), "1 patch"));
+  CHECK(says(refused([](auto& o) { o.model.C = 4; }), "4 channels"));
+  CHECK(says(refused([](auto& o) { o.own_model = "a net", o.train_size = o.test_size = 0; }),
+             "whose patches"));
   CHECK(resolve_settings({"", "", {{"task", "masked"}}}).model.head == Head::none);
   CHECK(resolve_settings({"", "", {{"task", "masked"}, {"head", "tanh"}}}).model.head ==
         Head::tanh);

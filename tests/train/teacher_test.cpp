@@ -169,9 +169,7 @@ TEST_CASE("a teacher that cannot teach is refused") {
     save_weights(VisionTransformer(c, Rng(1)), its, folder.file("t.safetensors"));
     TrainOptions o = small_options();
     o.teacher = folder.file("t.safetensors");
-    const Failure failure = failure_of([&] { open_teacher(o, digits_seen, silent); });
-    CHECK(failure.exit == Exit::usage);
-    CHECK(failure.message.find(why) != std::string::npos);
+    CHECK(says(error_of(Exit::usage, [&] { open_teacher(o, digits_seen, silent); }), why));
   };
   ViTConfig c = small_config(false);
   c.K = 7;
@@ -185,9 +183,7 @@ TEST_CASE("a teacher that cannot teach is refused") {
     TrainOptions o = small_options();
     o.teacher = "a file";
     change(o);
-    const Failure failure = failure_of([&] { o.validate(); });
-    CHECK(failure.exit == Exit::usage);
-    CHECK(failure.message.starts_with("--teacher"));
+    CHECK(error_of(Exit::usage, [&] { o.validate(); }).starts_with("--teacher"));
   };
   invalid([](auto& o) { o.task = Task::masked, o.model.head = Head::none; });
   invalid([](auto& o) { o.model.head = Head::none; });
