@@ -229,7 +229,9 @@ void follow(Optimizer optimizer, const Json& file, const Json& run) {
 }
 
 TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch's") {
+  std::map<std::string, int> seen;
   for (const Json& file : golden::read("modules.json")["optimizers"]) {
+    CHECK(file["steps"].get<int>() == 20);
     for (const Json& run : file.at("runs")) {
       std::vector<NamedParameter> parameters;
       for (const auto& [name, value] : file.at("start").items()) {
@@ -237,6 +239,7 @@ TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch
         parameters.push_back({name, role, Tensor(golden::tensor(value), true)});
       }
       const auto optimizer = run.at("optimizer").get<std::string>();
+      ++seen[optimizer];
       const Json& options = run.at("options");
       CAPTURE(optimizer);
       CAPTURE(options.dump());
@@ -263,6 +266,8 @@ TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch
       }
     }
   }
+  using Seen = std::map<std::string, int>;
+  CHECK(seen == Seen{{"sgd", 5}, {"adam", 3}, {"adamw", 4}, {"muon", 3}});
 }
 
 }  // namespace
