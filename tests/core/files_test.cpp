@@ -102,6 +102,7 @@ TEST_CASE("a file that is replaced hands on its permissions, whatever the umask"
     write_file_safely(folder.file("kept"), "old");
     REQUIRE(::chmod(folder.file("kept").c_str(), m) == 0);
     write_file_safely(folder.file("kept"), [&](const WriteBytes& write) {
+      CHECK(folder.files().size() == 2);  // the old file, and the one that is to replace it
       for (const std::string& name : folder.files()) CHECK(mode(name.c_str()) == m);
       write("new");
     });
