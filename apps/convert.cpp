@@ -23,6 +23,12 @@ void run_convert(ConvertFlags flags) {
                            : "--scheme is missing: whose names? (--to NAME.onnx needs none)");
   }
   if (!options.to_onnx()) options.scheme = scheme_of(flags.scheme);
+  for (const char* const end : {".npz", ".pth", ".pt", ".bin"}) {
+    if (options.to.ends_with(end)) {
+      fail(Exit::usage, "--to {}: what is written is safetensors, under {} names: call it so",
+           options.to, flags.scheme);
+    }
+  }
   const Converted result = convert(options);
   for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
   const ViTConfig& c = result.config;

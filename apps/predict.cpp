@@ -59,7 +59,8 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
     }
     write_file_safely(path, fmt::format("[{}]\n", fmt::join(objects, ",\n ")));
   }
-  console::print("{}: {} of {} pictures, {} numbers each\n", path, what, rows.size(), width);
+  console::print("{}: {} of {} picture{}, {} numbers each\n", path, what, rows.size(),
+                 rows.size() == 1 ? "" : "s", width);
 }
 
 // Before the work, which may take hours.
@@ -174,7 +175,8 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
       ->type_name("IMAGE");
   command.add_option("--labels", options.labels, "Names of the classes, one a line")
       ->type_name("FILE");
-  add_count(command, "--top", options.top, "How many classes to print")->capture_default_str();
+  add_count(command, "--top", options.top, "How many classes to print: probability, number, name")
+      ->capture_default_str();
   command.add_flag("--json", flags.json, "One line of JSON a picture");
   const std::string numbers = "Numbers instead of classes, of all pictures in one file";
   command

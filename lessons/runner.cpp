@@ -234,12 +234,12 @@ void list_markdown() {
   build_if_needed(name, {project_path(entry.source())});
   const fs::path done = done_file(entry);
   std::vector<std::string> words = {(program_folder() / name).string()};
-  words.insert(words.end(), flags.begin(), flags.end());
-  if (!done.empty()) {
+  if (!done.empty()) {  // before the user's, the last of which may lack its value
     std::error_code told_by_the_lesson;
     fs::create_directories(done.parent_path(), told_by_the_lesson);
-    words.insert(words.end(), {"--done-file", done.string()});
+    words.push_back("--done-file=" + done.string());
   }
+  words.insert(words.end(), flags.begin(), flags.end());
   console::flush();
   execv(words[0].c_str(), pointers(words).data());
   fail("{} cannot be run: {}", words[0], std::strerror(errno));

@@ -32,7 +32,7 @@ p { margin: .3rem 0 .8rem; max-width: 46rem; }
 .note { border-left: 3px solid rgb(var(--wrong)); padding-left: .7rem; margin-top: 1rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.4rem 0 0; }
 .tile { flex: 1 1 8rem; padding: .7rem .9rem; border-radius: 10px; background: var(--soft); }
-.tile b { display: block; font-size: 1.45rem; font-weight: 600; line-height: 1.25; }
+.tile b { display: block; font-size: 1.45rem; font-weight: 600; line-height: 1.25; white-space: nowrap; }
 .tile span { color: var(--muted); font-size: .82rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 31rem), 1fr));
   gap: 1rem; grid-auto-flow: dense; align-items: start; }

@@ -53,8 +53,8 @@ void Progress::started(const RunStart& start) {
   if (start.ranks > 1) {
     console::print(out_, "ranks    {}, which share each step\n", start.ranks);
   }
-  console::print(out_, "run      {} epochs, {} steps ({} of warm-up), about {} an epoch{}\n",
-                 start.epochs, start.steps, start.warmup,
+  console::print(out_, "run      {} epoch{}, {} steps ({} of warm-up), about {} an epoch{}\n",
+                 start.epochs, start.epochs == 1 ? "" : "s", start.steps, start.warmup,
                  console::clock_time(start.seconds_an_epoch),
                  start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
   if (!start.directory.empty()) console::print(out_, "out      {}\n", start.directory);

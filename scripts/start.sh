@@ -35,7 +35,7 @@ build default vitruvian lesson lesson_three_or_eight lesson_notation
 
 cat <<NEXT
 
-Try next, in $ROOT:
+Try next, in $ROOT (export PATH="\$PWD/build/bin:\$PATH" spares you build/bin/):
   build/bin/lesson 0
       the course: how all of this works, one equation at a time
   build/bin/vitruvian eval --weights RUN

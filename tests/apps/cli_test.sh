@@ -38,11 +38,14 @@ weights|eval --precision double
 did you mean mini_vit|trace --model minivit
 machine has|trace --model vit_h_14 --batch-size 100000
 drawn by the program|data fetch digits
+see vitruvian data fetch --help$|data fetch mnist --wohin X
+data: which. fetch, verify|data
+--lr needs a value$|train --lr
 out|data preview digits
 TABLE
 for flag in --out --resume --config --recipe; do
   expect 2 "$flag: a name is expected" train $flag ''
-  expect 2 "$flag: .* missing" train $flag=
+  expect 2 "$flag needs a value$" train $flag=
 done
 check "none of them made a run" test ! -e runs
 
@@ -143,7 +146,7 @@ expect 2 "bad.json: there is no setting 'epoch'; did you mean epochs" train --co
 expect 2 "nowhere.json" train --config nowhere.json
 expect 4 "no run to resume|config.json" train --resume nowhere
 expect 2 "no --recipe, --config, --out or --overwrite" train --resume run --out other
-works "is finished: 1 epochs, 3 steps" train --resume run
+works "is finished: 1 epoch, 3 steps" train --resume run
 breaking=(train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16 --out broken)
 expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '[a-z_]+'.* training images [0-9]" \
   "${breaking[@]}"
@@ -289,7 +292,12 @@ printf 'zero\none\n' >few
 expect 3 "few: 2 lines, but the model has 10 classes" predict --weights run --labels few blank.pgm
 expect 2 "top" predict --weights run --top 0 blank.pgm
 expect 2 "threads: 2000 is not between 1 and 1024" predict --weights run --threads 2000 blank.pgm
-expect 2 "images" predict --weights run
+expect 2 "IMAGE is missing; see vitruvian predict --help" predict --weights run
+expect 2 "--top needs a value" predict --weights run blank.pgm --top
+{ printf 'P5 40 30 255\n' && head -c 1200 /dev/zero | tr '\0' '\377'; } >paper.pgm
+"$vitruvian" predict --weights run paper.pgm blank.pgm paper.pgm >out 2>err
+check "ink on paper is told, once" test "$(grep -c "note: paper.pgm is dark on light" err)" -eq 1
+check "and nothing else" test "$(wc -l <err)" -eq 1
 expect 2 "--mean has 2 numbers, but the model's images have 1" predict --weights run --mean .1,.2 blank.pgm
 expect 2 "'x' is not a number" predict --weights run --std x blank.pgm
 expect 2 "interpolation" predict --weights run --interpolation nearest blank.pgm
@@ -332,6 +340,7 @@ has deep/hf/preprocessor_config.json '"image_mean"' '"height": 28'
 check "the folder predicts the same" same_prediction run deep/hf
 expect 0 "" convert --from run --to deep/hf --scheme hf
 expect 2 "run/config.json: it is there already" convert --from run --to run/ --scheme hf
+expect 2 "x.npz: what is written is safetensors, under jax names" convert --from run --to x.npz --scheme jax
 check "the run is as it was" "$vitruvian" eval --weights run
 if "$vitruvian" convert --from run --to run.onnx >out 2>err; then
   has out "tensors from timm's names to a graph of ONNX's operators: 28 x 28 x 1"

@@ -42,10 +42,12 @@ Recipe pretraining(const std::string& name, const std::string& row, std::size_t 
 Recipe finetuning(const std::string& name, const std::string& row, const std::string& steps,
                   const std::string& rates, const std::string& lr, std::size_t epochs) {
   return {name,
-          fmt::format("Table 4, {}: {} steps there, learning rates {} of which {} is taken; epochs "
-                      "are given here (--epochs). Needs --init FILE; the paper's resolution is 384 "
+          fmt::format("Table 4, {}: {} steps there, learning rate{}; epochs are given here "
+                      "(--epochs). Needs --init FILE; the paper's resolution is 384 "
                       "(--image-size). Batch 512 is 8 batches of 64.",
-                      row, steps, rates, lr),
+                      row, steps,
+                      rates.starts_with('{') ? fmt::format("s {} of which {} is taken", rates, lr)
+                                             : " " + lr),
           fmt::format(R"({{"epochs": {}, "batch_size": 64, "accumulate": 8, "optimizer": "sgd",
   "momentum": 0.9, "lr": {}, "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500,
   "weight_decay": 0, "dropout": 0, "clip": 1, "label_smoothing": 0, "val_fraction": 0.02}})",
