@@ -50,7 +50,9 @@ std::string missing(const CLI::App& app, const std::string& said) {
   const CLI::App& command = innermost(app);
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional() || !said.starts_with(option->get_name() + " ")) continue;
-    return fmt::format("{} is missing; {}", option->get_type_name(), see_help(command));
+    const std::string type = option->get_type_name();
+    return fmt::format("{} is missing; {}", type.empty() ? option->get_name() : type,
+                       see_help(command));
   }
   std::vector<std::string> names;
   for (const CLI::App* one : command.get_subcommands(nullptr)) names.push_back(one->get_name());

@@ -144,7 +144,7 @@ same configured/model.safetensors run/model.safetensors
 echo '{"epoch": 1}' >bad.json
 expect 2 "bad.json: there is no setting 'epoch'; did you mean epochs" train --config bad.json
 expect 2 "nowhere.json" train --config nowhere.json
-expect 4 "no run to resume|config.json" train --resume nowhere
+expect 4 "nowhere: there is no such folder" train --resume nowhere
 expect 2 "no --recipe, --config, --out or --overwrite" train --resume run --out other
 works "is finished: 1 epoch, 3 steps" train --resume run
 breaking=(train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16 --out broken)

@@ -412,7 +412,7 @@ TABLE
   lesson_says 1 "the lesson ends here" 9 --break elementwise
   check "it does not go on from a mistake" not grep -q "Together they are simpler" err
   lesson_says 2 "did you mean --break\?" 9 --brek x
-  lesson_says 2 ": --break needs a value$" 9 --break
+  lesson_says 2 ": --break needs a value $" 9 --break
   lesson_says 0 "" 9 --ascii --width 40 --plain
   check "it is ASCII" not env LC_ALL=C grep -q '[^ -~]' err
   check "it is as narrow as it was told to be" test "$(wc -L <err)" -le 60

@@ -124,7 +124,7 @@ bytes() {
   check "more ranks than lanes give $code" [ $code -eq 2 ]
   says "more ranks than lanes" '9 ranks, but the sum of a step has 8 lanes: --lanes 9 or more'
   ranks 2 --resume nowhere
-  has err '^vitruvian: nowhere: no run, for it has no config.json' # MPICH lets others say so, too
+  has err '^vitruvian: nowhere: there is no such folder' # MPICH lets others say so, too
   for i in 1 2 3 4; do
     mkdir -p pictures/dark pictures/pale
     ppm "pictures/dark/$i.ppm" $((20 + i)) 20 30 40

@@ -69,7 +69,9 @@ TrainOptions default_options(const std::string& dataset) {
 
 void check_data_given(const std::string& dataset, const std::string& data) {
   if (dataset != "digits" && data.empty()) {
-    fail(Exit::usage, "--dataset {} needs --data DIR, the folder with its files", dataset);
+    fail(
+        Exit::usage, "--dataset {} needs --data DIR, the folder with its files{}", dataset,
+        dataset == "folder" ? "" : fmt::format("; 'vitruvian data fetch {}' brings them", dataset));
   }
   if (dataset == "digits" && !data.empty()) {
     fail(

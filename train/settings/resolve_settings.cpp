@@ -279,6 +279,9 @@ TrainOptions settings_of(const std::string& json, const std::string& source) {
 std::string config_of_run(const std::string& directory) {
   const std::filesystem::path path = std::filesystem::path(directory) / "config.json";
   std::error_code ignored;
+  if (!std::filesystem::exists(directory, ignored)) {
+    fail(Exit::checkpoint, "{}: there is no such folder", directory);
+  }
   if (!std::filesystem::exists(path, ignored)) {
     fail(Exit::checkpoint, "{}: no run, for it has no config.json{}", directory,
          runs_in(directory));
