@@ -25,7 +25,8 @@ void run_convert(ConvertFlags flags) {
   if (!options.to_onnx()) options.scheme = scheme_of(flags.scheme);
   for (const char* const end : {".npz", ".pth", ".pt", ".bin"}) {
     if (options.to.ends_with(end)) {
-      fail(Exit::usage, "--to {}: what is written is safetensors, under {} names: call it so",
+      fail(Exit::usage,
+           "--to {}: what is written is safetensors, under {} names: call it NAME.safetensors",
            options.to, flags.scheme);
     }
   }

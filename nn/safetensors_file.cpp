@@ -18,8 +18,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors' bytes are little-endian");
 
-using Json = SortedJson;
-
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
 constexpr std::size_t most_names = 65'536;  // of tensors and metadata together
 
@@ -49,7 +47,7 @@ struct Header {
   Metadata metadata;
 };
 
-const char* kind_of(const Json& value) {
+const char* kind_of(const SortedJson& value) {
   return value.is_string()            ? "a string"
          : value.is_boolean()         ? "a boolean"
          : value.is_number_unsigned() ? "a number"
@@ -78,13 +76,12 @@ class HeaderReader {
       refuse("is padded with more than spaces");
     }
     try {
-      [[maybe_unused]] const Json top =
-          Json::parse(json, [this](int depth, Json::parse_event_t event, Json& part) {
-            return take(depth, event, part);
-          });
-    } catch (const Json::parse_error& error) {
+      [[maybe_unused]] const SortedJson top =
+          SortedJson::parse(json, [this](int depth, SortedJson::parse_event_t event,
+                                         SortedJson& part) { return take(depth, event, part); });
+    } catch (const SortedJson::parse_error& error) {
       wrong("it is not valid JSON at byte {}", error.byte);
-    } catch (const Json::out_of_range&) {
+    } catch (const SortedJson::out_of_range&) {
       unexpected("a number that is not whole, or too large");
     }
     return std::move(header_);
@@ -92,27 +89,27 @@ class HeaderReader {
 
  private:
   // Whether a part is kept: entries are not, once they are read.
-  bool take(int depth, Json::parse_event_t event, Json& part) {
+  bool take(int depth, SortedJson::parse_event_t event, SortedJson& part) {
     depth_ = depth;
     switch (event) {
-      case Json::parse_event_t::object_start:
+      case SortedJson::parse_event_t::object_start:
         if (depth > 1) unexpected("an object");
         keys_.emplace_back();
         return true;
-      case Json::parse_event_t::object_end:
+      case SortedJson::parse_event_t::object_end:
         keys_.pop_back();
         if (depth == 1) add(part);
         return depth != 1;
-      case Json::parse_event_t::key:
+      case SortedJson::parse_event_t::key:
         take_key(part.get<std::string>());
         return true;
-      case Json::parse_event_t::array_start:
+      case SortedJson::parse_event_t::array_start:
         if (depth != 2 || is_metadata() || (field_ != "shape" && field_ != "data_offsets")) {
           unexpected("an array");
         }
         numbers_ = 0;
         return true;
-      case Json::parse_event_t::value:
+      case SortedJson::parse_event_t::value:
         if (depth == 3 ? !part.is_number_unsigned()
                        : !part.is_string() || depth == 1 || (!is_metadata() && field_ != "dtype")) {
           unexpected(kind_of(part));
@@ -140,7 +137,7 @@ class HeaderReader {
     wrong("the __metadata__ '{}' comes twice", key);
   }
 
-  void add(const Json& part) {
+  void add(const SortedJson& part) {
     if (is_metadata()) {
       header_.metadata = part.get<Metadata>();
       return;
@@ -161,7 +158,7 @@ class HeaderReader {
     if (!part.contains("data_offsets") || part["data_offsets"].size() != 2) {
       wrong("'{}' has no data_offsets [begin, end]", name_);
     }
-    const Json& offsets = part["data_offsets"];
+    const SortedJson& offsets = part["data_offsets"];
     header_.entries.push_back({name_, type, part["shape"], offsets[0], offsets[1]});
   }
 
@@ -238,7 +235,7 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
 // Sorted by name and padded with spaces, so that it and the 8 bytes before it are a multiple of 8
 // long. The data follow one another in the order given.
 std::string format_header(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
-  Json header = Json::object();
+  SortedJson header = SortedJson::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::size_t begin = 0;
   for (const StoredTensor& t : tensors) {
