@@ -89,10 +89,11 @@ endif()
 
 # vitruvian_compile(target headers [together]). Most code asks the kernels and the HOT files for the work:
 # half the compiler's time would go into optimising templates whose speed nobody feels. What nearly all
-# of it reads is parsed once: `headers` are f32 or f64, for code with tensors of that precision, or base,
-# for code that knows none. A header that was parsed at one level of optimisation serves no other, nor,
-# with g++, one that was parsed for a shared library a program. `together` files are compiled as one (8),
-# which costs memory.
+# of it reads is parsed once: `headers` are f32 or f64, for code with tensors of that precision, base, for
+# code that knows none, or json, for such that has JSON in it (70 MB of the compiler's memory, and most of
+# a second a time). A header that was parsed at one level of optimisation serves no other, nor, with g++,
+# one that was parsed for a shared library a program. `together` files are compiled as one (8), which costs
+# memory.
 function(vitruvian_compile target headers)
   set(together 8)
   if(ARGN)

@@ -2,7 +2,6 @@
 
 // What nearly every file without tensors reads; parsed once.
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/json.hpp"
 
 #include <algorithm>
 #include <cmath>
