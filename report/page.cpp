@@ -194,7 +194,11 @@ std::vector<Chart> charts_of(const RunRecord& run) {
        x,
        "",
        {finest(run, &Step::grad_norm, &Epoch::grad_norm, "norm", 0)}}};
-  for (Chart& chart : charts) (chart.title == "Accuracy" ? chart.percent : chart.from_zero) = true;
+  for (Chart& chart : charts) {
+    const bool of_epochs = chart.title == "Accuracy";  // the others have steps between two of them
+    chart.percent = chart.whole_x = of_epochs;
+    chart.from_zero = !of_epochs;
+  }
   return charts;
 }
 

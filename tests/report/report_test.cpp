@@ -153,6 +153,7 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
   CHECK(drawn(one, "Accuracy", "test") == std::pair{V{1, 2}, test});
   CHECK(drawn(one, "Learning rate", "learning rate") == std::pair{V{0.5, 1, 1.5}, lr});
   CHECK(drawn(one, norm, "norm") == std::pair{V{0.5, 1, 1.5}, norms});
+  for (const Chart& chart : one) CHECK(chart.whole_x == (chart.title == "Accuracy"));
   CHECK(drawn(charts_of(validated), "Loss", "validation").second == V{1.2, 1.1, 1.3});
   CHECK(drawn(charts_of(validated), "Accuracy", "validation").second == shares);
 
