@@ -99,6 +99,7 @@ std::string manual_page(const Command& program, std::string_view version) {
       ".TP\n3\npictures, data or a download are missing or damaged.\n"
       ".TP\n4\nweights or a checkpoint are.\n"
       ".TP\n129, 130, 143\nit was stopped by SIGHUP, SIGINT or SIGTERM.\n"
+      ".TP\n141\nwhoever read what it printed has left, as head does.\n"
       ".SH FILES\n"
       ".TP\nruns/\nwhere\n.B vitruvian train\nmakes a folder for each run.\n";
   return page;

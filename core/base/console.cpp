@@ -39,8 +39,13 @@ std::string spelled_out(std::uint32_t code) {
   return fmt::format("\\u{:04x}", code);
 }
 
+// Whoever read standard output has left, as `head` does: no mistake, and nothing is said of it. No
+// Error, to which others add their words.
+struct ReaderLeft : std::exception {};
+
 [[noreturn]] void cannot_be_written() {
   const int error = errno;
+  if (error == EPIPE) throw ReaderLeft();
   fail(Exit::failure, "standard output cannot be written{}",
        error == 0 ? "" : ": " + std::system_category().message(error));
 }
@@ -176,6 +181,8 @@ int run(std::string_view name, const std::function<int()>& body) {
     const int code = body();
     flush();
     return code;
+  } catch (const ReaderLeft&) {
+    return 128 + SIGPIPE;  // what a shell sees of a program that has died of it, as others do
   } catch (const Error& error) {
     return report(name, error.exit(), error.what());
   } catch (const std::bad_alloc&) {

@@ -95,7 +95,8 @@ void open_streams();
 
 /// The whole of a `main`: opens the streams, runs `body`, and returns its exit code. Whatever is
 /// thrown becomes one line "name: what was wrong" on standard error (without a name, the line
-/// alone) and the code that belongs to it; so does output that could not be written.
+/// alone) and the code that belongs to it; so does output that could not be written. Where its
+/// reader has left it returns 141, as a shell has it of SIGPIPE, without a word.
 int run(std::string_view name, const std::function<int()>& body);
 
 }  // namespace vitruvian::console

@@ -181,6 +181,29 @@ TEST_CASE("a terminal is asked for its width and colours and letters") {
   CHECK(none.columns == 80);
 }
 
+TEST_CASE("a reader that left ends a program without a word, and is no Error on the way") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  ::close(ends[0]);
+  const Folder folder;
+  bool seen = false;
+  const Ended ended = run(folder, [&] {
+    ::dup2(ends[1], STDOUT_FILENO);
+    try {
+      console::print("said\n");
+      console::flush();
+    } catch (const Error&) {
+      seen = true;
+    }
+    return 0;
+  });
+  ::close(ends[1]);
+  std::clearerr(stdout);  // the tests' own can be written
+  CHECK(ended.code == 141);
+  CHECK(ended.err.empty());
+  CHECK_FALSE(seen);
+}
+
 TEST_CASE("times and sizes as people say them") {
   CHECK(console::clock_time(3) == "0:03");
   CHECK(console::clock_time(123.4) == "2:03");

@@ -528,6 +528,7 @@ MUTANTS = [
     ("core/ops/elementwise.cpp", "&& «a.node_ptr().use_count() == 1»;", "true"),
     ("core/ops/elementwise.cpp", "!ours || «!a.node().unread» ||", "false"),
     ("core/ops/linear.cpp", "|| «node.writers != 0») return nullptr;", "false"),
+    ("core/base/console.cpp", "if («error == EPIPE») throw", "false"),
     ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
