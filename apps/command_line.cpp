@@ -2,9 +2,14 @@
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <string>
 #include <vector>
 
 namespace vitruvian {
@@ -71,6 +76,84 @@ std::string without_value(const std::string& said) {
   return fmt::format("{} needs a value", flag);
 }
 
+constexpr std::size_t help_width = 80;
+constexpr std::size_t name_width = 30;
+
+// Text as it stands behind `lead`. Its lines are filled anew, as in the manual page, but those that
+// begin with blanks, a list or a formula, stay lines of their own.
+std::string filled(std::string lead, const std::string& text) {
+  std::vector<std::string> paragraphs;
+  std::istringstream lines(text);
+  bool open = false;  // whether the last paragraph goes on
+  for (std::string line; std::getline(lines, line);) {
+    const bool apart = line.empty() || line.starts_with(' ');
+    if (open && !apart) {
+      paragraphs.back() += " " + line;
+    } else {
+      paragraphs.push_back(line);
+    }
+    open = !apart;
+  }
+  const std::size_t indent = console::columns_of(lead);
+  std::string result;
+  for (const std::string& paragraph : paragraphs) {
+    const std::size_t blanks = std::min(paragraph.find_first_not_of(' '), paragraph.size());
+    const bool fits = indent + console::columns_of(paragraph) <= help_width;
+    const std::string line =
+        fits ? lead + paragraph
+             : console::hanging(lead + std::string(blanks, ' '), paragraph, help_width);
+    result += line + "\n";
+    lead = std::string(indent, ' ');
+  }
+  return result;
+}
+
+// Help that fits a terminal of 80 columns: CLI11 2.1 breaks no lines.
+class Help final : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return entry(make_option_name(option, is_positional) + make_option_opts(option),
+                 make_option_desc(option));
+  }
+  // Without the "{false}" that CLI11 hangs on a flag that switches something off.
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    if (is_positional) return option->get_name(true);
+    std::vector<std::string> names;
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    return fmt::format("{}", fmt::join(names, ","));
+  }
+  // "DIR...", where CLI11 counts: "DIR(1x)".
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string more = option->get_items_expected_max() > 1 ? "..." : "";
+    const std::string usage = option->get_name(true) + more;
+    return option->get_required() ? usage : "[" + usage + "]";
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    return entry(command->get_name(), command->get_description());
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return filled("", Formatter::make_description(app));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return filled("", Formatter::make_footer(app));
+  }
+
+ private:
+  // A name, and what it is beside it; below it where the name is long.
+  static std::string entry(const std::string& name, const std::string& text) {
+    const std::string head = "  " + name;
+    if (text.empty()) return head + "\n";
+    if (head.size() < name_width) return filled(fmt::format("{:{}}", head, name_width), text);
+    return head + "\n" + filled(std::string(name_width, ' '), text);
+  }
+};
+
+void take_help(CLI::App& app, const std::shared_ptr<Help>& help) {
+  app.formatter(help);
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) take_help(*subcommand, help);
+}
+
 // A flag that is given twice means its last value, so that a script's flags can be overridden.
 void take_last(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
@@ -90,9 +173,20 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+CLI::Validator whole_number(std::uint64_t largest) {
+  const auto check = [largest](const std::string& text) {
+    const bool whole = !text.empty() && text.size() <= 19 &&
+                       text.find_first_not_of("0123456789") == std::string::npos;
+    if (whole && std::stoull(text) <= largest) return std::string();
+    return fmt::format("'{}' is not a whole number from 0 to {}", text, largest);
+  };
+  return {check, ""};
+}
+
 void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
   try {
     take_last(app);
+    take_help(app, std::make_shared<Help>());
     app.parse(argc, argv);
   } catch (const CLI::Success&) {
     return console::print("{}", console::raw(app.help()));

@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 namespace vitruvian {
 
+/// That a flag's text is a whole number up to `largest`: CLI11 would wrap a negative one around.
+CLI::Validator whole_number(std::uint64_t largest);
+
 /// Parses, then runs `body`, or prints the help that was asked for. Throws (Exit::usage) for what
 /// cannot be parsed; an unknown flag is answered with the nearest one that exists.
+/// Help has lines of at most 80 columns; a line of a description that begins with a blank stays
+/// one.
 void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body);
 
 }  // namespace vitruvian

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/command_line.hpp"
 #include "apps/command_tree.hpp"
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/train/settings/options.hpp"
@@ -44,9 +45,6 @@ std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& c
   return {command, *flags};
 }
 
-/// That a flag's text is a whole number up to `largest`: CLI11 would wrap a negative one around.
-CLI::Validator whole_number(std::uint64_t largest);
-
 template <class Count>
 CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
                        const std::string& description, std::uint64_t largest = 1'000'000) {
@@ -67,6 +65,9 @@ void add_machine_flags(CLI::App& command);
 /// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
 /// A slow matrix product is said aloud, with its remedy.
 void print_machine();
+
+/// What whoever runs a command should know of it all the same, on standard error.
+void note(const std::string& text);
 
 /// The flags of commands that read weights of any origin. What makes no sense is Exit::usage.
 void add_weights_flags(CLI::App& command, WeightsRequest& request);

@@ -31,7 +31,7 @@ void run_convert(ConvertFlags flags) {
     }
   }
   const Converted result = convert(options);
-  for (const std::string& note : result.notes) console::print(stderr, "note: {}\n", note);
+  for (const std::string& text : result.notes) note(text);
   const ViTConfig& c = result.config;
   console::print(
       "{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, K {}\n",

@@ -23,7 +23,6 @@ void run_few_shot(FewShotFlags flags) {
   const std::vector<std::uint64_t> shots = numbers_in("--shots", flags.shots);
   options.shots.assign(shots.begin(), shots.end());
   options.seeds = seeds_of("--seeds", flags.seeds);
-  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const FewShotResult result = few_shot(options, note);
   if (flags.json) return console::print("{}\n", result.to_json());
   console::print("{}: {} test images in {} classes, {} features, {} draws\n", result.dataset,

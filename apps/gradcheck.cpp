@@ -118,7 +118,7 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Checks the derivative of every op against differences, in float64. A row shows how many\n"
       "derivatives were compared, and the one with the largest error:\n"
-      "|a - n| / max(|a|, |n|, 1e-3 max|g|).",
+      "  |a - n| / max(|a|, |n|, 1e-3 max|g|).",
       "gradcheck");
   app.add_flag("--strict", options.check.strict,
                "Four-point differences, error at most 1e-8 (without: two points, 1e-6)");

@@ -33,7 +33,6 @@ void show(const Figure& figure, const console::Terminal& terminal) {
 void run_inspect(InspectOptions options) {
   options.images = pictures_of(options.images);
   const console::Terminal terminal = console::terminal_of(stdout);
-  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
   const std::vector<std::string> files = inspect_model(options, {note, drawn});
   console::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);

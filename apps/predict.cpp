@@ -89,7 +89,6 @@ void run_predict(PredictFlags flags) {
   Rows logits;
   const bool several = options.images.size() > 1;
   const bool bar = options.numbers && several && console::terminal_of(stdout).there;
-  const auto note = [](const std::string& text) { console::print(stderr, "note: {}\n", text); };
   const auto predicted = [&](const Prediction& prediction) {
     ++done;
     if (bar) console::print("\r\033[K{} of {} pictures", done, options.images.size());
@@ -128,7 +127,7 @@ struct EvalFlags {
 
 void run_eval(const EvalFlags& flags) {
   const Evaluation result = evaluate(flags.options);
-  if (!result.note.empty()) console::print(stderr, "note: {}\n", result.note);
+  if (!result.note.empty()) note(result.note);
   if (flags.json) return console::print("{}\n", to_json(result));
   console::print("{}: {} test images, loss {:.4f}, accuracy {:.2f} %\n", result.dataset,
                  result.images, result.loss, 100 * result.accuracy);

@@ -49,8 +49,7 @@ void run_report(const ReportFlags& flags) {
   }
   if (read_run(options.directory).setting("precision") == "double")
     in_precision(Precision::float64);
-  const bool whole = rewrite_report(
-      options, [](const std::string& text) { console::print(stderr, "note: {}\n", text); });
+  const bool whole = rewrite_report(options, note);
   console::print("report   {}/report.html{}\n", options.directory,
                  whole ? "" : " (no model.safetensors yet: without images)");
 }

@@ -2,6 +2,7 @@
 #include "apps/train_seeds.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #if VITRUVIAN_HAS_MPI
 #include "vitruvian/mpi/mpi_ranks.hpp"
@@ -35,13 +36,14 @@ struct Flags {
 
 // What a run wants to be known all the same goes to standard error.
 class Quiet : public Observer {
-  void noted(const std::string& sentence) override {
-    console::print(stderr, "note: {}\n", sentence);
-  }
+  void noted(const std::string& sentence) override { note(sentence); }
 };
 
 void list_recipes() {
-  for (const Recipe& recipe : recipes()) console::print("{:20} {}\n", recipe.name, recipe.about);
+  for (const Recipe& recipe : recipes()) {
+    console::print("{}\n",
+                   console::entry(stdout, fmt::format("{:20} ", recipe.name), recipe.about));
+  }
 }
 
 void check_seeds(const Flags& flags) {
@@ -97,11 +99,11 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
   if (flags.sanity) return check_sanity(options);
   if (!flags.said.recipe.empty() && !quiet) {
     const Recipe& recipe = recipe_named(flags.said.recipe);
-    console::print("recipe   {}: {}\n", recipe.name, recipe.about);
+    console::print("{}\n", console::entry(stdout, "recipe   ", recipe.name + ": " + recipe.about));
     if (recipe.fine_tunes && options.init.empty()) {
-      console::print(stderr,
-                     "note: without --init FILE nothing has learned that could be fine-tuned: all "
-                     "begins at random\n");
+      note(
+          "without --init FILE nothing has learned that could be fine-tuned: all begins at "
+          "random");
     }
   }
   const StopSignals stop;
@@ -175,7 +177,7 @@ void add_settings(CLI::App& command, Flags& flags) {
           command.add_flag_function(flag + ",--no-" + flag.substr(2) + "{false}", take, s.help);
     } else {
       std::string help = s.help;
-      if (name == "dataset") help = fmt::format("{}\n{}", fmt::join(dataset_names(), ", "), help);
+      if (name == "dataset") help = fmt::format("{}\n  {}", fmt::join(dataset_names(), ", "), help);
       if constexpr (std::is_enum_v<T>) help += fmt::format("{}", fmt::join(names_of(field), ", "));
       const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
       option = command.add_option_function<std::string>(flag, take, help);

@@ -6,6 +6,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/real.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
@@ -53,23 +54,18 @@ void in_precision(Precision wanted) {
 }
 
 void print_machine() {
-  console::print("machine  {} threads, {}, {}, matrix product {}\n", threads(),
-                 is_double ? "float64" : "float32", kernels::simd_description(),
-                 kernels::gemm_description());
+  const std::string machine = fmt::format(
+      "{} thread{}, {}, {}, matrix product {}", threads(), threads() == 1 ? "" : "s",
+      is_double ? "float64" : "float32", kernels::simd_description(), kernels::gemm_description());
+  console::print("{}\n", console::entry(stdout, "machine  ", machine));
   if (kernels::gemm_backend() == kernels::GemmBackend::cblas) {
     console::print(
         "note     the CBLAS product is the tests' reference, and slow; unset VITRUVIAN_GEMM\n");
   }
 }
 
-CLI::Validator whole_number(std::uint64_t largest) {
-  const auto check = [largest](const std::string& text) {
-    const bool whole = !text.empty() && text.size() <= 19 &&
-                       text.find_first_not_of("0123456789") == std::string::npos;
-    if (whole && std::stoull(text) <= largest) return std::string();
-    return fmt::format("'{}' is not a whole number from 0 to {}", text, largest);
-  };
-  return {check, ""};
+void note(const std::string& text) {
+  console::print(stderr, "{}\n", console::entry(stderr, "note: ", text));
 }
 
 void add_threads(CLI::App& command) {

@@ -244,11 +244,14 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
   const auto command = [&](const char* name, int (*run)(const Request&), const char* text) {
     CLI::App* const added = app.add_subcommand(name, text);
     added->callback([=, &chosen] { chosen = [=] { return run(*request); }; });
-    if (run != list) added->add_option("N", request->word, "The exercise: its number or name");
+    if (run != list)
+      added->add_option("N", request->word, "The exercise: its number or name")->type_name("");
     if (run != check) added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
-      added->add_option("--dir", request->dir,
-                        "Your folder; else the one you used last, or ./exercises");
+      added
+          ->add_option("--dir", request->dir,
+                       "Your folder; else the one you used last, or ./exercises")
+          ->type_name("DIR");
     }
     return added;
   };
@@ -267,10 +270,12 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
       ->add_flag("--again", request->again, "Start over, though you have changed the file");
   CLI::App* const checked = command("check", check, "Compile it, and compare it with numbers");
   checked->add_option("--seconds", request->seconds, "How long your function may run (10)")
+      ->type_name("N")
       ->check(from_1_to(3600));
   checked->add_flag("--watch", request->watch, "Again whenever you save the file, until q");
   command("hint", hint, "A hint; three, each plainer than the one before")
       ->add_option("--level", request->level, "This one, 1 to 3")
+      ->type_name("N")
       ->check(from_1_to(3));
   command("solution", solution, "Ours, once yours agrees")
       ->add_flag("--give-up", request->give_up, "Before yours agrees");

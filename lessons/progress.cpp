@@ -133,7 +133,8 @@ void add_progress_command(CLI::App& app, std::function<int()>& chosen) {
   const auto file = std::make_shared<std::string>();
   CLI::App* const command = app.add_subcommand(
       "progress", "What you have done, for the book's page: lesson progress >FILE");
-  command->add_option("FILE", *file, "Saved by the book's page: what it holds is done here, too");
+  command->add_option("FILE", *file, "Saved by the book's page: what it holds is done here, too")
+      ->type_name("");
   command->callback([=, &chosen] {
     chosen = [=] {
       console::print("{}",

@@ -25,10 +25,10 @@ namespace fs = std::filesystem;
 constexpr const char* usage =
     R"(The course: one lesson per equation, and exercises.
 
-  lesson N [FLAG]...      lesson N, by its number or name
-  lesson next [FLAG]...   the exercises of the lesson that you have read, then the
-                          next; next --lesson passes the exercises over
-  lesson N --help         its flags, and the mistakes that it can make on purpose)";
+  lesson N [FLAG]...     lesson N, by its number or name
+  lesson next [FLAG]...  the exercises of the lesson that you have read, then
+                         the next; next --lesson passes the exercises over
+  lesson N --help        its flags, and the mistakes that it makes on purpose)";
 
 // What comes next: a lesson, an exercise, or neither. The exercises of a lesson that was read come
 // before the next lesson; once that is read, too, they wait until all lessons are.
@@ -263,7 +263,7 @@ int run(int argc, char** argv) {
   all->callback([&] { chosen = [&] { return markdown ? list_markdown() : list(ascii), 0; }; });
   std::string wanted;
   CLI::App* const words = app.add_subcommand("glossary", "What the field's words mean");
-  words->add_option("WORD", wanted, "One of them; all without it");
+  words->add_option("WORD", wanted, "One of them; all without it")->type_name("");
   words->add_flag("--ascii", ascii, "No glyph beyond ASCII");
   words->add_flag("--markdown", markdown, "As a page");
   words->callback(
@@ -280,7 +280,11 @@ int run(int argc, char** argv) {
     run_command_line(app, argc, argv, [&] { code = chosen(); });
     return code;
   }
-  if (word == "help") return console::print("{}", console::raw(app.help())), 0;
+  if (word == "help") {
+    char flag[] = "--help";
+    char* asked[] = {argv[0], flag};
+    return run_command_line(app, 2, asked, {}), 0;
+  }
   if (word.starts_with("-")) {
     fail(Exit::usage, "which lesson? Its number comes first: lesson 0 {}", word);
   }

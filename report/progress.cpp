@@ -1,6 +1,7 @@
 #include "vitruvian/report/progress.hpp"
 
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 #include "vitruvian/report/confusion.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ void Progress::clear_bar() {
 }
 
 void Progress::started(const RunStart& start) {
-  console::print(out_, "model    {}\n", start.model);
+  console::print(out_, "{}\n", console::entry(out_, "model    ", start.model));
   std::string costs;  // those of a program's own model are not known
   if (start.macs > 0) {
     costs += fmt::format(", {:.2f} million MACs an image", static_cast<double>(start.macs) / 1e6);
@@ -67,7 +68,7 @@ void Progress::started(const RunStart& start) {
 
 void Progress::noted(const std::string& sentence) {
   clear_bar();
-  console::print(out_, "note     {}\n", sentence);
+  console::print(out_, "{}\n", console::entry(out_, "note     ", sentence));
   std::fflush(out_);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "vitruvian/charts/chart.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -211,8 +212,8 @@ std::string ranges_text(const Control& control);
 /// "3 checks, all passed", or what went wrong and why.
 std::string summary(const Closing& closing);
 
-/// How many columns a UTF-8 text takes: its code points, combining marks not counted.
-std::size_t columns_of(std::string_view text);
+using console::columns_of;
+using console::wrapped;
 /// `text` with blanks behind it, up to `width` columns.
 std::string padded(std::string_view text, std::size_t width);
 /// The same in ASCII: Greek letters by name, and so on; '?' for what has no name here.
@@ -220,7 +221,5 @@ std::string to_ascii(std::string_view text);
 
 /// A text's paragraphs and list items ("- " kept), each on one line.
 std::vector<std::string> paragraphs(std::string_view text);
-/// One paragraph in lines of at most `width` columns; a longer word stands alone.
-std::vector<std::string> wrapped(std::string_view paragraph, std::size_t width);
 
 }  // namespace vitruvian::lessons

@@ -100,22 +100,29 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   flag("--step", o.step, "Wait for Enter after each piece");
   flag("--no-input", o.no_input, "Never wait, not even for an answer");
   app.add_option("--width", o.width, "Columns (the terminal's, at most 80)")
-      ->check(CLI::Range(20, 1000));
+      ->type_name("N")
+      ->check(CLI::Range(20, 1000).description(""));
   flag("--all", o.all, "Each check with its numbers, also where it agrees");
   flag("--plain", o.plain, "No colour");
   flag("--ascii", o.ascii, "No glyph beyond ASCII");
   CLI::Option* const markdown = flag("--markdown", o.markdown, "The lesson as a page");
   app.add_option("--figures", o.figures,
                  "A folder for its figures (NAME-1.svg); else they are text")
+      ->type_name("DIR")
       ->needs(markdown);
   flag("--json", o.json, "Its events, one object a line")->excludes(markdown);
-  app.add_option("--seed", o.seed, "Of what is drawn at random (1)")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", o.seed, "Of what is drawn at random (1)")
+      ->type_name("N")
+      ->check(whole_number(9'999'999'999'999'999'999U));
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
-  app.add_option("--break", o.broken, mistakes)->group(lesson.breaks.empty() ? "" : "Mistakes");
+  app.add_option("--break", o.broken, mistakes)
+      ->type_name("NAME")
+      ->group(lesson.breaks.empty() ? "" : "Mistakes");
   std::string values;
   const Control control{lesson.play.question, lesson.play.sliders};
-  app.add_option("--play", values, fmt::format("{}\n{}", control.question, ranges_text(control)))
+  app.add_option("--play", values, fmt::format("{}\n  {}", control.question, ranges_text(control)))
+      ->type_name("X[,X]")
       ->group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
   flag("--html", o.html, "")->group("");
   flag("--describe", o.describe, "")->group("");

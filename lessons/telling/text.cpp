@@ -14,21 +14,6 @@
 namespace vitruvian::lessons {
 namespace {
 
-// The bytes of the code point that starts at text[i].
-std::size_t length_at(std::string_view text, std::size_t i) {
-  const auto byte = static_cast<unsigned char>(text[i]);
-  const std::size_t n = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-  return std::min(n, text.size() - i);
-}
-
-// U+0300 to U+036F, which stand on the letter before them.
-bool combining(std::string_view point) {
-  if (point.size() != 2) return false;
-  const auto lead = static_cast<unsigned char>(point[0]);
-  const auto tail = static_cast<unsigned char>(point[1]);
-  return lead == 0xCC || (lead == 0xCD && tail < 0xB0);
-}
-
 // Longer spellings first where one begins another.
 constexpr auto spellings = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"α", "alpha"},      {"β", "beta"},       {"γ", "gamma"}, {"δ", "delta"}, {"ε", "eps"},
@@ -60,16 +45,6 @@ constexpr auto spellings = std::to_array<std::pair<std::string_view, std::string
 
 }  // namespace
 
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t n = length_at(text, i);
-    if (!combining(text.substr(i, n))) ++columns;
-    i += n;
-  }
-  return columns;
-}
-
 std::string padded(std::string_view text, std::size_t width) {
   std::string result(text);
   result.append(width - std::min(width, columns_of(text)), ' ');
@@ -79,7 +54,7 @@ std::string padded(std::string_view text, std::size_t width) {
 std::string to_ascii(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t n = length_at(text, i);
+    const std::size_t n = std::max<std::size_t>(1, console::first_of(text.substr(i)).bytes);
     const std::string_view point = text.substr(i, n);
     i += n;
     if (n == 1) {
@@ -110,19 +85,6 @@ std::vector<std::string> paragraphs(std::string_view text) {
     open = !line.empty();
   }
   return result;
-}
-
-std::vector<std::string> wrapped(std::string_view paragraph, std::size_t width) {
-  std::vector<std::string> lines;
-  std::istringstream words{std::string(paragraph)};
-  for (std::string word; words >> word;) {
-    if (lines.empty() || columns_of(lines.back()) + 1 + columns_of(word) > width) {
-      lines.push_back(word);
-    } else {
-      lines.back() += " " + word;
-    }
-  }
-  return lines;
 }
 
 std::string verdict(const Check& check) {

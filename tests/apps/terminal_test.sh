@@ -65,6 +65,23 @@ check "a run whose reader left" test $? -eq 141
 check "goes on all the same" cmp -s run/model.safetensors calm/model.safetensors
 check "without a word" test ! -s err
 exec 4>&-
+if [ -w /dev/full ]; then
+  rm -rf run
+  "$vitruvian" train "${settings[@]}" --out run >/dev/full 2>err
+  check "a run on a full disk" test $? -eq 1
+  check "says so" grep -q "standard output cannot be written" err
+fi
+
+# What fits a terminal of 80 columns: no word is broken there. In a pipe a note is a line.
+if script --version 2>/dev/null | grep -q util-linux; then
+  TERM=xterm NO_COLOR=1 script -qec "stty cols 80; '$vitruvian' --version; '$vitruvian' train --recipe list;
+    '$vitruvian' train ${settings[*]} --recipe table3-jft-b --heads 8 --out run --overwrite" /dev/null </dev/null |
+    tr -d '\r' | sed 's/.*\x1b\[K//' >screen
+  check "the terminal is used to its edge: $(awk 'length > 80' screen | head -3)" test "$(wc -L <screen)" -le 80
+  check "there is a note of two lines" sh -c "grep -A1 '^note     ' screen | grep -q '^         [a-z]'"
+  check "the machine is told" grep -q "^machine  [0-9]* threads*, float32, " screen
+  check "a recipe is told beside its name" grep -q "^                     [a-zA-Z]" screen
+fi
 
 # Text from outside, through every entrance: it stays on its line, and no byte of it steers.
 title=$'\e]0;owned\a'

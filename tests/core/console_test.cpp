@@ -5,6 +5,7 @@
 #include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -71,6 +72,22 @@ TEST_CASE("texts are measured and cut by the character") {
   CHECK(console::first_characters("für 5 €", 7) == "für 5 €");
   CHECK(console::first_characters("für 5 €", 8) == "für 5 €");
   CHECK(console::first_characters("x", 0).empty());
+}
+
+TEST_CASE("lines that fit hang below the text, and a letter's accent takes no column") {
+  CHECK(console::columns_of("x\u0302ᵢ → ∂L") == 7);
+  CHECK(console::columns_of("a\xff") == 2);
+  CHECK(console::hanging("note  ", "one two  three", 13) == "note  one two\n      three");
+  CHECK(console::hanging("note  ", "one two", 13) == "note  one two");
+  CHECK(console::hanging("note  ", "longer-than-that a", 10) == "note  longer-than-that\n      a");
+  CHECK(console::hanging("wider than all  ", "a b", 8) == "wider than all  a\n                b");
+  const Folder folder;
+  std::FILE* const file = std::fopen(folder.file("out").c_str(), "w");
+  const std::string text(50, 'x');
+  // A file has one line, by which others find it.
+  CHECK(console::entry(file, "note  ", text + "  " + text + "\n").text ==
+        "note  " + text + "  " + text + "\\n");
+  std::fclose(file);
 }
 
 TEST_CASE("what is printed: arguments are made visible, the format and raw() are not") {

@@ -346,6 +346,15 @@ Its number comes first|--step
 TABLE
   lesson_says 2 "" ""
   lesson_says 0 "lesson next" --help
+  cp err help
+  lesson_says 0 "lesson next" help
+  check "lesson help is lesson --help" cmp err help
+  for words in "" list glossary progress exercises exercise check hint solution 9; do
+    # shellcheck disable=SC2086 # none, or one
+    "$lesson" $words --help >help
+    check "the help of lesson $words is 80 columns wide" test "$(LC_ALL=C.UTF-8 wc -L <help)" -le 80
+    check "it names no types" not grep -E 'UINT|INT|TEXT|NONNEGATIVE|\{false\}|\(1x\)' help
+  done
   [ -e /proc/self/exe ] || return # elsewhere the runner uses the folder it was built in
 
   cmake_does 'exit 7'

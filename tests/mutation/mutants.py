@@ -32,7 +32,7 @@ TESTS = [
     ("train/teacher", _TAUGHT), ("train/settings", _SETTINGS + ["masked_f64", "teacher_f64"]),
     ("train/run/run.cpp", _RUNS + ["teacher_f64"]), ("train/", _RUNS),
     ("apps/completion", ["completion"]), ("apps/command_tree", ["completion"]), ("apps/manual_page", ["completion"]),
-    ("apps/", ["cli", "inspect_cli", "resume"]),
+    ("apps/command_line", ["completion", "cli"]), ("apps/", ["cli", "inspect_cli", "resume"]),
 ]
 
 MUTANTS = [
@@ -531,6 +531,7 @@ MUTANTS = [
     ("core/base/console.cpp", "if («error == EPIPE») throw", "false"),
     ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
+    ("apps/command_line.cpp", "bool fits = «indent + console::columns_of(paragraph) <= help_width»;", "true"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
     ("apps/models.cpp", "options.batch_size == 0", "false"),
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),
