@@ -23,7 +23,7 @@ namespace {
 
 using namespace vitruvian;
 
-constexpr std::size_t label_width = 42;  // so that a row fits into 100 columns
+constexpr std::size_t label_width = 42;  // so that a row fits into 100 columns, or a few more
 
 struct Options {
   GradcheckOptions check;
@@ -80,13 +80,13 @@ std::vector<Row> chosen(const std::string& op) {
   fail(Exit::usage, "--op: there is no op '{}'; {}", op, did_you_mean(op, names));
 }
 
-void print_row(const Row& row, const GradcheckReport& report, bool colour) {
+void print_row(const Row& row, std::size_t op_width, const GradcheckReport& report, bool colour) {
   std::string label = row.label;
   if (label.size() > label_width) label = label.substr(0, label_width - 3) + "...";
   const std::string verdict = report.passed ? "ok" : "FAIL";
   const char* const paint = !colour ? "" : report.passed ? "\033[32m" : "\033[31m";
-  console::print("{:<14} {:<{}} {:>5} {:>10.4g} {:>10.4g} {:>7.1e} {}{}{}\n", row.op, label,
-                 label_width, report.checked, report.analytic, report.numeric, report.error,
+  console::print("{:<{}} {:<{}} {:>5} {:>10.4g} {:>10.4g} {:>7.1e} {}{}{}\n", row.op, op_width,
+                 label, label_width, report.checked, report.analytic, report.numeric, report.error,
                  console::raw(paint), verdict, console::raw(colour ? "\033[0m" : ""));
   if (!report.problem.empty()) console::print("    {}\n", report.problem);
 }
@@ -95,14 +95,16 @@ void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Row> rows = chosen(options.op);
   const bool colour = console::terminal_of(stdout).colour;
-  console::print("{:<14} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", "inputs", label_width, "count",
-                 "analytic", "numeric", "error");
+  std::size_t op_width = 14;
+  for (const Row& row : rows) op_width = std::max(op_width, row.op.size());
+  console::print("{:<{}} {:<{}} {:>5} {:>10} {:>10} {:>7}\n", "op", op_width, "inputs", label_width,
+                 "count", "analytic", "numeric", "error");
   std::size_t failed = 0;
   std::size_t entries = 0;
   double worst = 0;
   for (const Row& row : rows) {
     const GradcheckReport report = row.check(options.check);
-    print_row(row, report, colour);
+    print_row(row, op_width, report, colour);
     failed += report.passed ? 0 : 1;
     entries += report.checked;
     if (!std::isnan(worst) && !(report.error <= worst)) worst = report.error;
@@ -127,6 +129,7 @@ int run(int argc, char** argv) {
   app.add_option("--seed", options.check.seed,
                  "Of the random cotangents that stand for Jacobians too large to compare whole")
       ->type_name("N")
+      ->check(whole_number(9'999'999'999'999'999'999U))
       ->capture_default_str();
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);

@@ -140,6 +140,11 @@ quiet 0 "${v[@]}" data info mnist --data "$hostile"
 quiet 0 "${v[@]}" data preview digits --columns 1 --out "$hostile.png"
 quiet 2 env VITRUVIAN_GEMM="$hostile" "${v[@]}" --version
 quiet 2 "$bin/gradcheck" --op "$hostile"
+quiet 2 "$bin/gradcheck" --op exp --seed -3
+check "what a seed is, is said" grep -q "'-3' is not a whole number" err
+"$bin/gradcheck" --op multi_head_attention >out
+check "columns stand below their heads" awk 'NR == 1 { at = index($0, "inputs") } NR == 2 { exit substr($0, at - 2, 3) !~ /[^ ] \(/ }' out
+check "the help of gradcheck is 80 columns wide" test "$("$bin/gradcheck" --help | wc -L)" -le 80
 quiet 2 "$bin/gradcheck" "--$hostile"
 # Names in files: a picture's, classes, settings.
 cp blank.pgm "$hostile.pgm"
