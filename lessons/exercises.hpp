@@ -40,10 +40,10 @@ void watch_exercise(const std::filesystem::path& file, const std::vector<std::st
 
 /// The one of these (lessons, exercises) with this number or name; throws (Exit::usage), naming
 /// the nearest, when there is none. `kind` is what they are called, `list` the command that lists
-/// them.
+/// them, and `commands` are other words that could have been meant.
 template <class T>
 const T& find(const std::vector<T>& all, const std::string& word, const char* kind,
-              const char* list) {
+              const char* list, const std::vector<std::string>& commands = {}) {
   const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   const bool is_number = !word.empty() && std::all_of(word.begin(), word.end(), digit);
   std::vector<std::string> names;
@@ -56,6 +56,7 @@ const T& find(const std::vector<T>& all, const std::string& word, const char* ki
     fail(Exit::usage, "there is no {} {}: they go from {} to {}; see {}", kind, word,
          all.front().number, all.back().number, list);
   }
+  names.insert(names.end(), commands.begin(), commands.end());
   fail(Exit::usage, "there is no {} '{}'; {}", kind, word,
        did_you_mean(word, names, fmt::format("see {}", list)));
 }

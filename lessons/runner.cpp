@@ -272,9 +272,9 @@ int run(int argc, char** argv) {
   add_exercise_commands(app, chosen);
 
   const std::string word = argc > 1 ? argv[1] : "list";
-  const auto commands = app.get_subcommands({});
-  const bool command = std::any_of(commands.begin(), commands.end(),
-                                   [&](const CLI::App* c) { return c->get_name() == word; });
+  std::vector<std::string> commands{"next"};
+  for (const CLI::App* const c : app.get_subcommands({})) commands.push_back(c->get_name());
+  const bool command = word != "next" && std::ranges::find(commands, word) != commands.end();
   if (command || word == "--help" || word == "-h") {
     int code = 0;
     run_command_line(app, argc, argv, [&] { code = chosen(); });
@@ -289,7 +289,7 @@ int run(int argc, char** argv) {
     fail(Exit::usage, "which lesson? Its number comes first: lesson 0 {}", word);
   }
   std::vector<std::string> flags(argv + 2, argv + argc);
-  if (word != "next") become(find(contents(), word, "lesson", "lesson list"), flags);
+  if (word != "next") become(find(contents(), word, "lesson", "lesson list", commands), flags);
   const Next go_on = next();
   const bool read_on = std::erase(flags, "--lesson") > 0;
   if (go_on.exercise != nullptr && !read_on) return begin_next(go_on);

@@ -341,6 +341,8 @@ see lesson list --help|list 3
 there is no lesson 99: they go from 0 to $(($(grep -c "^  " "$root/lessons/course/contents.txt") - 1))|99
 |99999999999999999999
 did you mean softmax\?|sofmax
+there is no lesson 'chek'; did you mean check\?|chek 1
+did you mean next\?|nxet
 the glossary has no word 'sofmax'; did you mean softmax\?|glossary sofmax
 Its number comes first|--step
 TABLE
