@@ -37,6 +37,8 @@ struct PredictFlags {
   std::string features, logits;  // files to write
 };
 
+constexpr std::size_t most_told = 5;  // pictures that cannot be read, each in a line
+
 using Rows = std::vector<std::pair<std::string, std::vector<double>>>;  // of pictures
 
 // A row for each picture: as .npy (pictures, numbers), with the pictures' names beside it, a line
@@ -106,7 +108,8 @@ void run_predict(PredictFlags flags) {
     if (prediction.error.empty()) return;
     ++failed;
     error = prediction.error;
-    if (several) console::print(stderr, "vitruvian: {}\n", prediction.error);
+    // A folder may be full of what is no picture.
+    if (several && failed <= most_told) console::print(stderr, "vitruvian: {}\n", error);
   };
   predict(options, {note, predicted});
   if (!flags.logits.empty() && !logits.empty() && logits.front().second.empty()) {
@@ -116,6 +119,7 @@ void run_predict(PredictFlags flags) {
   if (!flags.features.empty() && failed < done) write_rows(flags.features, "features", features);
   if (!flags.logits.empty() && failed < done) write_rows(flags.logits, "logits", logits);
   if (failed == 0) return;
+  if (failed > most_told) console::print(stderr, "vitruvian: and {} more\n", failed - most_told);
   if (!several) fail(Exit::data, "{}", error);
   fail(Exit::data, "{} of {} pictures could not be read", failed, options.images.size());
 }

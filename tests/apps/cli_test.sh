@@ -321,6 +321,12 @@ printf 'no picture' >pictures/below/notes
 "$vitruvian" predict --weights run --features some.json pictures >out 2>err
 check "what is no picture is named, and the others are written: exit 3" test $? -eq 3
 check "two of three" test "$(grep -c '"features"' some.json)" = 2
+mkdir no_pictures
+for i in 1 2 3 4 5 6 7 8; do printf 'no picture' >no_pictures/$i.pgm; done
+"$vitruvian" predict --weights run no_pictures blank.pgm >out 2>err
+check "a folder full of what is no picture: exit 3" test $? -eq 3
+check "five of them are named" test "$(grep -c "^vitruvian: no_pictures/[1-5].pgm: " err)" -eq 5
+check "the others are counted" test "$(tail -n +6 err | paste -sd' ')" = "vitruvian: and 3 more vitruvian: 8 of 9 pictures could not be read"
 same_prediction() { # same_prediction WEIGHTS WEIGHTS: of the blank picture
   for weights in "$@"; do "$vitruvian" predict --weights "$weights" blank.pgm; done >out 2>err
   cmp <(head -n $(($(wc -l <out) / 2)) out) <(tail -n $(($(wc -l <out) / 2)) out)

@@ -535,6 +535,7 @@ MUTANTS = [
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
     ("apps/models.cpp", "options.batch_size == 0", "false"),
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),
+    ("apps/predict.cpp", "several && «failed <= most_told»", "true"),
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),
     ("apps/vitruvian.cpp", "wants_double == is_double", "true"),
     ("apps/vitruvian.cpp", "in_precision(asked);", ";"),
