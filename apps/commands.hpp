@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,8 +53,9 @@ CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
 }
 
 /// Goes on in the program of that precision, with the same arguments, where this is the other one
-/// and does not return then. Throws (Exit::failure) where it is not built.
-void in_precision(Precision wanted);
+/// and does not return then. Throws (Exit::failure) where it is not built, and says `why` it was
+/// wanted, where nobody has asked for a precision.
+void in_precision(Precision wanted, std::string_view why = "");
 
 /// Adds --threads, which holds at once.
 void add_threads(CLI::App& command);

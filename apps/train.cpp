@@ -138,7 +138,11 @@ void run_train(const Flags& flags) {
     if (flags.print_recipe) return;
     options.validate();
     // Checks are in double, so that derivatives are known to many digits.
-    in_precision(flags.sanity ? Precision::float64 : options.precision);
+    if (flags.sanity) {
+      in_precision(Precision::float64, "--sanity checks in double: ");
+    } else {
+      in_precision(options.precision);
+    }
   };
   const auto train = [&](Ranks& ranks) {
     if (flags.print_recipe) {

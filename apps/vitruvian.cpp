@@ -35,7 +35,7 @@ Precision asked = is_double ? Precision::float64 : Precision::float32;  // by --
 
 }  // namespace
 
-void in_precision(Precision wanted) {
+void in_precision(Precision wanted, std::string_view why) {
   kernels::set_gemm_precision(wanted == Precision::bfloat16 ? kernels::GemmPrecision::bfloat16
                                                             : kernels::GemmPrecision::float32);
   const bool wants_double = wanted == Precision::float64;
@@ -47,9 +47,9 @@ void in_precision(Precision wanted) {
   console::flush();
   execvp(program.c_str(), arguments);
   fail(
-      "{} precision is a program of its own, which does not start ({}: {}); in a "
+      "{}{} precision is a program of its own, which does not start ({}: {}); in a "
       "checkout, cmake --build build --target {} makes it",
-      wants_double ? "double" : "float", program.string(), std::strerror(errno),
+      why, wants_double ? "double" : "float", program.string(), std::strerror(errno),
       program.filename().string());
 }
 

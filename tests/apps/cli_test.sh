@@ -112,6 +112,8 @@ else
   expect 1 "double precision is a program of its own, .* build --target vitruvian_double makes it" \
     train --precision double --out double "${small[@]}"
 fi
+mkdir alone_here && cp "$vitruvian" alone_here/
+vitruvian=$folder/alone_here/vitruvian expect 1 "--sanity checks in double: .* build --target vitruvian_double makes it" train --sanity
 
 # A run is safe with its owner's files: tests/train/run_directory_test.cpp has more.
 cp run/model.safetensors first.safetensors
