@@ -80,10 +80,10 @@ void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
   if (options.prolong_to == 0) return;
   const std::size_t before = options.epochs;
   options = prolonged(options, options.prolong_to, steps_an_epoch(options, images));
-  observer.noted(
-      fmt::format("prolonged from {} epochs to {}: from here on the learning rate is that of a run "
-                  "of {} after the same {} steps of warm-up",
-                  before, options.epochs, options.epochs, options.warmup_steps));
+  observer.noted(fmt::format(
+      "prolonged from {} epoch{} to {}: from here on the learning rate is that of a run "
+      "of {} after the same {} steps of warm-up",
+      before, before == 1 ? "" : "s", options.epochs, options.epochs, options.warmup_steps));
 }
 
 // What there is of a run that goes on, or the folder of a new one while it may be made.

@@ -134,7 +134,7 @@ expect 0 "" train --quiet --out quiet "${small[@]}"
 check "a quiet run prints what came of it, and no more" test "$(sed 's/ .*//' out | paste -sd' ')" = "test weights report"
 
 # More epochs.
-works "^note     prolonged from 1 epochs to 2: .* the same 0 steps" train --resume quiet --epochs 2
+works "^note     prolonged from 1 epoch to 2: .* the same 0 steps" train --resume quiet --epochs 2
 has out "goes on after step 3$"
 
 # Recipes, config files, resuming.
