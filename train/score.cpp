@@ -5,6 +5,7 @@
 #include "vitruvian/train/step.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -13,16 +14,17 @@ inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Calls use(i, question) for every group i of images that is this rank's, each carried through the
-// net by one thread.
+// net by one thread; none once `stop` says so.
 template <class Use>
 void each_group(const Learner& learner, const Loader& data,
                 const std::vector<std::span<const std::size_t>>& groups, const Ranks& ranks,
-                const Use& use) {
+                const std::function<bool()>& stop, const Use& use) {
   const NoGrad no_grad;
   const std::size_t R = ranks.size();
   const std::size_t own = (groups.size() + R - 1 - ranks.rank()) / R;
   parallel_for(own, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
+      if (stop && stop()) return;
       const std::size_t i = k * R + ranks.rank();
       MicroBatch group = micro_batch(data, groups[i]);
       group.first = groups[i].front();
@@ -40,7 +42,8 @@ MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices)
   return {std::move(images), std::move(labels), Rng(0)};
 }
 
-Score score(const Learner& learner, const Loader& data, Predictions* predictions, Ranks& ranks) {
+Score score(const Learner& learner, const Loader& data, Predictions* predictions, Ranks& ranks,
+            const std::function<bool()>& stop) {
   const std::vector<std::size_t> order = natural_order(data.size());
   const auto groups = shares(order, micro_batches_of(learner.tokens, order.size()));
   std::vector<double> losses(groups.size());
@@ -52,7 +55,7 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
     *predictions = {K, {}, std::vector<double>(data.size() * K)};
     for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
   }
-  each_group(learner, data, groups, ranks, [&](std::size_t i, const Question& q) {
+  each_group(learner, data, groups, ranks, stop, [&](std::size_t i, const Question& q) {
     losses[i] = static_cast<double>(cross_entropy(q.logits, q.labels, 0, Reduction::sum).item());
     correct[i] = count_correct(q.logits.value(), q.labels);
     if (predictions == nullptr) return;

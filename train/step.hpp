@@ -114,9 +114,10 @@ struct Score {
 /// How well it does on the images of a loader, as they are: groups of them, each carried
 /// through the net by one thread of one rank. The same bits for any number of either, on every
 /// rank. What it says of each image goes to `predictions`, where they are asked for: nothing, where
-/// it does not classify.
+/// it does not classify. Once `stop` says so no further group is looked at, and the score is of no
+/// use.
 Score score(const Learner& learner, const Loader& data, Predictions* predictions = nullptr,
-            Ranks& ranks = one_rank());
+            Ranks& ranks = one_rank(), const std::function<bool()>& stop = {});
 
 /// What a run has come to, when its weights are written and it is not yet called finished.
 struct Outcome {

@@ -384,9 +384,10 @@ MUTANTS = [
     # --- several ranks
     ("train/run/run_step.cpp", "{«options_.lanes», &ranks_});\n  } catch", "1"),
     ("train/run/run_step.cpp", "if (sums[i] == right) continue;", "continue;"),
-    ("train/run/run.cpp", "score(learner_, images, nullptr, «ranks_»)", "one_rank()"),
+    ("train/run/run.cpp", "score(learner_, images, nullptr, «ranks_», [", "one_rank()"),
     ("train/run/run.cpp", "const std::vector<int> signals = «all_of(ranks_, StopSignals::received())»;", "std::vector<int>{StopSignals::received()}"),
     ("train/run/run.cpp", "broadcast_values(ranks_, best_);", ";"),
+    ("train/run/run.cpp", "return «StopSignals::received() != 0»; });", "false"),
     ("train/lane_sum.cpp", "«lane * (count_ / lanes_)» + std::min(lane, count_ % lanes_)", "lane"),
     ("train/lane_sum.cpp", "sum[j] = first ? own[j] : «sum[j] + own[j]»;", "own[j]"),
     ("train/lane_sum.cpp", "ranks_.rank() == «(lanes_ - 1) % ranks_.size()»;", "0"),

@@ -18,6 +18,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 
 using namespace vitruvian;
 
@@ -105,6 +106,38 @@ TEST_CASE(
     CHECK_FAILS_WITH(train_here(o, fresh, both()), "'lr' is 0.001, not 0.02");
     o.layer_decay = 0.5;
     CHECK_FAILS_WITH(train_here(o, fresh, both()), "layer_decay and head_lr are of the built-in");
+  }
+}
+
+TEST_CASE("who stops a run while it evaluates waits for no more images than are under way") {
+  const Folder folder;
+  const Threads restore;
+  set_threads(1);
+  for (const bool at_the_end : {false, true}) {  // of the run; or of its second epoch
+    TrainOptions o = quick(folder.file(at_the_end ? "end" : "epoch"));
+    if (!at_the_end) o.val_fraction = 0, o.patience = 0;
+    TrainOptions calm = o;
+    calm.out += "-calm";
+    train_here(calm, Net(3), both());
+    // Each test image is read for its checksum, and then once for each evaluation.
+    std::size_t read = 0;
+    const std::size_t at = at_the_end ? 30 + 3 : 30 + 30 + 3;
+    OwnDataset tested = points(30, 2);
+    tested.sample = [&](std::size_t i) {
+      if (++read == at) std::raise(SIGTERM);
+      return points(30, 2).sample(i);
+    };
+    const ImageSplit images{images_of(points(90, 1)), images_of(tested)};
+    const auto stopped_there = [&] {
+      const StopSignals signals;
+      train_here(o, Net(3), images);
+    };
+    CHECK_FAILS_WITH(stopped_there(), at_the_end ? "stopped after step 16 of 16; "
+                                                 : "stopped after step 10 of 20; ");
+    CHECK(read < at + 10);
+    o.resume = true;
+    train_here(o, Net(9), both());
+    CHECK((files_of(o.out) == files_of(calm.out)));
   }
 }
 

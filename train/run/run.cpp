@@ -142,9 +142,16 @@ const std::vector<NamedParameter>& Run::evaluated() const {
 const std::vector<NamedParameter>& Run::kept() const {
   return !best_.empty() && state_.best_epoch > 0 ? best_ : evaluated();
 }
-Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images) const {
-  const Exchanged for_now(learner_.parameters, parameters);
-  return score(learner_, images, nullptr, ranks_);
+
+// A signal is not kept waiting for the rest of the images, which may take minutes.
+Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images) {
+  Score result;
+  {
+    const Exchanged for_now(learner_.parameters, parameters);
+    result = score(learner_, images, nullptr, ranks_, [] { return StopSignals::received() != 0; });
+  }
+  stop_if_asked();
+  return result;
 }
 
 RunStart Run::start(std::uint64_t bytes) {

@@ -52,7 +52,8 @@ class Run {
   /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
   void resume(const CheckpointFile& checkpoint);
   /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted or
-  /// terminated), with a checkpoint written, after a step during which a signal came.
+  /// terminated), with a checkpoint written, after a step during which a signal came, or in the
+  /// evaluation, which is then begun again by whoever goes on.
   EpochReport epoch();
   /// Whether another epoch is to come.
   [[nodiscard]] bool goes_on() const;
@@ -94,8 +95,7 @@ class Run {
   [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
                                           const Rng& rng) const;
   void update_average();
-  [[nodiscard]] Score score_of(const std::vector<NamedParameter>& parameters,
-                               const Loader& images) const;
+  Score score_of(const std::vector<NamedParameter>& parameters, const Loader& images);
   void log(const StepReport& report, bool last_of_epoch);
   void keep_best(double accuracy, double loss);
   void checkpoint();
