@@ -9,3 +9,10 @@ export const tokenName = (token: number, { W, P }: Config): string => {
 };
 export const features = (config: Config) => (row: number, col: number): string =>
   `${tokenName(row, config)} · number ${col + 1}`;
+
+/** Says whether this is on the screen, or this near to it, until what is returned is called. */
+export function watched(place: Element, say: (visible: boolean) => void, rootMargin = '0px'): () => void {
+  const watch = new IntersectionObserver(([entry]) => say(entry.isIntersecting), { rootMargin });
+  watch.observe(place);
+  return () => watch.disconnect();
+}

@@ -57,9 +57,7 @@ class Explorer {
     return this.gradients ? this.gradientOf(name) : this.values(name);
   }
   values(name: string): Float32Array | undefined {
-    void this.version;
-    const tensor = this.forward?.tensors.find((t) => t.name === name);
-    return tensor && this.numbers?.values(tensor);
+    return this.read(this.forward?.tensors.find((t) => t.name === name));
   }
   gradientOf(name: string): Float32Array | undefined {
     void this.version;
