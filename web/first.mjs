@@ -1,13 +1,12 @@
 // What the page shows before its engine runs: what the engine says of one digit, asked when the page
 // is built. Only what the first screens need.
-import { readFile } from 'node:fs/promises';
-import { root, startEngine } from './tests/engine.mjs';
+import { startEngine, weights } from './tests/engine.mjs';
 
 const needed = /^(images|z_0|y|logits|blocks\.\d+\.(attn\.probs|msa|z_prime|mlp|z))$/;
 
 export async function firstPicture() {
   const engine = await startEngine();
-  const model = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  const model = engine.open(weights);
   engine.sample('digit', 3);
   const forward = engine.forward();
   const numbers = [];

@@ -6,11 +6,10 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { runLesson } from '../book/lessons.mjs';
+import { root, runLesson } from '../book/lessons.mjs';
 import { allowed, closeBrowser, paintedAfter, withPage, workToPaint } from './chromium.mjs';
 
 after(closeBrowser);
-const root = new URL('../../', import.meta.url);
 const book = new URL('build-web/book/', root);
 const path = (name) => fileURLToPath(new URL(name, book));
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');

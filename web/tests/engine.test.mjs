@@ -3,12 +3,9 @@
 // sentence after which everything goes on. That the numbers are the native build's is
 // numbers.test.mjs's matter.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { build } from 'esbuild';
-import { root, startEngine } from './engine.mjs';
+import { load, startEngine, weights } from './engine.mjs';
 
-const weights = await readFile(new URL('models/digits.safetensors', root));
 const stroke = [[0.2, 0.3], [0.7, 0.25], [0.4, 0.8]];
 
 async function opened() {
@@ -100,8 +97,7 @@ test('what the walk back says of its nodes (walk.ts) is true of their gradients'
   const { D, L, T } = model.config;
   engine.sample('digit', 3);
   const { tensors, walk } = engine.backward(8);
-  const { outputFiles } = await build({ entryPoints: [new URL('web/explorer/src/walk.ts', root).pathname], bundle: true, format: 'esm', write: false });
-  const { backTo } = await import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text));
+  const { backTo } = await load('walk');
   for (const { name } of walk) assert.match(backTo(name, L), /^[A-Z].*\.$/, `${name} has no sentence`);
   const of = (name) => engine.gradient(tensors.find((t) => t.name === name));
   for (let l = 0; l < L; ++l) {

@@ -1,15 +1,9 @@
 // Every number that the page takes apart is what its parts make: for each map, the sum of its factors,
 // and what follows, give the engine's number.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { build } from 'esbuild';
-import { root, startEngine } from './engine.mjs';
+import { load, startEngine, weights } from './engine.mjs';
 
-async function load(name) {
-  const { outputFiles } = await build({ entryPoints: [new URL(`web/explorer/src/${name}.ts`, root).pathname], bundle: true, format: 'esm', write: false });
-  return import('data:text/javascript,' + encodeURIComponent(outputFiles[0].text));
-}
 const explainer = async () => (await load('explain')).explain;
 
 function readerOf(engine, model, forward) {
@@ -68,7 +62,7 @@ async function takesApart(engine, model) {
 
 test('the trained model: every map is the sum that is said', async (t) => {
   const engine = await startEngine();
-  const model = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  const model = engine.open(weights);
   t.diagnostic(`${await takesApart(engine, model)} numbers taken apart`);
 });
 
@@ -82,7 +76,7 @@ test('a model of other sizes as well', async () => {
 test('GELU is x times the share of a bell curve below x', async () => {
   // The factor beside x is taken from the engine; here it is held against the curve itself.
   const engine = await startEngine();
-  const model = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  const model = engine.open(weights);
   engine.sample('digit', 3);
   const reader = readerOf(engine, model, engine.forward());
   const explain = await explainer();
@@ -114,7 +108,7 @@ test('every symbol of every equation, and of every shape, has a name, and its sh
     }
   }
   const engine = await startEngine();
-  const { config, parameters } = engine.open(await readFile(new URL('models/digits.safetensors', root)));
+  const { config, parameters } = engine.open(weights);
   const { tensors } = engine.forward();
   for (const { symbols: shape } of tensors) {
     for (const symbol of shape.match(/\p{L}\w*/gu)) assert.ok(symbols[symbol], `${symbol} of ${shape}`);

@@ -1,16 +1,15 @@
 // The page as people use it, in Debian's Chromium, opened from the disk. That its engine's numbers
 // are the native build's is numbers.test.mjs's matter; here, that the page shows the engine's.
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { allowed, closeBrowser, confining, inWorkers, keptBy, trapping, withPage, workOf, workToPaint } from './chromium.mjs';
-import { root, startEngine } from './engine.mjs';
+import { root, startEngine, weights } from './engine.mjs';
 
 after(closeBrowser);
 const path = fileURLToPath(new URL('build-web/explorer.html', root));
-const weights = await readFile(new URL('models/digits.safetensors', root));
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const desktop = { viewport: { width: 1440, height: 900 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
