@@ -1,13 +1,32 @@
 #pragma once
 
+// What every test reads: doctest, and what of the standard library most of them use.
+
 #include "vitruvian/core/base/parallel.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 /// The message of what `body` throws; "" and a failed check when it throws nothing.
 template <class Body>

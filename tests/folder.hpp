@@ -3,16 +3,10 @@
 #include "tests/expect.hpp"
 #include "vitruvian/core/base/error.hpp"
 
-#include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
-#include <string>
-#include <vector>
 
 // What tests of files share.
 

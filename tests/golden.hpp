@@ -1,14 +1,8 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "tests/json.hpp"
 #include "vitruvian/core/array.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 // Reading the golden numbers of tests/golden, whose scripts describe the layout.
 

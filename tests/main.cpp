@@ -6,7 +6,6 @@
 #include "tests/expect.hpp"
 
 #include <cstdio>
-#include <string>
 
 namespace {
 

@@ -1,18 +1,10 @@
 #pragma once
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 
-#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <functional>
-#include <string>
-#include <vector>
 
 // Files that somebody made on purpose, given to the program as a user gives them: each ends in one
 // line that names the file and what is wrong, exit 3 (pictures) or 4 (weights), in under 5 s of a

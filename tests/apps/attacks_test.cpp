@@ -5,10 +5,6 @@
 #include "tests/nn/archives.hpp"
 #include "vitruvian/report/run_record.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace vitruvian {
 namespace {
 

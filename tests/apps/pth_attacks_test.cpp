@@ -4,10 +4,6 @@
 #include "tests/apps/attacks.hpp"
 #include "tests/nn/pickles.hpp"
 
-#include <fmt/format.h>
-
-#include <filesystem>
-
 namespace vitruvian {
 namespace {
 

@@ -6,13 +6,6 @@
 #include "vitruvian/charts/text.hpp"
 #include "vitruvian/media/image.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
 #include <regex>
 
 namespace vitruvian {

@@ -11,15 +11,7 @@
 #include "vitruvian/report/figure.hpp"
 #include "vitruvian/report/inspect.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <fstream>
-#include <limits>
 
 namespace vitruvian {
 namespace {

@@ -1,14 +1,8 @@
 // Attention of every instruction set against plain loops in long double, and the kernels' bits
 // under 1 to 4 threads.
 #include "kernel_cases.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/kernels/table.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <type_traits>
 
 using namespace vitruvian;
 using namespace kernel_cases;

@@ -1,6 +1,5 @@
 // What the rooms stand on and what knows no numbers: errors, scopes, faults, loops, storage.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -10,19 +9,10 @@
 #include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/fault.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <limits>
 #include <mutex>
 #include <new>
-#include <set>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 using namespace vitruvian;
 

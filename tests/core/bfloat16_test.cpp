@@ -4,14 +4,7 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
-#include <doctest/doctest.h>
-
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <vector>
 
 using namespace vitruvian;
 using kernels::Bfloat16Body;

@@ -4,13 +4,10 @@
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/ops.hpp"
 
-#include <doctest/doctest.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <functional>
-#include <utility>
 
 using namespace vitruvian;
 

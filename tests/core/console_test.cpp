@@ -2,21 +2,14 @@
 
 #include "vitruvian/core/base/console.hpp"
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/wrapping.hpp"
 
-#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
 #include <new>
 #include <stdexcept>
 

@@ -2,12 +2,6 @@
 
 #include "tests/core/engine_testing.hpp"
 
-#include <doctest/doctest.h>
-
-#include <optional>
-#include <type_traits>
-#include <utility>
-
 using namespace vitruvian;
 
 namespace {

@@ -5,13 +5,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/scope.hpp"
 
-#include <doctest/doctest.h>
-
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 using namespace vitruvian;
 
 namespace {

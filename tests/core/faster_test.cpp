@@ -2,16 +2,11 @@
 #include "vitruvian/core/kernels/faster.hpp"
 
 #include "kernel_cases.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
-
-#include <doctest/doctest.h>
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
-#include <vector>
 
 using namespace vitruvian;
 using kernels::FasterProduct;

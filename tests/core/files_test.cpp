@@ -1,13 +1,11 @@
 // Files are written whole or not at all, and nothing half-written stays behind; bytes are read the
 // same from a disk and from memory.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 
-#include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -2,20 +2,9 @@
 #include "vitruvian/core/kernels/gemm.hpp"
 
 #include "kernel_cases.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 using namespace vitruvian;
 using kernel_cases::Backend;

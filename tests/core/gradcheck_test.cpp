@@ -6,17 +6,9 @@
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/ops.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
 #include <fstream>
-#include <limits>
-#include <map>
 #include <regex>
-#include <set>
-#include <string>
 #include <unordered_set>
-#include <vector>
 
 using namespace vitruvian;
 

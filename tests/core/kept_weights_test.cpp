@@ -8,14 +8,6 @@
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/ops.hpp"
 
-#include <doctest/doctest.h>
-
-#include <array>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <vector>
-
 using namespace vitruvian;
 using kernel_cases::Backend;
 using kernel_cases::Product;

@@ -1,19 +1,10 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <functional>
-#include <limits>
 #include <random>
-#include <string>
-#include <vector>
 
 // What the tests of the kernels share: every instruction set, awkward sizes, and numbers wide
 // enough to judge by.

@@ -3,11 +3,6 @@
 #include "kernel_cases.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <type_traits>
-
 using namespace vitruvian;
 using namespace kernel_cases;
 

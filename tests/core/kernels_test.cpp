@@ -3,15 +3,10 @@
 // and the ranges that matter; the others against plain loops in long double.
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "kernel_cases.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <type_traits>
 
 using namespace vitruvian;
 using namespace kernel_cases;

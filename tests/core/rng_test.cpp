@@ -5,15 +5,7 @@
 
 #include "tests/expect.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
 #include <numbers>
-#include <set>
-#include <vector>
 
 using namespace vitruvian;
 

@@ -2,13 +2,8 @@
 // every picture a function of seed, epoch and number alone.
 
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <map>
 
 namespace vitruvian {
 namespace {

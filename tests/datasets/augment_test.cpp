@@ -5,10 +5,6 @@
 #include "tests/json.hpp"
 #include "vitruvian/core/base/rng.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <set>
-
 namespace vitruvian {
 namespace {
 

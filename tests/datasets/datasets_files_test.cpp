@@ -1,16 +1,10 @@
 // What the readers of MNIST's and CIFAR's files take, and what they refuse, each at its offset.
 
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/expect.hpp"
 #include "tests/nn/archives.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/idx.hpp"
-
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 namespace fs = std::filesystem;
 using namespace vitruvian;

@@ -1,21 +1,10 @@
 #include "tests/datasets/datasets_testing.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <numeric>
-#include <optional>
-#include <set>
 #include <span>
-#include <string>
-#include <vector>
 
 using namespace vitruvian;
 namespace fs = std::filesystem;

@@ -1,18 +1,9 @@
 #pragma once
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/loader.hpp"
-
-#include <doctest/doctest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 // What the tests of the data sets share.
 

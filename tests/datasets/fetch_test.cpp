@@ -4,18 +4,12 @@
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "tests/datasets/datasets_testing.hpp"
 
-#include <doctest/doctest.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <memory>
 #include <thread>
 
 namespace vitruvian {

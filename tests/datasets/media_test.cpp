@@ -6,15 +6,6 @@
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <utility>
-
 namespace vitruvian {
 namespace {
 

@@ -9,12 +9,6 @@
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/datasets/prefetcher.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 namespace vitruvian {
 namespace {
 

@@ -4,10 +4,6 @@
 #include "tests/nn/archives.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
 
-#include <fmt/format.h>
-
-#include <set>
-
 namespace vitruvian {
 namespace {
 

@@ -5,14 +5,8 @@
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/error.hpp"
 
-#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
-#include <set>
 #include <sstream>
 
 using namespace vitruvian;

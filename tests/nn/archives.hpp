@@ -1,16 +1,10 @@
 #pragma once
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 
-#include <doctest/doctest.h>
 #include <zlib.h>
-
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
 
 // Files for tests of readers, byte by byte, so that each can be wrong in one place.
 

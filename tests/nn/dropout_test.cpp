@@ -1,5 +1,6 @@
 // Dropout in layers: whose mask depends on what.
 
+#include "tests/expect.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/layers.hpp"
 

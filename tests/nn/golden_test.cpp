@@ -2,7 +2,6 @@
 // argument for argument, and optimizers.
 
 #include "tests/golden.hpp"
-#include "tests/expect.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/optim.hpp"

@@ -1,12 +1,9 @@
 // .npz files: what numpy writes is read, what is malformed is refused in one line.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
 #include "vitruvian/nn/file_formats.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
-
-#include <doctest/doctest.h>
 
 namespace vitruvian {
 namespace {

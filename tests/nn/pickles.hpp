@@ -2,10 +2,6 @@
 
 #include "tests/nn/archives.hpp"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 // PyTorch's files for tests of readers, opcode by opcode, so that each can be wrong in one place.
 
 namespace vitruvian {

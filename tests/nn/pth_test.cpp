@@ -1,13 +1,10 @@
 // PyTorch's .pth files: what torch.save writes is read to the bit, and of what else a pickle can be
 // nothing is run. Files that somebody made on purpose: tests/apps/pth_attacks_test.cpp.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/json.hpp"
 #include "tests/nn/pickles.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
-
-#include <doctest/doctest.h>
 
 namespace vitruvian {
 namespace {

@@ -1,6 +1,5 @@
 // Files of weights that are wrong: each is refused in one clear line.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
 #include "vitruvian/core/base/error.hpp"

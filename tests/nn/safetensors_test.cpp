@@ -1,7 +1,6 @@
 // Weights in a file: what is written comes back, and what the format allows is read.
 
 #include "vitruvian/nn/safetensors.hpp"
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
 #include "vitruvian/core/base/error.hpp"

@@ -2,15 +2,12 @@
 // find.
 
 #include "vitruvian/report/draw.hpp"
-#include "tests/expect.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/variants.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -1,18 +1,11 @@
 // Run directories as they are read, report.html, comparisons.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"
-
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <tuple>
 
 using namespace vitruvian;
 

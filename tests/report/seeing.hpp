@@ -4,13 +4,6 @@
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/train/report.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
 // What the tests of what a run shows share.
 
 // Three classes, six images: 0 right, 0 as 2, 1 right, 1 right, 2 as 0 (narrowly), 2 as 1.

@@ -8,7 +8,6 @@
 #include "vitruvian/report/page.hpp"
 #include "vitruvian/report/progress.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 using namespace vitruvian;

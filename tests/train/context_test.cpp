@@ -1,7 +1,6 @@
 // What is true of a thread is true of the workers of its loops: every mode has the same effect at
 // 1, 2, 4 and 8 threads, to the bit, on bare ops and on a training step.
 
-#include "tests/expect.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/anomaly.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -13,17 +12,6 @@
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
-
-#include <doctest/doctest.h>
-
-#include <functional>
-#include <limits>
-#include <mutex>
-#include <set>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <vector>
 
 using namespace vitruvian;
 

@@ -2,7 +2,6 @@
 // written computes what the one before it did.
 
 #include "vitruvian/train/convert.hpp"
-#include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"

@@ -2,17 +2,10 @@
 // whole against `evaluate`, and what several seeds say together.
 
 #include "vitruvian/train/few_shot.hpp"
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/train/ridge.hpp"
 #include "vitruvian/train/seeds.hpp"
-
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <limits>
 
 using namespace vitruvian;
 

@@ -4,10 +4,7 @@
 #include "vitruvian/train/hf_folder.hpp"
 #include "tests/folder.hpp"
 
-#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
-
-#include <set>
 
 using namespace vitruvian;
 

@@ -2,8 +2,6 @@
 // and runs.
 
 #include "vitruvian/train/masked.hpp"
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
 #include "tests/vit/vit_testing.hpp"
@@ -14,12 +12,6 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/train.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 using namespace vitruvian;
 

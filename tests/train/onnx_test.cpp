@@ -1,18 +1,13 @@
 // Models as ONNX graphs: what is in the file, what is refused, and that onnxruntime computes our
 // logits from it, for every switch of the config.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/convert.hpp"
 #include "vitruvian/train/weights.hpp"
-#include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/onnx/graph.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 

@@ -1,8 +1,6 @@
 // A program's own model, trained on its own data by the trainer: the same bytes for any number of
 // threads and interruptions, and what it refuses.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/ops.hpp"
@@ -13,11 +11,6 @@
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/train.hpp"
 
-#include <doctest/doctest.h>
-
-#include <array>
-#include <atomic>
-#include <cmath>
 #include <csignal>
 
 using namespace vitruvian;

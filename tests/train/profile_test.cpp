@@ -11,8 +11,6 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
 
-#include <doctest/doctest.h>
-
 #include <chrono>
 #include <thread>
 

@@ -2,18 +2,12 @@
 // here; tests/mpi has the processes.
 
 #include "vitruvian/train/ranks/ranks.hpp"
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/train/ranks/as_ranks.hpp"
 #include "vitruvian/train/train.hpp"
 
-#include <doctest/doctest.h>
-
-#include <array>
 #include <atomic>
-#include <numeric>
 
 using namespace vitruvian;
 

@@ -4,11 +4,6 @@
 #include "tests/folder.hpp"
 #include "vitruvian/train/settings/options.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <set>
-
 using namespace vitruvian;
 
 namespace {

@@ -1,18 +1,10 @@
 // What lies in the folder of a run is safe, its owner's files and its own; a run that is prolonged.
 
 #include "vitruvian/train/run/run_directory.hpp"
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <filesystem>
-#include <map>
 #include <numbers>
-#include <set>
 
 using namespace vitruvian;
 

@@ -1,22 +1,12 @@
 // Whole runs against PyTorch's in float64: every number that a run reports and every weight of
 // every step. See tests/golden/golden_run.py.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/run/run.hpp"
 #include "vitruvian/train/weights.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <memory>
 
 using namespace vitruvian;
 

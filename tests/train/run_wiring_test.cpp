@@ -1,21 +1,11 @@
 // How a run begins and what it leaves: --init and its positions, the head of a fine-tuning, what is
 // refused, and every number that `train` writes, computed again from the weights it saved.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 
 using namespace vitruvian;
 

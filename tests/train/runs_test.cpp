@@ -1,18 +1,10 @@
 // What a run goes on from, a checkpoint; how its images are split; and what a step is made of.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
 
 using namespace vitruvian;
 

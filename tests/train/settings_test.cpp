@@ -2,16 +2,8 @@
 // they go to JSON and back.
 
 #include "vitruvian/train/settings/settings.hpp"
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "vitruvian/train/settings/options.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
-#include <map>
 
 namespace vitruvian {
 namespace {

@@ -8,14 +8,7 @@
 #include "vitruvian/train/trainer.hpp"
 #include "vitruvian/train/weights.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
 #include <csignal>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 // A tiny run on tiny data, which tests of runs change to their ends.
 

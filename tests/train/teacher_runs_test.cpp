@@ -1,18 +1,10 @@
 // Runs that learn from a teacher.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/train/teaching.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/ranks/as_ranks.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <map>
 
 using namespace vitruvian;
 

@@ -14,21 +14,16 @@
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/vit/model.hpp"
 
-#include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <string>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 using namespace vitruvian;
 

@@ -1,7 +1,5 @@
 // The training step, what a run prints, and the weights that it leaves.
 
-#include "tests/expect.hpp"
-#include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/base/error.hpp"
@@ -14,13 +12,6 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <filesystem>
-#include <limits>
 #include <thread>
 
 using namespace vitruvian;

@@ -10,11 +10,6 @@
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <cstdint>
-
 using namespace vitruvian;
 
 namespace {

@@ -1,7 +1,6 @@
 // Looking inside with derivatives: PyTorch's numbers, linear models, the completeness of integrated
 // gradients; and the graph of one block: what the equations put on the tape, counted by hand.
 
-#include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/memory.hpp"
@@ -11,13 +10,6 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <numeric>
-#include <string_view>
-#include <vector>
 
 using namespace vitruvian;
 using golden::difference;

@@ -2,15 +2,9 @@
 // closed forms.
 
 #include "vitruvian/vit/inspect/inspect.hpp"
-#include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <numeric>
 
 using namespace vitruvian;
 using golden::difference;

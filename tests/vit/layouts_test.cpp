@@ -1,7 +1,6 @@
 // Every layout that is read, each under its publisher's names and shapes: PyTorch's logits, and the
 // derivative by every tensor (golden_layouts.py), wherever reading puts it.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/core/ops.hpp"

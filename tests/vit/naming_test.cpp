@@ -3,7 +3,6 @@
 // missing, unknown, misshapen or there twice is named.
 
 #include "vitruvian/vit/weights/naming.hpp"
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/nn/safetensors.hpp"

@@ -1,22 +1,11 @@
 // PyTorch's numbers: of every switch of the config alone (golden_switches.py), and of torchvision's
 // models. All pairs of switches by what must not change a number.
 
-#include "tests/expect.hpp"
 #include "tests/folder.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/vit/fields.hpp"
-
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <functional>
-#include <type_traits>
 
 using namespace vitruvian;
 using golden::difference;

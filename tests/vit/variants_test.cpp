@@ -4,11 +4,6 @@
 #include "vitruvian/vit/variants.hpp"
 #include "tests/folder.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <new>
 
 using namespace vitruvian;

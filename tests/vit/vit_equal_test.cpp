@@ -1,15 +1,8 @@
 // Equal on purpose: what two ways of writing the same ViT have in common, and where they part.
 
-#include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
 
 using namespace vitruvian;
 using golden::difference;

@@ -1,18 +1,10 @@
 // The Vision Transformer: PyTorch's numbers, the paper's counts, what the equations imply, and what
 // each switch of the config changes.
 
-#include "tests/expect.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/vit/waves.hpp"
-
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <limits>
-#include <set>
-#include <string>
 
 using namespace vitruvian;
 

@@ -4,15 +4,9 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
+#include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
 
 // What the tests of the model share: a tiny ViT with every switch of the config turned once, and
 // the models that PyTorch knows.

@@ -8,13 +8,6 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
 
-#include <doctest/doctest.h>
-
-#include <cmath>
-#include <set>
-#include <string>
-#include <vector>
-
 // The C interface of pages in a browser, natively: so it is compiled and sanitized wherever the
 // library is. web/tests/ asks the same of WebAssembly.
 

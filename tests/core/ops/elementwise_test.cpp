@@ -3,9 +3,6 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
-#include <functional>
-#include <utility>
-
 using namespace vitruvian;
 
 namespace {

@@ -10,14 +10,7 @@
 #include <xtensor/xmath.hpp>
 #endif
 
-#include <doctest/doctest.h>
-
-#include <cstdint>
 #include <sstream>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 using namespace vitruvian;
 

@@ -2,8 +2,6 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
-#include <utility>
-
 using namespace vitruvian;
 
 namespace {

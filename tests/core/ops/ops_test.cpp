@@ -2,13 +2,8 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
-#include <doctest/doctest.h>
-
 #include <fstream>
 #include <regex>
-#include <set>
-#include <string>
-#include <vector>
 
 using namespace vitruvian;
 

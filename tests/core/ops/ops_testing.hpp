@@ -1,20 +1,9 @@
 #pragma once
 
-#include "tests/expect.hpp"
 #include "tests/golden.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
-#include <string>
-#include <vector>
 
 // What the ops are held against: plain loops over multi-indices, as one would write them on paper;
 // a fused op's readable twin; and PyTorch's numbers.

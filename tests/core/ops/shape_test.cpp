@@ -2,9 +2,6 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
-#include <cstdint>
-#include <numeric>
-
 using namespace vitruvian;
 
 namespace {
