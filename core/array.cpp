@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <new>
-#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

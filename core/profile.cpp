@@ -1,7 +1,6 @@
 #include "vitruvian/core/profile.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace vitruvian {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 // Training pictures, changed at random in ways that leave their class alone. Everything drawn is a

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 namespace vitruvian {
 namespace {

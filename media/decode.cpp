@@ -1,7 +1,6 @@
 #include "vitruvian/media/decode.hpp"
 
 #include <array>
-#include <cstdio>
 #include <string_view>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 
-#include <array>
 #include <cstdint>
 
 // PNG where libpng is not, as in a browser: pictures are written, not packed, and not read.

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <string_view>
 #include <utility>
 #endif
 

@@ -2,7 +2,6 @@
 
 #include "vitruvian/core/base/error.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <unordered_map>

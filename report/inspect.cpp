@@ -8,9 +8,6 @@
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
 
-#include <algorithm>
-#include <filesystem>
-
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {

@@ -5,9 +5,6 @@
 #include "vitruvian/train/few_shot.hpp"
 #include "vitruvian/train/seeds.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace vitruvian {
 
 void FewShotOptions::validate() const {

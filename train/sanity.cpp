@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -7,7 +7,6 @@
 #include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 

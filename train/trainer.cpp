@@ -20,7 +20,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -5,7 +5,6 @@
 #include "vitruvian/train/report.hpp"
 #include "vitruvian/train/settings/options.hpp"
 
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>

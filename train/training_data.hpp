@@ -6,7 +6,6 @@
 #include "vitruvian/train/data_config.hpp"
 #include "vitruvian/train/settings/options.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
-#include <type_traits>
 
 namespace vitruvian {
 namespace {

@@ -7,7 +7,6 @@
 #include "vitruvian/vit/variants.hpp"
 
 #include <string>
-#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -3,8 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
 
-#include <algorithm>
-
 namespace vitruvian {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include "vitruvian/core/base/error.hpp"
 
-#include <bit>
 #include <cmath>
 #include <numeric>
 

@@ -9,7 +9,6 @@
 #include <exception>
 #include <numeric>
 #include <type_traits>
-#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 // Plain loops over pointers: what the fused ops are made of. Forward and backward stand side by
 // side, as faces that cut the work and hand each chunk to the body in use (table.hpp). Templates on

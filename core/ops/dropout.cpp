@@ -3,8 +3,6 @@
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/rows.hpp"
 
-#include <utility>
-
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {

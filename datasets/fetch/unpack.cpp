@@ -6,7 +6,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include <cerrno>
 #include <memory>
 #include <set>
 #endif

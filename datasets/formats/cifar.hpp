@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 // CIFAR-10 and CIFAR-100, the binary versions: records of a label (two in CIFAR-100: the coarse,

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <string>
 
 // From knots to pixels: a hand writes the glyph (knots moved, pose, bend), and the result becomes

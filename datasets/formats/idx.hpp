@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 // The IDX files of MNIST, Fashion-MNIST and KMNIST, plain or gzip: big-endian u32 magic number and

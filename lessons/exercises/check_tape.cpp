@@ -2,7 +2,6 @@
 
 #include "lessons/exercises/judge.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace vitruvian::lessons {

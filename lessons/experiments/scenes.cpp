@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {

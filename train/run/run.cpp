@@ -9,7 +9,6 @@
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <limits>
 #include <utility>

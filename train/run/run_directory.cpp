@@ -10,7 +10,6 @@
 #include <ctime>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 namespace vitruvian {
 namespace {

@@ -17,7 +17,6 @@
 #include <iterator>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace vitruvian {

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
-#include <utility>
 
 #if __has_include(<unistd.h>)
 #include <unistd.h>

@@ -5,8 +5,6 @@
 #include "vitruvian/vit/weights/weights.hpp"
 
 #include <array>
-#include <cstddef>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,9 +3,7 @@
 #include "vitruvian/nn/tensor_file.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 // One model, four ways to call its tensors: torchvision's, timm's (which are ours too), Hugging

@@ -1,7 +1,6 @@
 #include "vitruvian/vit/weights/naming_table.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace vitruvian {
 namespace {

@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/resample.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace vitruvian {

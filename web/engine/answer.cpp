@@ -2,9 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <new>
 
 namespace vitruvian::web {

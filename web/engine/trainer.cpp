@@ -5,7 +5,6 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
