@@ -81,9 +81,8 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
-/// Gives the number of threads back that was there before.
+/// Gives the number of threads back that was there before, within a case: its end does, too.
 struct Threads {
-  Threads() = default;
   explicit Threads(std::size_t n) { vitruvian::set_threads(n); }
   ~Threads() { vitruvian::set_threads(before); }
   Threads(const Threads&) = delete;

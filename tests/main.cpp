@@ -1,5 +1,5 @@
-// doctest's runner, with two rules more: a filter that matches nothing is a failure, and where a
-// case could not be tried the exit code is 77.
+// doctest's runner, with three rules more: a filter that matches nothing is a failure, where a case
+// could not be tried the exit code is 77, and each case begins with as many threads as the first.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -21,13 +21,16 @@ struct Counter : doctest::IReporter {
   }
   void test_case_start(const doctest::TestCaseData&) override {}
   void test_case_reenter(const doctest::TestCaseData&) override {}
-  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {
+    vitruvian::set_threads(threads);
+  }
   void test_case_exception(const doctest::TestCaseException&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}
   void subcase_end() override {}
   void log_assert(const doctest::AssertData&) override {}
   void log_message(const doctest::MessageData&) override {}
   void test_case_skipped(const doctest::TestCaseData&) override {}
+  std::size_t threads = vitruvian::threads();
 };
 
 }  // namespace

@@ -216,7 +216,6 @@ TEST_CASE_TEMPLATE("a masked key has no weight, a query without keys is undefine
 }
 
 TEST_CASE_TEMPLATE("the kernels' bits do not depend on the number of threads", T, float, double) {
-  const Threads restore;
   const std::size_t rows = 1500, n = 65;
   const std::vector<T> x = random<T>(rows * n, 1), g = random<T>(rows * n, 2), w = random<T>(n, 3);
   const AttentionShape s{3, 4, 33, 33, 16, 16};

@@ -114,7 +114,6 @@ TEST_CASE("each size and stride is measured once, whoever asks, and C stays as i
     g.*stride += 4;
     CHECK(measured(g));
   }
-  const Threads restore;
   set_threads(4);
   g = product(6, 6, 6);
   calls = 0;

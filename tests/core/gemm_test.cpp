@@ -238,7 +238,6 @@ TEST_CASE_TEMPLATE("a batch is its products, one after the other", T, float, dou
 }
 
 TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) {
-  const Threads restore;
   for_each_way([] {
     for (const auto& [m, n, k, ta] : {std::array<std::size_t, 4>{1040, 96, 32, 0},
                                       {96, 128, 2080, 1},
@@ -258,7 +257,6 @@ TEST_CASE_TEMPLATE("the same bits for 1, 2, 3 and 4 threads", T, float, double) 
 
 TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs it", T, float,
                    double) {
-  const Threads restore;
   for (const auto& [m, n, k, gap] : {std::array<std::size_t, 4>{600, 128, 64, 0},
                                      {272, 64, 100, 3},
                                      {257, 66, 61, 5},

@@ -104,7 +104,6 @@ TEST_CASE("two precisions and two instruction sets keep panels of their own") {
 
 TEST_CASE("kept panels serve several threads at once") {
   const Backend multiplies(GemmBackend::packed);
-  const std::size_t before = threads();
   set_threads(4);
   const Product<float> one{64, 96, 400, false, true};
   std::vector<float> expected;
@@ -119,7 +118,6 @@ TEST_CASE("kept panels serve several threads at once") {
       }
     });
   }
-  set_threads(before);
 }
 
 TEST_CASE("a weight keeps its panels while its version lasts, and its place in memory") {

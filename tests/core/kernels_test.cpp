@@ -275,7 +275,6 @@ TEST_CASE_TEMPLATE("AdamW and the sum of squares", T, float, double) {
 // chunks grow. fc1 of ViT-B has 2,359,296.
 TEST_CASE_TEMPLATE("a sum of squares of a large parameter, by any number of threads", T, float,
                    double) {
-  const Threads restore;
   for (const std::size_t n : {100'000UL, 2'097'152UL, 2'097'153UL, 2'359'296UL, 5'000'000UL}) {
     CAPTURE(n);
     std::vector<T> x(n);

@@ -76,7 +76,6 @@ TEST_CASE("digits: an image is a function of seed, part and index, for any numbe
   CHECK(digits(170, 7, "train").pixels == data.head(170).pixels);
   CHECK(digits(700, 8, "train").pixels != data.pixels);
   CHECK(digits(700, 7, "test").pixels != data.pixels);
-  const Threads restore;
   for (const std::size_t n : {1, 2, 3, 4}) {
     set_threads(n);
     CHECK(digits(700, 7, "train").pixels == data.pixels);

@@ -60,7 +60,6 @@ RunResult stopped(const TrainOptions& o, const Net& net) {
 TEST_CASE(
     "a model and data of one's own train to the same bytes, threads and interruptions aside") {
   const Folder folder;
-  const Threads restore;
   std::map<std::string, std::string> expected;
   for (const std::size_t n : {1, 2}) {
     set_threads(n);
@@ -104,7 +103,6 @@ TEST_CASE(
 
 TEST_CASE("who stops a run while it evaluates waits for no more images than are under way") {
   const Folder folder;
-  const Threads restore;
   set_threads(1);
   for (const bool at_the_end : {false, true}) {  // of the run; or of its second epoch
     TrainOptions o = quick(folder.file(at_the_end ? "end" : "epoch"));

@@ -195,7 +195,6 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
 }
 
 TEST_CASE("what happens in a loop between ops is the loop's, whoever runs its chunks") {
-  const Threads restore;
   for (const std::size_t n : {1, 2, 4}) {
     CAPTURE(n);
     set_threads(n);

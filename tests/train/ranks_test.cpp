@@ -35,7 +35,6 @@ TrainOptions laned(const std::string& out) {
 }  // namespace
 
 TEST_CASE("what ranks say to one another") {
-  const Threads restore;
   if (one_thread_only()) return;
   for (std::size_t n = 1; n <= 9; ++n) {
     CAPTURE(n);
@@ -65,7 +64,6 @@ TEST_CASE("what ranks say to one another") {
 }
 
 TEST_CASE("an error of one rank ends all, and is the one that is seen") {
-  const Threads restore;
   if (one_thread_only()) return;
   for (std::size_t bad = 0; bad < 4; ++bad) {
     CHECK_SAYS(as_ranks(4,
@@ -78,7 +76,6 @@ TEST_CASE("an error of one rank ends all, and is the one that is seen") {
 }
 
 TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
-  const Threads restore;
   if (one_thread_only()) return;
   // Two slices and a bit in the first, and numbers whose sum depends on the order.
   const std::vector<Shape> shapes{{3, 20001}, {1}, {5, 2}};
@@ -157,7 +154,6 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
 }
 
 TEST_CASE("a run on ranks leaves the bytes of one process") {
-  const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
   std::vector<TrainOptions> kinds(4, laned(""));
@@ -184,7 +180,6 @@ TEST_CASE("a run on ranks leaves the bytes of one process") {
 }
 
 TEST_CASE("ranks stop after the same step, and as many or others go on") {
-  const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
   TrainOptions o = laned(folder.file("alone"));
@@ -207,7 +202,6 @@ TEST_CASE("ranks stop after the same step, and as many or others go on") {
 }
 
 TEST_CASE("a program's own model learns on ranks, too, and all have its weights") {
-  const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
   TrainOptions o;
@@ -233,7 +227,6 @@ TEST_CASE("a program's own model learns on ranks, too, and all have its weights"
 }
 
 TEST_CASE("ranks that would compute something else are refused before anything is written") {
-  const Threads restore;
   if (one_thread_only()) return;
   const Folder folder;
   const auto message = [&](const std::function<void(TrainOptions&)>& change) {
@@ -270,7 +263,6 @@ TEST_CASE("ranks that would compute something else are refused before anything i
 }
 
 TEST_CASE("more threads than processors are noticed, and ranks without work") {
-  const Threads restore;
   if (one_thread_only()) return;
   const auto heard = [](std::size_t ranks, std::size_t batch_size, const std::string& part) {
     Listener notes;
@@ -293,7 +285,6 @@ TEST_CASE("more threads than processors are noticed, and ranks without work") {
 }
 
 TEST_CASE("a rank whose weights are not the others' is named") {
-  const Threads restore;
   if (one_thread_only()) return;
   for (const std::size_t wrong : {0, 1, 2}) {
     const std::string message = message_of([&] {
@@ -314,7 +305,6 @@ TEST_CASE("a rank whose weights are not the others' is named") {
 }
 
 TEST_CASE("a pretended network takes the time that its model says") {
-  const Threads restore;
   if (one_thread_only()) return;
   const Network network{20e-6, 1.25e9};  // 10 Gb/s
   const std::size_t numbers = 3'000'000;
@@ -351,7 +341,6 @@ TEST_CASE("a pretended network takes the time that its model says") {
 }
 
 TEST_CASE("what is sent while a backward goes on is not waited for") {
-  const Threads restore;
   if (one_thread_only()) return;
   // 150 parameters, as ViT-B has, each final as far after the one before it.
   const std::size_t parameters = 150, numbers = 20'000;

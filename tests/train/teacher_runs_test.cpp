@@ -50,7 +50,6 @@ TEST_CASE("runs with a teacher: what it says is learned by the distillation toke
 }
 
 TEST_CASE("with a teacher too threads, ranks and interruptions change no byte") {
-  const Threads restore;
   const Folder folder;
   const std::string teacher = stubborn(folder);
   TrainOptions o = student_options(teacher, folder.file("one"));

@@ -101,7 +101,6 @@ TEST_CASE("a training step keeps as many threads busy as it was given, whoever m
   }
   using kernels::GemmBackend;
   const GemmBackend own = kernels::gemm_backend();
-  const Threads restore;
   for (const GemmBackend backend :
        {GemmBackend::onednn, GemmBackend::cblas, GemmBackend::packed, GemmBackend::fastest}) {
     if (!kernels::gemm_backend_available(backend)) continue;
