@@ -4,14 +4,7 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/nn/layers.hpp"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <utility>
-#include <vector>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
+using namespace vitruvian;
 
 TEST_CASE(
     "dropout is the identity without a generator, and a function of path and stream with one") {
@@ -100,6 +93,3 @@ TEST_CASE(
   CHECK_FALSE(once == under("attn", attn, x, pass).value());
   CHECK(once == under("attn", attn, x, Pass{.rng = &rng}).value());
 }
-
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

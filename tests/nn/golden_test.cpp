@@ -8,15 +8,8 @@
 #include "vitruvian/nn/torch/mlp.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 using golden::difference;
@@ -270,5 +263,3 @@ TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

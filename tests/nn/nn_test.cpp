@@ -8,19 +8,8 @@
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/layers.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <set>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr bool is_float = sizeof(real) == sizeof(float);
@@ -248,5 +237,3 @@ TEST_CASE("errors of a layer name the shapes and the module's path") {
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -6,16 +6,8 @@
 #include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/ops.hpp"
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
+using namespace vitruvian;
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <string>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr bool is_float = sizeof(real) == sizeof(float);
@@ -275,5 +267,3 @@ TEST_CASE("schedules name a negative number as it was given") {
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -6,12 +6,8 @@
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <cstdint>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 std::string refusal(const std::string& bytes) {
@@ -157,5 +153,3 @@ TEST_CASE("a file that cannot be read says so") {
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

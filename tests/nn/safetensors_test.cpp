@@ -6,15 +6,8 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/layers.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 TEST_CASE("what is saved comes back, bit for bit") {
@@ -182,5 +175,3 @@ TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") 
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -10,11 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
+using namespace vitruvian;
 
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // 4 x 4 patches of grey images.
@@ -170,6 +167,3 @@ TEST_CASE("inspect: explanations begin at black and say how probable the class i
   CHECK(file(list, "explanations.json") == "{\"images\":[" + verdicts + "]}\n");
   CHECK(file(list, "integrated_gradients.npy") == npy_of(expected));
 }
-
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

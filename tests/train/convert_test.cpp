@@ -12,12 +12,8 @@
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/held.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <functional>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // What the projects' sources say, typed by hand.
@@ -283,6 +279,3 @@ TEST_CASE("docs/weights.md holds the table of what each project's model can hold
   }
   CHECK_MESSAGE(says(page, table), "it should hold:\n" << table);
 }
-
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -11,12 +11,8 @@
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 
-#include <cstdlib>
-#include <cstring>
-#include <type_traits>
+using namespace vitruvian;
 
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 // Every option of a config alone, at every value that is not its default, and some together. One
@@ -244,6 +240,3 @@ TEST_CASE("what no ONNX file can be is refused before there is one") {
         "at 2 GB; convert --scheme writes safetensors of any size");
   CHECK(folder.files().empty());
 }
-
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -8,16 +8,8 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <string>
-#include <vector>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 constexpr double exactly = sizeof(real) == 8 ? 1e-10 : 1e-5;
@@ -207,6 +199,3 @@ TEST_CASE("both heads of a distilled model are replaced where classes are, and s
   load(model, weights.tensors);
   CHECK(model(Tensor(zeros({1, 3, 12, 12}))).shape() == Shape{1, 5});
 }
-
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian

@@ -9,14 +9,8 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
-#include <doctest/doctest.h>
+using namespace vitruvian;
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
-namespace vitruvian {
-inline namespace VITRUVIAN_PRECISION {
 namespace {
 
 const golden::Json& document() {
@@ -485,5 +479,3 @@ TEST_CASE("another image size and another number of classes") {
 }
 
 }  // namespace
-}  // namespace VITRUVIAN_PRECISION
-}  // namespace vitruvian
