@@ -29,9 +29,6 @@ struct NamedType {
 /// Throws (Exit::checkpoint) "what: problem".
 [[noreturn]] void refuse(const std::string& what, const std::string& problem);
 
-/// As a TensorFile has them.
-void sort_by_name(std::vector<StoredTensor>& tensors);
-
 Dtype dtype_of(FileType type);
 /// float16 and bfloat16 as float32, exactly; the rest stays as it is.
 Bytes upcast(Bytes bytes, FileType type);

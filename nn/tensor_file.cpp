@@ -79,9 +79,9 @@ StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vecto
           }};
 }
 
-StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape) {
-  const std::size_t bytes = product(shape) * sizeof(float);
-  return {std::move(name), Dtype::f32, std::move(shape), [bytes] { return Bytes(bytes); }};
+StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape, Dtype dtype) {
+  const std::size_t bytes = product(shape) * width(dtype);
+  return {std::move(name), dtype, std::move(shape), [bytes] { return Bytes(bytes); }};
 }
 
 StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape) {

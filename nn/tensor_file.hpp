@@ -56,11 +56,15 @@ struct TensorFile {
   [[nodiscard]] std::uint64_t size() const;
 };
 
+/// As a TensorFile has them.
+void sort_by_name(std::vector<StoredTensor>& tensors);
+
 /// A tensor whose numbers are given.
 StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vector<double> values,
                     Dtype dtype = Dtype::f32);
 /// A tensor of zeros.
-StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape);
+StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape,
+                          Dtype dtype = Dtype::f32);
 
 /// Views of stored tensors: nothing is read before somebody reads the result.
 StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape);

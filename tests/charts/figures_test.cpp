@@ -133,9 +133,7 @@ TEST_CASE("numbers are written as numpy.save writes them") {
   CHECK(std::memcmp(bytes.data() + 128, values.data(), 48) == 0);
   for (const std::vector<std::size_t>& shape :
        {std::vector<std::size_t>{1}, {3, 1, 4, 1, 5}, {100, 200, 1}}) {
-    std::size_t n = 1;
-    for (const std::size_t length : shape) n *= length;
-    const std::string file = npy_of({shape, std::vector<double>(n, 1)});
+    const std::string file = npy_of({shape, std::vector<double>(size_of(shape), 1)});
     const NpyHeader again = parse_npy_header(file, "it");
     CHECK(again.shape == shape);
     CHECK(again.begin % 64 == 0);

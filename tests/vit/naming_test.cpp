@@ -87,8 +87,7 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
   const auto failure = [](const std::string& scheme, const auto& change) {
     TensorFile file = golden_file(scheme);
     change(file.tensors);
-    std::sort(file.tensors.begin(), file.tensors.end(),
-              [](const auto& a, const auto& b) { return a.name < b.name; });
+    sort_by_name(file.tensors);
     return error_of(Exit::checkpoint, [&] { return to_timm(file, detect_scheme(file)); });
   };
   using Tensors = std::vector<StoredTensor>;
@@ -112,9 +111,7 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
   CHECK(failure("jax", [&](Tensors& t) { t.push_back(stored("opt/step", {}, {1})); }) ==
         "f: its names look like JAX's, but it has 'opt/step', which no such ViT has");
   CHECK(failure("torchvision",
-                [&](Tensors& t) {
-                  t.push_back(stored("encoder.ln.weights", {8}, std::vector<double>(8)));
-                }) ==
+                [&](Tensors& t) { t.push_back(stored_zeros("encoder.ln.weights", {8})); }) ==
         "f: its names look like torchvision's, but it has 'encoder.ln.weights', which no such ViT "
         "has");
   CHECK(failure("torchvision",
@@ -131,8 +128,7 @@ TEST_CASE("every way of being wrong is named, with the scheme that the names loo
         "is (12, 8), not (8, 12)");
   CHECK(failure("torchvision",
                 [&](Tensors& t) {
-                  *find(t, "conv_proj.weight") =
-                      stored("conv_proj.weight", {8, 48}, std::vector<double>(384));
+                  *find(t, "conv_proj.weight") = stored_zeros("conv_proj.weight", {8, 48});
                 }) ==
         "f: its names look like torchvision's, but 'conv_proj.weight' of shape (8, 48) should have "
         "4 axes");
@@ -228,9 +224,7 @@ TEST_CASE("old and bare names are read") {
 }
 
 // What opening a file of these tensors makes of them.
-VitWeights opened(TensorFile file, const WeightsRequest& request = {.heads = 2}) {
-  std::sort(file.tensors.begin(), file.tensors.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+VitWeights opened(const TensorFile& file, const WeightsRequest& request = {.heads = 2}) {
   const Folder folder;
   write(file, folder.file("w"));
   VitWeights weights = open_weights(folder.file("w"), request);
@@ -278,7 +272,7 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
   const auto check = [&](const std::string& scheme, TensorFile file, const std::string& head,
                          const std::vector<std::string>& notes) {
     CAPTURE(scheme);
-    const VitWeights weights = opened(std::move(file));
+    const VitWeights weights = opened(file);
     CHECK(weights.config.head == Head::none);
     CHECK(weights.config.K == 8);
     CHECK(weights.notes == notes);
@@ -303,8 +297,8 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
   erase_all(file, "classifier.");
   check("hf", file, "classifier.", {no_head});
   TensorFile pooled = file;
-  pooled.tensors.push_back(stored("vit.pooler.dense.weight", {8, 8}, std::vector<double>(64)));
-  pooled.tensors.push_back(stored("vit.pooler.dense.bias", {8}, std::vector<double>(8)));
+  pooled.tensors.push_back(stored_zeros("vit.pooler.dense.weight", {8, 8}));
+  pooled.tensors.push_back(stored_zeros("vit.pooler.dense.bias", {8}));
   for (StoredTensor& t : pooled.tensors) t.name.erase(0, 4);
   check("hf", pooled, "classifier.",
         {"the layer between y and a head that is not there ('pooler' or 'pre_logits') is left out",
@@ -382,8 +376,8 @@ TEST_CASE("files without a class token, and a class token without a position") {
 
 TEST_CASE("what only learning without labels needs is left out") {
   TensorFile file = to_timm(golden_file("torchvision"), Scheme::torchvision).file;
-  file.tensors.push_back(stored("mask_token", {1, 1, 8}, std::vector<double>(8)));
-  file.tensors.push_back(stored("decoder_blocks.0.norm1.bias", {8}, std::vector<double>(8)));
+  file.tensors.push_back(stored_zeros("mask_token", {1, 1, 8}));
+  file.tensors.push_back(stored_zeros("decoder_blocks.0.norm1.bias", {8}));
   CHECK(opened(file).notes ==
         std::vector<std::string>{"'decoder_blocks.0.norm1.bias', 'mask_token': only for training "
                                  "without labels, left out"});

@@ -92,10 +92,9 @@ inline double largest(const Array& a) {
 /// Logits, then every gradient of sum(logits * c), c random.
 inline std::vector<Array> logits_and_gradients(const VisionTransformer& model, const Tensor& images,
                                                const Pass& pass = {}) {
-  std::vector<Tensor> parameters;
-  for (const NamedParameter& p : named_parameters(model)) parameters.push_back(p.tensor);
   const Tensor y = model(images, pass);
-  std::vector<Array> result = grad(y, parameters, random_normal(y.shape(), 13));
+  std::vector<Array> result =
+      grad(y, trainable(named_parameters(model)), random_normal(y.shape(), 13));
   result.insert(result.begin(), y.value());
   return result;
 }

@@ -85,8 +85,7 @@ class Reader {
         if (find({row, block, 0}) != nullptr) result.tensors.push_back(ours(row, block));
       }
     }
-    std::sort(result.tensors.begin(), result.tensors.end(),
-              [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+    sort_by_name(result.tensors);
     return {std::move(result), symbols_.sizes};
   }
 
@@ -304,8 +303,7 @@ TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
       result.tensors.push_back(std::move(one));
     }
   }
-  std::sort(result.tensors.begin(), result.tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  sort_by_name(result.tensors);
   return result;
 }
 

@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/waves.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace vitruvian {
@@ -14,15 +13,8 @@ Dtype dtype_of(const TensorFile& file) {
   return file.tensors.empty() ? Dtype::f32 : file.tensors.front().dtype;
 }
 
-void sort(TensorFile& file) {
-  std::sort(file.tensors.begin(), file.tensors.end(),
-            [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
-}
-
 void add_zeros(TensorFile& file, const std::string& name, const std::vector<std::size_t>& shape) {
-  std::size_t n = 1;
-  for (const std::size_t length : shape) n *= length;
-  file.tensors.push_back(stored(name, shape, std::vector<double>(n), dtype_of(file)));
+  file.tensors.push_back(stored_zeros(name, shape, dtype_of(file)));
 }
 
 void erase(TensorFile& file, const std::string& name) {
@@ -94,7 +86,7 @@ void join_heads(TensorFile& file, const ViTConfig& c) {
       parts[0] = concatenated(parts);
       parts[0].name = fmt::format("blocks.{}.attn.qkv.{}", l, kind);
       file.tensors.push_back(std::move(parts[0]));
-      sort(file);
+      sort_by_name(file.tensors);
     }
   }
 }
@@ -171,8 +163,7 @@ void fold_layer_scale(TensorFile& file, ViTConfig& c) {
 void give_registers_places(TensorFile& file, const ViTConfig& c) {
   if (c.registers == 0) return;
   const StoredTensor E = reshaped(file.at("pos_embed"), {c.places(), c.D});
-  const StoredTensor none =
-      stored("none", {c.registers, c.D}, std::vector<double>(c.registers * c.D), E.dtype);
+  const StoredTensor none = stored_zeros("none", {c.registers, c.D}, E.dtype);
   const std::size_t read = c.class_tokens();
   std::vector<StoredTensor> parts{none, rows(E, read, c.places())};
   if (read != 0) parts.insert(parts.begin(), rows(E, 0, read));
@@ -209,10 +200,10 @@ void check_size(const VitWeights& weights) {
 VitWeights written_out(VitWeights weights) {
   check_size(weights);
   write_positions(weights.tensors, weights.config);
-  sort(weights.tensors);
+  sort_by_name(weights.tensors.tensors);
   if (weights.config.per_head_qkv) join_heads(weights.tensors, weights.config);
   write_biases(weights.tensors, weights.config);
-  sort(weights.tensors);
+  sort_by_name(weights.tensors.tensors);
   return weights;
 }
 
@@ -225,7 +216,7 @@ VitWeights written_for(Scheme scheme, VitWeights weights) {
   } else {
     fold_layer_scale(weights.tensors, weights.config);
   }
-  sort(weights.tensors);
+  sort_by_name(weights.tensors.tensors);
   return weights;
 }
 
@@ -260,7 +251,7 @@ TensorFile as_config_says(TensorFile file, const ViTConfig& config) {
   for (const auto& [ours, theirs] : names_of_timm(config)) rename(file, theirs, ours);
   add_places_to_registers(file, config.class_tokens(), config.places());
   if (config.per_head_qkv) split_heads(file, config);
-  sort(file);
+  sort_by_name(file.tensors);
   return file;
 }
 
