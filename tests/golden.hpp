@@ -8,6 +8,9 @@
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
+
+inline constexpr bool in_double = sizeof(real) == 8;
+
 namespace golden {
 
 using Json = vitruvian::JsonValue;

@@ -162,7 +162,7 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     // LayerScale is multiplied into other layers where it has no name of its own.
     const bool folded =
         config.layer_scale != 0 && scheme != Scheme::timm && scheme != Scheme::vitruvian;
-    const double of_a_fold = sizeof(real) == 8 && dtype == Dtype::f64 ? 1e-11 : 3e-5;
+    const double of_a_fold = in_double && dtype == Dtype::f64 ? 1e-11 : 3e-5;
     CHECK(golden::difference(logits_of(to, images), expected) <= (folded ? of_a_fold : 0));
     if (folded) ++folds;
     const TensorFile file = read_safetensors(to);
@@ -177,7 +177,7 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     // Heads of their own are summed in another order, and OpenBLAS does not promise the same bits.
     const bool same_bits =
         !config.per_head_qkv && kernels::gemm_backend() != kernels::GemmBackend::cblas;
-    const double rounding = sizeof(real) == 8 ? 1e-12 : 1e-5;
+    const double rounding = in_double ? 1e-12 : 1e-5;
     CHECK(golden::difference(logits_of(to, images, how), expected) < (folded      ? of_a_fold
                                                                       : same_bits ? 1e-30
                                                                                   : rounding));

@@ -18,8 +18,6 @@ using namespace vitruvian;
 
 namespace {
 
-constexpr bool in_double = sizeof(real) == 8;
-
 MicroBatch part(std::size_t begin, std::size_t n) {
   const Tensor all(random_normal({8, 2, 8, 8}, 3));
   const auto b = static_cast<std::ptrdiff_t>(begin);

@@ -60,7 +60,7 @@ Array some_of(const Array& a, const std::vector<std::size_t>& places) {
 
 TEST_CASE("Figure 7 of a published layout at its own size: numpy's numbers") {
   const golden::Json json = golden::read("figure7.json");
-  const double tolerance = sizeof(real) == 8 ? 1e-10 : 3e-4;
+  const double tolerance = in_double ? 1e-10 : 3e-4;
   const Folder folder;
   write_safetensors(folder.file("w"), made_up(json["tensors"]).tensors, {});
   const VitWeights weights = open_weights(folder.file("w"));

@@ -12,10 +12,10 @@ using namespace vitruvian;
 
 namespace {
 
-constexpr double exactly = sizeof(real) == 8 ? 1e-10 : 1e-5;
+constexpr double exactly = in_double ? 1e-10 : 1e-5;
 // The biases of keys have a gradient of zero but for rounding, which softmax does not see: shorter
 // gradients than this are judged as if they were of this length.
-constexpr double still = sizeof(real) == 8 ? 1e-4 : 1e-1;
+constexpr double still = in_double ? 1e-4 : 1e-1;
 
 const golden::Json& all_layouts() {
   static const golden::Json json = golden::read("layouts.json");

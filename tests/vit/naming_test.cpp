@@ -63,7 +63,7 @@ TEST_CASE("a model written as each project writes it gives that project's logits
     const VisionTransformer model(weights.config, Rng(1));
     load(model, weights.tensors);
     const Array logits = golden::tensor(document()[scheme]["logits"]);
-    CHECK(golden::difference(model(images).value(), logits) < (sizeof(real) == 8 ? 1e-12 : 1e-5));
+    CHECK(golden::difference(model(images).value(), logits) < (in_double ? 1e-12 : 1e-5));
   }
 }
 
@@ -288,8 +288,7 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
       for (std::size_t k = 0; k < 3; ++k) {
         double sum = b[k];
         for (std::size_t d = 0; d < 8; ++d) sum += W[8 * k + d] * double(y.data()[8 * i + d]);
-        CHECK(std::abs(sum - double(logits.data()[3 * i + k])) <
-              (sizeof(real) == 8 ? 1e-12 : 1e-5));
+        CHECK(std::abs(sum - double(logits.data()[3 * i + k])) < (in_double ? 1e-12 : 1e-5));
       }
     }
   };

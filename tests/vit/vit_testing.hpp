@@ -14,8 +14,6 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
-inline constexpr bool in_double = sizeof(real) == 8;
-
 struct Switched {
   std::string name;
   ViTConfig config;

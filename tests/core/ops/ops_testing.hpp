@@ -11,7 +11,6 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
-inline constexpr bool in_double = sizeof(real) == 8;
 inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 
