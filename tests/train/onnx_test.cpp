@@ -15,42 +15,16 @@ using namespace vitruvian;
 
 namespace {
 
-// Every option of a config alone, at every value that is not its default, and some together. One
-// that is new is among them.
+// Every option of a config alone, and some together.
 std::vector<Switched> every_option() {
-  std::vector<Switched> all;
+  std::vector<Switched> all = every_switch();
   const ViTConfig usual = tiny_vit();
-  for_each_option(usual, [&](const char* field, const auto& value) {
-    using Value = std::decay_t<decltype(value)>;
-    const auto add = [&](const Value& other, const std::string& name) {
-      ViTConfig config = usual;
-      for_each_option(config, [&](const char* name_of_field, auto& x) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Value>) {
-          if (std::string_view(field) == name_of_field) x = other;
-        }
-      });
-      all.push_back({fmt::format("{} {}", field, name), config});
-    };
-    if constexpr (std::is_same_v<Value, bool>) {
-      add(!value, "");
-    } else if constexpr (std::is_enum_v<Value>) {
-      for (std::size_t i = 0; i < names_of(value).size(); ++i) {
-        if (const auto other = static_cast<Value>(i); other != value) {
-          add(other, std::string(names_of(value)[i]));
-        }
-      }
-    } else if constexpr (std::is_same_v<Value, std::size_t>) {
-      add(std::string_view(field) == "stem" ? 1 : 2, "2");
-    } else {
-      add(0.5, "0.5");
-    }
-  });
-  for (const Switched& s : every_switch()) all.push_back(s);
-  const auto add = [&](const char* name, auto change) {
+  const auto add = [&](const std::string& name, auto change) {
     ViTConfig config = usual;
     change(config);
     all.push_back({name, config});
   };
+  for (const Turned& s : options_of(usual)) add(s.name, s.set);
   add("norm after pooling", [](ViTConfig& c) { c.mean_pooling = c.norm_after_pooling = true; });
   add("relative without a class token",
       [](ViTConfig& c) { c.mean_pooling = true, c.positions = Positions::relative, c.W = 12; });

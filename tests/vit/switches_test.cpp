@@ -14,42 +14,9 @@ namespace {
 
 constexpr double exactly = in_double ? 1e-12 : 1e-4;
 
-struct Setting {
-  std::string field;  // two of one field do not meet
-  std::string name;
-  std::function<void(ViTConfig&)> set;
-};
-
 // Every field that is no size, at every value that is not its default.
-std::vector<Setting> settings() {
-  std::vector<Setting> all;
-  const ViTConfig usual;
-  for_each_option(usual, [&](const char* field, const auto& value) {
-    using Value = std::decay_t<decltype(value)>;
-    const std::string key = field;
-    const auto add = [&](const std::string& name, const Value& other) {
-      all.push_back({key, key + " " + name, [key, other](ViTConfig& c) {
-                       for_each_option(c, [&](const char* name_of_field, auto& x) {
-                         if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Value>) {
-                           if (key == name_of_field) x = other;
-                         }
-                       });
-                     }});
-    };
-    if constexpr (std::is_same_v<Value, bool>) {
-      add("", !value);
-    } else if constexpr (std::is_enum_v<Value>) {
-      for (std::size_t i = 0; i < names_of(value).size(); ++i) {
-        if (const auto other = static_cast<Value>(i); other != value) {
-          add(std::string(names_of(value)[i]), other);
-        }
-      }
-    } else if constexpr (std::is_same_v<Value, std::size_t>) {
-      add("2", std::string_view(field) == "stem" ? 1 : 2);
-    } else {
-      add("0.5", 0.5);  // a rate
-    }
-  });
+std::vector<Turned> settings() {
+  std::vector<Turned> all = options_of(ViTConfig());
   for (const double eps : {1e-12, 0.1}) {
     all.push_back({"eps", fmt::format("eps {}", eps), [eps](ViTConfig& c) { c.eps = eps; }});
   }
@@ -236,7 +203,7 @@ TEST_CASE("what is not said is the paper's model, with an eps of 1e-6 and no dro
 
 TEST_CASE("all pairs of switches: traced, composed, whole blocks, nothing random: one number") {
   const std::vector<double> pool = golden::read("switches.json")["pool"]["values"];
-  const std::vector<Setting> all = settings();
+  const std::vector<Turned> all = settings();
   CHECK(all.size() == 35);
   std::size_t pairs = 0, refused = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {

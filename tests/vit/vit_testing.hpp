@@ -19,6 +19,45 @@ struct Switched {
   ViTConfig config;
 };
 
+/// One option at another value.
+struct Turned {
+  std::string field;
+  std::string name;
+  std::function<void(ViTConfig&)> set;
+};
+
+/// Every option of a config at every value that is not its own. One that is new is among them.
+inline std::vector<Turned> options_of(const ViTConfig& usual) {
+  std::vector<Turned> all;
+  for_each_option(usual, [&](const char* field, const auto& value) {
+    using Value = std::decay_t<decltype(value)>;
+    const std::string key = field;
+    const auto add = [&](const std::string& name, const Value& other) {
+      all.push_back({key, key + " " + name, [key, other](ViTConfig& c) {
+                       for_each_option(c, [&](const char* name_of_field, auto& x) {
+                         if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Value>) {
+                           if (key == name_of_field) x = other;
+                         }
+                       });
+                     }});
+    };
+    if constexpr (std::is_same_v<Value, bool>) {
+      add("", !value);
+    } else if constexpr (std::is_enum_v<Value>) {
+      for (std::size_t i = 0; i < names_of(value).size(); ++i) {
+        if (const auto other = static_cast<Value>(i); other != value) {
+          add(std::string(names_of(value)[i]), other);
+        }
+      }
+    } else if constexpr (std::is_same_v<Value, std::size_t>) {
+      add("2", key == "stem" ? 1 : 2);
+    } else {
+      add("0.5", 0.5);  // a rate
+    }
+  });
+  return all;
+}
+
 /// Each switch of the config alone, as switches.json has them, and some together.
 inline std::vector<Switched> every_switch() {
   std::vector<Switched> all;
