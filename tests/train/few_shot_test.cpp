@@ -27,11 +27,6 @@ double apart(const std::vector<double>& a, const std::vector<double>& b) {
   return worst / largest;
 }
 
-struct Notes {
-  std::vector<std::string> said;
-  void operator()(const std::string& sentence) { said.push_back(sentence); }
-};
-
 // A model of images of 14 x 14 in one class of its own, with features of order one.
 std::string small_weights(const Folder& folder) {
   ViTConfig config = small_options().model;
@@ -87,11 +82,12 @@ TEST_CASE("the model that few-shot writes does what it said of it, for any numbe
   const Folder folder;
   FewShotOptions o = small_shots(small_weights(folder));
   o.out = folder.file("head.safetensors");
-  Notes notes;
+  std::vector<std::string> said;
+  const auto notes = [&said](const std::string& sentence) { said.push_back(sentence); };
   FewShotResult result;
   {
     const Threads one(1);
-    result = few_shot(o, std::ref(notes));
+    result = few_shot(o, notes);
   }
   CHECK(result.classes == 10);
   CHECK(result.features == small_options().model.D);
@@ -117,7 +113,7 @@ TEST_CASE("the model that few-shot writes does what it said of it, for any numbe
   const std::string before = content(o.out);
   {
     const Threads three(3);
-    const FewShotResult again = few_shot(o, std::ref(notes));
+    const FewShotResult again = few_shot(o, notes);
     CHECK(again.to_json() == result.to_json());
   }
   CHECK(content(o.out) == before);
@@ -125,15 +121,15 @@ TEST_CASE("the model that few-shot writes does what it said of it, for any numbe
   const std::vector<double>& each = result.rows[0].accuracies;
   CHECK_FALSE((each[0] == each[1] && each[1] == each[2]));
   o.ridge = 1e9;
-  few_shot(o, std::ref(notes));
+  few_shot(o, notes);
   CHECK(content(o.out) != before);
   o.ridge = 10;
   // A draw hangs on its seed alone, and fewer shots are a part of more.
   o.out.clear();
   o.shots = {1};
   o.seeds = {5};
-  CHECK(few_shot(o, std::ref(notes)).rows[0].accuracies[0] == result.rows[0].accuracies[2]);
-  CHECK(notes.said.empty());
+  CHECK(few_shot(o, notes).rows[0].accuracies[0] == result.rows[0].accuracies[2]);
+  CHECK(said.empty());
 }
 
 TEST_CASE("few-shot says what it cannot do") {
