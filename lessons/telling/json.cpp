@@ -1,9 +1,18 @@
 #include "vitruvian/core/base/json.hpp"
 #include "lessons/telling/events.hpp"
 
-namespace vitruvian::lessons {
-
 // What is an object of its fields, under their names.
+
+namespace vitruvian {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Series, name, x, y)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Image, height, width, channels, pixels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagram::Box, name, lines, column, row)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagram::Arrow, from, to, label, back)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Diagram, boxes, arrows)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Matrix, rows, columns, values)
+}  // namespace vitruvian
+
+namespace vitruvian::lessons {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Opening, number, name, title, equation, minutes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heading, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Equation, tex, unicode, number)
@@ -12,6 +21,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeLine, name, symbols, lengths, holds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, columns, rows)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, what, left_name, left, right_name, right, tolerance,
                                    compared, unit, must_differ, passed, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Practice, number, name, title, level)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Slider, name, from, to, start, step)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Closing, checks, failed, broken, rows, exercises, words)
 
 namespace {
 
@@ -49,62 +61,32 @@ json object(const Check& e) {
 }
 json object(const Figure& e) {
   if (const Matrix* const m = std::get_if<Matrix>(&e.data)) {
-    return {{"event", "picture"},
-            {"caption", e.caption},
-            {"rows", m->rows},
-            {"columns", m->columns},
-            {"values", m->values}};
+    return with(*m, {{"event", "picture"}, {"caption", e.caption}});
   }
   if (const Diagram* const diagram = std::get_if<Diagram>(&e.data)) {
-    json boxes = json::array(), arrows = json::array();
-    for (const Diagram::Box& b : diagram->boxes) {
-      boxes.push_back({{"name", b.name}, {"lines", b.lines}, {"column", b.column}, {"row", b.row}});
-    }
-    for (const Diagram::Arrow& a : diagram->arrows) {
-      arrows.push_back({{"from", a.from}, {"to", a.to}, {"label", a.label}, {"back", a.back}});
-    }
-    return {{"event", "diagram"}, {"caption", e.caption}, {"boxes", boxes}, {"arrows", arrows}};
+    return with(*diagram, {{"event", "diagram"}, {"caption", e.caption}});
   }
   if (const ImageGrid* const grid = std::get_if<ImageGrid>(&e.data)) {
-    json images = json::array();
-    for (const Image& i : grid->images) {
-      images.push_back({{"height", i.height},
-                        {"width", i.width},
-                        {"channels", i.channels},
-                        {"pixels", i.pixels}});
-    }
     return {{"event", "pictures"},        {"caption", e.caption},
             {"columns", grid->columns},   {"column_names", grid->x_names},
-            {"row_names", grid->y_names}, {"images", images}};
+            {"row_names", grid->y_names}, {"images", grid->images}};
   }
   const Chart& chart = std::get<Chart>(e.data);
-  json series = json::array();
-  for (const Series& s : chart.series) series.push_back({{"name", s.name}, {"x", s.x}, {"y", s.y}});
   return {{"event", "chart"},
           {"caption", e.caption},
           {"log_y", chart.log_y},
           {"bars", chart.names},
-          {"series", series}};
+          {"series", chart.series}};
 }
 json object(const Closing& e) {
   json breaks = json::array();
   for (const auto& [name, what] : e.breaks) breaks.push_back({{"name", name}, {"what", what}});
-  json exercises = json::array();
-  for (const Practice& p : e.exercises) {
-    exercises.push_back(
-        {{"number", p.number}, {"name", p.name}, {"title", p.title}, {"level", p.level}});
-  }
-  json sliders = json::array();
-  for (const Slider& s : e.control.value_or(Control()).sliders) {
-    sliders.push_back(
-        {{"name", s.name}, {"from", s.from}, {"to", s.to}, {"start", s.start}, {"step", s.step}});
-  }
-  return {{"event", "closing"},    {"checks", e.checks},
-          {"failed", e.failed},    {"broken", e.broken},
-          {"summary", summary(e)}, {"breaks", breaks},
-          {"rows", e.rows},        {"exercises", exercises},
-          {"words", e.words},      {"question", e.control.value_or(Control()).question},
-          {"sliders", sliders}};
+  const Control control = e.control.value_or(Control());
+  return with(e, {{"event", "closing"},
+                  {"summary", summary(e)},
+                  {"breaks", breaks},
+                  {"question", control.question},
+                  {"sliders", control.sliders}});
 }
 
 // Numbers that JSON does not know (NaN) become null.
