@@ -103,9 +103,21 @@ missing_tools() {
   command -v ninja >/dev/null || printf 'ninja-build '
 }
 
+# Where there is a terminal to ask on; ends where the answer is no.
+ask_to_install() { # ask_to_install HOW
+  local answer
+  [ -t 0 ] || return 0
+  printf 'Install them now%s? [Y/n] ' "$1"
+  read -r answer
+  case $answer in
+    "" | [yY]*) ;;
+    *) say "Nothing was installed." && exit 1 ;;
+  esac
+}
+
 # As root, or through sudo where it asks for nothing or there is a terminal to ask on.
 install_debian_packages() { # install_debian_packages PACKAGE...
-  local as_root="" answer
+  local as_root=""
   say "Missing packages: $*"
   if [ "$(id -u)" -ne 0 ]; then
     as_root=sudo
@@ -116,14 +128,7 @@ install_debian_packages() { # install_debian_packages PACKAGE...
       exit 1
     fi
   fi
-  if [ -t 0 ]; then
-    printf 'Install them now%s? [Y/n] ' "${as_root:+ with sudo}"
-    read -r answer
-    case $answer in
-      "" | [yY]*) ;;
-      *) say "Nothing was installed." && exit 1 ;;
-    esac
-  fi
+  ask_to_install "${as_root:+ with sudo}"
   # An update that fails for somebody else's archive need not stop us; a package not found will.
   $as_root apt-get update -qq || true
   local packages=$* package available=""
@@ -150,7 +155,7 @@ setup_debian() {
 }
 
 setup_macos() {
-  local formula missing="" answer
+  local formula missing=""
   if ! command -v brew >/dev/null; then
     say "Homebrew is missing: see https://brew.sh, then run $SCRIPT again."
     exit 1
@@ -160,14 +165,7 @@ setup_macos() {
   done
   if [ -n "$missing" ]; then
     say "Missing packages:$missing"
-    if [ -t 0 ]; then
-      printf 'Install them now with brew? [Y/n] '
-      read -r answer
-      case $answer in
-        "" | [yY]*) ;;
-        *) say "Nothing was installed." && exit 1 ;;
-      esac
-    fi
+    ask_to_install " with brew"
     brew install $missing </dev/null
   fi
 }

@@ -59,3 +59,16 @@ ppm() { # ppm FILE SIDE RED GREEN BLUE: a noisy picture of that colour
     for (i = 0; i < side * side * 3; ++i) printf "%c", c[i % 3 + 1] + int(rand() * 40)
   }' >"$1"
 }
+
+# A server on loopback, $server, of made-up models under the published names, which are in served/.
+serve_made_up_models() {
+  python3 -c 'import http.server' 2>/dev/null || skip "no python3"
+  python3 "$here/made_up_models.py" served || fail "no models could be made"
+  exec 9> >(exec python3 "$here/../datasets/loopback_server.py" served >port)
+  for _ in $(seq 100); do
+    [ -s port ] && break
+    sleep 0.1
+  done
+  # shellcheck disable=SC2034 # of the test that sources this
+  server=http://127.0.0.1:$(cat port)
+}

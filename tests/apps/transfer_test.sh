@@ -5,13 +5,7 @@
 source "$(dirname "$0")/../program.sh" "$1"
 docs=$here/../../docs
 
-python3 -c 'import http.server' 2>/dev/null || skip "no python3"
-python3 "$here/made_up_models.py" served || fail "no models could be made"
-exec 9> >(exec python3 "$here/../datasets/loopback_server.py" served >port)
-for _ in $(seq 100); do
-  [ -s port ] && break
-  sleep 0.1
-done
+serve_made_up_models
 mkdir -p PICTURES/red PICTURES/blue
 for i in 1 2 3 4 5; do
   ppm PICTURES/red/$i.ppm $((30 + i)) 200 40 20
@@ -23,7 +17,7 @@ while read -r line; do
   line=${line//IMAGE.../PICTURES/red/1.ppm PICTURES/blue/1.ppm}
   line=${line//models\//$here/../../models/}
   case $line in
-    *" weights fetch "*) line+=" --mirror http://127.0.0.1:$(cat port)/good" ;;
+    *" weights fetch "*) line+=" --mirror $server/good" ;;
     *" train "*) line+=" --epochs 2 --batch-size 4" ;;
   esac
   # shellcheck disable=SC2086 # words, and weights/NAME/*.npz

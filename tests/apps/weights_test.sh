@@ -17,15 +17,8 @@ expect 2 "no published model 'dino_s7'; did you mean dino_s" weights info dino_s
 expect 2 "which weights. .vitruvian weights list. names them" weights fetch
 expect 2 "no http" weights fetch dino_s16 --mirror ftp://h/
 
-python3 -c 'import http.server' 2>/dev/null || skip "no python3"
-python3 "$here/made_up_models.py" served || fail "no models could be made"
 ti=Ti_16-i21k-300ep-lr_0.001-aug_none-wd_0.03-do_0.0-sd_0.0--imagenet2012-steps_20k-lr_0.03-res_224.npz
-exec 9> >(exec python3 "$here/../datasets/loopback_server.py" served >port)
-for _ in $(seq 100); do
-  [ -s port ] && break
-  sleep 0.1
-done
-server=http://127.0.0.1:$(cat port)
+serve_made_up_models
 
 "$vitruvian" weights fetch vit_ti16 --mirror "$server/good" >out 2>err
 grep -qE "made without (libcurl|OpenSSL)|without libzip" err && skip "$(cat err)"
