@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace vitruvian {
@@ -31,16 +32,16 @@ std::string grouped(std::uint64_t n) {
   return digits;
 }
 
+// 80 columns, where no model takes a terabyte.
+constexpr std::string_view row_format =
+    "{:<9} {:>5} {:>2} {:>2} {:>4} {:>4} {:>2} {:>7} {:>11} {:>8} {:>7} {:>8}\n";
+
 void print_row(const Variant& model, std::size_t batch) {
   const ViTConfig& c = model.config;
-  if (const auto& paper = model.paper) {
-    console::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>5}M  ", model.name, paper->L, paper->D,
-                   paper->M, paper->h, paper->millions);
-  } else {
-    console::print("{:<10} {:>3} {:>5} {:>5} {:>3} {:>6}  ", model.name, "-", "-", "-", "-", "-");
-  }
-  console::print("{:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9.3f} {:>8} {:>8}\n", c.H, c.P, c.L,
-                 c.D, c.M, c.h, grouped(c.parameters()), static_cast<double>(c.macs()) / 1e9,
+  const std::string printed = model.paper ? fmt::format("{}M", model.paper->millions) : "-";
+  console::print(row_format, model.name, c.H, c.P, c.L, c.D, c.M, c.h, printed,
+                 grouped(c.parameters()),
+                 fmt::format("{:.3f}", static_cast<double>(c.macs()) / 1e9),
                  console::human_bytes(c.forward_bytes(batch, sizeof(float))),
                  console::human_bytes(c.training_bytes(batch, sizeof(float))));
 }
@@ -67,14 +68,11 @@ void list(const Options& options) {
     console::print("[{}]\n", console::lines(fmt::format("{}", fmt::join(objects, ",\n "))));
     return;
   }
-  console::print(
-      "{:<10} {:<28}  here; memory in float32, {} at once\n", "", "the paper's Table 1",
-      options.batch_size == 1 ? "one image" : fmt::format("{} images", options.batch_size));
-  console::print(
-      "{:<10} {:>3} {:>5} {:>5} {:>3} {:>6}  {:>5} {:>3} {:>3} {:>5} {:>5} {:>3} {:>12} {:>9} "
-      "{:>8} {:>8}\n",
-      "model", "L", "D", "M", "h", "params", "image", "P", "L", "D", "M", "h", "parameters", "GMAC",
-      "forward", "training");
+  const std::string at_once =
+      options.batch_size == 1 ? "one image" : fmt::format("{} images", options.batch_size);
+  console::print("{:>42}{:>38}\n", "parameters in", "memory in float32, " + at_once);
+  console::print(row_format, "model", "image", "P", "L", "D", "M", "h", "Table 1", "parameters",
+                 "GMAC", "forward", "training");
   for (const Variant& model : models) print_row(model, options.batch_size);
   for (const std::string& line : refused) console::print("{}\n", line);
 }

@@ -267,6 +267,7 @@ expect 4 "noise.safetensors" few-shot --weights noise.safetensors
 
 # The models of the paper.
 works "^vit_b_16 .* 86M .* 86,567,656  *17[.]563 " models
+check "the models fit a terminal" test "$(wc -L <out)" -le 80
 works "633,470,440" models vit_h_14 --image-size 518
 works "^vit_h_14 *a patch of 14 does not divide" models --image-size 384
 works '"parameters":304326632,"macs":61' models vit_l_16 --json
