@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 namespace vitruvian {
+
+/// Of as many digits as all that fit into 64 bits: what a --seed may be.
+constexpr std::uint64_t largest_seed = 9'999'999'999'999'999'999U;
 
 /// That a flag's text is a whole number up to `largest`: CLI11 would wrap a negative one around.
 CLI::Validator whole_number(std::uint64_t largest);

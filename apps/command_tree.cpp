@@ -1,6 +1,5 @@
 #include "apps/command_tree.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <functional>
-#include <utility>
 
 namespace vitruvian {
 namespace {

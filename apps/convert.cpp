@@ -3,8 +3,6 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 
-#include <fmt/format.h>
-
 #include <sstream>
 
 namespace vitruvian {

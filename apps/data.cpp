@@ -145,7 +145,7 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
       ->required()
       ->type_name("FILE.png");
   add_count(previewing, "--seed", options->seed, "Of the choice and of everything that is drawn",
-            9'999'999'999'999'999'999U);
+            largest_seed);
   add_count(previewing, "--columns", options->columns, "Pictures in a row");
   add_count(previewing, "--image-size", options->image_size,
             "What the pictures of a folder become");

@@ -129,7 +129,7 @@ int run(int argc, char** argv) {
   app.add_option("--seed", options.check.seed,
                  "Of the random cotangents that stand for Jacobians too large to compare whole")
       ->type_name("N")
-      ->check(whole_number(9'999'999'999'999'999'999U))
+      ->check(whole_number(largest_seed))
       ->capture_default_str();
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);

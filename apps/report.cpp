@@ -6,8 +6,6 @@
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/run_record.hpp"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 #include <vector>

@@ -113,7 +113,7 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   flag("--json", o.json, "Its events, one object a line")->excludes(markdown);
   app.add_option("--seed", o.seed, "Of what is drawn at random (1)")
       ->type_name("N")
-      ->check(whole_number(9'999'999'999'999'999'999U));
+      ->check(whole_number(largest_seed));
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
   app.add_option("--break", o.broken, mistakes)
