@@ -62,7 +62,7 @@ std::string missing(const CLI::App& app, const std::string& said) {
   std::vector<std::string> names;
   for (const CLI::App* one : command.get_subcommands(nullptr)) names.push_back(one->get_name());
   if (!said.starts_with("A subcommand")) return said;
-  return fmt::format("{}: which? {}", command.get_name(), fmt::join(names, ", "));
+  return fmt::format("{}: which? {}", command.get_name(), joined(names));
 }
 
 // A flag that ends the line, where CLI11 says "--lr: 1 required X missing".
@@ -121,7 +121,7 @@ class Help final : public CLI::Formatter {
     std::vector<std::string> names;
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    return fmt::format("{}", fmt::join(names, ","));
+    return joined(names, ",");
   }
   // "DIR...", where CLI11 counts: "DIR(1x)".
   std::string make_option_usage(const CLI::Option* option) const override {

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <string_view>

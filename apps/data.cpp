@@ -99,8 +99,7 @@ void run_info(const DataOptions& options) {
     console::print("mirrors:\n");
     for (const std::string& mirror : dataset->mirrors) console::print("  {}\n", mirror);
   }
-  if (!classes.empty())
-    console::print("classes: {}\n", fmt::format("{}", fmt::join(classes, ", ")));
+  if (!classes.empty()) console::print("classes: {}\n", joined(classes));
 }
 
 void run_preview(const DataOptions& options) {
@@ -121,12 +120,10 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   const auto add = [&](const std::string& name, const std::string& what,
                        void (*run)(const DataOptions&)) {
     CLI::App& command = *data.add_subcommand(name, what);
-    offer(
-        command
-            .add_option("name", options->name, fmt::format("{}", fmt::join(dataset_names(), ", ")))
-            ->required()
-            ->type_name("NAME"),
-        dataset_names());
+    offer(command.add_option("name", options->name, joined(dataset_names()))
+              ->required()
+              ->type_name("NAME"),
+          dataset_names());
     command.add_option("--data", options->data, "The folder of the data sets")
         ->type_name("DIR")
         ->capture_default_str();

@@ -33,8 +33,7 @@ void run_few_shot(FewShotFlags flags) {
     for (const double accuracy : row.accuracies)
       each.push_back(fmt::format("{:.2f}", 100 * accuracy));
     console::print("{:>5}  {:>6}  {:<17}  {}\n", row.shots, row.shots * result.classes,
-                   percent_text(spread_of(row.accuracies)),
-                   fmt::format("{}", fmt::join(each, " ")));
+                   percent_text(spread_of(row.accuracies)), joined(each, " "));
   }
   if (!options.out.empty()) console::print("weights  {}\n", options.out);
 }

@@ -57,7 +57,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
                 "--dataset", options.dataset,
                 fmt::format(
                     "Instead of pictures the test images of one of {}; without: those of the run",
-                    fmt::join(dataset_names(), ", ")))
+                    joined(dataset_names())))
             ->type_name("NAME"),
         dataset_names());
   command.add_option("--data", options.data, "The folder with the data set's files")

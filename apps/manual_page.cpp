@@ -39,7 +39,7 @@ std::string entry(const Flag& flag) {
   }
   std::string text = flag.about;
   if (!flag.values.empty()) {
-    text += fmt::format("{}One of: {}.", text.empty() ? "" : ".\n", fmt::join(flag.values, ", "));
+    text += fmt::format("{}One of: {}.", text.empty() ? "" : ".\n", joined(flag.values));
   }
   if (!flag.usual.empty()) text += fmt::format("\nWithout: {}.", flag.usual);
   if (flag.required) text += "\nIt must be given.";

@@ -65,7 +65,7 @@ void list(const Options& options) {
   if (options.json) {
     std::vector<std::string> objects;
     for (const Variant& model : models) objects.push_back(to_json(model, options.batch_size));
-    console::print("[{}]\n", console::lines(fmt::format("{}", fmt::join(objects, ",\n "))));
+    console::print("[{}]\n", console::lines(joined(objects, ",\n ")));
     return;
   }
   const std::string at_once =
@@ -88,11 +88,6 @@ std::optional<std::string> in_the_notebook(const std::string& name) {
   return std::nullopt;
 }
 
-// "(1,)" or "(1, 197)", as the symbols beside it.
-std::string numbers(const std::vector<std::size_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
 void trace(const Options& options) {
   ViTConfig c = variant(options.name).config;
   if (options.image_size != 0) c = with_image_size(c, options.image_size);
@@ -113,10 +108,9 @@ void trace(const Options& options) {
   }
   for (const Stage& stage : stages) {
     console::print("    {:<{}}  {:<{}}  {}\n", stage.name, longest_name, stage.symbols,
-                   longest_symbols, numbers(stage.shape));
+                   longest_symbols, shape_text(stage.shape));
     if (const auto words = in_the_notebook(stage.name)) {
-      console::print("{}: torch.Size([{}])\n", *words,
-                     fmt::format("{}", fmt::join(stage.shape, ", ")));
+      console::print("{}: torch.Size([{}])\n", *words, joined(stage.shape));
     }
   }
 }

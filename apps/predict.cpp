@@ -59,7 +59,7 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
     for (const auto& [picture, row] : rows) {
       objects.push_back(numbers_to_json(picture, what, row));
     }
-    write_file_safely(path, fmt::format("[{}]\n", fmt::join(objects, ",\n ")));
+    write_file_safely(path, fmt::format("[{}]\n", joined(objects, ",\n ")));
   }
   console::print("{}: {} of {} picture{}, {} numbers each\n", path, what, rows.size(),
                  rows.size() == 1 ? "" : "s", width);

@@ -179,8 +179,8 @@ void add_settings(CLI::App& command, Flags& flags) {
           command.add_flag_function(flag + ",--no-" + flag.substr(2) + "{false}", take, s.help);
     } else {
       std::string help = s.help;
-      if (name == "dataset") help = fmt::format("{}\n  {}", fmt::join(dataset_names(), ", "), help);
-      if constexpr (std::is_enum_v<T>) help += fmt::format("{}", fmt::join(names_of(field), ", "));
+      if (name == "dataset") help = fmt::format("{}\n  {}", joined(dataset_names()), help);
+      if constexpr (std::is_enum_v<T>) help += joined(names_of(field));
       const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
       option = command.add_option_function<std::string>(flag, take, help);
       option->type_name(name == "data"                        ? "DIR"

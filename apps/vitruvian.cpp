@@ -87,7 +87,7 @@ void add_machine_flags(CLI::App& command) {
         constexpr auto names = names_of(Precision{});
         const auto* const found = std::find(names.begin(), names.end(), name);
         if (found == names.end()) {
-          fail(Exit::usage, "--precision: '{}' is none of {}", name, fmt::join(names, ", "));
+          fail(Exit::usage, "--precision: '{}' is none of {}", name, joined(names));
         }
         asked = static_cast<Precision>(found - names.begin());
       },

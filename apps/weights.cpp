@@ -37,9 +37,8 @@ void run_list(const WeightsOptions&) {
 // How `predict` and the others are to see pictures for it, beyond what they do by themselves.
 std::string flags_of(const PublishedModel& m) {
   const bool by_itself = m.mean.front() == 0.5 || m.page.ends_with("pytorch/vision");
-  return (by_itself
-              ? ""
-              : fmt::format(" --mean {} --std {}", fmt::join(m.mean, ","), fmt::join(m.std, ","))) +
+  return (by_itself ? ""
+                    : fmt::format(" --mean {} --std {}", joined(m.mean, ","), joined(m.std, ","))) +
          (m.interpolation == "bilinear" ? "" : " --interpolation " + m.interpolation);
 }
 
@@ -72,8 +71,8 @@ void run_info(const WeightsOptions& options) {
   console::print("SHA-256        {}\n",
                  m.sha256.empty() ? "is not published" : "begins with " + m.sha256);
   console::print("source         {}\nlicence        {}, of that project\n", m.page, m.licence);
-  console::print("pixels         {}\n", fmt::format("mean {}, std {}, {}", fmt::join(m.mean, " "),
-                                                    fmt::join(m.std, " "), m.interpolation));
+  console::print("pixels         {}\n", fmt::format("mean {}, std {}, {}", joined(m.mean, " "),
+                                                    joined(m.std, " "), m.interpolation));
   console::print("class names    {}\n",
                  m.names_imagenet()     ? "ImageNet's, which fetch puts beside it"
                  : c.head == Head::none ? "none: it has no head"

@@ -64,9 +64,7 @@ std::size_t count(const Shape& shape) {
   return product;
 }
 
-std::string to_string(const Shape& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
+std::string to_string(const Shape& shape) { return shape_text(shape); }
 
 std::size_t normalise_axis(const char* op, int axis, std::size_t rank) {
   const int n = static_cast<int>(rank);

@@ -267,9 +267,8 @@ std::vector<std::string> earlier_answers(const Exercise& exercise, const fs::pat
     (answer.empty() ? ours : yours).push_back(part.name);
   }
   std::string text;
-  if (!yours.empty()) text += fmt::format("Yours in it: {}.\n", fmt::join(yours, ", "));
-  if (!ours.empty())
-    text += fmt::format("Ours, until yours are done: {}.\n", fmt::join(ours, ", "));
+  if (!yours.empty()) text += fmt::format("Yours in it: {}.\n", joined(yours));
+  if (!ours.empty()) text += fmt::format("Ours, until yours are done: {}.\n", joined(ours));
   for (const std::string& line : text.empty() ? std::vector<std::string>() : wrapped(text, 78)) {
     console::print("{}\n", line);
   }

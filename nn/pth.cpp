@@ -99,7 +99,7 @@ std::vector<std::size_t> axes_in_memory(const PickledTensor& t, const std::strin
     if (t.strides[*axis] != step) {
       refuse(what, fmt::format("a view of another tensor, by strides ({}); clone() before "
                                "torch.save makes it one of its own",
-                               fmt::join(t.strides, ", ")));
+                               joined(t.strides)));
     }
     step *= t.shape[*axis];
   }

@@ -214,8 +214,8 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
     if (const std::uint64_t needed =
             bytes_of_shape(e.shape, e.type.bits, fmt::format("{}: '{}'", source, e.name));
         needed != end - begin) {
-      fail(Exit::checkpoint, "{}: '{}' of shape ({}) needs {} bytes but has {}", source, e.name,
-           fmt::join(e.shape, ", "), needed, end - begin);
+      fail(Exit::checkpoint, "{}: '{}' of shape {} needs {} bytes but has {}", source, e.name,
+           shape_text(e.shape), needed, end - begin);
     }
     if (begin < expected) {
       fail(Exit::checkpoint, "{}: '{}' and '{}' overlap", source, *before, e.name);

@@ -149,18 +149,6 @@ StoredTensor concatenated(const std::vector<StoredTensor>& parts) {
   return result;
 }
 
-std::string shape_text(const std::vector<std::size_t>& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-std::string some_of(const std::vector<std::string>& phrases) {
-  constexpr std::size_t shown = 3;
-  const auto n = static_cast<std::ptrdiff_t>(std::min(shown, phrases.size()));
-  std::string text = fmt::format("{}", fmt::join(phrases.begin(), phrases.begin() + n, ", "));
-  return phrases.size() > shown ? fmt::format("{} and {} more", text, phrases.size() - shown)
-                                : text;
-}
-
 TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file) {
   std::array<char, 512> start{};
   const std::size_t known = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), 512));

@@ -75,11 +75,6 @@ StoredTensor rows(const StoredTensor& tensor, std::size_t begin, std::size_t end
 /// One after the other along the first axis. All must have the same dtype.
 StoredTensor concatenated(const std::vector<StoredTensor>& parts);
 
-/// "(2, 3)".
-std::string shape_text(const std::vector<std::size_t>& shape);
-/// "'a', 'b', 'c' and 4 more".
-std::string some_of(const std::vector<std::string>& phrases);
-
 /// Opens a file of weights: .pth where it is a zip archive with a data.pkl, .npz where it is
 /// another, otherwise safetensors. Only its list of tensors is read; the numbers are when somebody
 /// asks. PyTorch's older forms are named and refused.

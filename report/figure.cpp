@@ -29,11 +29,8 @@ std::string page(const std::string& title, const std::string& subtitle,
 }  // namespace
 
 std::string npy_of(const Numbers& numbers) {
-  // Python's tuple: (2, 3), but (2,).
-  const std::string shape =
-      fmt::format("{}{}", fmt::join(numbers.shape, ", "), numbers.shape.size() == 1 ? "," : "");
-  std::string header =
-      fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", shape);
+  std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}",
+                                   shape_text(numbers.shape));
   constexpr std::size_t before = 10;  // magic, version and the header's length
   header.append(63 - (before + header.size()) % 64, ' ').append("\n");
   std::string bytes("\x93NUMPY\x01\x00", 8);

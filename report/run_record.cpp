@@ -161,13 +161,13 @@ std::string metrics_csv(const std::string& directory) {
   if (columns.empty()) return "";
   std::vector<std::string> cells;
   for (const std::string& name : columns) cells.push_back(cell_of(name));
-  std::string csv = fmt::format("{}\r\n", fmt::join(cells, ","));
+  std::string csv = fmt::format("{}\r\n", joined(cells, ","));
   read_lines<Json>(file, [&](const Json& line, std::size_t) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto found = line.find(columns[i]);
       cells[i] = found == line.end() ? "" : cell_of(*found);
     }
-    csv += fmt::format("{}\r\n", fmt::join(cells, ","));
+    csv += fmt::format("{}\r\n", joined(cells, ","));
   });
   return csv;
 }

@@ -25,8 +25,8 @@ std::string checksum(const Dataset& data) {
 std::string checksum(const Images& images) {
   if (std::string known = images.checksum(); !known.empty()) return known;
   const Dataset& about = images.about();
-  return fmt::format("{} of mean {} and std {}", images.size(), fmt::join(about.mean, " "),
-                     fmt::join(about.std, " "));
+  return fmt::format("{} of mean {} and std {}", images.size(), joined(about.mean, " "),
+                     joined(about.std, " "));
 }
 
 // The images at another size, each stretched as Pillow does it (bilinear, with antialias).

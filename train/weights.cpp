@@ -153,7 +153,7 @@ DataConfig normalisation(const TrainedModel& trained, const std::vector<double>&
     if (data.mean.empty()) data.mean = usual.mean;
     if (data.std.empty()) data.std = usual.std;
     note(fmt::format("normalised by mean {} and std {}, as published weights under {} names",
-                     fmt::join(data.mean, " "), fmt::join(data.std, " "),
+                     joined(data.mean, " "), joined(data.std, " "),
                      names_of(scheme_of(trained.scheme))));
   }
   return data;

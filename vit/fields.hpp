@@ -3,7 +3,6 @@
 #include "vitruvian/vit/config.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -99,7 +98,7 @@ std::string take_value(const Json& value, T& x) {
     const auto names = names_of(x);
     const auto found = std::find(names.begin(), names.end(),
                                  value.is_string() ? value.template get<std::string>() : "");
-    if (found == names.end()) return fmt::format("none of {}", fmt::join(names, ", "));
+    if (found == names.end()) return fmt::format("none of {}", joined(names));
     x = static_cast<T>(found - names.begin());
   } else if constexpr (std::is_same_v<T, std::optional<double>>) {
     return take_value(value, x.emplace());

@@ -26,6 +26,14 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+void fail_formatted(fmt::string_view format, fmt::format_args args) {
+  throw Error(Exit::failure, fmt::vformat(format, args) + in_scope());
+}
+
+void fail_formatted(Exit exit, fmt::string_view format, fmt::format_args args) {
+  throw Error(exit, fmt::vformat(format, args));
+}
+
 std::string closest_match(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 64;  // what is longer is no typing mistake
   std::string best;
@@ -47,7 +55,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
                          const std::string& otherwise) {
   const std::string near = closest_match(word, candidates);
   if (!near.empty()) return fmt::format("did you mean {}?", near);
-  return otherwise.empty() ? fmt::format("there are {}", fmt::join(candidates, ", ")) : otherwise;
+  return otherwise.empty() ? fmt::format("there are {}", joined(candidates)) : otherwise;
 }
 
 std::size_t index_of(std::string_view name, const std::vector<std::string>& names,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "vitruvian/core/base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -37,16 +39,19 @@ class Error : public std::runtime_error {
 /// " - in blocks.3.mlp.fc1" inside a `Scope`, empty outside: the end of a shape error's sentence.
 std::string in_scope();
 
+[[noreturn]] void fail_formatted(fmt::string_view format, fmt::format_args args);
+[[noreturn]] void fail_formatted(Exit exit, fmt::string_view format, fmt::format_args args);
+
 /// Throws an `Error` of a computation: the formatted sentence, and the module path it happened in.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(Exit::failure, fmt::format(format, std::forward<Args>(args)...) + in_scope());
+  fail_formatted(format, fmt::make_format_args(args...));
 }
 
 /// Throws an `Error` about something the user said or gave: a flag, a data file, a checkpoint.
 template <class... Args>
 [[noreturn]] void fail(Exit exit, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(exit, fmt::format(format, std::forward<Args>(args)...));
+  fail_formatted(exit, format, fmt::make_format_args(args...));
 }
 
 /// The candidate that a typing mistake may have meant: the one with the smallest edit distance

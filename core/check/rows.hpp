@@ -45,7 +45,7 @@ void add_row_and_twice(Cases& cases, const char* op, const Shapes& shapes,
 template <class Attribute>
 auto shown(const Attribute& a) {
   if constexpr (std::ranges::range<Attribute>) {
-    return fmt::format("({})", fmt::join(a, ", "));
+    return fmt::format("({})", joined(a));
   } else if constexpr (std::is_same_v<Attribute, Indices>) {
     return to_string(a.shape());
   } else if constexpr (std::is_same_v<Attribute, Reduction>) {

@@ -120,8 +120,8 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengt
   std::size_t sum = 0;
   for (const std::size_t n : lengths) sum += n;
   if (sum != x.shape()[a]) {
-    fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}",
-         fmt::join(lengths, ", "), x.shape()[a], axis, to_string(x.shape()));
+    fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}", joined(lengths),
+         x.shape()[a], axis, to_string(x.shape()));
   }
   std::vector<Tensor> pieces;
   std::ptrdiff_t start = 0;

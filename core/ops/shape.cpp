@@ -39,7 +39,7 @@ Tensor permute_as(const char* op, const Tensor& x, const Order& order) {
 
 // One length of -1 is what the others leave of the `size` elements.
 Shape resolved(const Shape& from, const std::vector<std::ptrdiff_t>& lengths) {
-  const std::string asked = fmt::format("({})", fmt::join(lengths, ", "));
+  const std::string asked = fmt::format("({})", joined(lengths));
   Shape shape(lengths.size());
   Shape known;
   for (std::size_t i = 0; i < lengths.size(); ++i) {

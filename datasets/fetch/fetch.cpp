@@ -142,8 +142,7 @@ class Fetch {
     fail(Exit::data,
          "{}: {} could not be fetched ({}); put {} into {}, or name a place with --mirror URL or "
          "--from-file PATH",
-         dataset_.name, file.name, fmt::join(reasons, "; "), fmt::join(names, ", "),
-         place_.string());
+         dataset_.name, file.name, joined(reasons, "; "), joined(names), place_.string());
   }
 
   // "" when the file is there, else why it is not. A download that breaks off is continued as long

@@ -150,7 +150,7 @@ bool holds(const std::filesystem::path& directory, const std::string& file) {
 std::filesystem::path data_directory(const std::string& dataset, const std::string& directory,
                                      const std::string& child,
                                      const std::vector<std::string>& files) {
-  const std::string list = fmt::format("{}", fmt::join(files, ", "));
+  const std::string list = joined(files);
   if (directory.empty()) {
     fail(Exit::usage, "{} needs the directory that holds its files: {}", dataset, list);
   }
@@ -205,7 +205,9 @@ std::string checksum_of(const NextBytes& next, ChecksumKind kind) {
   if (!good || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
     fail("OpenSSL failed at a checksum");
   }
-  return fmt::format("{:02x}", fmt::join(digest.begin(), digest.begin() + size, ""));
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest.at(i));
+  return text;
 }
 
 #else

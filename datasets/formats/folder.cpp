@@ -59,14 +59,6 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-// "a; b; c and 4 more".
-std::string first_few(const std::vector<std::string>& all) {
-  const std::size_t shown = std::min<std::size_t>(3, all.size());
-  std::string text = fmt::format("{}", fmt::join(all.begin(), all.begin() + shown, "; "));
-  if (all.size() > shown) text += fmt::format("; and {} more", all.size() - shown);
-  return text;
-}
-
 std::vector<std::string> classes_in(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
@@ -127,14 +119,14 @@ FolderImages::FolderImages(const fs::path& directory, const FolderOptions& optio
   problems.insert(problems.end(), empty.begin(), empty.end());
   if (!problems.empty() && !options.skip_bad) {
     fail(Exit::data, "{}: {} of {} cannot be used (--skip-bad leaves them out): {}",
-         directory.string(), problems.size(), listed, first_few(problems));
+         directory.string(), problems.size(), listed, some_of(problems, "; "));
   }
   if (files_.empty()) {
     fail(Exit::data, "{}: there is no picture that can be used: {}", directory.string(),
-         first_few(problems));
+         some_of(problems, "; "));
   }
   if (!problems.empty())
-    note_ = fmt::format("{} left out: {}", problems.size(), first_few(problems));
+    note_ = fmt::format("{} left out: {}", problems.size(), some_of(problems, "; "));
 }
 
 std::vector<std::string> FolderImages::look_at_all() {

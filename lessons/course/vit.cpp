@@ -169,7 +169,7 @@ void lesson(Narrator& say) {
   using View = std::string_view;
   const auto line = [&](View name, const Tensor& t, View symbols, View expected) {
     shapes(say, fmt::format("{} {}", name, symbols), t);
-    const std::string found = fmt::format("{}", fmt::join(t.shape(), ", "));
+    const std::string found = joined(t.shape());
     lines.push_back({fmt::format("{}: torch.Size([{}])", name, found)});
     same += found == expected ? 1 : 0;
   };

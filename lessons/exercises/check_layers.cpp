@@ -59,7 +59,7 @@ void cross_entropy_gradient(Judge& judge) {
     const Labels labels = chosen;
     const Tensor x = normal(shape, seed++);
     judge.in_case(
-        fmt::format("logits {}, labels {}", to_string(x.shape()), fmt::join(labels, " ")), [&] {
+        fmt::format("logits {}, labels {}", to_string(x.shape()), joined(labels, " ")), [&] {
           const auto loss = [&](const Tensor& t) { return cross_entropy(t, labels); };
           const Tensor right = differences(loss, x, scalar(1));
           const double B = static_cast<double>(labels.size());

@@ -349,7 +349,7 @@ void accumulation(Judge& judge) {
       judge.yours<Tensor(const std::vector<Tensor>&, const std::vector<std::size_t>&)>();
   for (const std::vector<std::size_t>& n :
        {std::vector<std::size_t>{4}, {3, 3}, {30, 30, 4}, {1, 2, 3, 4}}) {
-    judge.in_case(fmt::format("parts of {} images", fmt::join(n, ", ")), [&] {
+    judge.in_case(fmt::format("parts of {} images", joined(n)), [&] {
       std::vector<Tensor> means;
       double B = 0;
       Tensor total = zeros({2, 3}), plain = zeros({2, 3});

@@ -91,7 +91,7 @@ std::string place(const Shape& shape, std::size_t index) {
   if (shape.empty()) return "";
   std::vector<std::size_t> at(shape.size());
   for (std::size_t i = shape.size(); i-- > 0; index /= shape[i]) at[i] = index % shape[i];
-  return fmt::format(" at [{}]", fmt::join(at, ", "));
+  return fmt::format(" at [{}]", joined(at));
 }
 
 // An exception in a learner's words. xtensor's assertions, with which their file is compiled, speak
@@ -228,7 +228,7 @@ void Judge::compare_indices(
     const std::vector<std::pair<std::string, std::vector<std::size_t>>>& guesses) {
   if (yours == right) return;
   const auto text = [](const std::vector<std::size_t>& list) {
-    return list.empty() ? std::string("none") : fmt::format("{}", fmt::join(list, ", "));
+    return list.empty() ? std::string("none") : joined(list);
   };
   std::string why;
   for (const auto& [reason, guess] : guesses) {

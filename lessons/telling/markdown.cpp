@@ -126,8 +126,7 @@ class Markdown final : public Writer {
   }
   // Without the line: it moves with every edit above it, and pages should not.
   void show(const Code& e) {
-    line(fmt::format("From [{0}](../../{0}):\n\n```cpp\n{1}\n```", e.file,
-                     fmt::join(e.lines, "\n")));
+    line(fmt::format("From [{0}](../../{0}):\n\n```cpp\n{1}\n```", e.file, joined(e.lines, "\n")));
   }
   void show(const ShapeLine& e) {
     if (!fenced_) line("```text");
@@ -190,7 +189,7 @@ class Markdown final : public Writer {
     if (!e.words.empty()) {
       std::vector<std::string> links;
       for (const std::string& word : e.words) links.push_back(glossary_link(word));
-      line(fmt::format("\nWords to keep: {}.", fmt::join(links, ", ")));
+      line(fmt::format("\nWords to keep: {}.", joined(links)));
     }
     const auto to = [](const std::string& word, const std::optional<Neighbour>& lesson) {
       if (!lesson) return std::string();
@@ -201,7 +200,7 @@ class Markdown final : public Writer {
                      e.previous ? " · " : "", e.next ? " · " : "", to("Next", e.next)));
     if (e.rows.empty()) return;
     line(fmt::format("\n<!-- Rows of docs/requirements.md that stand here: {}. -->",
-                     fmt::join(e.rows, ", ")));
+                     joined(e.rows)));
   }
 
   std::filesystem::path figures_;

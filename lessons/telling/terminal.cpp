@@ -190,7 +190,7 @@ class Terminal final : public Writer {
     if (!e.breaks.empty()) prose("Break it and see which check notices:");
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
-    if (!e.words.empty()) prose(fmt::format("Words to keep: {}.", fmt::join(e.words, ", ")));
+    if (!e.words.empty()) prose(fmt::format("Words to keep: {}.", joined(e.words)));
     if (e.control) {
       prose("Turn its numbers:");
       prose(fmt::format("{} ({})", e.control->question, ranges_text(*e.control)),

@@ -145,8 +145,8 @@ std::string difference_text(const Checks& checks) {
 }
 
 std::string shape_text(const ShapeLine& e) {
-  return fmt::format("{} {} = ({}{}){}", e.name, e.symbols, fmt::join(e.lengths, ", "),
-                     e.lengths.size() == 1 ? "," : "", e.holds ? "" : "  WRONG SHAPE");
+  return fmt::format("{} {} = {}{}", e.name, e.symbols, vitruvian::shape_text(e.lengths),
+                     e.holds ? "" : "  WRONG SHAPE");
 }
 
 // Rounding noise around zero is zero: its digits differ from machine to
@@ -230,19 +230,19 @@ std::string shown(const Chart& chart) {
     parts.push_back(fmt::format("{} from {:.3g} to {:.3g}", s.name.empty() ? "a curve" : s.name,
                                 s.y.front(), s.y.back()));
   }
-  return fmt::format("{}: {}", chart.names.empty() ? "Curves" : "Bars", fmt::join(parts, ", "));
+  return fmt::format("{}: {}", chart.names.empty() ? "Curves" : "Bars", joined(parts));
 }
 std::string shown(const ImageGrid& grid) {
   const std::size_t n = grid.images.size();
   const std::string count = n == 1 ? "A picture" : fmt::format("{} pictures", n);
-  return grid.x_names.empty() ? count : fmt::format("{}: {}", count, fmt::join(grid.x_names, ", "));
+  return grid.x_names.empty() ? count : fmt::format("{}: {}", count, joined(grid.x_names));
 }
 std::string shown(const Diagram& diagram) {
   std::vector<std::string> parts;
   for (const Diagram::Arrow& arrow : diagram.arrows) {
     parts.push_back(fmt::format("{} to {}", arrow.from, arrow.to));
   }
-  return fmt::format("Boxes and arrows: {}", fmt::join(parts, ", "));
+  return fmt::format("Boxes and arrows: {}", joined(parts));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/onnx/graph.hpp"
 
-#include <fmt/ranges.h>
 #include <sys/wait.h>
 
 using namespace vitruvian;
@@ -114,7 +113,7 @@ TEST_CASE("onnxruntime computes our logits") {
     const NoGrad no_grad;
     cases.push_back({s.name, load_weights(folder.file("w")).model(images).value()});
     list += fmt::format(R"({}{{"model": "{}", "shape": [{}], "output": "{}"}})",
-                        list.empty() ? "" : ",\n", model, fmt::join(images.shape(), ", "),
+                        list.empty() ? "" : ",\n", model, joined(images.shape()),
                         s.config.head == Head::none ? "features" : "logits");
   }
   write(folder.file("cases.json"), "[" + list + "]\n");

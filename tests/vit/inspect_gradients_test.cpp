@@ -286,7 +286,7 @@ TEST_CASE("a graph as DOT and as text") {
         "digraph block_2 {\n"
         "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
         "  n0 [label=\"z\\n(2, 3)\\n24.0 kB\"];\n"
-        "  n1 [label=\"W\\n(3)\\n12.0 kB\", shape=ellipse, style=dashed];\n"
+        "  n1 [label=\"W\\n(3,)\\n12.0 kB\", shape=ellipse, style=dashed];\n"
         "  n2 [label=\"mul in norm1\\n(2, 3)\\n24.0 kB + 8.0 saved\\n5.00 MFLOP\\n1.000 ms\"];\n"
         "  n0 -> n2;\n"
         "  n1 -> n2;\n"

@@ -4,7 +4,6 @@
 #include "vitruvian/train/settings/settings.hpp"
 
 #include <fcntl.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,7 +108,7 @@ std::string runs_in(const fs::path& folder) {
     if (is_run(at->path())) runs.push_back(at->path().filename().string());
   }
   std::sort(runs.begin(), runs.end());
-  return runs.empty() ? "" : fmt::format("; it holds the runs {}", fmt::join(runs, ", "));
+  return runs.empty() ? "" : fmt::format("; it holds the runs {}", joined(runs));
 }
 
 std::string run_of(const std::string& path) {
@@ -144,7 +143,7 @@ std::string only_weights_in(const std::string& folder) {
   }
   std::sort(found.begin(), found.end());
   fail(Exit::checkpoint, "{}: it holds several files of weights: {}; name one", folder,
-       fmt::join(found, ", "));
+       joined(found));
 }
 
 }  // namespace

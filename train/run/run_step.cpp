@@ -217,7 +217,7 @@ void Run::broke_down(const MicroBatches& micro,
       if (images.size() > 8) images.resize(8);
       for (std::size_t& image : images) image = data_.indices.train[image];
       found = fmt::format("the first is {}, training images {}", first.finding.to_text(),
-                          fmt::join(images, ", "));
+                          joined(images));
       break;
     }
   }

@@ -8,7 +8,6 @@
 #include "vitruvian/nn/init.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -126,10 +125,6 @@ BlockGraph block_graph(const VisionTransformer& model, std::size_t layer, std::s
 
 namespace {
 
-std::string shape_of(const GraphNode& node) {
-  return fmt::format("({})", fmt::join(node.shape, ", "));
-}
-
 bool is_leaf(const GraphNode& node) { return node.inputs.empty(); }
 
 std::string title(const GraphNode& node) {
@@ -161,7 +156,7 @@ std::string BlockGraph::to_dot() const {
       "digraph block_{} {{\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n", layer);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const GraphNode& n = nodes[i];
-    std::string label = title(n) + "\\n" + shape_of(n) + "\\n" + kilobytes(n.bytes) + " kB";
+    std::string label = title(n) + "\\n" + shape_text(n.shape) + "\\n" + kilobytes(n.bytes) + " kB";
     if (n.saved > 0) label += " + " + kilobytes(n.saved) + " saved";
     if (n.forward_flops > 0) label += "\\n" + millions(n.forward_flops) + " MFLOP";
     if (!is_leaf(n)) label += fmt::format("\\n{:.3f} ms", 1e3 * n.forward_seconds);
@@ -184,7 +179,7 @@ std::string BlockGraph::to_text() const {
       return is_leaf(n) ? "-" : fmt::format("{:.3f}", 1e3 * seconds);
     };
     text += fmt::format("{:>4}  {:{}}  {:20}  {:12}  {:>9}  {:>9}  {:>8}  {:>8}  {:>8}  {:>8}\n", i,
-                        title(n), widest, shape_of(n), fmt::format("{}", fmt::join(n.inputs, " ")),
+                        title(n), widest, shape_text(n.shape), joined(n.inputs, " "),
                         kilobytes(n.bytes), kilobytes(n.saved), millions(n.forward_flops),
                         millions(n.backward_flops), ms(n.forward_seconds), ms(n.backward_seconds));
   }

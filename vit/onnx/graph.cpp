@@ -137,7 +137,7 @@ class Builder {
     return add("Gather", name, {x, index}, {{"axis", axis}});
   }
   Name reshaped(const Name& name, const Name& x, const Lengths& shape) {
-    const Name to = lengths(fmt::format("shape ({})", fmt::join(shape, ", ")), shape);
+    const Name to = lengths(fmt::format("shape ({})", joined(shape)), shape);
     return add("Reshape", name, {x, to});
   }
   Name permuted_axes(const Name& name, const Name& x, const Lengths& axes) {
@@ -362,7 +362,7 @@ OnnxGraph onnx_graph(VitWeights weights) {
   if (const auto names = unknown_options(weights.config); !names.empty()) {
     fail(Exit::usage,
          "{}: the ONNX graph does not compute {} yet; --scheme vitruvian can hold this model",
-         weights.tensors.source, fmt::join(names, ", "));
+         weights.tensors.source, joined(names));
   }
   return Builder(written_out(std::move(weights))).build();
 }

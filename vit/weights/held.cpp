@@ -44,7 +44,7 @@ void check_held(Scheme scheme, const ViTConfig& config, const std::string& sourc
     if (other == Scheme::vitruvian || refused(other).empty()) able.push_back(name);
   }
   fail(Exit::usage, "{}: {} ViT has no such thing as {}; --scheme {} can hold this model", source,
-       names_of(scheme), fmt::join(names, ", "), fmt::join(able, " or "));
+       names_of(scheme), joined(names), joined(able, " or "));
 }
 
 }  // namespace
@@ -136,10 +136,10 @@ VitWeights held_by(Scheme scheme, VitWeights weights) {
   }
   if (!arguments.empty()) {
     weights.notes.push_back(
-        fmt::format("in {} ViT: {}", names_of(scheme), fmt::join(arguments, "; ")));
+        fmt::format("in {} ViT: {}", names_of(scheme), joined(arguments, "; ")));
   }
   if (!written.empty()) {
-    weights.notes.push_back(fmt::format("written out: {}", fmt::join(written, "; ")));
+    weights.notes.push_back(fmt::format("written out: {}", joined(written, "; ")));
   }
   return written_for(scheme, std::move(weights));
 }

@@ -1,0 +1,25 @@
+#include "vitruvian/core/base/text.hpp"
+
+namespace vitruvian {
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) text += between;
+    text += word;
+  }
+  return text;
+}
+
+std::string some_of(const std::vector<std::string>& words, std::string_view between) {
+  constexpr std::size_t shown = 3;
+  if (words.size() <= shown) return joined(words, between);
+  const std::string text = joined(std::vector(words.begin(), words.begin() + shown), between);
+  return fmt::format("{} and {} more", text, words.size() - shown);
+}
+
+std::string shape_text(std::span<const std::size_t> shape) {
+  return fmt::format("({}{})", joined(shape), shape.size() == 1 ? "," : "");
+}
+
+}  // namespace vitruvian
