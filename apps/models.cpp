@@ -1,8 +1,8 @@
 // What needs no weights: the list of models, and the shapes inside one.
 
 #include "apps/commands.hpp"
-#include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/wrapping.hpp"
 #include "vitruvian/vit/variants.hpp"
 
 #include <fmt/format.h>
@@ -96,10 +96,10 @@ void trace(const Options& options) {
       c.training_bytes(options.batch_size, sizeof(float)) - 3 * sizeof(float) * c.parameters();
   check_fits_in_memory(c, kept, "to trace");
   const std::vector<Stage> stages = stages_of_a_forward_pass(c, options.batch_size);
-  console::print(
-      "{}: B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}\n",
-      options.name, options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(), c.M,
-      c.L, c.K);
+  const std::string sizes = fmt::format(
+      "B {}, C {}, H {}, W {}, P {}, N {}, T {}, D {}, h {}, D_h {}, M {}, L {}, K {}",
+      options.batch_size, c.C, c.H, c.W, c.P, c.N(), c.T(), c.D, c.h, c.D_h(), c.M, c.L, c.K);
+  console::print("{}\n", console::entry(stdout, options.name + ": ", sizes));
   std::size_t longest_name = 0;
   std::size_t longest_symbols = 0;
   for (const Stage& stage : stages) {

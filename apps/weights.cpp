@@ -65,8 +65,9 @@ void run_info(const WeightsOptions& options) {
   const PublishedModel& m = chosen_model(options);
   const ViTConfig& c = m.config;
   console::print("{}: {}\n", m.name, m.about);
-  console::print("model          {} x {}, P {}, D {}, L {}, h {}, {}: {} numbers, {} in float32\n",
-                 c.H, c.W, c.P, c.D, c.L, c.h, outputs_of(m), c.parameters(), size_of(m));
+  console::print("model          {} x {}, P {}, D {}, L {}, h {}, {}\n", c.H, c.W, c.P, c.D, c.L,
+                 c.h, outputs_of(m));
+  console::print("parameters     {}, {} in float32\n", c.parameters(), size_of(m));
   console::print("file           {}{}\n", m.place, m.file);
   console::print("SHA-256        {}\n",
                  m.sha256.empty() ? "is not published" : "begins with " + m.sha256);

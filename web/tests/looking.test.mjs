@@ -1,0 +1,334 @@
+// The page that is looked into: what is drawn, what opens, what goes back.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { allowed, closeBrowser, trapping, workOf } from './chromium.mjs';
+import { weights } from './engine.mjs';
+import { answer, button, median, opened, phone, stroke } from './explorer.mjs';
+
+after(closeBrowser);
+
+test('drawing: by mouse, by keys, undone and cleared; every stroke is shown within 16 ms, its gradients within 40', (t) =>
+  opened({}, async (page) => {
+    await button(page, 'Clear').click();
+    assert.equal(await answer(page), 'Nothing is drawn yet.');
+    assert.equal(await page.locator('#draw td.number').count(), 0, 'no bars for an empty pad');
+    await stroke(page, [[0.3, 0.2], [0.7, 0.2], [0.45, 0.85]]);
+    assert.match(await answer(page), /It reads\s+7/);
+    assert.match(await page.locator('#draw').innerText(), /Resized × \d/);
+    await page.getByLabel('centre it').uncheck();
+    assert.match(await page.locator('#draw').innerText(), /As drawn/);
+    await page.getByLabel('centre it').check();
+    await stroke(page, [[0.3, 0.5], [0.7, 0.5]]);
+    await button(page, 'Undo').click();
+    await page.waitForTimeout(60);
+    assert.match(await answer(page), /It reads\s+7/);
+
+    const strokes = () => stroke(page, [[0.2, 0.2], [0.8, 0.3], [0.2, 0.5], [0.8, 0.7], [0.2, 0.8], [0.5, 0.5]]);
+    const samples = (place) => page.evaluate(async (id) => { // the same, where something else is on the screen
+      document.getElementById(id).scrollIntoView();
+      for (let i = 0; i < 30; ++i) {
+        document.querySelector(`[aria-label="sample digit ${i % 10}"]`).click();
+        await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+      }
+    }, place);
+    for (const [place, redraw, most] of [['pad', strokes, 16], ['blocks', samples, 16], ['backwards', samples, 40]]) {
+      await redraw(place); // the section is laid out
+      await page.waitForTimeout(place === 'backwards' ? 1500 : 300); // and its check is done
+      await page.evaluate(() => performance.clearMeasures('redraw'));
+      const { total, longest } = await workOf(page, () => redraw(place));
+      const times = await page.evaluate(() => performance.getEntriesByName('redraw').map((m) => m.duration));
+      assert.ok(times.length > 10, `${times.length} redraws`);
+      const each = total / times.length;
+      t.diagnostic(`${place}: a redraw is ${each.toFixed(1)} ms of work, ${median(times).toFixed(1)} by the clock (median); at most ${longest.toFixed(1)} at once`);
+      assert.ok(each > 1 && each <= allowed(most) && longest <= allowed(50), `${place}: ${each} ms, ${longest} at once`);
+    }
+
+    await page.getByRole('application', { name: /Drawing pad/ }).focus();
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('Space'); // a 1, by keys alone
+    for (let i = 0; i < 15; ++i) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Space');
+    await page.waitForTimeout(60);
+    assert.match(await answer(page), /It reads\s+1/);
+  }));
+
+test('three depths of zoom: a block, its head, one number with the terms of its sum', () =>
+  opened({}, async (page) => {
+    await page.getByRole('button', { name: /^block 3 / }).press('Enter');
+    assert.equal(await page.locator('.which').innerText(), 'Block 3 of 4');
+    await button(page, 'head 2').click();
+    const scores = page.getByRole('application', { name: /^scores/ });
+    await scores.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    const said = await page.locator('.said').innerText();
+    assert.match(said, /^head 2 · patch 1, 1 → patch 1, 1: −?[\d.]+/);
+    await page.keyboard.press('Enter');
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    const value = /: (−?[\d.]+) /.exec(said)[1];
+    assert.ok((await panel.innerText()).includes(`= ${value}`), await panel.innerText());
+    assert.equal(await panel.locator('tbody tr').count(), 16);
+    assert.match(await panel.innerText(), new RegExp(`÷ √16: ${value}`));
+    await page.keyboard.press('Enter'); // again: into the panel, to its terms, and back to the same number
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText), /^Equation: q times k/);
+    await page.keyboard.press('Tab');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^symbols: q times k/);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), 'largest first');
+    await page.keyboard.press('Enter');
+    assert.match(await panel.locator('tbody tr').first().innerText(), /^number 1\s/);
+    await page.keyboard.press('Escape');
+    assert.equal(await panel.count(), 0);
+    assert.equal(await page.locator('.said').innerText(), said);
+
+    await page.getByRole('button', { name: 'Just show it' }).click();
+    assert.equal(await page.locator('figcaption', { hasText: /^head \d$/ }).count(), 4);
+    for (const scope of ['the block', 'the model', 'each map']) await button(page, scope).click();
+    const digit = page.getByRole('application', { name: /^16 patches/ });
+    await digit.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    assert.match(await page.locator('#attention + p').innerText(), /^patch 1, 2 asks/);
+  }));
+
+test('backwards: another label, a walk, derivatives everywhere, and a broken rule that turns the check red', () =>
+  opened({}, async (page) => {
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await button(page, 'the right answer is 8').click();
+    assert.match(await page.locator('#backwards').innerText(), /gives 8 a probability of .*\n?.*the loss is [\d.]+\s+\(worse than guessing/);
+    const node = page.locator('.node');
+    const flow = page.locator('#backwards .flow svg');
+    const numbers = async () => (await flow.locator('text').allTextContents()).filter((x) => /\d/.test(x) && !/block|z_0/.test(x));
+    assert.match(await node.innerText(), /^the loss is [\d.]+\. .* its gradient dL\/dL is 1/);
+    assert.deepEqual(await numbers(), [], 'what is not reached has no number');
+    await button(page, 'Step').click();
+    assert.match(await node.innerText(), /^logits .*the probability of each digit, minus 1 at the right one.* The norm of its gradient is [\d.]+/s);
+    await button(page, 'Step').click();
+    assert.match(await node.innerText(), /^y /);
+    assert.equal((await numbers()).length, 1);
+    await button(page, 'Back').click();
+    assert.match(await node.innerText(), /^logits /);
+    for (let step = 2; step <= 62; ++step) {
+      await button(page, 'Step').click();
+      assert.match(await node.innerText(), /^\S+ \(.*\)\. (?!The norm)\S/, 'a sentence a step');
+    }
+    assert.match(await node.innerText(), /^images /);
+    assert.equal((await numbers()).length, 2 + 3 * 4);
+    await page.getByLabel('how far back').fill('5');
+    assert.match(await node.innerText(), /^blocks\.3\.mlp\.hidden /);
+    await page.getByLabel('how far back').fill('4');
+    // The gradient's map opens the gradient, the other the number.
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    for (const [map, title] of [[/^dL\/d of it/, /^×\s*dL\/d of MLP = (\S+) .*the loss would (rise|fall) by about \d.*A sum hands its gradient on.*The number itself: MLP = /s], [/^what it is/, /^×\s*MLP = (\S+) /]]) {
+      await node.getByRole('application', { name: map }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      const [, value] = /: (−?[\d.e−]+) \(/.exec(await node.locator('.said').innerText());
+      await page.keyboard.press('Enter');
+      assert.equal(title.exec(await panel.innerText())?.[1], value, await panel.innerText());
+      await page.keyboard.press('Escape');
+    }
+    await page.getByLabel('gradients', { exact: true }).check();
+    assert.ok((await page.locator('#tokens').textContent()).includes('dL/d x_p E'));
+    await page.getByLabel('gradients', { exact: true }).uncheck();
+
+    const verdict = page.locator('#broken p[role=status]');
+    await page.locator('#check').scrollIntoViewIfNeeded();
+    await page.getByText('✓ all 9 gradients agree').waitFor();
+    const before = await answer(page);
+    await button(page, 'Break it').click();
+    await page.getByText(/✗ [1-9] of 9 gradients are wrong/).waitFor();
+    assert.equal(await answer(page), before, 'only derivatives are wrong');
+    await button(page, 'Mend it').click();
+    await page.getByText('✓ all 9 gradients agree').waitFor();
+    assert.match(await verdict.innerText(), /✓/);
+  }));
+
+test('a logit opens: the dot product that made it, and its gradient where gradients are shown', () =>
+  opened({}, async (page) => {
+    const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
+    const logit = (await page.locator('#answer td.number').allTextContents())[5];
+    const bar = page.locator('#answer tr').filter({ hasText: logit }).first().locator('.bar');
+    await bar.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+    await page.waitForTimeout(100);
+    const { x, y, width, height } = await bar.boundingBox();
+    await page.mouse.click(x + width / 2, y + height / 2); // anywhere in its row
+    assert.match(await panel.innerText(), new RegExp(`logit = ${logit} .*The score of the digit 5, one of 10`, 's'));
+    assert.equal(await panel.locator('tbody tr').count(), 64);
+    await button(page, 'Close').click();
+    await page.getByRole('button', { name: /^logits, 5: / }).press('Enter');
+    await panel.waitFor();
+    await page.keyboard.press('Escape');
+    assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^logits, 5: /, 'the focus is where it was');
+    await page.getByLabel('gradients', { exact: true }).check();
+    await page.getByRole('button', { name: /^dL\/d logits.*, 5: / }).press('Enter');
+    assert.match(await panel.innerText(), /dL\/d of logit = /);
+    await page.waitForTimeout(500);
+    const { hash } = new URL(page.url());
+    assert.match(hash, /number=logits%3A5%3Agradient/);
+    await opened({ fragment: hash }, async (other) => assert.match(await other.getByRole('complementary').innerText(), /dL\/d of logit = /));
+  }));
+
+test('on a phone the walk back brings what it has come to into sight', () =>
+  opened(phone, async (page) => {
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.locator('#walk').scrollIntoViewIfNeeded();
+    await page.evaluate(() => { const { y } = document.getElementById('walk').getBoundingClientRect(); scrollBy(0, y - innerHeight + 120); }); // the buttons are low
+    for (let step = 0; step < 3; ++step) {
+      await button(page, 'Step').click();
+      await page.waitForTimeout(100);
+      const [box, buttons] = [await page.locator('.node').boundingBox(), await button(page, 'Step').boundingBox()];
+      assert.ok(box.y >= 0 && (box.y + box.height <= 845 || box.y < 200), `what is said is at ${box.y}, ${box.height} high`);
+      assert.ok(buttons.y > 0 && buttons.y < 800, `the buttons are at ${buttons.y}`);
+    }
+  }));
+
+test('a change of a range is said, once it has settled, and only of the same map', () =>
+  opened({}, async (page) => {
+    const foot = page.locator('figure').filter({ hasText: /^x_p E: / }).locator('.legend');
+    await foot.scrollIntoViewIfNeeded();
+    const before = /[\d.]+$/.exec((await foot.innerText()).trim())[0];
+    await page.waitForTimeout(1000);
+    assert.doesNotMatch((await page.locator('.legend').allTextContents()).join(), /\(was/, 'at the beginning nothing has changed');
+    await button(page, 'the model').click();
+    await page.waitForTimeout(200);
+    assert.doesNotMatch(await foot.innerText(), /\(was/, 'not while it may still move');
+    await page.waitForFunction((was) => [...document.querySelectorAll('#tokens .legend')].some((l) => l.innerText.includes(`(was ${was})`)), before);
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.locator('#walk').scrollIntoViewIfNeeded();
+    for (let i = 0; i < 6; ++i) {
+      await button(page, 'Step').click();
+      await page.waitForTimeout(i < 5 ? 50 : 800);
+    }
+    assert.doesNotMatch(await page.locator('.node').innerText(), /\(was/, 'another node is no change');
+  }));
+
+test('a symbol of an equation that is pointed at, by pointer, keys or a tap, says what it is, and no other does', async () => {
+  const tip = (page) => page.locator('#tokens .tip').first().innerText();
+  const E = 'E: learned pictures, which turn a patch into a token. (P² C, D) = 49 × 64';
+  await opened({}, async (page) => {
+    const equation = page.getByRole('application', { name: /^Equation: z 0 is the class token/ });
+    assert.equal(await equation.locator('..').getByTitle(/./).count(), 0);
+    const symbol = equation.locator('[data-symbol="E"]').first();
+    await symbol.hover();
+    assert.equal(await tip(page), E);
+    assert.equal(await page.locator('#tokens figure.named figcaption').innerText(), 'E: the filters, 64 pictures of 7 × 7', 'its map lights up');
+    await equation.locator('[data-symbol="N"]').hover(); // within x_p's
+    assert.equal(await tip(page), 'N: the number of patches. N = 16');
+    await page.mouse.move(5, 300);
+    assert.equal(await tip(page), '');
+    await equation.focus();
+    const said = [];
+    for (let i = 0; i < 4; ++i) {
+      await page.keyboard.press('ArrowRight');
+      said.push(await tip(page));
+    }
+    assert.match(said.join('\n'), /^z0: the tokens before the first block. .* = 17 × 64\nxclass: .* = 64 numbers\nxp: a patch: .* = 49 numbers\nE: learned pictures/);
+    await page.keyboard.press('ArrowLeft');
+    assert.equal(await tip(page), said[2]);
+    await page.keyboard.press('Escape');
+    assert.equal(await tip(page), '');
+  });
+  await opened(phone, async (page) => {
+    await page.locator('#tokens [data-symbol="E"]').first().tap();
+    assert.equal(await tip(page), E);
+    const { x, width } = await page.locator('#tokens .tip').first().boundingBox();
+    assert.ok(x >= 0 && x + width <= 390, `${x}, ${width} wide`);
+  });
+});
+
+test('all symbols of an equation, or of a shape, are named where that is asked for', () =>
+  opened({}, async (page) => {
+    const symbols = page.getByRole('button', { name: /^symbols: z 0 is the class token/ });
+    await symbols.press('Enter');
+    assert.match(await page.locator('#tokens dl').innerText(), /N\s+the number of patches/);
+    await symbols.press('Enter');
+    assert.equal(await page.locator('#tokens dl').count(), 0);
+    await page.locator('#backwards').scrollIntoViewIfNeeded();
+    await page.getByLabel('how far back').fill('4');
+    await page.getByRole('button', { name: 'symbols: the shape (B, T, D)' }).click();
+    assert.match(await page.locator('.node dl').innerText(), /^B\s+pictures at once, here 1\s+T\s+the number of tokens, N \+ 1. T = 17\s+D\s+numbers in a token. D = 64$/);
+  }));
+
+test('a word that is pressed is explained below its line, and the sentence stays whole', () =>
+  opened({}, async (page) => {
+    const paragraph = page.locator('#tokens p').first();
+    const box = (locator) => locator.evaluate((element) => { const { top, bottom } = element.getBoundingClientRect(); return { top, bottom }; });
+    const word = paragraph.getByRole('button', { name: 'patches' });
+    await word.press('Enter');
+    const meaning = paragraph.getByRole('note');
+    assert.match(await meaning.innerText(), /^A patch is a small square of the picture\./);
+    assert.doesNotMatch(await paragraph.textContent(), /[()]/);
+    const [said, means] = [await box(word), await box(meaning)];
+    assert.ok(means.top >= said.bottom - 3, JSON.stringify([said, means]));
+    const comma = await paragraph.evaluate((p) => { // what follows the word
+      const range = document.createRange();
+      const text = [...p.childNodes].find((node) => node.nodeType === 3 && node.data.startsWith(', and each'));
+      range.setStart(text, 0);
+      range.setEnd(text, 5);
+      return range.getBoundingClientRect().top;
+    });
+    assert.ok(Math.abs(comma - said.top) < 8, 'the comma is beside its word');
+  }));
+
+test('gradients are computed while something shows them, and no longer', () => {
+  const before = () => { // counts the engine's backward passes
+    window.backwards = 0;
+    const { instantiate } = WebAssembly;
+    WebAssembly.instantiate = async (...all) => {
+      const { instance } = await instantiate(...all);
+      const { explorer_backward: backward } = instance.exports;
+      return { instance: { exports: { ...instance.exports, explorer_backward: (label) => { ++window.backwards; return backward(label); } } } };
+    };
+  };
+  return opened({ before }, async (page) => {
+    const passes = async (action) => {
+      const was = await page.evaluate(() => window.backwards);
+      await action();
+      await page.waitForTimeout(150);
+      return (await page.evaluate(() => window.backwards)) - was;
+    };
+    const gradients = page.getByLabel('gradients', { exact: true });
+    const another = (digit) => () => button(page, `sample digit ${digit}`).click();
+    assert.equal(await passes(another(1)), 0);
+    assert.equal(await passes(() => gradients.check()), 1);
+    assert.equal(await passes(another(2)), 1);
+    await gradients.uncheck();
+    assert.equal(await passes(another(4)), 0, 'the switch is off again');
+    assert.equal(await passes(() => gradients.check()), 1, 'and of the new picture when it is on');
+    const hand = (name) => page.getByLabel(/A model of your own/).setInputFiles({ name, mimeType: 'application/octet-stream', buffer: weights });
+    assert.equal(await passes(() => hand('one.safetensors')), 1, 'and of a new model');
+    await gradients.uncheck();
+    assert.equal(await passes(() => hand('two.safetensors')), 0);
+    await button(page, 'Take the tour').click();
+    await page.getByLabel('Go to stop').selectOption('10'); // backwards
+    await button(page, 'End the tour').click();
+    await page.locator('#draw').scrollIntoViewIfNeeded();
+    assert.equal(await passes(another(5)), 0, 'after the tour');
+  });
+});
+
+test('where the engine that reads breaks down, a fresh one takes its place', () =>
+  opened({ before: trapping('explorer_forward', 4) }, async (page) => {
+    const error = page.getByRole('alert');
+    const read = async (digit) => {
+      await button(page, `sample digit ${digit}`).click();
+      await page.waitForFunction((n) => document.querySelector('.guess').innerText.replace(/\s+/g, ' ').startsWith(`It reads ${n}`), digit);
+    };
+    await read(5);
+    await read(6);
+    assert.equal(await error.count(), 0);
+    await read(7); // breaks, and is read by the fresh one
+    assert.match(await error.innerText(), /^The engine broke down: unreachable\./);
+    await read(8);
+    assert.equal(await error.count(), 0, 'until something that was asked for succeeds');
+    await page.getByLabel('gradients', { exact: true }).check();
+    await button(page, 'ten steps').click();
+    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now')?.innerText ?? ''));
+  }));
