@@ -9,7 +9,7 @@ works "^torchvision_b16 " weights list
 check "at least eight models" test "$(grep -c ' MB ' out)" -ge 8
 check "80 columns" test "$(wc -L <out)" -le 80
 works "SHA-256 +begins with c867db91" weights info torchvision_b16
-has out "^source .*github.com/pytorch/vision" "^licence +BSD-3" "mean 0.485" "86567656 numbers" \
+has out "^source .*github.com/pytorch/vision" "^licence +BSD-3" "mean 0.485" "parameters     86567656" \
   "predict --weights weights/torchvision_b16/vit_b_16-c867db91.pth --labels weights/torchvision_b16/imagenet-1k.txt IMAGE"
 works "is not published" weights info dino_s8
 has out "P 8, D 384, L 12, h 6, features" "inspect --weights .*--mean 0.485,0.456,0.406 --std .*bicubic"
