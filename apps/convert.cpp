@@ -2,6 +2,7 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <sstream>
 
@@ -28,14 +29,16 @@ void run_convert(ConvertFlags flags) {
            options.to, flags.scheme);
     }
   }
+  make_folder_of(options.to);
   const Converted result = convert(options);
   for (const std::string& text : result.notes) note(text);
   const ViTConfig& c = result.config;
-  console::print(
-      "{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, K {}\n",
-      result.tensors, names_of(result.from),
-      options.to_onnx() ? "a graph of ONNX's operators" : names_of(options.scheme), c.H, c.W, c.C,
-      c.P, c.D, c.L, c.h, c.M, c.K);
+  console::print(is_standard_output(options.to) ? stderr : stdout,
+                 "{} tensors from {} names to {}: {} x {} x {}, P {}, D {}, L {}, h {}, M {}, {}\n",
+                 result.tensors, names_of(result.from),
+                 options.to_onnx() ? "a graph of ONNX's operators" : names_of(options.scheme), c.H,
+                 c.W, c.C, c.P, c.D, c.L, c.h, c.M,
+                 c.head == Head::none ? "no head" : fmt::format("K {}", c.K));
 }
 
 std::size_t side(const std::string& text, const std::string& whole) {

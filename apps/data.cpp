@@ -2,6 +2,7 @@
 #include "apps/fetching.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/images.hpp"
@@ -103,12 +104,17 @@ void run_info(const DataOptions& options) {
 }
 
 void run_preview(const DataOptions& options) {
+  if (!options.out.ends_with(".png") && !is_standard_output(options.out)) {
+    fail(Exit::usage, "--out {}: the picture is a PNG: call it NAME.png", options.out);
+  }
+  make_folder_of(options.out);
   const ImageSplit split = open_images(source_of(options));
   const ContactSheet sheet = contact_sheet(split.train, options.columns, options.seed);
   write_png(options.out, sheet.picture);
+  std::FILE* const told = is_standard_output(options.out) ? stderr : stdout;
   for (std::size_t i = 0; i < sheet.rows.size(); ++i)
-    console::print("row {:>2}  {}\n", i + 1, sheet.rows[i]);
-  console::print("{}\n", options.out);
+    console::print(told, "row {:>2}  {}\n", i + 1, sheet.rows[i]);
+  console::print(told, "{}\n", options.out);
 }
 
 }  // namespace

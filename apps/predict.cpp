@@ -41,6 +41,11 @@ constexpr std::size_t most_told = 5;  // pictures that cannot be read, each in a
 
 using Rows = std::vector<std::pair<std::string, std::vector<double>>>;  // of pictures
 
+// The names of the pictures, beside their numbers in `file`.
+std::string names_beside(const std::string& file) {
+  return file.substr(0, file.size() - 4) + ".txt";
+}
+
 // A row for each picture: as .npy (pictures, numbers), with the pictures' names beside it, a line
 // each; or as JSON.
 void write_rows(const std::string& path, const char* what, const Rows& rows) {
@@ -53,7 +58,7 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
       names += console::visible(picture) + "\n";
     }
     write_file_safely(path, npy_of(numbers));
-    write_file_safely(path.substr(0, path.size() - 4) + ".txt", names);
+    write_file_safely(names_beside(path), names);
   } else {
     std::vector<std::string> objects;
     for (const auto& [picture, row] : rows) {
@@ -65,22 +70,25 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
                  rows.size() == 1 ? "" : "s", width);
 }
 
-// Before the work, which may take hours.
-void make_folder_of(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) fail(Exit::failure, "{}: its folder cannot be made: {}", file, error.message());
+// What can be known before the work: a text that lies there alone is the user's.
+void check_numbers(const std::string& file) {
+  if (!file.ends_with(".npy") && !file.ends_with(".json")) {
+    fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
+  }
+  make_folder_of(file);
+  namespace fs = std::filesystem;
+  if (file.ends_with(".npy") && fs::exists(names_beside(file)) && !fs::exists(file)) {
+    fail(Exit::usage, "{} is there already, and would get the pictures' names: choose another NAME",
+         names_beside(file));
+  }
 }
 
 void run_predict(PredictFlags flags) {
   PredictOptions& options = flags.options;
   for (const std::string& file : {flags.features, flags.logits}) {
-    if (!file.empty() && !file.ends_with(".npy") && !file.ends_with(".json")) {
-      fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
-    }
-    options.numbers = options.numbers || !file.empty();
-    if (!file.empty()) make_folder_of(file);
+    if (file.empty()) continue;
+    options.numbers = true;
+    check_numbers(file);
   }
   options.images = pictures_of(options.images);
   const bool json = flags.json;

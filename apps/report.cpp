@@ -33,6 +33,7 @@ void run_compare(const CompareOptions& options) {
   }
   console::print("{}", console::lines(to_text(comparison_of(runs))));
   if (options.out.empty()) return;
+  make_folder_of(options.out);
   write_file_safely(options.out, html_comparison(runs));
   console::print("curves   {}\n", options.out);
 }
@@ -40,9 +41,10 @@ void run_compare(const CompareOptions& options) {
 void run_report(const ReportFlags& flags) {
   const ReportOptions& options = flags.options;
   if (!flags.csv.empty()) {
-    const bool piped = flags.csv == "-";
-    write_file_safely(piped ? "/dev/stdout" : flags.csv, metrics_csv(options.directory));
-    if (!piped) console::print("metrics  {}\n", flags.csv);
+    const std::string to = flags.csv == "-" ? "/dev/stdout" : flags.csv;
+    make_folder_of(to);
+    write_file_safely(to, metrics_csv(options.directory));
+    if (!is_standard_output(to)) console::print("metrics  {}\n", to);
     return;
   }
   if (read_run(options.directory).setting("precision") == "double")

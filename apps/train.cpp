@@ -95,9 +95,12 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
   const bool quiet = flags.quiet || !speaks;
   if (!quiet) print_machine();
   if (flags.sanity) return check_sanity(options);
-  if (!flags.said.recipe.empty() && !quiet) {
+  if (!flags.said.recipe.empty() && speaks) {
     const Recipe& recipe = recipe_named(flags.said.recipe);
-    console::print("{}\n", console::entry(stdout, "recipe   ", recipe.name + ": " + recipe.about));
+    if (!quiet) {
+      console::print("{}\n",
+                     console::entry(stdout, "recipe   ", recipe.name + ": " + recipe.about));
+    }
     if (recipe.fine_tunes && options.init.empty()) {
       note(
           "without --init FILE nothing has learned that could be fine-tuned: all begins at "

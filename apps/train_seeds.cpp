@@ -45,15 +45,13 @@ bool begun(const TrainOptions& options) {
 
 // What can be known before the first run: better now than after it.
 void check(const TrainOptions& set, const std::vector<std::uint64_t>& seeds) {
-  bool any = false;
   for (const std::uint64_t seed : seeds) {
     const TrainOptions options = options_of(set, seed);
-    any = any || is_run(options.out);
     if (!begun(options)) RunDirectory::check(options.out, options.overwrite);
   }
   std::error_code ignored;
   const fs::path page = fs::path(set.out) / page_name;
-  if (!any && fs::exists(fs::symlink_status(page, ignored))) {
+  if (runs_in(set.out).empty() && fs::exists(fs::symlink_status(page, ignored))) {
     fail(Exit::usage, "{} is there already, and no report of such runs: choose another --out",
          page.string());
   }
@@ -112,7 +110,7 @@ void train_seeds(Ranks& ranks, const TrainOptions& set, const std::vector<std::u
   for (const std::uint64_t seed : seeds) group.runs.push_back(read_run(options_of(set, seed).out));
   print_table(group);
   const std::string page = (fs::path(set.out) / page_name).string();
-  write_file_safely(page, html_comparison(group.runs));
+  write_file_safely(page, html_comparison(read_runs(set.out)));
   console::print("report   {}\n", page);
 }
 

@@ -76,7 +76,7 @@ void add_threads(CLI::App& command) {
       .add_option_function<std::uint64_t>("--threads", take,
                                           "Threads; 0 means one for each processor")
       ->type_name("N")
-      ->check(whole_number(1'000'000));
+      ->check(whole_number(1024));
 }
 
 void add_machine_flags(CLI::App& command) {

@@ -52,7 +52,9 @@ std::string nearest(std::string name, bool suggested) {
   if (suggested && declared(name).empty()) return "";
   std::vector<std::string> names;
   for (const Declaration& one : declarations()) names.push_back(one.name);
-  return did_you_mean(name, names);
+  const std::string near = closest_match(name, names);
+  return near.empty() ? "docs/ops.md has what works on tensors."
+                      : fmt::format("Did you mean {}?", near);
 }
 
 // What a complaint begins with, g++'s words and clang's, and what is to be said; the first that

@@ -200,7 +200,7 @@ std::string html_cell(const Comparison::Row& row, const std::string& value) {
 }
 
 std::string html_table(const Comparison& comparison) {
-  std::string table = "<div class=\"scroll\"><table class=\"runs\">\n<tr><th></th>";
+  std::string table = "<div class=\"scroll\" tabindex=\"0\"><table class=\"runs\">\n<tr><td></td>";
   for (const std::string& name : comparison.runs) {
     table += fmt::format("<th>{}</th>", html_escaped(name));
   }

@@ -36,9 +36,10 @@ void append(Numbers& all, const Array& one) {
   all.values.insert(all.values.end(), more.values.begin(), more.values.end());
 }
 
-// "6: 71 %"; "true 5, found 6: 71 %" where the label is known.
+// "6: 71 %"; "true 5, found 6: 71 %" where the label is known; "feature 6" without a head.
 std::string verdict_of(const Samples& samples, std::size_t image, const Array& logits,
-                       std::size_t target) {
+                       std::size_t target, bool classifies) {
+  if (!classifies) return fmt::format("feature {}", target);
   const real* const z = logits.data();
   double largest = z[0];
   for (std::size_t k = 0; k < logits.size(); ++k) largest = std::max(largest, double{z[k]});
@@ -67,6 +68,7 @@ Array black_of(const ViTConfig& config, const DataConfig& data) {
 void draw_explanations(const VisionTransformer& model, const Samples& samples,
                        const InspectOptions& options, FigureList& list) {
   const ViTConfig& config = model.config;
+  const bool classifies = config.head != Head::none;
   const std::size_t count = std::min(samples.inputs.size(), explained_images);
   const std::size_t gradients = options.smooth_grad + options.integrated_gradients;
   if (gradients > 0) {
@@ -102,7 +104,7 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
     }
     if (b >= count) continue;
     const inspect::Targets target = inspect::most_probable(seen.logits);
-    verdicts.push_back(verdict_of(samples, b, seen.logits, target[0]));
+    verdicts.push_back(verdict_of(samples, b, seen.logits, target[0], classifies));
     append(columns[0].maps, shares);
     append(columns[1].maps,
            inspect::shares_of_patches(inspect::gradient_rollout(model, x, target), config));
@@ -118,11 +120,12 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
       incompleteness = std::max(incompleteness, found.incompleteness());
     }
   }
-  std::string text =
+  std::string text = fmt::format(
       "Attention rollout (Appendix D.8): how much of each patch is in what the output reads, with "
       "half of every token its own by the residual connection. Gradient rollout counts attention "
-      "for how much it moves the probable class's logit. Saliency is the largest magnitude over "
-      "the channels of that logit's derivative. Each map has its own scale.";
+      "for how much it moves {}. Saliency is the largest magnitude over "
+      "the channels of its derivative. Each map has its own scale.",
+      classifies ? "the probable class's logit" : "the largest feature");
   if (options.smooth_grad > 0) {
     columns.push_back(smooth);
     text += fmt::format(" SmoothGrad: the mean over {} noisy copies.", options.smooth_grad);

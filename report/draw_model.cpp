@@ -177,7 +177,8 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
                 x.data() + b * samples.inputs[b].size());
   }
   std::vector<std::size_t> labels = samples.labels;
-  if (labels.empty()) {
+  const bool classifies = config.head != Head::none;
+  if (labels.empty() || !classifies) {
     const NoGrad no_grad;
     labels = inspect::most_probable(model(x).value());
   }
@@ -185,17 +186,17 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
   const Layers layers = inspect::layers(model, x, labels);
   // What every block has stands over its number, where it tells most; the rest is in the file
   // alone.
-  constexpr std::array charted = {"attn.scores", "attn.probs", "msa", "z_prime",
-                                  "mlp.hidden",  "mlp",        "z"};
+  constexpr std::array charted = {"attn.scores", "msa", "z_prime", "mlp.hidden", "mlp", "z"};
   Chart values{"Activations, root mean square", "layer"};
   values.whole_x = values.log_y = true;
   Chart gradients = values;
   gradients.title = "Gradients, root mean square";
-  Json json{{"loss", layers.loss}};
+  Json json = Json::object();
+  if (classifies) json["loss"] = layers.loss;
   for (const auto& [name, activation, gradient] : layers.norms) {
     json["names"].push_back(name);
     json["activations"].push_back(activation);
-    json["gradients"].push_back(gradient);
+    if (classifies) json["gradients"].push_back(gradient);
     const std::string block = "blocks.";
     const std::size_t dot = name.find('.', block.size());
     if (!name.starts_with(block) || dot == std::string::npos) continue;
@@ -205,14 +206,18 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
     add_point(values, stage, layer, activation);
     add_point(gradients, stage, layer, gradient);
   }
+  Drawing drawing{{{values}}};
+  if (classifies) drawing.rows[0].push_back(gradients);  // of what is asked of no class: none
   list.add(
       {"norms",
        "Norms through the model",
-       fmt::format("What flows through each block, and the loss's derivative by it; the loss is "
-                   "{:.4f}. Curves that fall or rise without end are vanishing or exploding. "
-                   "The norms.json that `vitruvian inspect` writes has every intermediate.",
-                   layers.loss),
-       {{{values}, {gradients}}},
+       fmt::format("What flows through each block{}. Curves that fall or rise without end are "
+                   "vanishing or exploding. The norms.json that `vitruvian inspect` writes has "
+                   "every intermediate.",
+                   classifies ? fmt::format(", and the loss's derivative by it; the loss is {:.4f}",
+                                            layers.loss)
+                              : ""),
+       std::move(drawing),
        {json_file("norms", dump_json(json))}});
 
   if (layers.units.empty()) return;  // a gated MLP's units are neither on nor off

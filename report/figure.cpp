@@ -1,6 +1,7 @@
 #include "vitruvian/report/figure.hpp"
 
 #include "vitruvian/charts/svg.hpp"
+#include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/page.hpp"
@@ -13,6 +14,9 @@
 namespace vitruvian {
 namespace {
 
+constexpr const char* index_name = "index.html";
+constexpr const char* begin_of_figures = "<section class=\"charts\">\n";
+
 std::string page(const std::string& title, const std::string& subtitle,
                  const std::vector<Figure>& figures) {
   std::string body = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"muted\">{}</p>\n<nav>\n",
@@ -22,8 +26,7 @@ std::string page(const std::string& title, const std::string& subtitle,
     body += fmt::format("<a href=\"#{}\">{}</a>\n", figure.name, html_escaped(figure.title));
     shown += html_figure(figure, true);
   }
-  return html_page(
-      title, body + "</nav>\n</header>\n<section class=\"charts\">\n" + shown + "</section>\n");
+  return html_page(title, body + "</nav>\n</header>\n" + begin_of_figures + shown + "</section>\n");
 }
 
 }  // namespace
@@ -59,9 +62,9 @@ std::string html_figure(const Figure& figure, bool links) {
   for (const Figure::File& file : figure.files) {
     if (links) link(file.name);
   }
-  return fmt::format("<figure id=\"{}\">\n{}<figcaption><b>{}</b> {}{}</figcaption>\n</figure>\n",
-                     figure.name, content, html_escaped(figure.title), html_escaped(figure.text),
-                     files);
+  return fmt::format(
+      "<figure id=\"{}\" tabindex=\"0\">\n{}<figcaption><b>{}</b> {}{}</figcaption>\n</figure>\n",
+      figure.name, content, html_escaped(figure.title), html_escaped(figure.text), files);
 }
 
 FigureFolder::FigureFolder(std::filesystem::path path) : path_(std::move(path)) {
@@ -72,6 +75,14 @@ FigureFolder::FigureFolder(std::filesystem::path path) : path_(std::move(path)) 
   if (code) fail("the folder {} cannot be made: {}", path_.string(), code.message());
   if (!there) made_ = path_;
   if (!fs::is_directory(path_, code)) fail("{} is no folder", path_.string());
+  const fs::path index = path_ / index_name;
+  constexpr std::uint64_t largest = 1'000'000'000;
+  if (fs::exists(index, code) &&
+      RegularFile(index, Exit::usage).text(largest, "a page of figures").find(begin_of_figures) ==
+          std::string::npos) {
+    fail(Exit::usage, "{} is there already, and no page of figures: choose another folder",
+         index.string());
+  }
   const fs::path trial = path_ / "index.html.trial";
   write_file_safely(trial.string(), "");
   fs::remove(trial, code);
@@ -93,7 +104,7 @@ std::vector<std::string> FigureFolder::write(const std::string& title, const std
     if (!figure.drawing.rows.empty()) add(figure.name + ".svg", svg_file(figure.drawing));
     for (const Figure::File& file : figure.files) add(file.name, file.content);
   }
-  add("index.html", page(title, subtitle, figures));
+  add(index_name, page(title, subtitle, figures));
   return names;
 }
 

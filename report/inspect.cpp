@@ -27,10 +27,12 @@ void read_pictures(Samples& samples, const TrainedModel& trained, const InspectO
     const Image image = read_image(path, options.max_pixels);
     if (image.height != config.H || image.width != config.W) {
       observer.note(fmt::format("{}: {} x {} pixels become the model's {} x {}{}", path,
-                                image.height, image.width, config.H, config.W,
+                                image.width, image.height, config.W, config.H,
                                 fit.crop ? ", cut from its middle" : ""));
     }
     samples.pictures.push_back(fitted(image, fit));
+    const std::string unlike = note_on_picture(trained.data, samples.pictures.back(), path);
+    if (!unlike.empty()) observer.note(unlike);
     samples.inputs.push_back(normalised(samples.pictures.back(), samples.data));
   }
   samples.described =

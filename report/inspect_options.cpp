@@ -27,11 +27,12 @@ std::optional<std::uint64_t> number_in(const std::string& name) {
 }  // namespace
 
 void InspectOptions::validate() const {
-  if (weights.empty() && strip.empty()) fail(Exit::usage, "which checkpoint?");
+  if (weights.empty() && strip.empty())
+    fail(Exit::usage, "which weights? --weights FILE or --strip RUN names them");
   if (out.empty()) fail(Exit::usage, "which folder shall the figures go to?");
-  if (count == 0) fail(Exit::usage, "images must be at least 1");
-  if (every == 0) fail(Exit::usage, "every must be at least 1");
-  if (max_pixels == 0) fail(Exit::usage, "max-pixels must be at least 1");
+  if (count == 0) fail(Exit::usage, "--images must be at least 1");
+  if (every == 0) fail(Exit::usage, "--every must be at least 1");
+  if (max_pixels == 0) fail(Exit::usage, "--max-pixels must be at least 1");
   if (!images.empty() && !dataset.empty()) {
     fail(Exit::usage, "either pictures or a data set, not both");
   }

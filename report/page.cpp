@@ -37,7 +37,7 @@ p { margin: .3rem 0 .8rem; max-width: 46rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 31rem), 1fr));
   gap: 1rem; grid-auto-flow: dense; align-items: start; }
 figure { margin: 0; padding: .9rem 1rem; border: 1px solid var(--rule); border-radius: 10px;
-  background: var(--card); min-width: 0; overflow-x: auto; }
+  min-width: 0; overflow-x: auto; }
 figure:has(> .wide) { grid-column: 1 / -1; }
 figure > svg { display: block; width: 100%; height: auto; margin: 0 auto; }
 a { color: rgb(var(--right)); }
@@ -46,6 +46,11 @@ nav a, figcaption a { margin-right: .6em; }
 pre { overflow-x: auto; font-size: 13px; }
 figcaption { font-size: .85rem; margin-top: .4rem; }
 .scroll { overflow-x: auto; }
+figure, .scroll { /* a shadow at the edge beyond which there is more */
+  background: linear-gradient(to right, var(--card) 1rem, transparent 2rem) local,
+    linear-gradient(to left, var(--card) 1rem, transparent 2rem) local,
+    linear-gradient(to right, var(--rule), transparent .8rem) scroll,
+    linear-gradient(to left, var(--rule), transparent .8rem) scroll, var(--card); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .88rem; }
 th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--rule); }
@@ -56,8 +61,8 @@ th:first-child { text-align: left; }
   text-align: center; }
 .matrix th:first-child { text-align: right; max-width: 10rem; overflow: hidden;
   text-overflow: ellipsis; }
-.matrix .right { background: rgb(var(--right) / calc(.08 + .55 * var(--a))); }
-.matrix .wrong { background: rgb(var(--wrong) / calc(.08 + .62 * var(--a))); }
+.matrix .right { background: rgb(var(--right) / calc(.08 + .4 * var(--a))); }
+.matrix .wrong { background: rgb(var(--wrong) / calc(.08 + .4 * var(--a))); }
 .matrix .none { color: var(--muted); opacity: .45; }
 .matrix .share { border-left-width: 10px; }
 .bar { position: relative; display: inline-block; width: 6rem; height: .6rem;
@@ -99,7 +104,9 @@ constexpr std::string_view page_template = R"html(<!DOCTYPE html>
 <style>{style}</style>
 </head>
 <body>
+<main>
 {body}
+</main>
 </body>
 </html>
 )html";
@@ -238,7 +245,7 @@ std::string html_charts(const std::vector<Chart>& charts) {
   bool any_thinned = false;
   for (const Chart& chart : charts) {
     const std::string svg = svg_of({{{chart}}});
-    if (!svg.empty()) html += "<figure>\n" + svg + "</figure>\n";
+    if (!svg.empty()) html += "<figure tabindex=\"0\">\n" + svg + "</figure>\n";
     for (const Series& line : chart.series) {
       any_thinned = any_thinned || (line.x.size() > most_points && line.low.empty());
     }

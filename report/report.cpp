@@ -62,7 +62,8 @@ bool rewrite_report(const ReportOptions& options,
   said.data = options.data;
   const Loader test = test_data(said, options.directory, trained.model.config, trained.data, known);
   if (note && !known.empty()) note(known);
-  const Predictions predictions = predict_all(trained.model, test);
+  const bool classifies = trained.model.config.head != Head::none;
+  const Predictions predictions = classifies ? predict_all(trained.model, test) : Predictions{};
   write_report({trained.model, test, predictions, options.directory});
   return true;
 }

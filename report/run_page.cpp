@@ -91,7 +91,7 @@ std::string epochs_table(const RunRecord& run) {
   if (run.epochs.empty()) return "";
   const bool validated = run.validated();
   std::string html =
-      "<div class=\"scroll\"><table>\n<tr><th>epoch</th><th>training loss</th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table>\n<tr><th>epoch</th><th>training loss</th>"
       "<th>accuracy</th>";
   if (validated) html += "<th>validation loss</th><th>accuracy</th>";
   html += "<th>test loss</th><th>accuracy</th><th>learning rate</th><th>gradient norm</th></tr>\n";
@@ -134,7 +134,7 @@ std::string matrix(const Confusion& confusion, const std::vector<std::string>& n
   const std::size_t K = confusion.classes;
   std::size_t worst = 1;
   for (const auto& pair : confusion.worst_pairs(1)) worst = pair.count;
-  std::string html = "<table class=\"matrix\">\n<tr><th></th>";
+  std::string html = "<table class=\"matrix\">\n<tr><td></td>";
   for (std::size_t k = 0; k < K; ++k) {
     html += fmt::format("<th>{}</th>", html_escaped(class_name(names, k)));
   }
@@ -172,7 +172,7 @@ std::string pairs(const Confusion& confusion, const std::vector<std::string>& na
 }
 
 std::string accuracies(const Confusion& confusion, const std::vector<std::string>& names) {
-  std::string html = "<table>\n<tr><th>class</th><th>images</th><th>right</th><th></th></tr>\n";
+  std::string html = "<table>\n<tr><th>class</th><th>images</th><th>right</th><td></td></tr>\n";
   for (const std::size_t k : confusion.weakest(most_rows)) {
     html +=
         fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -212,7 +212,8 @@ std::string html_confusion(const Predictions& predictions, const std::vector<std
   if (confusion.weakest(1).empty()) return "";
   if (confusion.classes <= most_classes_shown) {
     return "<p class=\"muted\">A row is what the images show, a column what they were taken for. "
-           "Blue is right, orange wrong: the stronger, the more.</p>\n<figure class=\"scroll\">\n" +
+           "Blue is right, orange wrong: the stronger, the more.</p>\n<figure class=\"scroll\" "
+           "tabindex=\"0\">\n" +
            matrix(confusion, names) + "</figure>\n";
   }
   return "<p class=\"muted\">The most frequent mistakes.</p>\n" + pairs(confusion, names) +

@@ -41,6 +41,18 @@ std::vector<std::string> class_values(const Metadata& metadata, const std::strin
   return names;
 }
 
+// Whether the edge of a picture is light: ink on paper.
+bool on_paper(const Image& image) {
+  std::size_t light = 0, all = 0;
+  for (std::size_t y = 0; y < image.height; ++y) {
+    const std::size_t step = y == 0 || y + 1 == image.height ? 1 : image.width - 1;
+    for (std::size_t x = 0; x < image.width; x += std::max<std::size_t>(1, step), ++all) {
+      light += image.pixels[(y * image.width + x) * image.channels] > 127 ? 1 : 0;
+    }
+  }
+  return 2 * light > all;
+}
+
 }  // namespace
 
 std::vector<std::string> DataConfig::class_names(std::size_t K) const {
@@ -52,6 +64,12 @@ std::vector<std::string> DataConfig::class_names(std::size_t K) const {
     }
   }
   return names;
+}
+
+std::string note_on_picture(const DataConfig& data, const Image& picture, const std::string& path) {
+  const bool of_digits = data.dataset == "digits" || data.dataset == "mnist";
+  if (!of_digits || !on_paper(picture)) return "";
+  return path + " is dark on light; this model learned light digits on black: invert the picture";
 }
 
 Metadata to_metadata(const ViTConfig& config, const DataConfig& data) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/config.hpp"
 
@@ -21,6 +22,10 @@ struct DataConfig {
   /// The names of its K classes; none where they are not known.
   [[nodiscard]] std::vector<std::string> class_names(std::size_t K) const;
 };
+
+/// What to tell whoever shows it another picture: that it is dark on light, ink on paper, where the
+/// model learned light digits on black. Empty otherwise.
+std::string note_on_picture(const DataConfig& data, const Image& picture, const std::string& path);
 
 /// What a file of weights says of its images, and of the model where that is a ViT, as metadata;
 /// what is empty is left out.

@@ -39,18 +39,6 @@ std::vector<Guess> guesses(const Array& logits, std::size_t top,
   return result;
 }
 
-// Whether the edge of a picture is light: ink on paper.
-bool on_paper(const Image& image) {
-  std::size_t light = 0, all = 0;
-  for (std::size_t y = 0; y < image.height; ++y) {
-    const std::size_t step = y == 0 || y + 1 == image.height ? 1 : image.width - 1;
-    for (std::size_t x = 0; x < image.width; x += std::max<std::size_t>(1, step), ++all) {
-      light += image.pixels[(y * image.width + x) * image.channels] > 127 ? 1 : 0;
-    }
-  }
-  return 2 * light > all;
-}
-
 }  // namespace
 
 void predict(const PredictOptions& options, const PredictObserver& observer) {
@@ -72,7 +60,7 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
 
   const NoGrad no_grad;
   const KeptWeights kept(options.images.size() > 1);
-  bool of_digits = trained.data.dataset == "digits" || trained.data.dataset == "mnist";
+  bool noted = false;  // said once
   for (const std::string& path : options.images) {
     Prediction prediction{path, {}, {}};
     std::optional<Image> image;
@@ -82,13 +70,9 @@ void predict(const PredictOptions& options, const PredictObserver& observer) {
       prediction.error = error.what();
     }
     if (image) {
-      if (of_digits && on_paper(*image)) {
-        observer.note(
-            fmt::format("{} is dark on light; this model learned light digits on black: "
-                        "invert the picture",
-                        path));
-        of_digits = false;  // said once
-      }
+      const std::string unlike = note_on_picture(trained.data, *image, path);
+      if (!unlike.empty() && !noted) observer.note(unlike);
+      noted = noted || !unlike.empty();
       const Tensor y = trained.model.features(normalised(*image, data));
       if (options.numbers) prediction.features = numbers_of(y);
       if (has_head) {

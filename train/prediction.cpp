@@ -13,8 +13,8 @@ namespace vitruvian {
 
 void PredictOptions::validate() const {
   if (images.empty()) fail(Exit::usage, "which pictures?");
-  if (top == 0) fail(Exit::usage, "top must be at least 1");
-  if (max_pixels == 0) fail(Exit::usage, "max-pixels must be at least 1");
+  if (top == 0) fail(Exit::usage, "--top must be at least 1");
+  if (max_pixels == 0) fail(Exit::usage, "--max-pixels must be at least 1");
   check_normalisation(mean, std);
 }
 

@@ -56,6 +56,10 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
     for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
   }
   each_group(learner, data, groups, ranks, stop, [&](std::size_t i, const Question& q) {
+    if (predictions != nullptr && q.logits.size() != groups[i].size() * K) {
+      fail("{}: its logits are {}, and the data has {} classes", learner.name,
+           to_string(q.logits.shape()), K);
+    }
     losses[i] = static_cast<double>(cross_entropy(q.logits, q.labels, 0, Reduction::sum).item());
     correct[i] = count_correct(q.logits.value(), q.labels);
     if (predictions == nullptr) return;

@@ -103,6 +103,15 @@ int descriptor_named(std::string_view path) {
 
 }  // namespace
 
+void make_folder_of(const std::string& file) {
+  std::error_code error;
+  const fs::path folder = fs::path(file).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) fail("{}: its folder cannot be made: {}", file, error.message());
+}
+
+bool is_standard_output(const std::string& path) { return descriptor_named(path) == STDOUT_FILENO; }
+
 void write_file_safely(const std::string& path,
                        const std::function<void(const WriteBytes& write)>& content) {
   if (const int descriptor = descriptor_named(path); descriptor >= 0) {

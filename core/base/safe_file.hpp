@@ -21,6 +21,13 @@ using WriteBytes = std::function<void(std::string_view piece)>;
 void write_file_safely(const std::string& path,
                        const std::function<void(const WriteBytes& write)>& content);
 
+/// Makes the folders that a file wants, where they are missing: before the work, which may take
+/// hours. Throws (Exit::failure) naming the file and the reason.
+void make_folder_of(const std::string& file);
+
+/// Whether a path stands for standard output, as /dev/stdout does: then nothing else belongs there.
+bool is_standard_output(const std::string& path);
+
 /// Keeps other processes out of a folder while it lives, if they ask too. The folder itself is
 /// locked: no file of its own, and nothing to clean up after a kill. A file system that knows no
 /// locks is used without.

@@ -18,6 +18,15 @@ std::string some_of(const std::vector<std::string>& words, std::string_view betw
   return fmt::format("{} and {} more", text, words.size() - shown);
 }
 
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@%-";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string shape_text(std::span<const std::size_t> shape) {
   return fmt::format("({}{})", joined(shape), shape.size() == 1 ? "," : "");
 }

@@ -42,6 +42,10 @@ see vitruvian data fetch --help$|data fetch mnist --wohin X
 data: which. fetch, verify|data
 --lr needs a value$|train --lr
 out|data preview digits
+call it NAME.png|data preview digits --out sheet.jpg
+--head none learns no classes; --task masked|train --head none
+which weights. --weights|inspect --out x
+--top must be at least 1|predict --weights x --top 0 y.png
 TABLE
 for flag in --out --resume --config --recipe; do
   expect 2 "$flag: a name is expected" train $flag ''
@@ -204,7 +208,8 @@ has both.html "<svg" "<h2>Each run</h2>"
 expect 2 "compare needs two runs or more, and seen is one" compare seen
 expect 3 "empty: .*no config.json" compare seen empty --out none.html
 check "a comparison that fails writes nothing" test ! -e none.html
-expect 1 "nowhere/both.html" compare seen other --out nowhere/both.html
+expect 0 "" compare seen other --out made/for/both.html
+expect 1 "both.html/one.html: its folder cannot be made: Not a directory" compare seen other --out both.html/one.html
 cp -r other bad
 printf 'nonsense\n' >>bad/metrics.jsonl
 expect 3 "metrics.jsonl: line 5 is no JSON object" compare seen bad
@@ -239,10 +244,12 @@ works "^mean" "${set_of[@]}" --seeds 1,2,7
 same set/seed-1/model.safetensors first.safetensors
 same set/seed-2/model.safetensors alone/model.safetensors
 check "the third has begun too" test -s set/seed-7/model.safetensors
+works "^mean" "${set_of[@]}" --seeds 4,7
+check "the page is of all of them, as compare's" grep -q "4 seeds" set/report.html
 expect 2 "set/seed-1 holds a run with other settings, for here 'lr' is 0.5, not" "${set_of[@]}" --seeds 2 --lr 0.5
 works "^mean" "${set_of[@]}" --seeds 2 --lr 0.01 --overwrite
 unset notes
-works "^seeds +1 2 +7$" compare set
+works "^seeds +1 2 +4 7$" compare set
 mkdir mine && : >mine/report.html
 expect 2 "mine/report.html is there already" train "${small[@]}" --seeds 2 --out mine
 expect 2 "set/seed-1/seed-1 lies inside|inside the run" train "${small[@]}" --seeds 2 --out set/seed-1
@@ -294,7 +301,7 @@ works "% *7  seven" predict --weights run --labels names --top 10 blank.pgm
 printf 'zero\none\n' >few
 expect 3 "few: 2 lines, but the model has 10 classes" predict --weights run --labels few blank.pgm
 expect 2 "top" predict --weights run --top 0 blank.pgm
-expect 2 "threads: 2000 is not between 1 and 1024" predict --weights run --threads 2000 blank.pgm
+expect 2 "--threads: '2000' is not a whole number from 0 to 1024" predict --weights run --threads 2000 blank.pgm
 expect 2 "IMAGE is missing; see vitruvian predict --help" predict --weights run
 expect 2 "--top needs a value" predict --weights run blank.pgm --top
 { printf 'P5 40 30 255\n' && head -c 1200 /dev/zero | tr '\0' '\377'; } >paper.pgm
@@ -318,6 +325,10 @@ check "a row each: its header and 3 * 16 doubles" test "$(wc -c <f.npy)" = $((12
 check "whose they are" test "$(paste -sd' ' f.txt)" = "pictures/below/other.pgm pictures/blank.pgm blank.pgm"
 check "nothing else is printed" test "$(wc -l <out)" = 2
 check "JSON of the same" test "$(grep -c '"image":".*","logits":\[' z.json)" = 3
+printf 'mine\n' >labels.txt
+expect 2 "labels.txt is there already" predict --weights run --features labels.npy blank.pgm
+check "a text of the user's stays" grep -qx mine labels.txt
+works "^f.npy" predict --weights run --features f.npy blank.pgm
 expect 2 "f.txt: numbers are written to a file NAME.npy or NAME.json" predict --weights run --features f.txt blank.pgm
 expect 3 "empty_folder: there are no pictures in it" predict --weights run empty_folder
 printf 'no picture' >pictures/below/notes
@@ -354,10 +365,17 @@ check "the run is as it was" "$vitruvian" eval --weights run
 if "$vitruvian" convert --from run --to run.onnx >out 2>err; then
   has out "tensors from timm's names to a graph of ONNX's operators: 28 x 28 x 1"
   check "a graph of a model" grep -q LayerNormalization run.onnx
+  (ulimit -f 8; exec "$vitruvian" convert --from run --to full.onnx) >out 2>err # KB, as a disk that is full
+  check "a graph that finds no room: exit 1" test $? -eq 1
+  check "it is said" grep -q "full.onnx: cannot be written" err
+  check "and nothing is left of it" test -z "$(ls | grep full)"
 else
   check "what is missing is said" grep -qx "vitruvian: run.onnx: this build writes no ONNX files: it was made without libonnx and protobuf" err
 fi
 expect 2 "an ONNX file has operators" convert --from run --to run2.onnx --scheme timm
+"$vitruvian" convert --from run --to /dev/stdout --scheme timm >piped.safetensors 2>err
+check "a pipe gets the weights alone" "$vitruvian" predict --weights piped.safetensors blank.pgm
+works "^[0-9]+ tensors" convert --from run --to new/folder/run.safetensors --scheme timm
 expect 2 "scheme is missing" convert --from run --to x
 check "another size and other classes" "$vitruvian" convert --from jax.safetensors --to larger.safetensors --scheme timm --image-size 56x42 --classes 3
 works "33.33 %" predict --weights larger.safetensors blank.pgm
@@ -464,6 +482,10 @@ cp -r colours single/all
 expect 3 "one class alone, 'all', .*--data .*single/all\\?" "${of_folder[@]}" --data single --out none
 expect 3 "one class alone, 'all'" few-shot --weights several/seed-1 --dataset folder --data single --shots 1
 expect 0 "" "${of_folder[@]}" --data single --task masked --epochs 1 --out hidden_colours
+mv hidden_colours/report.html of_training.html
+expect 0 "" report hidden_colours
+same hidden_colours/report.html of_training.html
+check "a model without a head takes nothing for a class" not grep -qE "Confusion|true [a-z]+, found" of_training.html
 expect 2 "it has no head to keep" "${of_folder[@]}" --data colours --init hidden_colours --keep-head --out none
 expect 3 "a file, and no directory" "${of_folder[@]}" --data colours/red/1.ppm --out none
 expect 3 "a file, and no run's folder" report names.txt

@@ -14,7 +14,7 @@ check_shape() { # check_shape FILE SHAPE, as numpy's header says it
 }
 
 # Mistakes.
-inspect 2 "checkpoint" --out o
+inspect 2 "which weights" --out o
 inspect 2 "out" --checkpoint "$weights"
 of 2 "layer 4: the model has 0 to 3" --layer 4
 of 2 "head 4: the model has 0 to 3" --head 4
@@ -59,7 +59,7 @@ check "no escapes where there is no terminal" test "$(grep -c "$(printf '\033')"
 for figure in patches filters filter_components position_similarity attention_distance \
   attention_entropy attention_maps attention_map attention_matrix explanations norms hidden_units; do
   has all/$figure.svg "^<svg xmlns"
-  has all/index.html "<figure id=\"$figure\">" "href=\"$figure.svg\""
+  has all/index.html "<figure id=\"$figure\" " "href=\"$figure.svg\""
 done
 while read -r name shape; do
   check_shape "all/$name.npy" "$shape"
@@ -90,7 +90,7 @@ check "the same twice" diff -r -x "block_graph.*" -x index.html all again
 
 # Pictures of another size, one or several.
 printf 'P5\n40 30\n255\n%01200d' 0 >wide.pgm
-inspect 0 "wide.pgm: 30 x 40 pixels become the model's 28 x 28" --checkpoint "$weights" --out two \
+inspect 0 "wide.pgm: 40 x 30 pixels become the model's 28 x 28" --checkpoint "$weights" --out two \
   grey.pgm wide.pgm
 check_shape two/rollout.npy "2, 4, 4"
 
@@ -125,6 +125,11 @@ check "no class token" sh -c '! grep -i "class token\|on_class_token" of_mean/in
 check "no positions that find a grid" sh -c '! grep "finding their grid" mean/report.html'
 check "positions that do, in a run that learns them" grep -q "finding their grid" run/report.html
 inspect 4 "learns no table of positions" --strip mean --out strip_of_mean
+
+# A page of the user's own stays.
+mkdir site && printf 'mine\n' >site/index.html
+inspect 2 "site/index.html is there already" --checkpoint mean --out site
+check "as it was" grep -qx mine site/index.html
 
 # Units that are neither on nor off, and tokens that are no patches.
 expect 0 "" "${small[@]}" --epochs 1 --swiglu --registers 2 --out gated

@@ -155,8 +155,8 @@ return y * g|A semicolon is missing
 return y * (g;|A bracket . that was opened
 if (y.rank() == 2) { return g;|The braces . and . do not match
 return y; }|The braces . and . do not match
-return y * heighth;|Nothing is called heighth here
-return Softmax(y);|Nothing is called Softmax here.*did you mean softmax
+return y * heighth;|Nothing is called heighth here.*docs/ops.md has what works on tensors
+return Softmax(y);|Nothing is called Softmax here.*Did you mean softmax
 return y * std::exxp(y);|Nothing is called exxp here
 return sum(g * y, axis=-1);|C\+\+ has no arguments by name
 return y @ g;|C\+\+ has no @

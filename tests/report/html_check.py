@@ -41,7 +41,7 @@ def main(page, metrics=None):
     assert not tags.open, f"not closed: {tags.open}"
     names = {tag for tag, _ in tags.seen}
     allowed = set(
-        "html head meta title style body header section h1 h2 h3 p div span b i data figure "
+        "html head meta title style body main header section h1 h2 h3 p div span b i data figure "
         "figcaption svg g line rect path polygon circle text table tr th td details summary dl dt "
         "dd article img image nav a pre".split()
     )
@@ -54,6 +54,11 @@ def main(page, metrics=None):
             inside = tag == "image" and value.startswith("data:image/png;base64,")
             assert name != "href" or beside or inside, f"<{tag} href={value[:40]}>"
             assert name != "src" or value.startswith("data:image/"), f"<{tag} src={value[:40]}>"
+    for tag, attributes in tags.seen:  # by keys, too
+        scrolls = tag == "figure" or attributes.get("class") == "scroll"
+        assert not scrolls or attributes.get("tabindex") == "0", f"<{tag}> scrolls, but not by keys"
+    assert all(list(th) or th.text for th in root.iter("th")), "a header without a word"
+    assert len(list(root.iter("main"))) == 1, "no main"
     style = "".join(root.find("head/style").itertext())
     assert not re.search(r"@import|url\(", style), "the style fetches something"
     policy = [a for t, a in tags.seen if a.get("http-equiv") == "Content-Security-Policy"]

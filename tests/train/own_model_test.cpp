@@ -223,6 +223,9 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
   };
   CHECK_FAILS_WITH(train_here(o, Net(1, 4), both()),
                    "of an image (1, 1, 1, 2) it makes (1, 4), not logits (1, 300) for 300 classes");
+  const Net few(1, 4);
+  CHECK_FAILS_WITH(predict_all(few, Loader(images_of(points(30, 2)))),
+                   ", 4), and the data has 300 classes");
   Learner twice = net;
   twice.parameters.push_back(twice.parameters.front());
   CHECK_FAILS_WITH(train_here(o, twice, both()), "two parameters are called 'fc1.weight'");

@@ -302,10 +302,11 @@ void Run::stop_if_asked() {
   const Exit exit = signal == SIGINT   ? Exit::interrupted
                     : signal == SIGHUP ? Exit::hung_up
                                        : Exit::terminated;
-  const std::string next =
-      directory_ == nullptr        ? "it writes no run directory: there is nothing to resume"
-      : options_.own_model.empty() ? "to go on: vitruvian train --resume " + options_.out
-                                   : "its program goes on with `resume` and out = " + options_.out;
+  const std::string next = directory_ == nullptr
+                               ? "it writes no run directory: there is nothing to resume"
+                           : options_.own_model.empty()
+                               ? "to go on: vitruvian train --resume " + shell_word(options_.out)
+                               : "its program goes on with `resume` and out = " + options_.out;
   fail(exit, "stopped after step {} of {}; {}", state_.step, steps_, next);
 }
 

@@ -71,7 +71,7 @@ void RunDirectory::check(const fs::path& path, bool overwrite) {
     fail(Exit::usage,
          "{} holds a run already: --resume {} goes on with it, --overwrite puts the new one in its "
          "place, another --out leaves it alone",
-         path.string(), path.string());
+         path.string(), shell_word(path.string()));
   }
   if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
     fail(Exit::usage, "{} is a file: a run needs a folder (--out)", path.string());

@@ -154,7 +154,8 @@ std::string weights_file(const std::string& path) {
   const fs::path file = fs::path(path) / "model.safetensors";
   const fs::path best = fs::path(path) / checkpoints / "best.safetensors";
   if (!fs::exists(file, ignored) && is_run(path)) {
-    fail(Exit::checkpoint, "{}: an unfinished run: train --resume {} goes on with it{}", path, path,
+    fail(Exit::checkpoint, "{}: an unfinished run: train --resume {} goes on with it{}", path,
+         shell_word(path),
          fs::exists(best, ignored) ? fmt::format("; {} has its best weights so far", best.string())
                                    : "");
   }

@@ -118,9 +118,6 @@ void check_taught(const TrainOptions& o) {
   if (o.task == Task::masked) {
     fail(Exit::usage, "--teacher names classes, and --task masked learns none");
   }
-  if (o.model.head == Head::none) {
-    fail(Exit::usage, "--teacher names classes, and a model without a head learns none");
-  }
 }
 
 }  // namespace
@@ -153,6 +150,9 @@ void TrainOptions::validate() const {
   model.validate();
   augment.validate();
   if (task == Task::masked) check_masked(*this);
+  if (task == Task::classify && own_model.empty() && model.head == Head::none) {
+    fail(Exit::usage, "--head none learns no classes; --task masked learns without them");
+  }
   if (!teacher.empty()) check_taught(*this);
   if (patience > 0 && val_fraction == 0) {
     fail(Exit::usage, "--patience needs images to validate on: --val-fraction 0.1, say");

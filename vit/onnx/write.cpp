@@ -5,6 +5,7 @@
 #include "vitruvian/vit/onnx/graph.hpp"
 
 #include <cstdint>
+#include <exception>
 
 #if VITRUVIAN_HAS_ONNX
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -77,17 +78,27 @@ void set_weights(onnx::TensorProto& to, const StoredTensor& tensor) {
   to.set_raw_data(rounded.data(), rounded.size() * sizeof(float));
 }
 
-// Protobuf's bytes on their way into a file.
+// Protobuf's bytes on their way into a file. An exception must not pass through protobuf, whose
+// destructors write what is left.
 class Pieces : public pb::io::CopyingOutputStream {
  public:
   explicit Pieces(const WriteBytes& write) : write_(write) {}
   bool Write(const void* bytes, int size) override {
-    write_({static_cast<const char*>(bytes), static_cast<std::size_t>(size)});
-    return true;
+    try {
+      write_({static_cast<const char*>(bytes), static_cast<std::size_t>(size)});
+      return true;
+    } catch (...) {
+      error_ = std::current_exception();
+      return false;
+    }
+  }
+  void throw_error() const {
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
   const WriteBytes& write_;
+  std::exception_ptr error_;
 };
 
 onnx::ModelProto message_of(const OnnxGraph& graph, const Metadata& metadata) {
@@ -133,9 +144,9 @@ void write_onnx(const std::string& path, const OnnxGraph& graph, const Metadata&
   write_file_safely(path, [&](const WriteBytes& write) {
     Pieces pieces(write);
     pb::io::CopyingOutputStreamAdaptor stream(&pieces);
-    if (!model.SerializeToZeroCopyStream(&stream)) {
-      fail("{}: protobuf cannot write this graph", path);
-    }
+    const bool written = model.SerializeToZeroCopyStream(&stream) && stream.Flush();
+    pieces.throw_error();
+    if (!written) fail("{}: protobuf cannot write this graph", path);
   });
 }
 
