@@ -207,7 +207,7 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
     add_point(gradients, stage, layer, gradient);
   }
   Drawing drawing{{{values}}};
-  if (classifies) drawing.rows[0].push_back(gradients);  // of what is asked of no class: none
+  if (classifies) drawing.rows.push_back({gradients});  // no loss is without classes
   list.add(
       {"norms",
        "Norms through the model",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/base/resample.hpp"
+#include "vitruvian/media/image.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/config.hpp"
 

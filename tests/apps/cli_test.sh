@@ -141,6 +141,13 @@ check "a quiet run prints what came of it, and no more" test "$(sed 's/ .*//' ou
 works "^note     prolonged from 1 epoch to 2: .* the same 0 steps" train --resume quiet --epochs 2
 has out "goes on after step 3$"
 
+# A run that stopped early: its accuracy is that of the test images, not of those that stopped it.
+works "^note     stopped early, after [2-8] of 9 epochs" \
+  train --out early "${small[@]}" --epochs 9 --val-fraction 0.5 --patience 1 --lr 1e-2 --seed 2
+accuracy=$(sed -n 's/^test accuracy \([0-9.]*\) %.*/\1/p' out)
+works "accuracy $accuracy %" eval --weights early
+works "^the run in early is finished: [2-8] epochs, .* steps, stopped early \(--patience\)$" train --resume early
+
 # Recipes, config files, resuming.
 works "^finetune " train --recipe list
 expect 0 "AdamW where" train --recipe vit-pretrain --print-recipe --lr 5e-4
@@ -233,6 +240,9 @@ check "no table of a folder that is no run" test ! -e none.csv
 set_of=(train "${small[@]}" --out set --quiet)
 notes=/^note:/d # of its narrow heads
 works "^deviation +[0-9.]+ % +[0-9.]+$" "${set_of[@]}" --seeds 2
+check "mean and deviation are those of the two" awk '$1 == 1 { a = $2; b = $4 } $1 == 2 { c = $2; d = $4 }
+  $1 == "mean" { bad = ($2 - (a + c) / 2) ^ 2 > 2e-4 || ($4 - (b + d) / 2) ^ 2 > 2e-8 }
+  $1 == "deviation" { exit bad || (2 * $2 ^ 2 - (a - c) ^ 2) ^ 2 > 1e-2 || (2 * $4 ^ 2 - (b - d) ^ 2) ^ 2 > 1e-6 }' out
 has out "^seed +test accuracy +test loss$" "^1 +[0-9.]+ % +[0-9.]+$" "^2 " "^mean " "^report   set/report.html$"
 check "a run for each seed, and their page" test "$(cd set && echo *)" = "report.html seed-1 seed-2"
 has set/report.html "2 seeds"
@@ -248,6 +258,9 @@ works "^mean" "${set_of[@]}" --seeds 4,7
 check "the page is of all of them, as compare's" grep -q "4 seeds" set/report.html
 expect 2 "set/seed-1 holds a run with other settings, for here 'lr' is 0.5, not" "${set_of[@]}" --seeds 2 --lr 0.5
 works "^mean" "${set_of[@]}" --seeds 2 --lr 0.01 --overwrite
+works "^mean" "${set_of[@]}" --out halves --val-fraction 0.5 --seeds 2
+check "so are those of the best validation" awk '$1 == 1 { a = $5 } $1 == 2 { c = $5 } $1 == "mean" { m = $5 }
+  $1 == "deviation" { exit (m - (a + c) / 2) ^ 2 > 2e-4 || (2 * $5 ^ 2 - (a - c) ^ 2) ^ 2 > 1e-2 }' out
 unset notes
 works "^seeds +1 2 +4 7$" compare set
 mkdir mine && : >mine/report.html
@@ -449,6 +462,7 @@ check "a folder's bad files are left out" test -e skipped/model.safetensors
 check "and counted" grep -q "2 left out" out err
 expect 0 "2 left out" eval --weights skipped
 cp skipped/model.safetensors alone.safetensors
+expect 0 "2 left out" few-shot --weights hues --dataset folder --data spoilt --skip-bad --shots 1 --seeds 1
 expect 3 "cannot be used" eval --weights alone.safetensors --dataset folder --data spoilt
 expect 2 "dataset folder needs --data" eval --weights alone.safetensors
 

@@ -81,7 +81,7 @@ if python3 -c '' 2>/dev/null; then
   check "parsers of HTML and XML read index.html" python3 "$here/../report/html_check.py" all/index.html
 fi
 
-has all/block_graph.dot digraph # the tape of block 1
+has all/block_graph.dot "^digraph block_1 " # its tape
 has all/index.html 'id="block_graph"'
 
 # The same again is the same, byte for byte; the tape has times in it.

@@ -127,7 +127,7 @@ quiet "2 3 4" "${v[@]}" predict --weights calm "$hostile.no"
 quiet "2 3 4" "${v[@]}" predict --weights calm --labels "$hostile.no" blank.pgm
 quiet "2 3 4" "${v[@]}" predict --weights calm --interpolation "$hostile" blank.pgm
 quiet "2" "${v[@]}" convert --from calm --to x --scheme "$hostile"
-quiet "1" "${v[@]}" convert --from calm --to "$hostile.no/x" --scheme hf
+quiet "1" "${v[@]}" convert --from calm --to "$hostile.safetensors/x" --scheme hf
 quiet "2 3 4" "${v[@]}" report "$hostile.no"
 quiet "2 3 4" "${v[@]}" compare "$hostile.no" calm
 quiet "1 2 3 4" "${v[@]}" inspect --weights calm --out x "$hostile.no"
@@ -219,12 +219,12 @@ quiet 0 "${v[@]}" "${of_folder[@]}" --data looped --skip-bad --out some
 
 # Links in place of what is to be written.
 echo mine >precious
-ln -s precious link
+ln -s precious link.png
 ln -s calm folder
-for command in "convert --from calm --to link --scheme hf" "compare calm run --out link" \
-  "data preview digits --columns 1 --out link"; do
+for command in "convert --from calm --to link.png --scheme hf" "compare calm run --out link.png" \
+  "data preview digits --columns 1 --out link.png"; do
   quiet 1 "${v[@]}" $command
-  check "$command: the link is named" grep -q "link: cannot be written: it is a symbolic link" err
+  check "$command: the link is named" grep -q "link.png: cannot be written: it is a symbolic link" err
   check "$command: what it leads to is left alone" test "$(cat precious)" = mine
 done
 "$vitruvian" convert --from calm --to weights --scheme hf >out 2>err

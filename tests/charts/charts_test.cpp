@@ -106,6 +106,13 @@ TEST_CASE("a datum has the place that its axes say") {
               "height=\"([^\"]*)\"") ==
         Texts{{"78.5", "4.0", "180.0", "157.5"}, {"303.5", "161.5", "180.0", "52.5"}});
 
+  bars.log_y = true;  // they stand on the axis, for 0 has no place
+  bars.series[0].y = {1, 100};
+  bars.y = Range{-1, 3};
+  CHECK(found(svg_of(bars),
+              "<rect class=\"f0\" x=\"[^\"]*\" y=\"([^\"]*)\" width=\"[^\"]*\" "
+              "height=\"([^\"]*)\"") == Texts{{"161.5", "52.5"}, {"56.5", "157.5"}});
+
   // Shares in percent, and dots that are no line.
   Chart shares{"", "", "", {{"", {0, 1}, {0.25, 0.75}, Mark::dots}}};
   shares.percent = true;
@@ -113,6 +120,21 @@ TEST_CASE("a datum has the place that its axes say") {
   CHECK_FALSE(says(svg, "<path"));
   CHECK(says(svg, ">40 %</text>"));
   CHECK(found(svg, "<circle class=\"f0\" cx=\"([^\"]*)\"") == Texts{{"56.0"}, {"506.0"}});
+  shares.series[0].y = {1, 1};  // nothing has a place above all of it
+  CHECK(says(svg_of(shares), ">100 %</text>"));
+  CHECK_FALSE(says(svg_of(shares), ">150 %</text>"));
+}
+
+TEST_CASE("what begins soon after 0 begins at 0, and what the pointer shows stays in the chart") {
+  Chart chart{"", "step", "", {{"", {4, 100}, {1, 2}}}};
+  const std::string svg = svg_of(chart);
+  CHECK(says(svg, "d=\"M74.0,"));  // 4 of 100
+  chart.series[0].x = {6, 100};
+  CHECK(says(svg_of(chart), "d=\"M56.0,"));
+  const Texts boxes =
+      found(svg, "<rect x=\"([^\"]*)\" y=\"[^\"]*\" width=\"([^\"]*)\" height=\"[^\"]*\" rx");
+  REQUIRE(boxes.size() == 2);
+  for (const auto& box : boxes) CHECK(std::stod(box[0]) + std::stod(box[1]) <= 520);
 }
 
 TEST_CASE("nothing, one point, NaN and a constant are charts too") {
@@ -249,6 +271,7 @@ TEST_CASE("tiles stand in rows, with a line between them") {
   CHECK(at(tiles, 1, 1) == Colour{128, 128, 128});
   CHECK_SAYS(tiled({a, {2, 1, 1, {0, 0}}}, 2),
              "tiled: a picture of 2 x 1 pixels among others of 1 x 1");
+  CHECK(tiled({a}, 5).width == 1);  // no column is empty
   CHECK(enlarged(b, 2).pixels == std::vector<std::uint8_t>{9, 8, 7, 9, 8, 7, 9, 8, 7, 9, 8, 7});
 }
 
@@ -326,6 +349,9 @@ TEST_CASE("bars with names lie below each other in both forms") {
   for (const char* const number : {">1<", ">2362410<", ">-1.5<"}) CHECK(count_of(svg, number) == 1);
   CHECK(count_of(svg, "<rect class=\"f0\"") == 3);
   CHECK(text_of(chart, 60).size() == 3);
+  chart.series[0].y = {0.25, 1, 0};
+  chart.percent = true;
+  CHECK(says(svg_of(chart), ">25.00 %<"));
 }
 
 TEST_CASE("pictures as shades, in the grid's rows") {

@@ -139,6 +139,9 @@ TEST_CASE("random resized crops have the area and the ratio that were asked for"
   const std::vector<double> out =
       load_all(Loader(data, {.augment = {.random_resized_crop = true}}), 1);
   CHECK(out == load_all(Loader(data), 1));
+  const Dataset drawn = digits(3, 1, "train");  // no part but the whole has the whole area
+  CHECK(load_all(Loader(drawn, {.augment = {.random_resized_crop = true, .crop_scale = 1}}), 1) ==
+        load_all(Loader(drawn), 1));
 }
 
 TEST_CASE("mixup averages two pictures, and their classes by the same share") {
@@ -244,6 +247,14 @@ TEST_CASE("random erasing fills one rectangle with the mean, or with noise") {
   }
   CHECK(erased > 70);  // 100 expected, standard deviation 9
   CHECK(erased < 130);
+  // Of two pictures that are mixed each loses a part of its own.
+  const auto mixed = load_all(Loader(data, {.augment = {.erasing = 1, .mixup = 1}}), 1);
+  std::size_t two_parts = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto first = mixed.begin() + static_cast<std::ptrdiff_t>(i * 2 * 24 * 30);
+    two_parts += std::set<double>(first, first + 24 * 30).size() > 2 ? 1 : 0;
+  }
+  CHECK(two_parts > 15);
   const auto noisy = load_all(Loader(data, {.augment = {.erasing = 1, .erasing_noise = true}}), 1);
   double sum = 0;
   double squares = 0;

@@ -209,12 +209,16 @@ TEST_CASE("a folder of train and test, and one without") {
   CHECK(apart.images->size() == 20);
   CHECK(apart.images->label(19) == 2);  // as the given classes have it
   CHECK(apart.subset.size() == 20);
+  for (const char* const part : {"train", "val"}) write(folder.path / part / "a" / "notes", "");
+  source.skip_bad = true;
+  CHECK(count_of(open_images(source).note, "1 left out: ") == 2);  // of either part
   check_error(Exit::data, {"no class 'b'"}, [&] { open_test_images(source, {"a", "c"}); });
   source.directory = (folder.path / "other").string();
   source.train_size = 7;
   const ImageSplit split = open_images(source);
   CHECK(split.train == split.test);
   CHECK(split.train_subset.size() == 7);
+  CHECK(std::is_sorted(split.train_subset.begin(), split.train_subset.end()));
   CHECK(split.test_subset.size() == 4);
   for (const std::size_t i : split.test_subset) {
     CHECK(std::count(split.train_subset.begin(), split.train_subset.end(), i) == 0);
@@ -266,9 +270,12 @@ TEST_CASE("pictures are prepared ahead, in a bounded number, and are the same") 
     });
     CHECK(out == expected);
   }
-  hurried.announce(order, 6);  // and nobody asks: it ends all the same
-  out.assign(out.size(), 0);
-  hurried.load(order, 5, out.data());
+  // And nobody asks: it ends all the same. Who asks for another epoch, and from the end, where the
+  // first are ready when their turn comes, has that epoch's.
+  hurried.announce(order, 6);
+  const std::vector<std::size_t> back(order.rbegin(), order.rend());
+  plain.load(back, 5, expected.data());
+  hurried.load(back, 5, out.data());
   CHECK(out == expected);
 }
 

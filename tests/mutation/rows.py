@@ -112,7 +112,7 @@ ROWS = [
     ("1-28", _MODULES, "v = with_row(v, «bias_v»);", "bias_k"),
     ("1-28", _MODULES, "options.dropout = «dropout»;", "0"),
     ("2-1", "apps/models.cpp", "return \"Eq.(1) z0\";", "return \"z0\";"),
-    ("2-3", "apps/models.cpp", "options.name, options.batch_size, c.C, «c.H», c.W", "c.P"),
+    ("2-3", "apps/models.cpp", "options.batch_size, c.C, «c.H», c.W", "c.P"),
     ("2-4", _LAYERS, "qkv = Linear(D, 3 * D, rng.fork(\"qkv\"), «options.qkv_bias»);", "false"),
     ("2-4", _COMPOSED, "const Tensor q = slice(select(by_head, 0, «0»), 2, 0, asking);", "1"),
     ("2-5", _LAYERS, "options.dropout = «attn_drop»;", "attn_drop / 2"),

@@ -4,6 +4,7 @@
 #include "vitruvian/report/draw.hpp"
 #include "tests/train/small.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/variants.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
     FigureList list{nobody};
     draw_attention(model, samples, options, list);
 
-    std::vector<Numbers> means(3, {{c.L, c.h}, std::vector<double>(c.L * c.h, 0.0)});
+    std::vector<Numbers> means(4, {{c.L, c.h}, std::vector<double>(c.L * c.h, 0.0)});
     std::vector<inspect::Attention> seen;
     for (const Array& x : samples.inputs) {
       seen.push_back(inspect::attention(model, x));
@@ -85,6 +86,7 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
         means[0].values[i] += heads.distance.data()[i];
         means[1].values[i] += heads.entropy.data()[i];
         means[2].values[i] += heads.on_class_token.data()[i];
+        means[3].values[i] += heads.saturated.data()[i];
       }
     }
     for (Numbers& mean : means) {
@@ -93,6 +95,8 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
     CHECK(says(file(list, "attention_distance.json"), nlohmann::json(means[0]).dump()));
     CHECK(says(file(list, "attention_entropy.json"), nlohmann::json(means[1]).dump()));
     CHECK(says(file(list, "attention_entropy.json"), nlohmann::json(means[2]).dump()) != pooled);
+    CHECK(says(file(list, "attention_entropy.json"),
+               "\"saturated\":" + nlohmann::json(means[3]).dump()));
 
     // The class token asks, or where there is none the patch in the middle.
     const inspect::Query middle{pooled ? std::optional<std::size_t>(10) : std::nullopt};
@@ -139,14 +143,36 @@ TEST_CASE("inspect: heads are averaged over the images, maps are the first one's
   }
 }
 
+TEST_CASE("inspect: an image is as bright as its patches draw attention, a quarter where none") {
+  ViTConfig c = tiny_vit();
+  c.C = 1, c.W = 16;  // 2 x 4 patches of 4 x 4
+  const VisionTransformer model = of_order_half(c, Rng(2));
+  Samples samples;
+  samples.inputs = {random_normal({1, 1, 8, 16}, 1)};
+  samples.pictures = {{8, 16, 1, std::vector<std::uint8_t>(128, 200)}};
+  FigureList list{nobody};
+  draw_attention(model, samples, {}, list);
+  const Array map =
+      inspect::attention_map(inspect::attention(model, samples.inputs[0]), c.L - 1, {}, {});
+  const double most = *std::max_element(map.begin(), map.end());
+  const auto& lit = std::get<ImageGrid>(figure(list, "attention_map").drawing.rows.at(0).at(1));
+  for (std::size_t i = 0; i < 128; ++i) {
+    const double place = double{map.data()[i / 64 * 4 + i % 16 / 4]} / most;
+    CHECK(lit.images.at(0).pixels.at(3 * i) == std::lround(200 * (0.25 + 0.75 * place)));
+  }
+}
+
 TEST_CASE("inspect: explanations begin at black and say how probable the class is") {
-  const Samples samples = three_images();
+  Samples samples = three_images();
+  samples.pictures[1].pixels.assign(256, 0);  // no ink: no part of it has more than its share
   const VisionTransformer model = model_of(false);
   InspectOptions options;
   options.integrated_gradients = 4;
+  options.smooth_grad = 3;
   FigureList list{nobody};
   draw_explanations(model, samples, options, list);
   Numbers expected{{3, 16, 16}, {}};
+  Numbers smooth = expected;
   std::string verdicts;
   for (std::size_t b = 0; b < 3; ++b) {
     const Array logits = inspect::attention(model, samples.inputs[b]).logits;
@@ -163,7 +189,81 @@ TEST_CASE("inspect: explanations begin at black and say how probable the class i
     const Array map = inspect::saliency(
         inspect::integrated_gradients(model, samples.inputs[b], black, 4, {best}).attributions);
     expected.values.insert(expected.values.end(), map.data(), map.data() + map.size());
+    const Array noisy =
+        inspect::saliency(inspect::smooth_grad(model, samples.inputs[b], {.samples = 3}, {best}));
+    smooth.values.insert(smooth.values.end(), noisy.data(), noisy.data() + noisy.size());
   }
   CHECK(file(list, "explanations.json") == "{\"images\":[" + verdicts + "]}\n");
   CHECK(file(list, "integrated_gradients.npy") == npy_of(expected));
+  CHECK(file(list, "smooth_grad.npy") == npy_of(smooth));
+  CHECK(says(list.figures.at(0).words,
+             "have 1.00 times their share of the rollout, averaged over "
+             "2 images"));  // of which every patch has ink
+}
+
+TEST_CASE("inspect: norms and hidden units are those of the layers, in the files and the charts") {
+  const Samples samples = three_images();
+  const VisionTransformer model = model_of(false);
+  FigureList list{nobody};
+  draw_layers(model, samples, list);
+  const Tensor images = concat({samples.inputs[0], samples.inputs[1], samples.inputs[2]}, 0);
+  const Layers layers = inspect::layers(model, images.value(), samples.labels);
+  nlohmann::ordered_json norms{{"loss", layers.loss}};
+  std::vector<double> z, dz;  // what leaves the blocks
+  for (const LayerNorms& n : layers.norms) {
+    norms["names"].push_back(n.name);
+    norms["activations"].push_back(n.activation);
+    norms["gradients"].push_back(n.gradient);
+    if (!n.name.starts_with("blocks.") || !n.name.ends_with(".z")) continue;
+    z.push_back(n.activation);
+    dz.push_back(n.gradient);
+  }
+  CHECK(file(list, "norms.json") == norms.dump() + "\n");
+  const auto line = [&](const std::string& name, std::size_t row, std::size_t i) {
+    return std::get<Chart>(figure(list, name).drawing.rows.at(row).at(0)).series.at(i);
+  };
+  CHECK(line("norms", 0, 5).name == "z");
+  CHECK(line("norms", 0, 5).y == z);
+  CHECK(line("norms", 1, 5).y == dz);
+  nlohmann::ordered_json units;
+  for (const HiddenUnits& u : layers.units) {
+    const auto share = [&u](std::size_t n) { return double(n) / double(u.units); };
+    units["on"].push_back(u.on);
+    units["never_on"].push_back(share(u.never_on));
+    units["dead"].push_back(share(u.dead));
+    units["always_on"].push_back(share(u.always_on));
+  }
+  CHECK(file(list, "hidden_units.json") == units.dump() + "\n");
+  const std::vector<std::string> names{"on", "never_on", "dead", "always_on"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(line("hidden_units", 0, i).y == units[names[i]].get<std::vector<double>>());
+  }
+}
+
+TEST_CASE("inspect: components are counted from 1, and a strip has each checkpoint's cosines") {
+  FigureList list{nobody};
+  const Folder folder;
+  std::vector<std::string> files;
+  std::vector<double> line, rest;
+  for (const std::uint64_t seed : {1, 2}) {
+    const VisionTransformer model = of_order_half(small_options().model, Rng(seed));
+    files.push_back(folder.file(fmt::format("epoch-{}.safetensors", seed)));
+    save_weights(model, {"digits", {0.5}, {0.5}, {}}, files.back());
+    const auto cosines = inspect::lines(inspect::position_similarity(model));
+    line.push_back(cosines.line);
+    rest.push_back(cosines.rest);
+    if (seed == 1) draw_weights(model, list);
+  }
+  const auto chart_in = [&](const std::string& name, std::size_t row, std::size_t i) {
+    return std::get<Chart>(figure(list, name).drawing.rows.at(row).at(i));
+  };
+  const auto& grid = std::get<ImageGrid>(figure(list, "filters").drawing.rows.at(0).at(0));
+  CHECK(grid.images.at(0).channels == 1);  // of grey pixels
+  CHECK(chart_in("filter_components", 1, 0).series.at(0).x.front() == 1);
+  draw_strip(files, {}, list);
+  CHECK(chart_in("strip", 1, 0).series.at(0).y == line);
+  CHECK(chart_in("strip", 1, 0).series.at(1).y == rest);
+  CHECK(says(file(list, "strip.json"),
+             "\"checkpoint\":\"epoch-2\",\"line\":" + nlohmann::json(line[1]).dump() +
+                 ",\"rest\":" + nlohmann::json(rest[1]).dump()));
 }

@@ -7,6 +7,8 @@
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"
 
+#include <regex>
+
 using namespace vitruvian;
 
 namespace {
@@ -146,7 +148,13 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
   CHECK(drawn(one, "Accuracy", "test") == std::pair{V{1, 2}, test});
   CHECK(drawn(one, "Learning rate", "learning rate") == std::pair{V{0.5, 1, 1.5}, lr});
   CHECK(drawn(one, norm, "norm") == std::pair{V{0.5, 1, 1.5}, norms});
-  for (const Chart& chart : one) CHECK(chart.whole_x == (chart.title == "Accuracy"));
+  for (const Chart& chart : one) {
+    CHECK(chart.whole_x == (chart.title == "Accuracy"));
+    CHECK(chart.percent == (chart.title == "Accuracy"));
+  }
+  for (const Chart& chart : charts_of(grouped({run, validated}))) {
+    CHECK(chart.percent == chart.title.ends_with("accuracy"));
+  }
   CHECK(drawn(charts_of(validated), "Loss", "validation").second == V{1.2, 1.1, 1.3});
   CHECK(drawn(charts_of(validated), "Accuracy", "validation").second == shares);
 
@@ -162,6 +170,31 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
            {norm, "run", norms}}) {
     CHECK_MESSAGE(drawn(charts_of(grouped({run, validated})), title, name).second == y, title);
   }
+}
+
+TEST_CASE("a tile or a column of the page is the quantity of its name") {
+  const Folder folder;
+  const auto page = [&](const char* name, const std::string& metrics) {
+    return html_report(read_run(run_in(folder, name, metrics)), nullptr);
+  };
+  // One row of the table of epochs, without the exact numbers behind those that are shown.
+  const auto row = [](const std::string& html, int epoch) {
+    const std::size_t begin = html.find(fmt::format("<tr><th>{}</th>", epoch));
+    return std::regex_replace(html.substr(begin, html.find("</tr>", begin) - begin),
+                              std::regex("</?[a-z]+[^>]*>"), "|");
+  };
+  const std::string tested = page("tested", metrics_of_two_epochs);
+  for (const char* const tile :
+       {"<b><data value=\"1.1\">1.1000</data></b><span>test loss</span>",
+        "<b>2:03</b><span>of training</span>", "<b>200</b><span>images a second</span>"}) {
+    CHECK_MESSAGE(says(tested, tile), tile);
+  }
+  CHECK(row(tested, 2) == "||2|||1.3000||||52.00 %||||1.1000||||61.23 %||||0.000010||||1.125||");
+  const std::string validated = page(
+      "validated",
+      R"({"kind":"epoch","epoch":1,"train_loss":4,"train_accuracy":0.1,"val_loss":3,"val_accuracy":0.2})"
+      "\n");
+  CHECK(says(row(validated, 1), "||4.0000||||10.00 %||||3.0000||||20.00 %||"));
 }
 
 TEST_CASE("the best epoch of a run that validated is by validation, the first of equals") {
@@ -183,7 +216,11 @@ TEST_CASE("the best epoch of a run that validated is by validation, the first of
   CHECK(says(html_report(read_run(run_in(folder, "early", ended)), nullptr),
              "Stopped early, after 2 of 3 epochs: no better validation accuracy since epoch 1."));
   const std::string text = to_text(comparison_of({run}));
-  CHECK(says(text, "best validation (epoch)  90.00 % (1)"));
+  for (const char* const line :
+       {"best validation (epoch)  90.00 % (1)\n", "validation loss               1.3000\n",
+        "validation accuracy          90.00 %\n", "training loss                 0.5000\n"}) {
+    CHECK_MESSAGE(says(text, line), text);
+  }
   CHECK_FALSE(says(text, "best test"));
 }
 
@@ -236,6 +273,8 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
 
   // ... and of 0.45, 0.48 and 0.465 after the first epoch, then 0.9, 0.96 and 0.93.
   for (const Chart& chart : charts_of(groups)) {
+    if (chart.title == "Learning rate") CHECK(chart.series[0].y[0] == doctest::Approx(0.1));
+    if (chart.title.starts_with("Norm")) CHECK(chart.series[0].y[0] == 1);
     if (chart.title != "Test accuracy") continue;
     const Series& line = chart.series[0];
     CHECK(line.x == std::vector<double>{1, 2});
@@ -250,6 +289,7 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
   CHECK(says(page, "class=\"band"));
   CHECK_FALSE(says(html_comparison({runs[0], runs[1]}), "<h2>Each run</h2>"));
 
+  std::filesystem::create_directories(folder.file("set/seed-3"));  // no run yet
   std::vector<std::string> names;
   for (const RunRecord& one : read_runs(folder.file("set"))) names.push_back(one.name);
   CHECK(names == std::vector<std::string>{"seed-1", "seed-2", "seed-10"});
@@ -348,6 +388,10 @@ TEST_CASE("a report's size is bounded, whatever the run") {
   const std::string html = html_report(read_run(run), &examples);
   CHECK(html.size() < 4'000'000);
   CHECK(count_of(html, "<article>") == 48);
+  CHECK(says(html, "<tr><th>3000</th>"));  // of the epochs the last is there, whatever is left out
+  // Each with its true class, however unlikely; and of many classes the pairs that are confused.
+  CHECK(count_of(html, "<p class=\"truth\">") == 48);
+  CHECK(says(html, "<tr><th>7</th><td>&lt;script&gt;alert(1)&lt;/script&gt;</td><td>2</td>"));
   // The samples are spread over the images.
   const std::string samples = html.substr(html.find("<h2>Samples</h2>"));
   for (std::size_t i = 0; i < 24; ++i) {

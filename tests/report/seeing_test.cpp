@@ -173,20 +173,34 @@ TEST_CASE("runs beside each other: what differs, what came of them") {
 }
 
 TEST_CASE("what is not known of a program's own model is not printed") {
-  const auto printed = [](const RunStart& start) {
+  const auto all = [](const RunStart& start) {
     std::FILE* const file = std::tmpfile();
     REQUIRE(file != nullptr);
     Progress(file).started(start);
     std::rewind(file);
-    std::string text(200, '\0');
+    std::string text(1000, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), file));
     std::fclose(file);
+    return text;
+  };
+  const auto printed = [&all](const RunStart& start) {
+    const std::string text = all(start);
     return text.substr(0, text.find("data "));
   };
   RunStart start;
   start.model = "Net";
   start.parameters = 1218;
   CHECK(printed(start) == "model    Net\n         1218 parameters\n");
+  RunStart resumed = start;
+  resumed.dataset = "points";
+  resumed.train_images = 60, resumed.validation_images = 12, resumed.test_images = 30;
+  resumed.epochs = 4, resumed.steps = 16, resumed.warmup = 3, resumed.done = 5;
+  resumed.seconds_an_epoch = 61;
+  resumed.directory = "there";
+  CHECK(says(all(resumed),
+             "\ndata     points: 60 images to train on, 12 to validate on, 30 to "
+             "test\nrun      4 epochs, 16 steps (3 of warm-up), about 1:01 an epoch; "
+             "goes on after step 5\nout      there\n"));
   start.macs = 3'540'000;
   start.training_bytes = 49'000'000;
   CHECK(printed(start) ==

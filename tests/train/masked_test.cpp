@@ -236,6 +236,18 @@ TEST_CASE("masked patches: micro-batches, threads, labels and interruptions do n
   CHECK(says(evaluated.note, "of the commonest"));
 }
 
+TEST_CASE("masked patches: the pace is one of images, not of patches") {
+  struct Paces : Observer {
+    double of_steps = 0, of_epoch = 0;
+    void stepped(const StepReport& s) override { of_steps = s.images_per_second; }
+    void finished_epoch(const EpochReport& e) override { of_epoch = e.images_per_second; }
+  } paces;
+  TrainOptions o = masked_options();
+  o.epochs = 1;
+  train_here(o, paces);
+  CHECK(paces.of_epoch <= 1.0001 * paces.of_steps);  // something lies between two steps
+}
+
 TEST_CASE("what was learned without labels begins a run with them") {
   const Folder folder;
   TrainOptions o = masked_options(folder.file("masked"));

@@ -3,6 +3,7 @@
 
 #include "tests/train/small.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/nn/layers.hpp"
@@ -271,6 +272,27 @@ TEST_CASE("sanity looks at any learner, and leaves it as it was") {
   CHECK_MESSAGE(checks[1].passed, checks[1].text);
   CHECK_MESSAGE(checks[2].text.starts_with("20 of 20 images learned"), checks[2].text);
   CHECK(values_of(named_parameters(net)) == before);
+  // It is no rubber stamp: a class that is expected from the start, a derivative that is wrong,
+  // and the same sample in two classes.
+  const auto failed = [&](const Learner& learner, const ImageSplit& images) {
+    std::string which;
+    for (const SanityCheck& c : sanity(o, learner, training_data(o, images))) {
+      which += c.passed ? '.' : 'F';
+    }
+    return which;
+  };
+  const Net sure(3);
+  Array bias = zeros({300});
+  bias(5) = 20;
+  sure.fc2.bias.tensor().mutable_value() = bias;
+  CHECK(failed(sure, both()).at(0) == 'F');
+  {
+    const Fault fault("linear", Fault::Kind::flip_sign);
+    CHECK(failed(net, both()).at(1) == 'F');
+  }
+  OwnDataset alike = points(90, 1);
+  alike.sample = [](std::size_t i) { return Sample{zeros({1, 1, 2}), i % 2}; };
+  CHECK(failed(net, {images_of(alike), images_of(points(30, 2))}).at(2) == 'F');
   // Dropout is for steps, which hand it a generator.
   const Tensor x(full({20, 1, 1, 2}, 1));
   const Rng rng(1);

@@ -176,6 +176,55 @@ TEST_CASE("the folder of a run is found from its files of weights") {
   fs::current_path(here);
 }
 
+TEST_CASE("a run that goes on forgets the times of what it does again") {
+  const Folder folder;
+  RunDirectory directory(folder.file("run"), config);
+  const auto line = [](int epoch) { return fmt::format("{{\"epoch\":{}}}", epoch); };
+  for (const int epoch : {1, 2, 3}) directory.append_timing(line(epoch));
+  directory.rewind(0, 1);
+  directory.append_timing(line(2));
+  CHECK(content(folder.file("run/timing.jsonl")) == line(1) + "\n" + line(2) + "\n");
+}
+
+TEST_CASE("steps are logged as often as was asked for, some 300 of them unasked, and the last") {
+  const auto logged = [](std::size_t every, std::size_t epochs) {  // in one epoch of three steps
+    const Folder folder;
+    TrainOptions o = small_options();
+    o.log_every = every, o.epochs = epochs;
+    RunDirectory directory(folder.file("run"), o.to_json());
+    SmallRun(o, nobody_looks, &directory).run.epoch();
+    const std::string metrics = content(folder.file("run/metrics.jsonl"));
+    std::string steps;
+    for (const char* const step : {"1", "2", "3"}) {
+      if (says(metrics, fmt::format(R"("kind":"step","step":{},)", step))) steps += step;
+    }
+    return steps;
+  };
+  CHECK(logged(1, 200) == "123");
+  CHECK(logged(2, 2) == "23");
+  CHECK(logged(0, 2) == "123");
+  CHECK(logged(0, 200) == "23");  // of 600
+  CHECK(logged(1000, 2) == "3");
+}
+
+TEST_CASE("the pace of a step, what is left by it, and the pace of its epoch fit together") {
+  struct Paces : Observer {
+    std::vector<StepReport> steps;
+    void stepped(const StepReport& step) override { steps.push_back(step); }
+  } paces;
+  TrainOptions o = small_options();
+  o.batch_size = 10, o.accumulate = 2;
+  SmallRun small(o, paces);
+  const EpochReport epoch = small.run.epoch();
+  REQUIRE(paces.steps.size() == 3);
+  for (const StepReport& s : paces.steps) {  // in 20 images a step
+    CHECK(s.seconds_left * s.images_per_second ==
+          doctest::Approx(20.0 * static_cast<double>(6 - s.step)));
+  }
+  // An epoch is its steps, and what little lies between them.
+  CHECK(epoch.images_per_second <= 1.0001 * paces.steps.back().images_per_second);
+}
+
 TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that it had") {
   constexpr double pi = std::numbers::pi;
   for (const ScheduleKind schedule : {ScheduleKind::cosine, ScheduleKind::linear}) {
@@ -185,6 +234,7 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
     o.schedule = schedule;
     train_here(o, rates);
     CHECK(rates.of_step.size() == 6);
+    CHECK(rates.begun.warmup == 3);
     const TrainOptions longer = resumed(o.out, {{"epochs", "4"}});
     CHECK(longer.epochs == 2);
     CHECK(longer.prolong_to == 4);
@@ -278,4 +328,9 @@ TEST_CASE("the memory that a run announces counts its images") {
   CHECK(bytes(60, 1030) - few == 1000 * 28 * 28);
   CHECK(bytes(120, 30) - few == 60 * 28 * 28);
   CHECK(few >= o.model.training_bytes(1, sizeof(real)) + 90 * 28 * 28);
+  const Threads one(1);
+  for (const std::size_t n : {1, 5}) {
+    o.micro_batch = n;  // all that a thread has at once
+    CHECK(bytes(60, 30) == o.model.training_bytes(n, sizeof(real)) + 90 * 28 * 28);
+  }
 }

@@ -188,6 +188,19 @@ TEST_CASE("a number that is none is traced to its op, module, step and images") 
                    "broke down at step 1 of 6 (epoch 1, lr 2.00e-03), loss nan, gradient norm nan: "
                    "the first is NaN in 1 of 96 numbers of input 1 of 'linear' in "
                    "blocks.1.mlp.fc2, training images ");
+  {  // those of the first micro-batch by their numbers in the data set, eight at most
+    TrainOptions o = small_options();
+    o.val_fraction = 0.5, o.micro_batch = 20;
+    SmallRun half(o, nobody_looks);
+    const std::vector<std::size_t>& train = half.data.indices.train;
+    std::vector<std::size_t> images;
+    for (const std::size_t i : epoch_order(train.size(), Rng(o.seed).fork("order"), 1)) {
+      if (images.size() < 8) images.push_back(train[i]);
+    }
+    half.run.kept().back().tensor.mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
+    CHECK_FAILS_WITH(half.run.epoch(),
+                     fmt::format(", training images {}; a smaller", joined(images)));
+  }
   poison("blocks.1.mlp.fc2.weight", 0);
   poison("blocks.0.norm1.weight", std::numeric_limits<double>::infinity());
   CHECK_FAILS_WITH(run.epoch(),

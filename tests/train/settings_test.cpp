@@ -134,6 +134,8 @@ TEST_CASE("what needs another setting says which") {
       {{{"data", "mine"}}, "--data mine: the digits are drawn"}};
   for (const auto& [flags, message] : refused) CHECK(refusal(flags).starts_with(message));
   CHECK(refusal({{"patience", "3"}, {"val_fraction", "0.1"}}).empty());
+  CHECK(refusal({{"depth", "3"}, {"freeze", "4"}}) == "--freeze 4: the model has 3 blocks");
+  CHECK(refusal({{"depth", "3"}, {"freeze", "3"}}).empty());
   for (const std::string name : {"mixup", "cutmix"}) {
     CHECK(refusal({{name, "0.001"}}) ==
           fmt::format("--{} 0.001 is neither 0 nor from 0.01 to 100", name));

@@ -179,6 +179,5 @@ TEST_CASE("a teacher that cannot teach is refused") {
     CHECK(error_of(Exit::usage, [&] { o.validate(); }).starts_with("--teacher"));
   };
   invalid([](auto& o) { o.task = Task::masked, o.model.head = Head::none; });
-  invalid([](auto& o) { o.model.head = Head::none; });
   invalid([](auto& o) { o.own_model = "a net", o.train_size = o.test_size = 0; });
 }

@@ -5,6 +5,8 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/media/image.hpp"
+#include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
@@ -102,6 +104,11 @@ TEST_CASE("lines that a run prints") {
     CHECK(Progress::bar(step, columns).size() <= columns);
   }
   CHECK(says(EpochReport{}.to_json(), "\"test_accuracy\":0.0"));
+  EpochReport epoch;
+  epoch.epoch = 2, epoch.seconds = 1.5, epoch.images_per_second = 3000;
+  CHECK(epoch.timing_to_json() == R"({"epoch":2,"seconds":1.5,"images_per_second":3000.0})");
+  CHECK(TestReport{3, 0.25, 0.5}.to_json() ==
+        R"({"kind":"test","epoch":3,"test_loss":0.25,"test_accuracy":0.5})");
 }
 
 TEST_CASE("weights come back as they were, and say what they were trained on") {
@@ -157,6 +164,78 @@ TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN th
   save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
   CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
                    "the model's logits are NaN or infinite");
+}
+
+TEST_CASE("a picture is fitted as its weights want it, and by the filter that was asked for") {
+  const Folder folder;
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  const VisionTransformer model = of_order_half(c, Rng(6));
+  Image image{20, 12, 1, std::vector<std::uint8_t>(240)};
+  for (std::size_t i = 0; i < 240; ++i) image.pixels[i] = static_cast<std::uint8_t>(i * i % 251);
+  PredictOptions options;
+  options.numbers = true;
+  options.weights = folder.file("w.safetensors");
+  options.images = {folder.file("a.png")};
+  write_png(options.images[0], image);
+  std::vector<double> features;
+  const PredictObserver observer{[](const std::string&) {},
+                                 [&](const Prediction& p) { features = p.features; }};
+  // Data sets of their own are stretched; of a folder's pictures the middle is cut out.
+  for (const char* const dataset : {"drawn", "folder"}) {
+    for (const Filter filter : {Filter::bilinear, Filter::bicubic}) {
+      const DataConfig data{dataset, {0.5}, {0.5}, {}};
+      const bool crop = data.dataset == "folder";
+      save_weights(model, data, options.weights);
+      options.filter = filter;
+      vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+      const Image fit =
+          fitted(image, {.height = 8, .width = 8, .channels = 1, .filter = filter, .crop = crop});
+      const Array y = model.features(Tensor(normalised(fit, data))).value();
+      CHECK(features == std::vector<double>(y.data(), y.data() + y.size()));
+
+      InspectOptions inspected;
+      inspected.weights = options.weights;
+      inspected.images = options.images;
+      inspected.filter = filter;
+      const Samples seen =
+          samples_of(load_weights(options.weights), inspected, {[](const std::string&) {}, {}});
+      CHECK(seen.pictures.at(0).pixels == fit.pixels);
+    }
+  }
+}
+
+TEST_CASE("digits of ink on paper are told of, and other pictures are not") {
+  const Folder folder;
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  PredictOptions options;
+  options.weights = folder.file("w.safetensors");
+  options.images = {folder.file("paper.pgm")};
+  write(options.images[0], "P5\n8 8\n255\n" + std::string(64, '\xFF'));
+  for (const char* const dataset : {"digits", "mnist", "drawn"}) {
+    save_weights(VisionTransformer(c, Rng(5)), {dataset, {0.5}, {0.5}}, options.weights);
+    std::size_t told = 0;
+    vitruvian::VITRUVIAN_PRECISION::predict(
+        options, {[&](const std::string& note) { told += says(note, "dark on light") ? 1 : 0; },
+                  [](const Prediction&) {}});
+    CHECK(told == (dataset == std::string("drawn") ? 0 : 1));
+  }
+}
+
+TEST_CASE("what a user says of the normalisation goes before what is usual, each by itself") {
+  ViTConfig c = tiny_vit();
+  c.C = 3;
+  const TrainedModel published{VisionTransformer(c, Rng(1)), {}, "torchvision", {}};
+  const auto found = [&](const std::vector<double>& mean, const std::vector<double>& std) {
+    const DataConfig data = normalisation(published, mean, std, "w", [](const std::string&) {});
+    return std::pair{data.mean, data.std};
+  };
+  using V = std::vector<double>;
+  const V mean{0.485, 0.456, 0.406}, std{0.229, 0.224, 0.225};
+  CHECK(found({}, {}) == std::pair{mean, std});
+  CHECK(found({0.1}, {}) == std::pair{V(3, 0.1), std});
+  CHECK(found({}, {0.1, 0.2, 0.3}) == std::pair{mean, V{0.1, 0.2, 0.3}});
 }
 
 TEST_CASE("features are y, of which the head makes the logits; a model without one has them too") {
