@@ -128,14 +128,20 @@ std::vector<std::string> text_of(const Chart& chart, std::size_t width) {
   for (std::size_t row = 0; row < rows; ++row) {
     const double y = up.low + (1 - static_cast<double>(row) / (rows - 1)) * (up.high - up.low);
     const bool labelled = row == 0 || row == rows - 1;
-    lines.push_back(fmt::format(
-        "{:>{}} │{}", labelled ? fmt::format("{:.3g}", chart.log_y ? std::pow(10, y) : y) : "",
-        label_width, grid[row]));
+    const bool noise = std::abs(y) < 1e-9 * (up.high - up.low);  // around 0
+    const double value = chart.log_y ? std::pow(10, y) : noise ? 0 : y;
+    lines.push_back(fmt::format("{:>{}} │{}", labelled ? fmt::format("{:.3g}", value) : "",
+                                label_width, grid[row]));
   }
   lines.push_back(std::string(label_width, ' ') + " └" + repeated("─", columns));
   const std::string from = fmt::format("{:.3g}", across.low);
-  lines.push_back(fmt::format("{}{}{:>{}.3g}", std::string(label_width + 2, ' '), from, across.high,
-                              columns - from.size()));
+  const std::string to = fmt::format("{:.3g}", across.high);
+  const std::size_t between = columns - std::min(columns, from.size() + to.size());
+  const std::size_t named = console::characters(chart.x_label);
+  const std::string label = named + 2 > between ? "" : chart.x_label;
+  const std::string blanks(between - (label.empty() ? 0 : named), ' ');
+  lines.push_back(std::string(label_width + 2, ' ') + from + blanks.substr(blanks.size() / 2) +
+                  label + blanks.substr(0, blanks.size() / 2) + to);
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     lines.push_back(fmt::format("{}{} {}", std::string(label_width + 2, ' '),
                                 marks[s % marks.size()], chart.series[s].name));

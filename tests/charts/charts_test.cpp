@@ -284,6 +284,11 @@ TEST_CASE("charts in a terminal") {
   CHECK(lines[12] == "          └────────────");
   CHECK(lines[13] == "           0          2");
   CHECK(lines[15] == "           o down");
+  chart.x_label = "step";
+  chart.series[0].y[0] = 9e-14;  // noise
+  lines = text_of(chart, 23);
+  CHECK(lines[11] == "        0 │*           ");
+  CHECK(lines[13] == "           0   step   2");
   chart.series = {{"", {}, {1, 2, 4}, Mark::bars}};
   chart.names = {"one", "two", "four"};
   lines = text_of(chart, 24);
