@@ -98,7 +98,11 @@ class Terminal final : public Writer {
       while (cut < rest.size() && (static_cast<unsigned char>(rest[cut]) & 0xC0U) == 0x80U) --cut;
       line(rest.substr(0, cut), lead);
       rest.remove_prefix(cut);
-      lead = std::string(indent) + "    ";
+      // Of code: a comment goes on as one, below itself where the line has nothing else.
+      const std::size_t comment = whole.substr(0, whole.size() - rest.size()).find("// ");
+      const bool alone = comment == whole.find_first_not_of(' ');
+      lead = std::string(indent) + std::string(alone ? comment : 4, ' ') +
+             (comment == std::string::npos ? "" : "//");
     }
     line(rest, lead);
   }

@@ -163,6 +163,19 @@ TEST_CASE("regions and functions are read from the source") {
   CHECK_THROWS_AS(source_lines("lessons/no_such.cpp"), Error);
 }
 
+TEST_CASE("a comment that is too long for a terminal goes on as a comment") {
+  const auto shown = [](const std::string& code) {
+    const auto writer = terminal_writer({40, false, true});
+    return told(*writer, {Code{"x.cpp", 1, {code}}});
+  };
+  CHECK(says(shown("  // one two three four five six seven eight"),
+             "    // one two three four five six seven\n    // eight\n"));
+  CHECK(says(shown("int x = 1;  // one two three four five six"),
+             "  int x = 1;  // one two three four five\n      // six\n"));
+  CHECK(says(shown("const int a_long_name = another_name + third;"),
+             "  const int a_long_name = another_name +\n       third;\n"));
+}
+
 TEST_CASE("the terminal keeps to its width, and to ASCII where it is told to") {
   for (const std::size_t width : {30, 60, 80}) {
     CAPTURE(width);
