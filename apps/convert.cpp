@@ -29,7 +29,6 @@ void run_convert(ConvertFlags flags) {
            options.to, flags.scheme);
     }
   }
-  make_folder_of(options.to);
   const Converted result = convert(options);
   for (const std::string& text : result.notes) note(text);
   const ViTConfig& c = result.config;

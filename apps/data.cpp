@@ -107,9 +107,9 @@ void run_preview(const DataOptions& options) {
   if (!options.out.ends_with(".png") && !is_standard_output(options.out)) {
     fail(Exit::usage, "--out {}: the picture is a PNG: call it NAME.png", options.out);
   }
-  make_folder_of(options.out);
   const ImageSplit split = open_images(source_of(options));
   const ContactSheet sheet = contact_sheet(split.train, options.columns, options.seed);
+  make_folder_of(options.out);
   write_png(options.out, sheet.picture);
   std::FILE* const told = is_standard_output(options.out) ? stderr : stdout;
   for (std::size_t i = 0; i < sheet.rows.size(); ++i)

@@ -2,7 +2,6 @@
 #include "apps/commands.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/train/seeds.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +23,6 @@ void run_few_shot(FewShotFlags flags) {
   const std::vector<std::uint64_t> shots = numbers_in("--shots", flags.shots);
   options.shots.assign(shots.begin(), shots.end());
   options.seeds = seeds_of("--seeds", flags.seeds);
-  make_folder_of(options.out);
   const FewShotResult result = few_shot(options, note);
   if (flags.json) return console::print("{}\n", result.to_json());
   console::print("{}: {} test images in {} classes, {} features, {} draws\n", result.dataset,

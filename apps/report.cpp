@@ -42,8 +42,9 @@ void run_report(const ReportFlags& flags) {
   const ReportOptions& options = flags.options;
   if (!flags.csv.empty()) {
     const std::string to = flags.csv == "-" ? "/dev/stdout" : flags.csv;
+    const std::string table = metrics_csv(options.directory);
     make_folder_of(to);
-    write_file_safely(to, metrics_csv(options.directory));
+    write_file_safely(to, table);
     if (!is_standard_output(to)) console::print("metrics  {}\n", to);
     return;
   }

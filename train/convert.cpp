@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/data_config.hpp"
@@ -61,6 +62,7 @@ Converted convert(const ConvertOptions& options) {
   if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);
   if (options.to_onnx()) {
     const OnnxGraph graph = onnx_graph(weights);
+    make_folder_of(options.to);
     write_onnx(options.to, graph, onnx_metadata(config, data));
     return {config, weights.scheme, graph.weights.size(), weights.notes};
   }
@@ -70,6 +72,7 @@ Converted convert(const ConvertOptions& options) {
   const std::size_t tensors = named.tensors.size();
   const Metadata metadata = to_metadata(weights.config, data);
   if (options.scheme != Scheme::hf || !is_folder(options.to)) {
+    make_folder_of(options.to);
     write_safetensors(options.to, std::move(named.tensors), metadata);
   } else {
     check_hf_folder(options.to);

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
@@ -161,6 +162,7 @@ FewShotResult few_shot(const FewShotOptions& options,
       DataConfig kept = data_config_of(data);
       kept.mean = seen.mean;
       kept.std = seen.std;
+      make_folder_of(options.out);
       save_with_head(trained.model, head, kept, options.out);
     }
   }

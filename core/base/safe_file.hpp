@@ -21,8 +21,8 @@ using WriteBytes = std::function<void(std::string_view piece)>;
 void write_file_safely(const std::string& path,
                        const std::function<void(const WriteBytes& write)>& content);
 
-/// Makes the folders that a file wants, where they are missing: before the work, which may take
-/// hours. Throws (Exit::failure) naming the file and the reason.
+/// Makes the folders that a file wants, where they are missing. Throws (Exit::failure) naming the
+/// file and the reason.
 void make_folder_of(const std::string& file);
 
 /// Whether a path stands for standard output, as /dev/stdout does: then nothing else belongs there.

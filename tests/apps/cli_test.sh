@@ -233,8 +233,9 @@ for row, line in zip(rows, lines):
 PYTHON
 expect 0 "" report seen --csv -
 check "a pipe gets the table alone" cmp out seen.csv
-expect 3 "no config.json" report empty --csv none.csv
-check "no table of a folder that is no run" test ! -e none.csv
+expect 3 "no config.json" report empty --csv left/none.csv
+expect 4 "nowhere" convert --from nowhere.safetensors --to left/x.safetensors --scheme timm
+check "no folder is left behind by what fails" test ! -e left
 
 # Several seeds: a run each, what they come to, and going on with what is unfinished.
 set_of=(train "${small[@]}" --out set --quiet)
