@@ -84,7 +84,7 @@ endfunction()
 
 set(VITRUVIAN_OPTIMISATION -Og)
 if(EMSCRIPTEN)
-  set(VITRUVIAN_OPTIMISATION -Os) # a page is downloaded
+  set(VITRUVIAN_OPTIMISATION -Oz) # a page is downloaded
 endif()
 
 # vitruvian_compile(target headers [together]). Most code asks the kernels and the HOT files for the work:
