@@ -8,6 +8,8 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
 
+#include <functional>
+
 // The C interface of pages in a browser, natively: so it is compiled and sanitized wherever the
 // library is. web/tests/ asks the same of WebAssembly.
 
@@ -20,11 +22,14 @@ const std::string weights = VITRUVIAN_TEST_DATA "/../models/digits.safetensors";
 Json said(const char* answer) { return parse_json(answer); }
 std::string refusal(const char* answer) { return said(answer).value("error", ""); }
 
+Json open_bytes(std::string_view bytes) {
+  return said(explorer_open(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
 Json open_digits() {
   const RegularFile file(weights, Exit::checkpoint);
-  std::vector<char> bytes(file.size());
+  std::string bytes(file.size(), ' ');
   file.read_at(0, bytes);
-  return said(explorer_open(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return open_bytes(bytes);
 }
 
 // What a tensor of an answer points to.
@@ -194,6 +199,36 @@ TEST_CASE("what a page asks wrongly is refused in a sentence, and nothing change
         "there is no sample 'lettre'; did you mean letter?");
   CHECK(refusal(explorer_check(R"({"parameter": "nobody"})")) == "there is no parameter 'nobody'");
   CHECK(said(explorer_weights()).at("parameters") == before.at("parameters"));
+
+  // A model that the page cannot show: every way in which it differs, and no other.
+  const auto unlike = [](const std::function<void(ViTConfig&)>& change) {
+    ViTConfig c;
+    change(c);
+    const Json header = {{"__metadata__", {{"config", c.to_json()}}}};
+    const std::string text = header.dump();
+    std::string bytes(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(text.size() >> (8 * i));
+    const std::string why = open_bytes(bytes + text).value("error", "");
+    return why.substr(why.rfind(": ") + 2);
+  };
+  const std::vector<std::pair<std::string, std::function<void(ViTConfig&)>>> differences = {
+      {"its pictures are 3 x 28 x 28", [](ViTConfig& c) { c.C = 3; }},
+      {"its pictures are 1 x 28 x 56", [](ViTConfig& c) { c.W = 56; }},
+      {"its pictures are 1 x 14 x 28", [](ViTConfig& c) { c.H = 14; }},
+      {"it has 1 class", [](ViTConfig& c) { c.K = 1; }},
+      {"it has no head", [](ViTConfig& c) { c.head = Head::none; }},
+      {"its head has a hidden layer", [](ViTConfig& c) { c.head = Head::tanh; }},
+      {"it reads the mean of the patches", [](ViTConfig& c) { c.mean_pooling = true; }},
+      {"it has more tokens", [](ViTConfig& c) { c.registers = 1; }},
+      {"its positions are of another kind", [](ViTConfig& c) { c.positions = Positions::sincos; }},
+      {"its patches are not square", [](ViTConfig& c) { c.P_w = 14; }},
+      {"its norms stand behind the sums", [](ViTConfig& c) { c.post_norm = true; }},
+      {"it has a stem", [](ViTConfig& c) { c.stem = 1, c.P = 14; }},
+      {"it has LayerScale", [](ViTConfig& c) { c.layer_scale = 0.1; }},
+      {"it has qk_norm", [](ViTConfig& c) { c.qk_norm = true; }},
+      {"it has SwiGLU", [](ViTConfig& c) { c.swiglu = true; }},
+      {"it has 3 classes, it has SwiGLU", [](ViTConfig& c) { c.swiglu = true, c.K = 3; }}};
+  for (const auto& [reason, change] : differences) CHECK(unlike(change) == reason);
 
   CHECK(said(explorer_create(
                  R"({"D": 16, "L": 1, "h": 2, "images": 200, "optimizer": "sgd", "weight_decay": 10,
