@@ -40,6 +40,7 @@ namespace {
 using svg::Piece;
 
 // Colours: Okabe and Ito's, which the colour-blind tell apart; each line has its own dashes too.
+// When all have been taken, each colour gets the dashes of the next, and so on: 36 lines differ.
 constexpr std::string_view style = R"css(
 .chart text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; }
 .chart .title { font-size: 14px; font-weight: 600; }
@@ -53,9 +54,9 @@ constexpr std::string_view style = R"css(
 .chart image { image-rendering: pixelated; }
 .chart .smooth { image-rendering: auto; }
 .chart .mark { fill: none; stroke: #e62828; stroke-width: 2; }
-.chart .k1 { stroke-dasharray: 7 3; } .chart .k2 { stroke-dasharray: 2 3; }
-.chart .k3 { stroke-dasharray: 9 3 2 3; } .chart .k4 { stroke-dasharray: 14 4; }
-.chart .k5 { stroke-width: 1.2; }
+.chart .d1 { stroke-dasharray: 7 3; } .chart .d2 { stroke-dasharray: 2 3; }
+.chart .d3 { stroke-dasharray: 9 3 2 3; } .chart .d4 { stroke-dasharray: 14 4; }
+.chart .d5 { stroke-width: 1.2; }
 .chart .flow { fill: none; stroke-width: 1.3; } .chart .flow.back { stroke-dasharray: 4 3; }
 )css";
 

@@ -115,6 +115,12 @@ std::string axes(const Chart& chart, const Frame& frame) {
   return svg + text_at(chart_width - right, frame.floor() + 34, "end", chart.x_label);
 }
 
+// The colour and the dashes of a line.
+std::string line_class(const Series& series) {
+  const std::size_t k = *series.colour;
+  return fmt::format("line k{} d{}", k % palette, (k + k / palette) % palette);
+}
+
 std::string circle(const Series& series, double x, double y, int radius) {
   return fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>",
                      *series.colour % palette, x, y, radius);
@@ -132,12 +138,10 @@ Piece legend(const Chart& chart) {
       x = 0;
       y += legend_row;
     }
-    const std::size_t k = *series.colour % palette;
     piece.svg +=
         series.mark == Mark::line
-            ? fmt::format(
-                  "<line class=\"line k{}\" x1=\"{:.0f}\" x2=\"{:.0f}\" y1=\"{}\" y2=\"{}\"/>", k,
-                  x, x + 24, y, y)
+            ? fmt::format("<line class=\"{}\" x1=\"{:.0f}\" x2=\"{:.0f}\" y1=\"{}\" y2=\"{}\"/>",
+                          line_class(series), x, x + 24, y, y)
             : circle(series, x + 12, y, 4);
     piece.svg += text_at(x + 30, y + 4, "start", series.name);
     x += wide;
@@ -177,7 +181,6 @@ std::string line(const Series& series, const Frame& frame) {
   std::string band;
   std::string path;
   bool down = false;
-  const std::size_t k = *series.colour % palette;
   const auto point = [&](std::size_t i, double y) {
     return fmt::format("{:.1f},{:.1f}", frame.at_x(series.x[i]), frame.at_y(y));
   };
@@ -192,8 +195,10 @@ std::string line(const Series& series, const Frame& frame) {
     const double low = std::isnan(series.low[i]) ? frame.y.low : series.low[i];
     if (std::isfinite(series.y[i])) band += point(i, low) + " ";
   }
-  if (!band.empty()) svg = fmt::format("<polygon class=\"band f{}\" points=\"{}\"/>\n", k, band);
-  svg += fmt::format("<path class=\"line k{}\" d=\"{}\"/>\n", k, path);
+  if (!band.empty())
+    svg = fmt::format("<polygon class=\"band f{}\" points=\"{}\"/>\n", *series.colour % palette,
+                      band);
+  svg += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", line_class(series), path);
   return series.x.size() <= 30 ? svg + dots(series, frame, 3) : svg;
 }
 

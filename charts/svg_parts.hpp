@@ -11,7 +11,7 @@
 namespace vitruvian::svg {
 
 inline constexpr double title_height = 26;
-inline constexpr std::size_t palette = 6;  ///< colours and dashes of series, which then repeat
+inline constexpr std::size_t palette = 6;  ///< colours, and dashes, of series
 
 /// Ready to be put beside others; empty where there is nothing to see.
 struct Piece {

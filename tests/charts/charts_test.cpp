@@ -72,7 +72,7 @@ TEST_CASE("a datum has the place that its axes say") {
   Chart chart{"", "step", "", {{"", {0, 1, 4}, {0, 2, 4}}}};
   chart.y = Range{0, 4};
   std::string svg = svg_of(chart);
-  CHECK(found(svg, "<path class=\"line k0\" d=\"([^\"]*)\"") ==
+  CHECK(found(svg, "<path class=\"line k0 d0\" d=\"([^\"]*)\"") ==
         Texts{{"M56.0,214.0L168.5,109.0L506.0,4.0"}});
   // Its numbers stand beside the lines and below their places.
   CHECK(found(svg, "<text x=\"48.0\" y=\"([0-9.]*)\" text-anchor=\"end\">([^<]*)<") ==
@@ -196,8 +196,21 @@ TEST_CASE("what a chart says is escaped, and a file of it stands alone") {
   CHECK(found(file, "(http[^\"]*)").size() == 1);  // nothing is fetched
   CHECK(found(file, "href=\"(data:image/png;base64,)?").size() == 2);
   // No line looks like another, and both are in the legend.
-  CHECK(says(file, "<path class=\"line k1\""));
+  CHECK(says(file, "<path class=\"line k1 d1\""));
   CHECK(says(file, ">&lt;script&gt;</text>"));
+}
+
+TEST_CASE("thirty-six lines differ in colour or dashes, and the legend shows both") {
+  Chart chart{"", "", "", {}};
+  for (int i = 0; i < 36; ++i) chart.series.push_back({std::to_string(i), {0, 1}, {0, 1}});
+  const std::string svg = svg_of(chart);
+  const Texts lines = found(svg, "<path class=\"line k([0-5]) d([0-5])\"");
+  REQUIRE(lines.size() == 36);
+  CHECK(std::set(lines.begin(), lines.end()).size() == 36);
+  CHECK(found(svg, "<line class=\"line k([0-5]) d([0-5])\"") == lines);
+  for (const std::string style : {"k0 {", "k5 {", "d1 {", "d5 {"}) {
+    CHECK_MESSAGE(says(svg_file({{{chart}}}), "." + style), style);
+  }
 }
 
 // The bytes of the n-th picture.
