@@ -40,8 +40,9 @@ Source source_of(const DataOptions& options) {
 }
 
 void describe(const std::string& part, const Images& images, std::size_t n) {
-  console::print("{:<9} {} images of {} x {} x {} in {} classes\n", part, n, images.about().height,
-                 images.about().width, images.about().channels, images.about().classes);
+  console::print("{:<9} {} of {} x {} x {} in {}\n", part, counted(n, "image"),
+                 images.about().height, images.about().width, images.about().channels,
+                 counted(images.about().classes, "class"));
 }
 
 // A folder of the user's own: every picture is decoded.

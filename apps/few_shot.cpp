@@ -25,8 +25,9 @@ void run_few_shot(FewShotFlags flags) {
   options.seeds = seeds_of("--seeds", flags.seeds);
   const FewShotResult result = few_shot(options, note);
   if (flags.json) return console::print("{}\n", result.to_json());
-  console::print("{}: {} test images in {} classes, {} features, {} draws\n", result.dataset,
-                 result.test_images, result.classes, result.features, options.seeds.size());
+  console::print("{}: {} in {}, {}, {}\n", result.dataset,
+                 counted(result.test_images, "test image"), counted(result.classes, "class"),
+                 counted(result.features, "feature"), counted(options.seeds.size(), "draw"));
   console::print("{:>5}  {:>6}  {:<17}  each\n", "shots", "images", "mean +- deviation");
   for (const FewShotResult::Row& row : result.rows) {
     std::vector<std::string> each;

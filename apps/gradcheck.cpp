@@ -110,9 +110,9 @@ void run(const Options& options) {
     if (!std::isnan(worst) && !(report.error <= worst)) worst = report.error;
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  console::print("{} rows, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n", rows.size(),
-                 entries, worst, failed, seconds.count());
-  if (failed > 0) fail("{} of {} rows failed", failed, rows.size());
+  console::print("{}, {} entries, worst error {:.1e}, {} failed, {:.1f} s\n",
+                 counted(rows.size(), "row"), entries, worst, failed, seconds.count());
+  if (failed > 0) fail("{} of {} failed", failed, counted(rows.size(), "row"));
 }
 
 int run(int argc, char** argv) {

@@ -35,7 +35,8 @@ void run_inspect(InspectOptions options) {
   const console::Terminal terminal = console::terminal_of(stdout);
   const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
   const std::vector<std::string> files = inspect_model(options, {note, drawn});
-  console::print("{} files in {}: open {}/index.html\n", files.size(), options.out, options.out);
+  console::print("{} in {}: open {}/index.html\n", counted(files.size(), "file"), options.out,
+                 options.out);
 }
 
 }  // namespace

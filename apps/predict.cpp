@@ -66,8 +66,8 @@ void write_rows(const std::string& path, const char* what, const Rows& rows) {
     }
     write_file_safely(path, fmt::format("[{}]\n", joined(objects, ",\n ")));
   }
-  console::print("{}: {} of {} picture{}, {} numbers each\n", path, what, rows.size(),
-                 rows.size() == 1 ? "" : "s", width);
+  console::print("{}: {} of {}, {} each\n", path, what, counted(rows.size(), "picture"),
+                 counted(width, "number"));
 }
 
 // What can be known before the work: a text that lies there alone is the user's.

@@ -115,8 +115,8 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
   if (!speaks) return;
   if (result.was_finished) {
     const bool early = result.last.epoch < options.epochs;
-    console::print("the run in {} is finished: {} epoch{}, {} steps{}\n", result.directory,
-                   result.last.epoch, result.last.epoch == 1 ? "" : "s", result.last.step,
+    console::print("the run in {} is finished: {}, {}{}\n", result.directory,
+                   counted(result.last.epoch, "epoch"), counted(result.last.step, "step"),
                    early ? ", stopped early (--patience)" : "; --epochs N prolongs it");
   } else {
     const double accuracy = result.test ? result.test->accuracy : result.last.test_accuracy;

@@ -55,7 +55,7 @@ void in_precision(Precision wanted, std::string_view why) {
 
 void print_machine() {
   const std::string machine = fmt::format(
-      "{} thread{}, {}, {}, matrix product {}", threads(), threads() == 1 ? "" : "s",
+      "{}, {}, {}, matrix product {}", counted(threads(), "thread"),
       is_double ? "float64" : "float32", kernels::simd_description(), kernels::gemm_description());
   console::print("{}\n", console::entry(stdout, "machine  ", machine));
   if (kernels::gemm_backend() == kernels::GemmBackend::cblas) {

@@ -24,7 +24,7 @@ std::string size_of(const PublishedModel& model) {
 }
 
 std::string outputs_of(const PublishedModel& model) {
-  return model.config.head == Head::none ? "features" : fmt::format("{} classes", model.config.K);
+  return model.config.head == Head::none ? "features" : counted(model.config.K, "class");
 }
 
 void run_list(const WeightsOptions&) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -291,6 +292,7 @@ bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds)
     words.push_back(answer);
   }
   const int code = run_program(std::move(words));
+  if (code == 128 + SIGPIPE) throw ReaderLeft();
   if (code > 1) fail("exercise_checks ended with {}", code);
   if (code == 0) keep_answer(exercise, compiled);
   return code == 0;

@@ -202,9 +202,9 @@ void draw_attention(const VisionTransformer& model, const Samples& samples,
       {"attention_distance",
        "Attention distance",
        fmt::format("How far each head looks: the attention-weighted distance between patch "
-                   "centres, in pixels, averaged over queries and {} image{} (Figure 7, right; "
+                   "centres, in pixels, averaged over queries and {} (Figure 7, right; "
                    "Figure 11).{}",
-                   images, images == 1 ? "" : "s",
+                   counted(images, "image"),
                    all_patches
                        ? ""
                        : fmt::format(" Left out as queries and as keys, being nowhere: {}. What is "

@@ -141,8 +141,8 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
   if (with_ink > 0) {
     words = fmt::format(
         "patches with ink (a pixel above 127) have {:.2f} times their share of the rollout, "
-        "averaged over {} images",
-        gain / static_cast<double>(with_ink), with_ink);
+        "averaged over {}",
+        gain / static_cast<double>(with_ink), counted(with_ink, "image"));
     text += " Here " + words + ".";
   }
   ImageGrid grid{"What the output comes from"};

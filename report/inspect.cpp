@@ -35,8 +35,7 @@ void read_pictures(Samples& samples, const TrainedModel& trained, const InspectO
     if (!unlike.empty()) observer.note(unlike);
     samples.inputs.push_back(normalised(samples.pictures.back(), samples.data));
   }
-  samples.described =
-      fmt::format("{} picture{}", samples.inputs.size(), samples.inputs.size() == 1 ? "" : "s");
+  samples.described = counted(samples.inputs.size(), "picture");
 }
 
 }  // namespace

@@ -45,16 +45,17 @@ void Progress::started(const RunStart& start) {
     costs += fmt::format(", about {} to train", console::human_bytes(start.training_bytes));
   }
   console::print(out_, "         {} parameters{}\n", start.parameters, costs);
-  console::print(
-      out_, "data     {}: {} images to train on, {}{} to test\n", start.dataset, start.train_images,
-      start.validation_images == 0 ? ""
-                                   : fmt::format("{} to validate on, ", start.validation_images),
-      start.test_images);
+  console::print(out_, "data     {}: {} to train on, {}{} to test\n", start.dataset,
+                 counted(start.train_images, "image"),
+                 start.validation_images == 0
+                     ? ""
+                     : fmt::format("{} to validate on, ", start.validation_images),
+                 start.test_images);
   if (start.ranks > 1) {
     console::print(out_, "ranks    {}, which share each step\n", start.ranks);
   }
-  console::print(out_, "run      {} epoch{}, {} steps ({} of warm-up), about {} an epoch{}\n",
-                 start.epochs, start.epochs == 1 ? "" : "s", start.steps, start.warmup,
+  console::print(out_, "run      {}, {} ({} of warm-up), about {} an epoch{}\n",
+                 counted(start.epochs, "epoch"), counted(start.steps, "step"), start.warmup,
                  console::clock_time(start.seconds_an_epoch),
                  start.done == 0 ? "" : fmt::format("; goes on after step {}", start.done));
   if (!start.directory.empty()) console::print(out_, "out      {}\n", start.directory);

@@ -89,18 +89,18 @@ ProfileRow sum_of(const std::vector<ProfileRow>& rows) {
 // Products have a rate, other ops have none.
 void put(Text text, const ProfileRow& row, std::size_t width, double whole) {
   const double seconds = row.forward + row.backward;
-  fmt::format_to(text, "{:<{}} {:>6} {:>11.3f} {:>12.3f} {:>6.1f} {:>9}", row.name, width,
+  fmt::format_to(text, "{:<{}} {:>5} {:>10.3f} {:>11.3f} {:>5.1f} {:>9}", row.name, width,
                  row.calls, 1e3 * row.forward, 1e3 * row.backward, share(seconds, whole),
                  console::human_bytes(row.bytes));
   if (row.flops != 0) {
-    fmt::format_to(text, " {:>9.3f} {:>8.1f}", giga(row.flops),
+    fmt::format_to(text, " {:>7.3f} {:>7.1f}", giga(row.flops),
                    seconds > 0 ? giga(row.flops) / seconds : 0);
   }
   fmt::format_to(text, "\n");
 }
 
 void put_head(Text text, const char* what, std::size_t width) {
-  fmt::format_to(text, "\n{:<{}} {:>6} {:>11} {:>12} {:>6} {:>9} {:>9} {:>8}\n", what, width,
+  fmt::format_to(text, "\n{:<{}} {:>5} {:>10} {:>11} {:>5} {:>9} {:>7} {:>7}\n", what, width,
                  "calls", "forward ms", "backward ms", "%", "values", "GFLOP", "GFLOP/s");
 }
 
@@ -123,14 +123,14 @@ std::string ProfileReport::to_text() const {
     return a.forward + a.backward > b.forward + b.backward;
   });
   std::vector<ProfileRow> by_path = paths;
-  std::size_t width = 24;  // of the first column
+  std::size_t width = 19;  // of the first column: 80 in all
   for (ProfileRow& row : by_path) {
     if (row.name.empty()) row.name = "(no module)";
     width = std::max(width, row.name.size());
   }
 
-  fmt::format_to(text, "profile  step {}: {} images, {} micro-batches, on one thread\n", step,
-                 images, micro_batches);
+  fmt::format_to(text, "profile  step {}: {}, {}, on one thread\n", step, counted(images, "image"),
+                 counted(micro_batches, "micro-batch"));
   put_head(text, "op", width);
   for (const ProfileRow& row : by_op) put(text, row, width, whole);
   put_head(text, "module", width);
@@ -138,13 +138,13 @@ std::string ProfileReport::to_text() const {
   fmt::format_to(text, "\n");
   put(text, sum, width, whole);
   for (const Profile::Other& other : others) {
-    fmt::format_to(text, "{:<{}} {:>31.3f} {:>6.1f}\n", other.name, width, 1e3 * other.seconds,
+    fmt::format_to(text, "{:<{}} {:>28.3f} {:>5.1f}\n", other.name, width, 1e3 * other.seconds,
                    share(other.seconds, whole));
   }
-  fmt::format_to(text, "{:<{}} {:>31.3f} {:>6.1f} {:>28.1f}\n", "the step", width, 1e3 * whole,
+  fmt::format_to(text, "{:<{}} {:>28.3f} {:>5.1f} {:>25.1f}\n", "the step", width, 1e3 * whole,
                  share(whole, whole), whole > 0 ? giga(sum.flops) / whole : 0);
   fmt::format_to(text,
-                 "\narrays   {} when the step began, {} at its peak (one micro-batch at a time)\n",
+                 "\narrays   {} before the step, {} at its peak (one micro-batch at a time)\n",
                  console::human_bytes(bytes_before), console::human_bytes(peak_bytes));
   fmt::format_to(text, "a node   {:.2f} microseconds to record, walk and free, arithmetic aside\n",
                  1e6 * node_seconds);

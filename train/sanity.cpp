@@ -92,8 +92,8 @@ SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
     clip_grad_norm(optimizer.parameters(), 1);
     optimizer.step(1e-3 * linear_schedule(step, 2 * steps, 10));
   }
-  return {fmt::format("{} of {} {} learned by heart in {} steps: loss {:.4f}", correct, all,
-                      learner.classifies ? "images" : "patches", step, loss),
+  return {fmt::format("{} of {} {} learned by heart in {}: loss {:.4f}", correct, all,
+                      learner.classifies ? "images" : "patches", counted(step, "step"), loss),
           loss < 0.01 && correct == all};
 }
 

@@ -80,9 +80,10 @@ void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
   const std::size_t before = options.epochs;
   options = prolonged(options, options.prolong_to, steps_an_epoch(options, images));
   observer.noted(fmt::format(
-      "prolonged from {} epoch{} to {}: from here on the learning rate is that of a run "
-      "of {} after the same {} steps of warm-up",
-      before, before == 1 ? "" : "s", options.epochs, options.epochs, options.warmup_steps));
+      "prolonged from {} to {}: from here on the learning rate is that of a run of {} after the "
+      "same {} of warm-up",
+      counted(before, "epoch"), options.epochs, options.epochs,
+      counted(options.warmup_steps, "step")));
 }
 
 // What there is of a run that goes on, or the folder of a new one while it may be made.
@@ -245,10 +246,10 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   observer.started(begun);
   for (const std::string& warning : warnings_of(options)) observer.noted(warning);
   if (const std::size_t turns = run.turns(); ranks.size() > turns) {
-    observer.noted(fmt::format(
-        "a step has {} micro-batch{} for {} ranks, and those beyond have nothing to do: fewer "
-        "ranks, a larger --batch-size or a smaller --micro-batch",
-        turns, turns == 1 ? "" : "es", ranks.size()));
+    observer.noted(
+        fmt::format("a step has {} for {} ranks, and those beyond have nothing to do: fewer "
+                    "ranks, a larger --batch-size or a smaller --micro-batch",
+                    counted(turns, "micro-batch"), ranks.size()));
   }
 
   RunResult result;

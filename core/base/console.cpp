@@ -39,10 +39,6 @@ std::string spelled_out(std::uint32_t code) {
   return fmt::format("\\u{:04x}", code);
 }
 
-// Whoever read standard output has left, as `head` does: no mistake, and nothing is said of it. No
-// Error, to which others add their words.
-struct ReaderLeft : std::exception {};
-
 [[noreturn]] void cannot_be_written() {
   const int error = errno;
   if (error == EPIPE) throw ReaderLeft();

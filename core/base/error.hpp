@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,6 +36,10 @@ class Error : public std::runtime_error {
  private:
   Exit exit_;
 };
+
+/// The reader of standard output has left, as head does: the end of a program (console::run),
+/// without a word. Not an Error, to which others add their words.
+struct ReaderLeft : std::exception {};
 
 /// " - in blocks.3.mlp.fc1" inside a `Scope`, empty outside: the end of a shape error's sentence.
 std::string in_scope();

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 void write_all(int descriptor, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ::ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EPIPE && descriptor == STDOUT_FILENO) throw ReaderLeft();
     if (written < 0 && errno != EINTR) fail_on(path, "be written", errno);
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }

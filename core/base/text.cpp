@@ -18,6 +18,11 @@ std::string some_of(const std::vector<std::string>& words, std::string_view betw
   return fmt::format("{} and {} more", text, words.size() - shown);
 }
 
+std::string counted(std::size_t n, std::string_view noun) {
+  const bool hisses = noun.ends_with("tch") || noun.ends_with("ss");  // patches, but epochs
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : hisses ? "es" : "s");
+}
+
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=+,@%-";

@@ -24,6 +24,9 @@ std::string joined(const Numbers& numbers, std::string_view between = ", ") {
 /// The first three of them, and how many more there are: "a, b, c and 4 more".
 std::string some_of(const std::vector<std::string>& words, std::string_view between = ", ");
 
+/// "1 picture", "2 pictures", "0 patches".
+std::string counted(std::size_t n, std::string_view noun);
+
 /// A word of a command that is shown to be repeated: in quotes where a shell would split it.
 std::string shell_word(const std::string& text);
 

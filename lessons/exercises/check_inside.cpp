@@ -110,8 +110,7 @@ void rollout(Judge& judge) {
       maps.push_back(softmax(normal({c.h, c.T, c.T}, seed++) * 2));
     }
     judge.in_case(
-        fmt::format("{} layer{}, attention ({}, {}, {})", c.L, c.L == 1 ? "" : "s", c.h, c.T, c.T),
-        [&] {
+        fmt::format("{}, attention ({}, {}, {})", counted(c.L, "layer"), c.h, c.T, c.T), [&] {
           Array eye = zeros({c.T, c.T});
           for (std::size_t t = 0; t < c.T; ++t) eye(t, t) = 1;
           // Row i of R, one vector carried down from the last layer: eᵢᵀ Â_L ⋯ Â₁.

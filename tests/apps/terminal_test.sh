@@ -59,6 +59,15 @@ for program in "$vitruvian --help" "$vitruvian train --help" "$vitruvian models"
   $program 2>/dev/full >/dev/null
   check "$name: a full standard error" test $? -eq 0
 done
+"$vitruvian" convert --from "$digits" --scheme timm --to /dev/stdout >&4 2>err
+check "convert: a reader that left" test $? -eq 141
+check "convert: which is no mistake" test ! -s err
+if [ -x "$bin/exercise_checks" ]; then
+  "$bin/lesson" exercise softmax --dir exercises >/dev/null
+  "$bin/lesson" check softmax --dir exercises >&4 2>err
+  check "an exercise's judge: a reader that left" test $? -eq 141
+  check "an exercise's judge: which is no mistake" test ! -s err
+fi
 rm -rf run
 "$vitruvian" train "${settings[@]}" --out run >&4 2>err
 check "a run whose reader left" test $? -eq 141

@@ -32,6 +32,13 @@ Ranges ranges_of(std::size_t count, std::size_t chunk) {
 
 }  // namespace
 
+TEST_CASE("words of a sentence") {
+  CHECK(counted(0, "epoch") == "0 epochs");
+  CHECK(counted(1, "micro-batch") == "1 micro-batch");
+  CHECK(counted(2, "micro-batch") == "2 micro-batches");
+  CHECK(counted(3, "class") == "3 classes");
+}
+
 TEST_CASE("an error carries its exit code and sentence") {
   CHECK(Error(Exit::data, "x").exit() == Exit::data);
   CHECK(message_of([] { fail("sizes {} and {}", 2, 3); }) == "sizes 2 and 3");

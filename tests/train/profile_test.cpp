@@ -192,6 +192,8 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
     CAPTURE(word);
     CHECK(says(text, word));
   }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
 }
 
 TEST_CASE("what happens in a loop between ops is the loop's, whoever runs its chunks") {

@@ -178,9 +178,9 @@ std::vector<std::string> warnings_of(const TrainOptions& o) {
   }
   if (o.model.N() < 16) {
     result.push_back(fmt::format(
-        "patches of {} make {} tokens of an image: attention has little to choose from; a smaller "
+        "patches of {} make {} of an image: attention has little to choose from; a smaller "
         "--patch-size helps",
-        o.model.P, o.model.N()));
+        o.model.P, counted(o.model.N(), "token")));
   }
   const bool adaptive = o.optimizer != OptimizerKind::sgd;
   if (o.warmup == 0 && o.lr >= (adaptive ? 5e-4 : 0.05)) {
