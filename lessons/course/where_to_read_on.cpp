@@ -155,8 +155,9 @@ void lesson(Narrator& say) {
 
   say.heading("What was simplified here");
   say.text(
-      "- First derivatives only. A gradient is not on the tape, so there is no Hessian.\n- One "
-      "machine, no GPU. The kernels are those of a CPU, cut so that results repeat to the bit.\n- "
+      "- First derivatives only. A gradient is not on the tape, so there is no Hessian.\n- CPUs, "
+      "one or many (lesson #many_hands), no GPU. The kernels are cut so that results repeat to the "
+      "bit.\n- "
       "float32 and float64. bfloat16, which most large models train in, is for the factors of "
       "products alone.\n- Every op returns a "
       "new array. Larger frameworks fuse, reuse and recompute to save memory.\n- No compiler. "

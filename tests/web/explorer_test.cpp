@@ -8,6 +8,8 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
 
+#include <cmath>
+#include <cstring>
 #include <functional>
 
 // The C interface of pages in a browser, natively: so it is compiled and sanitized wherever the
@@ -25,12 +27,13 @@ std::string refusal(const char* answer) { return said(answer).value("error", "")
 Json open_bytes(std::string_view bytes) {
   return said(explorer_open(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
-Json open_digits() {
+std::string bytes_of_digits() {
   const RegularFile file(weights, Exit::checkpoint);
   std::string bytes(file.size(), ' ');
   file.read_at(0, bytes);
-  return open_bytes(bytes);
+  return bytes;
 }
+Json open_digits() { return open_bytes(bytes_of_digits()); }
 
 // What a tensor of an answer points to.
 const float* numbers(const Json& tensor, const char* where = "at") {
@@ -198,6 +201,24 @@ TEST_CASE("what a page asks wrongly is refused in a sentence, and nothing change
   CHECK(refusal(explorer_sample(R"({"kind": "lettre"})")) ==
         "there is no sample 'lettre'; did you mean letter?");
   CHECK(refusal(explorer_check(R"({"parameter": "nobody"})")) == "there is no parameter 'nobody'");
+  CHECK(said(explorer_weights()).at("parameters") == before.at("parameters"));
+
+  // Weights that would fill the page with NaN.
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string bytes = bytes_of_digits();
+    bytes.replace(bytes.find(from), to.size(), to);
+    return open_bytes(bytes).value("error", "");
+  };
+  CHECK(changed("[0.3081]", "[0.0000]") ==
+        "the weights say that the pixels' std is 0: expected more than 0");
+  CHECK(changed("[0.3081]", "[-0.308]").ends_with("std is -0.308: expected more than 0"));
+  CHECK(changed("[0.1307]", "[1.0e99]") ==
+        "the weights make NaN of a blank picture, with a mean of 1e+99 and a std of 0.3081");
+  std::string broken = bytes_of_digits();
+  const float nan = std::nanf("");
+  std::memcpy(broken.data() + broken.size() - sizeof nan, &nan, sizeof nan);
+  CHECK(open_bytes(broken).value("error", "") ==
+        "'pos_embed' of the weights holds NaN or infinity: their training broke down");
   CHECK(said(explorer_weights()).at("parameters") == before.at("parameters"));
 
   // A model that the page cannot show: every way in which it differs, and no other.

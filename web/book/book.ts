@@ -45,7 +45,7 @@ function runnable(page: HTMLElement): void {
   stop.onclick = () => program?.stop();
   form.onsubmit = async (event) => {
     event.preventDefault();
-    program?.stop();
+    if (run.getAttribute('aria-disabled') === 'true') return;
     const current = [...page.querySelectorAll<HTMLElement>(':scope > .event')];
     current.forEach((shown, k) => { if (k < printed.length) shown.replaceWith(printed[k]); else shown.remove(); });
     for (const shown of printed) shown.classList.remove('changed', 'gone');
@@ -66,13 +66,14 @@ function runnable(page: HTMLElement): void {
       status.textContent = `Running: ${count} of ${printed.length} parts, ${((performance.now() - began) / 1000).toFixed(1)} s.`;
     }, (error) => errors.push(error));
     program = mine;
-    run.disabled = true;
+    run.setAttribute('aria-disabled', 'true'); // and keeps the focus
     stop.disabled = false;
     status.textContent = 'Starting its program.';
-    const words = [name, '--html', '--no-input', '--seed', seed.value || '1'];
+    const words = [name, '--html', '--no-input', '--seed', String(seed.valueAsNumber || 0)];
     if (mistake.value !== '') words.push('--break', mistake.value);
     const code = await mine.run(words).catch((error: Error) => { errors.push(error.message); return -1; });
-    run.disabled = false;
+    run.setAttribute('aria-disabled', 'false');
+    if (document.activeElement === stop) run.focus();
     stop.disabled = true;
     if (code >= 0) for (const rest of printed.slice(count)) rest.classList.add('gone');
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
@@ -85,9 +86,13 @@ function runnable(page: HTMLElement): void {
   };
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has('break') || asked.has('seed')) { // a teacher's link
-    seed.value = asked.get('seed') ?? '1';
-    mistake.value = asked.get('break') ?? '';
-    form.requestSubmit();
+    const [asSeed, asMistake] = [asked.get('seed') ?? '1', asked.get('break') ?? ''];
+    seed.value = asSeed;
+    mistake.value = asMistake;
+    if (asMistake !== '' && mistake.value !== asMistake) status.textContent = `The link asks for a mistake “${asMistake}”, which this lesson does not have.`;
+    else if (!seed.checkValidity() || seed.value === '') status.textContent = `The link asks for a seed “${asSeed}”: whole numbers from 0 to 999 are seeds.`;
+    else form.requestSubmit();
+    if (mistake.selectedIndex < 0) mistake.selectedIndex = 0;
   }
   form.addEventListener('change', () => history.replaceState(null, '', `#seed=${seed.value}${mistake.value === '' ? '' : `&break=${mistake.value}`}`));
 }
@@ -136,7 +141,7 @@ function turnable(place: HTMLElement): void {
     };
   }
   const asked = new URLSearchParams(location.hash.slice(1)).get('turn')?.split(',');
-  if (asked?.length === inputs.length) {
+  if (asked?.length === inputs.length && asked.every((value) => value !== '' && Number.isFinite(Number(value)))) {
     inputs.forEach((input, i) => { input.value = asked[i]; input.dispatchEvent(new Event('input')); });
     place.scrollIntoView();
   }
@@ -166,6 +171,7 @@ function searchable(form: HTMLFormElement): void {
   };
   input.oninput = () => void search();
   form.onsubmit = (event) => { event.preventDefault(); results.querySelector('a')?.click(); };
+  addEventListener('click', (event) => { if (!form.contains(event.target as Node)) results.replaceChildren(); });
 }
 
 /** What was read and solved, kept in this browser as the lines `lesson NAME` and `exercise NAME`. */

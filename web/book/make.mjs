@@ -117,7 +117,7 @@ const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
 <title>${escaped(title)}</title>
 </head>
 <body>
-<header><a class="skip" href="#main">To the text</a><nav aria-label="Book"><a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="teachers.html">For teachers</a></nav>
+<header><a class="skip" href="#main">To the text</a><nav aria-label="Book"><a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="explorer.html">Explorer</a> <a href="teachers.html">For teachers</a></nav>
 <form class="search" role="search" hidden><label>Search <input type="search" autocomplete="off"></label><ol></ol></form></header>
 <main id="main">
 ${main}

@@ -165,6 +165,26 @@ std::vector<double> numbers_of(const Metadata& metadata, const char* name) {
   return json.get<std::vector<double>>();
 }
 
+bool all_finite(const Array& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](real x) { return std::isfinite(x); });
+}
+
+// A training that broke down, or another scale of pixels: the page would be full of NaN.
+void check_makes_sense(const VisionTransformer& model, double mean, double std) {
+  if (!(std > 0)) fail("the weights say that the pixels' std is {}: expected more than 0", std);
+  for (const NamedParameter& p : named_parameters(model)) {
+    if (all_finite(p.tensor.value())) continue;
+    fail("'{}' of the weights holds NaN or infinity: their training broke down", p.name);
+  }
+  const NoGrad no_grad;
+  const ViTConfig& c = model.config;
+  Array paper = zeros({1, c.C, c.H, c.W});
+  paper.fill(static_cast<real>(-mean / std));
+  if (!all_finite(model(Tensor(paper)).value())) {
+    fail("the weights make NaN of a blank picture, with a mean of {} and a std of {}", mean, std);
+  }
+}
+
 Json open(Explorer& e, std::span<const char> bytes) {
   const MemorySource source(bytes, "the weights", Exit::checkpoint);
   const TensorFile file =
@@ -184,8 +204,11 @@ Json open(Explorer& e, std::span<const char> bytes) {
   }
   auto model = std::make_unique<VisionTransformer>(undrawn(c));
   load(*model, file);
-  e.mean = numbers_of(file.metadata, "mean");
-  e.std = numbers_of(file.metadata, "std");
+  const std::vector<double> mean = numbers_of(file.metadata, "mean");
+  const std::vector<double> std = numbers_of(file.metadata, "std");
+  check_makes_sense(*model, mean.front(), std.front());
+  e.mean = mean;
+  e.std = std;
   e.trainer.reset();
   e.model = std::move(model);
   return about_weights(e);

@@ -119,6 +119,20 @@ test('a training lesson can be stopped, and goes on when asked again', () =>
     await page.waitForFunction(() => /Stopped/.test(document.querySelector('.run output').textContent));
   }));
 
+test('a link with a typing mistake says what it asks for in vain, and runs nothing', async () => {
+  for (const [fragment, sentence] of [
+    ['break=elementwice', 'The link asks for a mistake “elementwice”, which this lesson does not have.'],
+    ['seed=5000', 'The link asks for a seed “5000”: whole numbers from 0 to 999 are seeds.'],
+    ['seed=1.5&break=elementwise', 'The link asks for a seed “1.5”: whole numbers from 0 to 999 are seeds.'],
+    ['turn=a,b', 'The page shows what seed 1 says.']]) {
+    await opened(`softmax.html#${fragment}`, {}, async (page) => {
+      assert.equal(await page.locator('.run output').textContent(), sentence);
+      assert.equal(await page.locator('#mistake').inputValue(), fragment.endsWith('wise') ? 'elementwise' : '');
+      assert.equal(await page.locator('.sliders input').first().inputValue(), await page.locator('.sliders input').first().getAttribute('value'));
+    });
+  }
+});
+
 test('another seed is another lesson, and what changed is marked; an address keeps seed and mistake', () =>
   opened('softmax.html#seed=3&break=elementwise', {}, async (page) => {
     await ran(page);

@@ -51,6 +51,61 @@ test('drawing: by mouse, by keys, undone and cleared; every stroke is shown with
     await page.keyboard.press('Space');
     await page.waitForTimeout(60);
     assert.match(await answer(page), /It reads\s+1/);
+
+    // What Clear or a sample took away, Undo brings back.
+    await button(page, 'Clear').click();
+    assert.equal(await answer(page), 'Nothing is drawn yet.');
+    for (const section of ['blocks', 'answer', 'backwards']) assert.match(await page.locator(`#${section}`).textContent(), /Nothing is drawn: this is what it says of blank paper/);
+    await button(page, 'Undo').click();
+    await page.waitForTimeout(60);
+    assert.match(await answer(page), /It reads\s+1/);
+    await button(page, 'sample digit 5').click();
+    await page.waitForFunction(() => /It reads\s+5/.test(document.querySelector('.guess').innerText));
+    await button(page, 'Undo').click();
+    await page.waitForFunction(() => /It reads\s+1/.test(document.querySelector('.guess').innerText));
+    await button(page, 'Undo').click();
+    assert.equal(await button(page, 'Undo').getAttribute('aria-disabled'), 'true');
+  }));
+
+test('a second finger, or a palm, leaves the stroke of the first alone', () =>
+  opened({}, async (page) => {
+    await button(page, 'Clear').click();
+    const strokes = () => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('ink'));
+    await page.locator('.pad canvas').evaluate((pad) => {
+      const { left, top, width, height } = pad.getBoundingClientRect();
+      pad.setPointerCapture = () => {};
+      const send = (type, pointerId, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: left + x * width, clientY: top + y * height, bubbles: true }));
+      send('pointerdown', 1, 0, 0);
+      send('pointerdown', 2, 1, 1);
+      send('pointermove', 2, 1, 0.5);
+      send('pointerup', 2, 1, 0.5);
+      send('pointermove', 1, 0, 1);
+      send('pointerup', 1, 0, 1);
+      send('pointermove', 1, 1, 1);
+    });
+    await page.waitForTimeout(500);
+    assert.equal(await strokes(), '000000zz');
+  }));
+
+test('a drawing of any length stays in the address', () =>
+  opened({}, async (page) => {
+    await button(page, 'Clear').click();
+    await page.locator('.pad canvas').evaluate((pad) => {
+      const { left, top, width, height } = pad.getBoundingClientRect();
+      pad.setPointerCapture = () => {};
+      const send = (type, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId: 1, button: 0, clientX: left + x * width, clientY: top + y * height }));
+      send('pointerdown', 0.5, 0.1);
+      for (let i = 0; i < 7000; ++i) send('pointermove', 0.5 + 0.01 * Math.sin(i), 0.1 + (0.8 * i) / 7000);
+      send('pointerup', 0.5, 0.9);
+    });
+    await page.waitForFunction(() => /It reads/.test(document.querySelector('.guess').innerText));
+    await page.waitForTimeout(500); // and stands in the address
+    const said = await answer(page);
+    const { length } = await page.evaluate(() => location.hash);
+    assert.ok(length > 5000 && length < 20_200, `${length} letters`);
+    await page.reload();
+    await page.waitForFunction(() => performance.getEntriesByName('engine').length === 1);
+    await page.waitForFunction((text) => document.querySelector('.guess').innerText.slice(0, 12) === text, said.slice(0, 12));
   }));
 
 test('three depths of zoom: a block, its head, one number with the terms of its sum', () =>

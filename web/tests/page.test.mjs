@@ -50,6 +50,19 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
     await page.locator('#learning .now').waitFor(); // of a model that knows nothing
     await inside.uncheck();
     await page.waitForFunction(() => /It reads\s*7/.test(document.querySelector('.guess').textContent)); // out of sight
+    assert.match(await page.locator('#draw').textContent(), /A Vision Transformer, read from model\.safetensors, runs in this page/);
+    await file.evaluate((input) => {
+      const many = new DataTransfer();
+      many.items.add(new File([new Uint8Array(101_000_000)], 'many.safetensors'));
+      input.files = many.files;
+      input.dispatchEvent(new Event('change'));
+    });
+    await page.getByText('many.safetensors: 101 MB are more than the 100 of any model that this page shows').waitFor();
+    await button(page, 'back to the page’s model').click();
+    await page.waitForFunction(() => /It reads\s*3/.test(document.querySelector('.guess').textContent));
+    assert.match(await page.locator('#draw').textContent(), /trained on digits drawn by a program, runs/);
+    await hand('model.safetensors', stubborn(7)); // the same file again
+    await page.waitForFunction(() => /It reads\s+7/.test(document.querySelector('.guess').innerText));
   }));
 
 test('what is recorded for the first picture is what the engine says', () =>
@@ -215,7 +228,10 @@ for (const [name, options] of [['wide, light', desktop], ['wide, dark', { ...des
       await page.locator('.now').waitFor();
       await page.waitForTimeout(300);
       assert.deepEqual(await violations(), []);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'no sideways scrolling');
+      const sideways = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(await sideways(), 0, 'no sideways scrolling');
+      await page.evaluate(() => document.documentElement.classList.add('whole')); // as while it scrolls
+      assert.equal(await sideways(), 0, 'no sideways scrolling with every section laid out');
     }));
 }
 

@@ -238,13 +238,65 @@ test('training goes on when word of an earlier pause comes late', () => {
 
 test('settings that cannot be are refused beside the switch that asks for their model', () =>
   opened({}, async (page) => {
-    await page.getByLabel('batch', { exact: true }).fill('0');
-    await button(page, 'Start anew').click();
-    await page.getByText(/batch: expected 1 to 512/).waitFor();
-    await page.getByLabel('batch', { exact: true }).fill('16');
+    const refused = page.locator('#learning [role=alert]');
+    for (const [field, value, sentence] of [
+      ['batch', '0', 'Batch: a whole number from 1 to 512.'], ['batch', '', 'Batch: a whole number from 1 to 512.'],
+      ['learning rate', '-1', 'Learning rate: a number from 0 to 10.'], ['dropout', '1', 'Dropout: a number from 0 to 0.9.'],
+      ['seed', '1.5', 'Seed: a whole number from 0 to 999,999.']]) {
+      const input = page.getByLabel(field, { exact: true });
+      const before = await input.inputValue();
+      await input.fill(value);
+      await button(page, 'one step').click();
+      await refused.waitFor();
+      assert.equal(await refused.innerText(), sentence);
+      assert.equal(await page.locator('.now').count(), 0, 'there is no model');
+      await page.getByLabel('all pictures above show this model').click();
+      assert.equal(await page.getByLabel('all pictures above show this model').isChecked(), false);
+      await input.fill(before);
+    }
     await page.getByLabel('all pictures above show this model').check();
     await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 2);
-    assert.equal(await page.getByText(/batch: expected/).count(), 0);
+    assert.equal(await refused.count(), 0);
+    await button(page, 'one step').click();
+    await page.waitForFunction(() => /^Step 1,/.test(document.querySelector('.now')?.innerText ?? ''));
+    await page.getByLabel('batch', { exact: true }).fill('');
+    await button(page, 'Start anew').click();
+    assert.equal(await refused.innerText(), 'Batch: a whole number from 1 to 512.');
+    assert.match(await page.locator('.now').innerText(), /^Step 1,/); // the model that there is goes on
+    await button(page, 'one step').click();
+    await page.waitForFunction(() => /^Step 2,/.test(document.querySelector('.now').innerText));
+  }));
+
+test('by keys alone: a button that was pressed keeps the focus, or hands it on', () =>
+  opened({}, async (page) => {
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+    await button(page, 'one step').focus();
+    for (let step = 1; step <= 2; ++step) {
+      await page.keyboard.press('Enter');
+      await page.waitForFunction((n) => new RegExp(`^Step ${n},`).test(document.querySelector('.now')?.innerText ?? ''), step);
+      await page.waitForFunction(() => document.activeElement?.getAttribute('aria-disabled') === 'false');
+      assert.equal(await focused(), 'one step');
+    }
+    await button(page, 'Train').focus();
+    await page.keyboard.press('Space');
+    await button(page, 'Pause').waitFor();
+    assert.equal(await focused(), 'Pause');
+    await page.keyboard.press('Space');
+    await button(page, 'Train').waitFor();
+
+    await button(page, 'Break it').focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(), 'Mend it');
+    await button(page, 'Mend the rule').focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(), 'Train');
+    await button(page, 'Just show it').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.activeElement?.closest('#heads') !== null);
+    const back = page.locator('#walk').getByRole('button', { name: 'Back' });
+    await back.focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(), 'Back');
   }));
 
 test('where the engine that trains breaks down, its worker is replaced by a fresh one, and the page goes on', () =>
@@ -252,7 +304,7 @@ test('where the engine that trains breaks down, its worker is replaced by a fres
     const error = page.locator('#learning [role=alert]');
     await button(page, 'Train').click();
     await error.waitFor();
-    assert.match(await error.innerText(), /^The engine broke down: unreachable. What this model had learned is gone, and a fresh engine is ready\./);
+    assert.match(await error.innerText(), /^The engine broke down: unreachable\. What this model had learned is gone, and a fresh engine is ready\. Change a setting/);
     assert.equal(page.workers().length, 0, 'the broken one is gone');
     assert.equal(await button(page, 'Train').count(), 1, 'nothing is under way');
     await button(page, 'sample digit 7').click(); // meanwhile, reading goes on

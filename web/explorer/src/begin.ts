@@ -35,11 +35,23 @@ export const trainedWeights = async (): Promise<Uint8Array> => own ?? unpack('we
 
 /** From now on the page shows the model of this file, which `vitruvian train`, or the last exercise of your own ViT, has written. */
 export async function openFile(file: File): Promise<void> {
-  const bytes = new Uint8Array(await file.arrayBuffer());
+  const most = 100; // MB: the page's own has one
+  try {
+    if (file.size > most * 1e6) throw new Error(`${Math.round(file.size / 1e6)} MB are more than the ${most} of any model that this page shows`);
+    show(new Uint8Array(await file.arrayBuffer()), file.name);
+  } catch (error) {
+    app.error = `${file.name}: ${error instanceof Error ? error.message : error}`;
+  }
+}
+/** Back to the model that came with the page. */
+export const closeFile = async (): Promise<void> => show(await unpack('weights'), '');
+
+function show(bytes: Uint8Array, name: string): void {
   app.try(() => {
     const model = app.engine!.open(bytes);
     learning.inside = false;
-    own = bytes;
+    own = name === '' ? undefined : bytes;
+    app.own = name;
     app.showModel(model);
     app.lookNow();
   });

@@ -25,9 +25,25 @@ const scopes: Scope[] = ['map', 'layer', 'model'];
 // A coordinate is two digits of base 36: 0 to 1295.
 const fine = 1295;
 const two = (v: number) => Math.round(v * fine).toString(36).padStart(2, '0');
-const ink = (strokes: Stroke[]) => strokes.map((stroke) => stroke.map(([x, y]) => two(x) + two(y)).join('')).join('.');
+const most = 20_000; // letters of a drawing
+/** A long drawing leaves out points that lie near the one before, until the address holds it. */
+function ink(strokes: Stroke[]): string {
+  for (let near = 0; ; near = 2 * near || 2 / fine) {
+    const text = strokes.map((stroke) => {
+      let [last] = stroke;
+      const kept = stroke.filter((p, i) => {
+        const far = i === 0 || i === stroke.length - 1 || Math.hypot(p[0] - last[0], p[1] - last[1]) >= near;
+        if (far) last = p;
+        return far;
+      });
+      return kept.map(([x, y]) => two(x) + two(y)).join('');
+    }).join('.');
+    if (text.length <= most) return text;
+    if (near > 2) return text.slice(0, text.lastIndexOf('.', most));
+  }
+}
 function inked(text: string): Stroke[] | null {
-  if (text.length > 20000 || !/^((([0-9a-z]{4})+)(\.([0-9a-z]{4})+)*)?$/.test(text)) return null;
+  if (text.length > most || !/^((([0-9a-z]{4})+)(\.([0-9a-z]{4})+)*)?$/.test(text)) return null;
   return text.split('.').filter(Boolean).map((stroke) =>
     (stroke.match(/.{4}/g) ?? []).map((p) => [parseInt(p.slice(0, 2), 36) / fine, parseInt(p.slice(2), 36) / fine]));
 }
@@ -58,7 +74,7 @@ export function decode(fragment: string): Partial<Shared> {
   };
   const put = <K extends keyof Shared>(key: K, value: Shared[K] | undefined) => { if (value !== undefined) s[key] = value; };
   for (const kind of kinds) {
-    const index = whole(kind, 0, 999999);
+    const index = whole(kind, 0, 9999);
     if (index !== undefined) s.sample = { kind, index };
   }
   const strokes = f.get('ink');

@@ -32,6 +32,26 @@ export const rates = { adamw: 0.003, adam: 0.003, sgd: 0.05 };
 /** Only AdamW keeps weight decay apart from the gradient: in the others' gradient so much of it drowns the digits. */
 const decays = { adamw: 0.05, adam: 0, sgd: 0 };
 
+/** What can be set, and within which limits. */
+export const limits = {
+  batch: { name: 'Batch', low: 1, high: 512, whole: true },
+  learning_rate: { name: 'Learning rate', low: 0, high: 10, whole: false },
+  dropout: { name: 'Dropout', low: 0, high: 0.9, whole: false },
+  seed: { name: 'Seed', low: 0, high: 999_999, whole: true },
+};
+type Limited = Record<keyof typeof limits, number | null>; // null: nothing is in the field
+const refusal = (settings: Limited): string => {
+  for (const [key, { name, low, high, whole }] of Object.entries(limits)) {
+    const value = settings[key as keyof typeof limits];
+    if (value === null || !(value >= low && value <= high) || (whole && !Number.isInteger(value))) {
+      return `${name}: a ${whole ? 'whole ' : ''}number from ${low} to ${high.toLocaleString('en')}`;
+    }
+  }
+  return '';
+};
+/** The learning rate rises over so many steps. */
+export const warmup = 20;
+
 class Learning {
   settings = $state<Required<Pick<Settings, 'P' | 'L' | 'h' | 'batch' | 'optimizer' | 'learning_rate' | 'dropout' | 'seed'>>>({
     P: 7, L: 2, h: 4, batch: 16, optimizer: 'adamw', learning_rate: rates.adamw, dropout: 0, seed: 1,
@@ -51,6 +71,7 @@ class Learning {
   smoothLoss = $state<number | null>(null);
   running = $state(false);
   error = $state('');
+  refused = $state(''); // why these settings make no model; the one that there is goes on
   inside = $state(false); // the page shows this model
   began = $state.raw<object | null>(null); // the settings that it was made with
 
@@ -63,12 +84,27 @@ class Learning {
   private accuracies = new Thinned<Scored>(300);
   private probes = new Thinned<Float32Array>(240);
 
+  /** What the last step did, and why: the loss of its own digits before and after. */
+  last = $derived.by(() => {
+    if (!this.trained) return null;
+    const { before, after, promised } = this.trained.effect;
+    const got = (after ?? NaN) - before;
+    const why = app.fault ? 'The promise was made with a gradient that a broken rule made: do not trust it.'
+      : this.trained.learning_rate === 0 ? 'A learning rate of 0 changes nothing.'
+      : promised > 0 ? 'The update was uphill for these digits: the optimizer also follows the gradients of earlier steps.'
+      : !(got < 0) ? 'The step was too long: on its way the gradient changed, and it went past the place where this loss is lowest.'
+      : got / promised > 0.7 && got / promised < 1.4 ? 'Kept: each number moved a little against its gradient, and over so short a way the loss falls as the gradient says.'
+      : `It fell, by ${got < promised ? 'more' : 'less'} than promised: the step was so long that the gradient changed on its way.`;
+    return { before, after: after ?? NaN, promised, got, why };
+  });
   changed = $derived(this.began !== null && JSON.stringify(this.began) !== JSON.stringify(this.settings));
 
   private send(order: Order): void { this.worker?.postMessage(order); }
 
   /** A new model, its parameters drawn by the seed. */
   begin(): Promise<void> {
+    this.refused = refusal(this.settings);
+    if (this.refused) return Promise.resolve();
     this.began = { ...this.settings };
     return (this.beginning = this.start());
   }
@@ -93,11 +129,16 @@ class Learning {
     this.now = null;
     this.looked = app.pixels;
     this.fault = app.fault;
-    this.send({ do: 'begin', wasm, settings: { ...this.began!, images: digits, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
+    this.send({ do: 'begin', wasm, settings: { ...this.began!, images: digits, warmup, weight_decay: decays[this.settings.optimizer] }, pixels: app.pixels, fault: app.fault });
   }
   async run(order: Asked): Promise<void> {
     const turn = ++this.turn;
-    await (this.began === null || this.error ? this.begin() : this.beginning);
+    if (this.began === null || this.error) {
+      await this.begin();
+      if (this.refused) return;
+    } else {
+      await this.beginning;
+    }
     this.running = order.do !== 'pause';
     if (order.do !== 'learn') this.told = null;
     this.send({ ...order, turn });
@@ -131,7 +172,12 @@ class Learning {
   /** What went wrong is said; a worker that is broken goes at once. */
   private fail(sentence: string, broken: boolean): void {
     this.running = false;
-    this.error = broken ? `${sentence} What this model had learned is gone, and a fresh engine is ready.` : sentence;
+    const what = sentence.replace(/\.$/, '');
+    this.error = broken ? `${what}. What this model had learned is gone, and a fresh engine is ready` : what;
+    if (this.now === null) { // there is none
+      this.model = null;
+      if (this.inside) void this.setInside(false);
+    }
     if (!broken) return;
     this.worker?.terminate();
     this.worker = null;
@@ -183,8 +229,10 @@ class Learning {
   async setInside(on: boolean): Promise<void> {
     this.inside = on;
     if (on) {
-      if (this.began === null || this.error) await this.begin(); // enters when it has begun
-      else if (this.model) this.enter();
+      if (this.began === null || this.error) {
+        await this.begin(); // enters when it has begun
+        if (this.refused) this.inside = false;
+      } else if (this.model) this.enter();
     } else {
       const weights = await trainedWeights();
       if (this.inside) return; // asked for again meanwhile

@@ -1,7 +1,7 @@
 // How numbers are written: two decimals, a real minus sign; the exact value where one asks for it.
 
-export function text(x: number): string {
-  if (Number.isNaN(x)) return 'NaN';
+export function text(x: number | null): string {
+  if (x === null || Number.isNaN(x)) return 'NaN'; // the engine's JSON has null for it
   if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
   const size = Math.abs(x);
   if (size === 0) return '0';
@@ -17,9 +17,9 @@ export const signed = (x: number): string => (x > 0 ? '+' : '') + fine(x);
 export function exact(x: number): string {
   for (let digits = 1; digits <= 9; ++digits) {
     const short = x.toPrecision(digits);
-    if (Math.fround(Number(short)) === Math.fround(x)) return String(Number(short)).replace('-', '−');
+    if (Math.fround(Number(short)) === Math.fround(x)) return String(Number(short)).replaceAll('-', '−');
   }
-  return String(x).replace('-', '−');
+  return String(x).replaceAll('-', '−');
 }
 
 export const percent = (p: number): string =>

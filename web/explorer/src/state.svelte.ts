@@ -23,6 +23,7 @@ class Explorer {
   numbers: Numbers | null = null;
   ready = $state(false); // the engine runs
   model = $state.raw<Model | null>(null);
+  own = $state(''); // the file that it came from, where it is not the page's
   forward = $state.raw<Forward | null>(null);
   backward = $state.raw<Backward | null>(null);
   drawn = $state.raw<Drawn | null>(null);

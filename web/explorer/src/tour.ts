@@ -12,25 +12,27 @@ export interface Stop {
   text: () => string;
 }
 
+const tokens = () => app.config?.T ?? 17;
+const patch = () => Math.min(7, tokens() - 1);
 const other = () => (app.forward?.guess === 8 ? 3 : 8); // than what it reads
 
 export const stops: Stop[] = [
   { title: 'A digit is numbers', place: 'draw', shows: 'pad',
-    text: () => `On the left is a digit, in the middle what the model gets of it: 28 × 28 numbers, nothing more. It reads ${app.forward?.guess}; draw over it whenever you like, everything on this page follows.` },
-  { title: 'Cut into patches', place: 'tokens', shows: 'patches', set: () => { app.token = 7; },
+    text: () => `Here is a digit, and beside or below it what the model gets of it: 28 × 28 numbers, nothing more. It reads ${app.forward?.guess}; draw over it whenever you like, everything on this page follows.` },
+  { title: 'Cut into patches', place: 'tokens', shows: 'patches', set: () => { app.token = patch(); },
     text: () => 'A Transformer reads rows, as a language model reads words, so the picture is cut into squares. One patch is lit: its pixels are one row of x_p, and its row is lit in every picture below.' },
-  { title: 'A patch becomes a token', place: 'embed', shows: 'products', set: () => { app.token = 7; },
+  { title: 'A patch becomes a token', place: 'embed', shows: 'products', set: () => { app.token = patch(); },
     text: () => 'Each patch is compared with the learned pictures E; how well it matches each of them are the numbers of its token. The class token goes on top, a row for the whole picture, and the answer will be read from it.' },
-  { title: 'Where was the patch?', place: 'positions', set: () => { app.token = 7; },
+  { title: 'Where was the patch?', place: 'positions', set: () => { app.token = patch(); },
     text: () => 'A learned position is added to every token, or the model could not tell a 6 from its shuffled patches. In these small maps blue says that two positions were learned to be alike.' },
   { title: 'The stream', place: 'blocks', shows: 'flow',
     text: () => 'The class token runs straight down; each block adds an update from attention and one from its MLP, drawn as wide as they are large. The ten bars say what it would answer if the model ended there: watch it make up its mind.' },
   { title: 'Ask, answer, give', place: 'qkv', shows: 'qkv-maps',
     text: () => 'From every token three small rows are made: q, what it asks; k, what it answers to; v, what it has to give. Point at a row: it is the same token in all three.' },
-  { title: 'One number, taken apart', place: 'scores', shows: 'score-map', set: () => { app.cell = { name: 'blocks.0.attn.scores', index: 6 }; },
-    text: () => 'This score says how well the class token’s question fits one patch: multiply q and k number by number, add up, divide by √D_h. Every number in a coloured map opens like this, with Enter or a click.' },
+  { title: 'One number, taken apart', place: 'scores', shows: 'score-map', set: () => { app.cell = { name: 'blocks.0.attn.scores', index: Math.min(6, tokens() - 1) }; },
+    text: () => 'This score says how well the class token’s question fits one patch: multiply q and k number by number, add up, divide by √D_h. Most numbers in the coloured maps open like this, with Enter, a click or two taps.' },
   { title: 'Who attends to whom', place: 'attention', shows: 'heads', set: () => { app.block = Math.min(1, (app.config?.L ?? 1) - 1); app.revealed = true; },
-    text: () => 'This is block 2. The darker a patch, the more of its value the class token takes; each head looks at other places, and the shares of each add up to 100 %. Press a patch to see whom that patch attends to.' },
+    text: () => `This is block ${app.block + 1}. The darker a patch, the more of its value the class token takes; each head looks at other places, and the shares of each add up to 100 %. Press a patch to see whom that patch attends to.` },
   { title: 'Work alone', place: 'mlp', shows: 'hidden',
     text: () => 'Then each token passes the MLP by itself: hidden units that wait for a pattern stay near 0 until it comes. What they add goes back to the stream.' },
   { title: 'The answer', place: 'answer', shows: 'logits',
@@ -41,9 +43,9 @@ export const stops: Stop[] = [
     text: () => 'One rule is broken now: the gradient of a matrix product has the wrong sign, and the check, which nudges numbers and looks, turns red. Press “Mend it”, and it is green again.' },
   { title: 'Why a step helps', place: 'learning', shows: 'effect', set: () => { if (!learning.trained && !learning.running) void learning.run({ do: 'train', steps: 1 }); },
     text: () => {
-      const { effect, batch } = learning.trained ?? {};
-      const promise = effect ? `The gradient promised the loss of these ${batch} digits about ${signed(effect.promised)}; it got ${signed((effect.after ?? NaN) - effect.before)}.` : '';
-      return `Another model, which knows nothing, took one step: each number moved a little against its gradient. ${promise} While steps are short, the loss falls about as promised. Press “one step” for more.`;
+      const { last, step, trained } = learning;
+      const promise = last ? `The gradient promised the loss of ${learning.told ? 'your picture' : `these ${trained!.batch} digits`} about ${signed(last.promised)}; it got ${signed(last.got)}. ${last.why}` : '';
+      return `Another model, which ${step > 1 ? `began with nothing, took its step ${step}` : 'knows nothing, took one step'}: each number moved a little against its gradient. ${promise} Press “one step” for more.`;
     } },
   { title: 'Learning', place: 'learning', shows: 'train',
     text: () => 'Now press Train: step by step, from random numbers, the loss falls. Within half a minute it reads nine of ten, and you can look inside while it learns.' },

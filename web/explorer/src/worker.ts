@@ -29,6 +29,7 @@ export type Said = Snapshot | { kind: 'begun'; model: Model } | { kind: 'paused'
 const heldOut = 200;
 const chunk = 200; // milliseconds between two snapshots
 let engine: Engine;
+let made = false; // there is a model
 let turn = 0;
 let running = false;
 let next: ReturnType<typeof setTimeout> | undefined; // steps that are due
@@ -117,11 +118,13 @@ async function obey(data: Order): Promise<void> {
       return;
     }
   }
+  if (data.do !== 'begin' && !made) return; // why there is none has been said
   guarded(() => {
     switch (data.do) {
       case 'begin': {
         pixels = data.pixels;
         const model = engine.create(data.settings);
+        made = true;
         engine.fault(data.fault);
         say({ kind: 'begun', model });
         snapshot(null, [], 0);
