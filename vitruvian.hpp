@@ -47,6 +47,7 @@
 
 #include "vitruvian/vit/config.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
+#include "vitruvian/vit/inspect/graph.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/positions.hpp"
@@ -59,6 +60,7 @@
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/ranks/as_ranks.hpp"
 #include "vitruvian/train/run/run.hpp"
+#include "vitruvian/train/run/stop.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
@@ -68,4 +70,5 @@
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/figures.hpp"
 #include "vitruvian/report/inspect.hpp"
+#include "vitruvian/report/progress.hpp"
 #include "vitruvian/report/report.hpp"

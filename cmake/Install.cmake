@@ -33,13 +33,6 @@ foreach(header IN LISTS VITRUVIAN_HEADERS)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vitruvian/${room})
 endforeach()
 
-# Archives in the order in which the linker wants them: users first.
-set(VITRUVIAN_PC_LIBS "")
-foreach(library IN LISTS libraries)
-  if(NOT library MATCHES "_f64$|_whole_|gradcheck")
-    string(PREPEND VITRUVIAN_PC_LIBS "-l${library} ")
-  endif()
-endforeach()
 set(others "-lpng -lz -pthread")
 foreach(optional ONEDNN:dnnl LIBZIP:zip ONNX:onnx_proto ONNX:protobuf JPEG:jpeg CURL:curl OPENSSL:crypto LIBARCHIVE:archive)
   string(REGEX MATCH "(.*):(.*)" unused ${optional})
@@ -47,20 +40,35 @@ foreach(optional ONEDNN:dnnl LIBZIP:zip ONNX:onnx_proto ONNX:protobuf JPEG:jpeg 
     string(APPEND others " -l${CMAKE_MATCH_2}")
   endif()
 endforeach()
-if(NOT BUILD_SHARED_LIBS) # which know themselves what they need
-  string(APPEND VITRUVIAN_PC_LIBS "${others}")
+# vitruvian.pc is float32's, vitruvian_f64.pc float64's. Archives in the order in which the linker wants
+# them: users first.
+file(RELATIVE_PATH VITRUVIAN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+function(vitruvian_pkg_config name bits other)
+  set(VITRUVIAN_PC_BITS ${bits})
+  set(VITRUVIAN_PC_LIBS "")
+  foreach(library IN LISTS libraries)
+    if(NOT library MATCHES "_${other}$|_whole_|gradcheck")
+      string(PREPEND VITRUVIAN_PC_LIBS "-l${library} ")
+    endif()
+  endforeach()
+  if(NOT BUILD_SHARED_LIBS) # which know themselves what they need
+    string(APPEND VITRUVIAN_PC_LIBS "${others}")
+  endif()
+  configure_file(cmake/vitruvian.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+vitruvian_pkg_config(vitruvian 32 f64)
+if(VITRUVIAN_DOUBLE)
+  vitruvian_pkg_config(vitruvian_f64 64 f32)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/vitruvian)
 install(EXPORT vitruvian NAMESPACE vitruvian:: FILE vitruvianTargets.cmake DESTINATION ${package})
 configure_package_config_file(cmake/vitruvianConfig.cmake.in
   ${PROJECT_BINARY_DIR}/vitruvianConfig.cmake INSTALL_DESTINATION ${package})
-file(RELATIVE_PATH VITRUVIAN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(cmake/vitruvian.pc.in vitruvian.pc @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/vitruvianConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/vitruvianConfig.cmake
               ${PROJECT_BINARY_DIR}/vitruvianConfigVersion.cmake
               cmake/Imported.cmake DESTINATION ${package})
-install(FILES ${PROJECT_BINARY_DIR}/vitruvian.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -73,8 +73,9 @@ function(vitruvian_room name)
     list(TRANSFORM rooms REPLACE "(.+)" "vitruvian_\\1_${precision}")
     vitruvian_library(${name}_${precision} SOURCES ${ARG_SOURCES} HOT ${ARG_HOT} DEPENDS ${rooms} ${ARG_DEPENDS}
       PRIVATE ${ARG_PRIVATE} HEADERS ${precision} TOGETHER ${ARG_TOGETHER})
+    string(REPLACE f VITRUVIAN_FLOAT definition ${precision})
+    target_compile_definitions(vitruvian_${name}_${precision} PUBLIC ${definition})
     if(precision STREQUAL "f64")
-      target_compile_definitions(vitruvian_${name}_${precision} PUBLIC VITRUVIAN_FLOAT64)
       if(NOT VITRUVIAN_DOUBLE) # "no" said here would be heard before what add_subdirectory says
         set_target_properties(vitruvian_${name}_${precision} PROPERTIES EXCLUDE_FROM_ALL YES)
       endif()
@@ -114,6 +115,6 @@ function(vitruvian_precompiled headers file)
   target_link_libraries(${target} PRIVATE ${ARGN} vitruvian_flags)
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_OPTIMISATION}>)
   target_compile_definitions(${target} PRIVATE $<$<BOOL:${VITRUVIAN_ASSERT}>:XTENSOR_ENABLE_ASSERT>
-    $<$<STREQUAL:${headers},f64>:VITRUVIAN_FLOAT64>)
+    $<$<STREQUAL:${headers},f64>:VITRUVIAN_FLOAT64> $<$<STREQUAL:${headers},f32>:VITRUVIAN_FLOAT32>)
   target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${file}>")
 endfunction()

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "vitruvian/core/base/context.hpp"
+#include "vitruvian/core/base/error.hpp"
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vitruvian {
@@ -35,7 +37,9 @@ struct Finding {
 };
 
 /// Thrown through the op that was caught.
-struct NotFinite {
+struct NotFinite : Error {
+  explicit NotFinite(Finding found)
+      : Error(Exit::failure, found.to_text()), finding(std::move(found)) {}
   Finding finding;
 };
 

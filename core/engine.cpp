@@ -98,6 +98,7 @@ Tensor record(const char* op, Array value, const std::vector<Tensor>& inputs, Vj
     node.unrecorded = wanted || any(&Node::unrecorded);
     return result;
   }
+  if (!vjp) fail("record: '{}' has no rule for the way back", op);
   node.requires_grad = true;
   node.inputs.reserve(inputs.size());
   for (const Tensor& x : inputs) node.inputs.push_back({x.node_ptr(), x ? x.node().version : 0});

@@ -40,7 +40,8 @@ class GradientPointer {
 ///   for (std::size_t i = 0; i < value->size(); ++i) value->data()[i] *= 2;
 ///
 /// It must have a name, so that the array is not kept beyond it; `w.mutable_value() = array` and
-/// `.fill(number)` need none. A graph that read the tensor before the guard's end refuses its
+/// `.fill(number)` need none. Numbers may be changed, the shape may not: nobody looks whether it
+/// was. A graph that read the tensor before the guard's end refuses its
 /// backward.
 class WriteGuard {
  public:

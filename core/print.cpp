@@ -13,7 +13,8 @@ constexpr std::size_t at_an_end = 3;     // of each axis otherwise
 void append_axis(std::string& text, const Array& a, std::size_t axis, std::size_t offset,
                  std::size_t indent) {
   if (axis == a.dimension()) {
-    text += fmt::format("{:.6g}", a.data()[offset]);
+    const real x = a.data()[offset];
+    text += std::isnan(x) ? "nan" : fmt::format("{:.6g}", x);
     return;
   }
   const std::size_t length = a.shape()[axis];

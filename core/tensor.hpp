@@ -44,6 +44,10 @@ using Vjp = std::function<Cotangents(const Node& node, Array& g)>;
 /// A handle on a value in the graph of a computation. Copies of a handle are the same value. A
 /// default-made one is absent (a layer without bias): reading it is an `Error`, which names the
 /// function that did (`reader`).
+/// A graph belongs to one thread at a time. Several may read a value, and each may record a graph
+/// of its own over shared leaves; but `backward` adds to the leaves' gradients without a lock:
+/// threads that share leaves take theirs by `grad(y, xs)`, and who changes a value in place does so
+/// alone.
 class Tensor {
  public:
   Tensor() = default;

@@ -41,7 +41,7 @@ void check_finite(const Node& node, const Array& a, const std::string& where) {
       finding.rows.push_back(i / row);
     }
   }
-  if (finding.count > 0) throw NotFinite{std::move(finding)};
+  if (finding.count > 0) throw NotFinite(std::move(finding));
 }
 
 }  // namespace

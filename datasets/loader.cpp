@@ -37,6 +37,11 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
     fail(Exit::usage, "{}: {} channels need as many means and standard deviations; found {} and {}",
          about.name, about.channels, options_.mean.size(), options_.std.size());
   }
+  for (std::size_t c = 0; c < about.channels; ++c) {
+    if (std::isfinite(options_.mean[c]) && options_.std[c] > 0) continue;
+    fail(Exit::usage, "{}: mean {} and standard deviation {} of channel {} normalise no pixels",
+         about.name, options_.mean[c], options_.std[c], c);
+  }
   // A pixel has 256 values: normalise each once.
   table_.resize(about.channels);
   for (std::size_t c = 0; c < about.channels; ++c) {

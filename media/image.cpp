@@ -162,7 +162,15 @@ Image read_image(const std::string& path, const Fit& fit, std::uint64_t max_pixe
   return fitter.take();
 }
 
+void check_whole(const Image& image) {
+  if (image.pixels.empty() || image.pixels.size() != image.height * image.width * image.channels) {
+    fail("{} bytes are no picture of {} x {} x {}", image.pixels.size(), image.height, image.width,
+         image.channels);
+  }
+}
+
 Image fitted(const Image& image, const Fit& fit) {
+  check_whole(image);
   Fitter fitter(fit);
   fitter.start(image.height, image.width, image.channels);
   for (std::size_t y = 0; y < image.height; ++y) {
@@ -172,6 +180,7 @@ Image fitted(const Image& image, const Fit& fit) {
 }
 
 Image shrunk(const Image& image, std::size_t width, std::size_t height) {
+  check_whole(image);
   const auto part = [](std::size_t n, std::size_t most) {
     return static_cast<double>(most) / static_cast<double>(n);
   };
@@ -196,6 +205,7 @@ Image from_planes(const std::uint8_t* planes, std::size_t channels, std::size_t 
 }
 
 void to_planes(const Image& image, std::uint8_t* planes) {
+  check_whole(image);
   const std::size_t plane = image.height * image.width;
   for (std::size_t c = 0; c < image.channels; ++c) {
     for (std::size_t i = 0; i < plane; ++i) *planes++ = image.pixels[i * image.channels + c];
@@ -211,6 +221,7 @@ Image in_rgb(const Image& image) {
 }
 
 Image enlarged(const Image& image, std::size_t scale) {
+  check_whole(image);
   Image large{image.height * scale, image.width * scale, image.channels, {}};
   large.pixels.reserve(image.pixels.size() * scale * scale);
   for (std::size_t i = 0; i < large.height * large.width; ++i) {

@@ -72,6 +72,9 @@ Image read_image(const std::string& path, std::uint64_t max_pixels = usual_max_p
 /// The same and fitted, row by row: a large picture is never in memory.
 Image read_image(const std::string& path, const Fit& fit,
                  std::uint64_t max_pixels = usual_max_pixels);
+/// Throws where the bytes of a picture are not height * width * channels, or there are none: as all
+/// that take one do.
+void check_whole(const Image& image);
 /// A picture that is in memory, fitted.
 Image fitted(const Image& image, const Fit& fit);
 /// The picture, in proportion, at most so wide and so high; one that is small enough as it is.

@@ -43,10 +43,12 @@ void constant(const Tensor& x, double value) {
 }
 
 void normal(const Tensor& x, const Rng& rng, double std, double mean) {
+  if (!(std >= 0)) fail("init::normal: a standard deviation of {} is below 0", std);
   fill(x, [&](std::uint64_t i) { return mean + std * rng.normal(i); });
 }
 
 void uniform(const Tensor& x, const Rng& rng, double low, double high) {
+  if (!(low <= high)) fail("init::uniform: {} is not below {}", low, high);
   fill(x, [&](std::uint64_t i) { return low + (high - low) * rng.uniform(i); });
 }
 

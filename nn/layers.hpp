@@ -55,6 +55,9 @@ struct LayerScale {
 
   LayerScale(std::size_t D, double initial);
   Tensor operator()(const Tensor& x) const { return gamma ? x * gamma : x; }
+  [[nodiscard]] LayerScale fresh() const {
+    return gamma ? LayerScale(gamma.shape()[0], 1) : LayerScale(0, 0);
+  }
   void visit(Visitor& visitor) const;
 };
 

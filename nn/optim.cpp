@@ -87,6 +87,10 @@ Optimizer::Optimizer(std::vector<NamedParameter> parameters)
     if (!state_.try_emplace(p.name).second) {
       fail("optimizer: two parameters are called '{}'", p.name);
     }
+    if (!p.tensor) fail("optimizer: '{}' is absent", p.name);
+    if (!p.tensor.is_leaf()) {
+      fail("optimizer: '{}' is no parameter: '{}' made it", p.name, p.tensor.node().op);
+    }
   }
 }
 

@@ -33,7 +33,7 @@ struct Moments {
 };
 
 /// What the optimizers share: the parameters, and their memory by name, which a checkpoint
-/// reads and writes.
+/// reads and writes. To choose one at run time: std::variant<AdamW, SGD, ...>.
 class Optimizer {
  public:
   [[nodiscard]] const std::vector<NamedParameter>& parameters() const { return parameters_; }
@@ -49,6 +49,11 @@ class Optimizer {
 
  protected:
   explicit Optimizer(std::vector<NamedParameter> parameters);
+  ~Optimizer() = default;
+  Optimizer(const Optimizer&) = default;
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(const Optimizer&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
   /// The rate of parameters()[i] in a step of rate lr.
   [[nodiscard]] double rate_of(std::size_t i, double lr) const { return lr * factors_[i]; }
   Moments& moments(const NamedParameter& p) { return state_.at(p.name); }

@@ -119,8 +119,9 @@ void copy_parameters(const Module& from, const Module& to) {
   copy_parameters(named_parameters(from), named_parameters(to));
 }
 
-/// A deep copy: a fresh module of the same configuration, with the same values and no gradients.
-/// The fresh one is `module.fresh()`, or made from `module.config` where a module has one.
+/// A deep copy: a fresh module of the same configuration, with the same values, frozen where the
+/// module is, and no gradients. The fresh one is `module.fresh()`, or made from `module.config`
+/// where a module has one.
 template <class Module>
 Module clone(const Module& module) {
   Module copy = [&module] {
@@ -128,10 +129,17 @@ Module clone(const Module& module) {
     if constexpr (requires { module.config; }) {
       return Module(module.config, Rng(0));
     } else {
+      static_assert(
+          requires { module.fresh(); }, "clone: the module has neither fresh() nor config");
       return module.fresh();
     }
   }();
   copy_parameters(module, copy);
+  const std::vector<NamedParameter> from = named_parameters(module);
+  const std::vector<NamedParameter> to = named_parameters(copy);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i].tensor.set_requires_grad(from[i].tensor.requires_grad());
+  }
   return copy;
 }
 

@@ -21,6 +21,10 @@ const Trace::Entry* Trace::find(std::string_view name) const {
 
 const Tensor& Trace::at(std::string_view name) const {
   if (const Entry* const entry = find(name)) return entry->tensor;
+  if (name.ends_with(".probs") || name.ends_with(".scores")) {
+    fail("trace: '{}' is a step inside a fused op: while a `Composed` lives, ops show their steps",
+         name);
+  }
   std::vector<std::string> names;
   for (const Entry& entry : entries_) names.push_back(entry.name);
   const std::string near = closest_match(name, names);

@@ -16,6 +16,8 @@
 namespace vitruvian {
 namespace {
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 static_assert(std::endian::native == std::endian::little, "safetensors' bytes are little-endian");
 
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
@@ -181,7 +183,7 @@ class HeaderReader {
       wrong("a {} has {} characters; {} are allowed", what, text.size(), longest_name);
     }
     for (const char c : text) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      if (is_control(c)) {
         wrong("a {} holds the control character 0x{:02x}", what, static_cast<unsigned>(c));
       }
     }
@@ -249,6 +251,21 @@ std::string format_header(const std::vector<StoredTensor>& tensors, const Metada
   return text;
 }
 
+// What read_safetensors would refuse is not written.
+void check_readable_again(const std::vector<StoredTensor>& sorted, const std::string& path) {
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const std::string& name = sorted[i].name;
+    if (i > 0 && name == sorted[i - 1].name) {
+      fail("{}: two tensors are called '{}': it is not written", path, name);
+    }
+    const bool is_line =
+        name.size() <= longest_name && std::none_of(name.begin(), name.end(), is_control);
+    if (name == "__metadata__" || !is_line) {
+      fail("{}: a tensor cannot be called '{}': it is not written", path, name.substr(0, 100));
+    }
+  }
+}
+
 }  // namespace
 
 TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file) {
@@ -303,6 +320,7 @@ TensorFile read_safetensors(const std::string& path) {
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata) {
   sort_by_name(tensors);
+  check_readable_again(tensors, path);
   const std::string header = format_header(tensors, metadata);
   const std::uint64_t length = header.size();
   write_file_safely(path, [&](const WriteBytes& write) {
@@ -310,6 +328,10 @@ void write_safetensors(const std::string& path, std::vector<StoredTensor> tensor
     write(header);
     for (const StoredTensor& t : tensors) {
       const Bytes bytes = t.read();
+      if (bytes.size() != t.size() * width(t.dtype)) {
+        fail("{}: '{}' of shape {} has {} bytes: it is not written", path, t.name,
+             shape_text(t.shape), bytes.size());
+      }
       write({bytes.data(), bytes.size()});
     }
   });

@@ -63,6 +63,9 @@ std::uint64_t TensorFile::size() const {
 
 StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vector<double> values,
                     Dtype dtype) {
+  if (values.size() != product(shape)) {
+    fail("'{}' of shape {} was given {} numbers", name, shape_text(shape), values.size());
+  }
   const auto kept = std::make_shared<const std::vector<double>>(std::move(values));
   return {std::move(name), dtype, std::move(shape), [kept, dtype] {
             Bytes bytes(kept->size() * width(dtype));
@@ -93,6 +96,14 @@ StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape) {
 }
 
 StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>& axes) {
+  std::vector<std::size_t> once = axes;
+  std::sort(once.begin(), once.end());
+  std::vector<std::size_t> all(tensor.shape.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (once != all) {
+    fail("'{}' {} has no axes ({}), each once", tensor.name, shape_text(tensor.shape),
+         joined(axes));
+  }
   std::vector<std::size_t> strides(tensor.shape.size(), 1);
   for (std::size_t k = strides.size(); k-- > 1;) strides[k - 1] = strides[k] * tensor.shape[k];
   StoredTensor result = tensor;
@@ -118,8 +129,12 @@ StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>
 }
 
 StoredTensor rows(const StoredTensor& tensor, std::size_t begin, std::size_t end) {
+  if (tensor.shape.empty() || begin > end || end > tensor.shape[0]) {
+    fail("'{}' {} has no rows [{}, {})", tensor.name, shape_text(tensor.shape), begin, end);
+  }
   StoredTensor result = tensor;
-  const std::size_t length = tensor.size() / tensor.shape.at(0) * width(tensor.dtype);
+  result.shape[0] = 1;
+  const std::size_t length = result.size() * width(tensor.dtype);
   result.shape[0] = end - begin;
   result.read = [read = tensor.read, from = begin * length, to = end * length] {
     const Bytes all = read();
@@ -130,13 +145,23 @@ StoredTensor rows(const StoredTensor& tensor, std::size_t begin, std::size_t end
 }
 
 StoredTensor concatenated(const std::vector<StoredTensor>& parts) {
-  StoredTensor result = parts.at(0);
-  result.shape.at(0) = 0;
+  if (parts.empty()) fail("there are no tensors to be put one after the other");
+  StoredTensor result = parts[0];
+  const auto row = [](const StoredTensor& part) {
+    if (part.shape.empty()) fail("'{}' is one number: it has no rows", part.name);
+    return std::vector<std::size_t>(part.shape.begin() + 1, part.shape.end());
+  };
+  const std::vector<std::size_t> wanted = row(result);
+  result.shape[0] = 0;
   for (const StoredTensor& part : parts) {
+    if (row(part) != wanted) {
+      fail("'{}' {} does not go on below '{}' {}", part.name, shape_text(part.shape), parts[0].name,
+           shape_text(parts[0].shape));
+    }
     if (part.dtype != result.dtype) {
       fail(Exit::checkpoint, "'{}' and '{}' have different dtypes", result.name, part.name);
     }
-    result.shape[0] += part.shape.at(0);
+    result.shape[0] += part.shape[0];
   }
   result.read = [parts] {
     Bytes all;

@@ -59,14 +59,16 @@ struct TensorFile {
 /// As a TensorFile has them.
 void sort_by_name(std::vector<StoredTensor>& tensors);
 
-/// A tensor whose numbers are given.
+/// A tensor whose numbers are given. Throws where there are not as many as the shape says.
 StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vector<double> values,
                     Dtype dtype = Dtype::f32);
 /// A tensor of zeros.
 StoredTensor stored_zeros(std::string name, std::vector<std::size_t> shape,
                           Dtype dtype = Dtype::f32);
 
-/// Views of stored tensors: nothing is read before somebody reads the result.
+/// Views of stored tensors: nothing is read before somebody reads the result. They throw, naming
+/// the tensor, for a shape of another size, axes that are not all of its own, each once, rows that
+/// it does not have, and parts whose rows differ in shape.
 StoredTensor reshaped(StoredTensor tensor, std::vector<std::size_t> shape);
 /// Axis k of the result is axis axes[k] of the tensor.
 StoredTensor permuted(const StoredTensor& tensor, const std::vector<std::size_t>& axes);
@@ -95,7 +97,9 @@ TensorFile read_safetensors(const std::shared_ptr<const ByteSource>& file);
 TensorFile read_safetensors(const std::string& path);
 
 /// Writes tensors safely (see core/base/safe_file.hpp), one at a time, sorted by name. The same
-/// input gives the same bytes. Throws (Exit::failure) naming the path and the reason.
+/// input gives the same bytes. Throws (Exit::failure) naming the path and the reason; also for what
+/// read_safetensors would refuse: a name that comes twice or is no line of at most 1,000
+/// characters, numbers that do not fill their shape.
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata);
 

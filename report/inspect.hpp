@@ -49,8 +49,8 @@ struct InspectOptions {
 
 /// Who is told, as it happens.
 struct InspectObserver {
-  std::function<void(const std::string& sentence)> note;
-  std::function<void(const Figure& figure)> drawn;
+  std::function<void(const std::string& sentence)> note = [](const std::string&) {};
+  std::function<void(const Figure& figure)> drawn = [](const Figure&) {};
 };
 
 /// The safetensors files of a folder, or of `checkpoints` in it, that have a number in their names,

@@ -50,8 +50,8 @@ struct Prediction {
 
 /// Who is told, as it happens.
 struct PredictObserver {
-  std::function<void(const std::string& sentence)> note;
-  std::function<void(const Prediction& prediction)> predicted;
+  std::function<void(const std::string& sentence)> note = [](const std::string&) {};
+  std::function<void(const Prediction& prediction)> predicted = [](const Prediction&) {};
 };
 
 inline namespace VITRUVIAN_PRECISION {

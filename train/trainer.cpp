@@ -60,10 +60,17 @@ std::optional<CheckpointFile> newest(const RunDirectory& directory, Observer& ob
 // What there is to do for a run whose last checkpoint is this one: nothing, where it is finished
 // and shall have no more epochs than it had.
 bool is_finished(const TrainOptions& options, const CheckpointFile& file) {
+  const TrainOptions was = settings_of(file.state.settings, file.tensors.source);
+  const std::size_t planned = was.epochs;
   if (!file.state.finished) return false;
-  const std::size_t planned = settings_of(file.state.settings, file.tensors.source).epochs;
   if (std::max(options.epochs, options.prolong_to) == planned) {
-    check_settings(options, file, 0);
+    TrainOptions as_it_is = options;
+    if (options.prolong_to != 0) {  // it was prolonged then, and has the warm-up of its beginning
+      as_it_is.epochs = was.epochs;
+      as_it_is.warmup = was.warmup;
+      as_it_is.warmup_steps = was.warmup_steps;
+    }
+    check_settings(as_it_is, file, 0);
     return true;
   }
   if (file.state.epochs < planned) {
@@ -184,6 +191,10 @@ void check_learner(const Learner& learner, const TrainingData& data) {
   }
   const Dataset& train = data.images.train->about();
   const Dataset& test = data.images.test->about();
+  if (train.class_names != test.class_names) {
+    fail(Exit::data, "{}: the classes of training and test images differ: {}, and {}", train.name,
+         some_of(train.class_names), some_of(test.class_names));
+  }
   if (train.classes != test.classes || train.channels != test.channels ||
       train.height != test.height || train.width != test.width) {
     fail(Exit::data, "{}: training and test images differ in shape or classes", train.name);
@@ -203,6 +214,11 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
                     Opened& opened, std::uint64_t bytes, Observer& rank_0s, const AtEnd& at_end,
                     Ranks& ranks, std::map<std::string, std::string> made = {}) {
   const bool first = ranks.rank() == 0;
+  if (options.precision == Precision::float64 && !std::is_same_v<real, double>) {
+    fail(Exit::usage,
+         "precision: this library computes in float32; that of float64 is "
+         "vitruvian::vitruvian_f64");
+  }
   Observer nobody;
   Observer& observer = first ? rank_0s : nobody;
   const Composed composed(options.composed);
@@ -326,6 +342,7 @@ RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageS
                 Observer& observer, const AtEnd& at_end, Ranks& ranks) {
   TrainOptions options = wanted;
   options.own_model = learner.name;
+  check_there(images);
   options.dataset = images.train->about().name;
   options.validate();
   check_lanes(options, ranks);
@@ -333,6 +350,7 @@ RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageS
   check_learner(learner, data);
   Opened opened(options, observer, ranks);
   if (opened.finished) {
+    check_data(*opened.checkpoint, data.checksum);
     if (opened.directory) {
       load(learner.parameters, read_safetensors(opened.directory->weights_path()));
     }

@@ -32,14 +32,13 @@ inline namespace VITRUVIAN_PRECISION {
 struct Outcome;  // train/step.hpp
 using AtEnd = std::function<void(const Outcome& outcome)>;
 /// Trains a ViT: reads the data, makes the run directory (when `out` is not empty), and writes what
-/// RunDirectory lists. A run that is resumed with more epochs than it has goes on as one of so
-/// many. The same bits for any number of threads, and for a run that was killed at any moment and
-/// resumed. Nothing is written before everything that can be checked is checked.
-/// `at_end` is called before the run counts as finished: what it writes, a run that is killed
-/// meanwhile writes when it is resumed.
-/// Several ranks, at most as many as lanes, share each step, with the bytes of one; observer,
-/// `at_end` and the run directory are rank 0's. Throws (Exit::usage) on every rank where one has
-/// other settings, data, kernels or another version.
+/// RunDirectory lists. A run that is resumed with a `prolong_to` above its epochs goes on as one
+/// of so many. The same bits for any number of threads, and for a run that was killed at any moment
+/// and resumed. Nothing is written before everything that can be checked is checked. `at_end` is
+/// called before the run counts as finished: what it writes, a run that is killed meanwhile writes
+/// when it is resumed. Several ranks, at most as many as lanes, share each step, with the bytes of
+/// one; observer, `at_end` and the run directory are rank 0's. Throws (Exit::usage) on every rank
+/// where one has other settings, data, kernels or another version.
 RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end = {},
                 Ranks& ranks = one_rank());
 /// What saved weights say of test images, normalised as the images were that they were trained on.

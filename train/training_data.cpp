@@ -208,7 +208,14 @@ TrainingData open_training(const TrainOptions& options) {
 
 }  // namespace
 
+void check_there(const ImageSplit& images) {
+  if (!images.train)
+    fail(Exit::usage, "there are no images to train on: ImageSplit::train is null");
+  if (!images.test) fail(Exit::usage, "there are no images to test with: ImageSplit::test is null");
+}
+
 TrainingData training_data(const TrainOptions& options, ImageSplit images) {
+  check_there(images);
   for (const Images* part : {images.train.get(), images.test.get()}) {
     for (std::size_t i = 0; i < part->size(); ++i) {
       if (part->label(i) < part->about().classes) continue;

@@ -28,8 +28,10 @@ struct TrainingData {
 /// (Exit::data) when the images are not of the model's shape and classes, or those of a run that
 /// is resumed are not where they were.
 TrainingData training_data(const TrainOptions& options);
+/// Throws (Exit::usage) where there are no images to train on or to test with.
+void check_there(const ImageSplit& images);
 /// The same of images that a program brings: split, and their checksum known. Throws (Exit::data)
-/// for a label that is not below the number of classes.
+/// for a label that is not below the number of classes, and as check_there.
 TrainingData training_data(const TrainOptions& options, ImageSplit images);
 
 /// The test images, normalised as those that train.

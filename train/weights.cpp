@@ -160,6 +160,13 @@ DataConfig normalisation(const TrainedModel& trained, const std::vector<double>&
 }
 
 Array normalised(const Image& image, const DataConfig& data) {
+  check_whole(image);
+  if (data.mean.size() != image.channels || data.std.size() != image.channels) {
+    fail(Exit::usage,
+         "a picture of {} x {} x {} cannot be normalised by {} means and {} deviations: there must "
+         "be one of each for each channel",
+         image.height, image.width, image.channels, data.mean.size(), data.std.size());
+  }
   const std::size_t plane = image.height * image.width;
   Array x = empty({1, image.channels, image.height, image.width});
   for (std::size_t c = 0; c < image.channels; ++c) {

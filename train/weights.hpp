@@ -62,7 +62,10 @@ DataConfig normalisation(const TrainedModel& trained, const std::vector<double>&
                          const std::vector<double>& std, const std::string& weights,
                          const std::function<void(const std::string&)>& note);
 
-/// (H, W, C) bytes to (1, C, H, W).
+/// (H, W, C) bytes to (1, C, H, W): (x / 255 - mean) / std. A picture of other channels or another
+/// size than the model's is brought to them by read_image(path, Fit{...}). Throws (Exit::usage)
+/// where `data` has not a mean and a std for each of its channels, and for an image without all its
+/// bytes.
 Array normalised(const Image& image, const DataConfig& data);
 
 }  // namespace VITRUVIAN_PRECISION

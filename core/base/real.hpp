@@ -2,7 +2,12 @@
 
 // One source, two precisions: gradients are checked in float64, models train in float32, and no
 // line of the rooms that hold numbers says <T>. They are compiled twice; the inline namespace keeps
-// the two apart, so that mixing them is a link error and a program may still link both.
+// the two apart, so that mixing them is a link error and a program may still link both. What is
+// linked tells its users which of the two it is.
+#if defined(VITRUVIAN_FLOAT32) && defined(VITRUVIAN_FLOAT64)
+#error \
+    "one target gets both precisions of the library: link one of them PRIVATE, in a target of its own"
+#endif
 #ifdef VITRUVIAN_FLOAT64
 #define VITRUVIAN_PRECISION f64
 #else

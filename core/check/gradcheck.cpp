@@ -147,6 +147,7 @@ std::vector<std::size_t> sampled(std::size_t size, std::size_t input,
 void check(const std::function<Tensor()>& f, const std::vector<Tensor>& xs,
            const GradcheckOptions& options, GradcheckReport& report) {
   const Form form = form_of(options);
+  if (xs.empty()) fail("gradcheck: there is no input to differentiate by");
   const Tensor y = f();
   std::size_t elements = 0;
   for (const Tensor& x : xs) elements += x.size();

@@ -297,6 +297,7 @@ Tensor abs(const Tensor& x) {
 
 // y = min(max(x, low), high)             dx = g where low <= x <= high, g 0 outside, NaN at NaN
 Tensor clamp(const Tensor& x, real low, real high) {
+  if (std::isnan(low) || std::isnan(high)) fail("clamp: NaN is no bound");
   return curve(
       "clamp", x,
       [=](real v) {

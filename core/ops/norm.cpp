@@ -60,6 +60,7 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
                   const Tensor& bias, double eps) {
   given("layer_norm", "x", x);
   check_layer_norm(x, normalized_shape, weight, bias);
+  if (!(eps >= 0)) fail("layer_norm: eps is {}: expected at least 0", eps);
   if (Composed::active()) return composed::layer_norm(x, normalized_shape, weight, bias, eps);
   const std::size_t leading = x.rank() - normalized_shape.size();
   const std::size_t rows = flattened(x.shape(), 0, leading);

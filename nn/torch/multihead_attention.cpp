@@ -64,6 +64,11 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
            batch_first ? "(B, T, D)" : "(T, B, D)");
     }
   }
+  const int tokens = batch_first ? 1 : 0;
+  if (key.size(tokens) != value.size(tokens)) {
+    fail("attention: key {} and value {} are not of as many tokens", to_string(key.shape()),
+         to_string(value.shape()));
+  }
   const auto images_first = [&](const Tensor& x) { return batch_first ? x : transpose(x, 0, 1); };
   const std::size_t D = out_proj.in();
   std::vector<Tensor> W{q_proj_weight, k_proj_weight, v_proj_weight};

@@ -4,6 +4,7 @@
 #include "tests/core/engine_testing.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/scope.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 
 using namespace vitruvian;
 
@@ -271,6 +272,9 @@ TEST_CASE("backward's errors name the module of the node, once, and not the call
     CHECK_SAYS(failing.backward(), "failing: no derivative - in blocks.3");
     CHECK(Scope::path() == "trainer");
   }
+  CHECK_SAYS(record("mine", scalar(1), {x}, {}), "record: 'mine' has no rule for the way back");
+  CHECK(gradcheck([] { return Tensor(scalar(1)); }, std::vector<Tensor>{}).problem ==
+        "gradcheck: there is no input to differentiate by");
   const Tensor z = sum(in_block([&] { return square(x); }));  // the sum is nobody's
   x.mutable_value().fill(3);
   CHECK_SAYS(z.backward(),

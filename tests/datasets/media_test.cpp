@@ -99,6 +99,16 @@ TEST_CASE("a picture fitted as it is read is the picture read and then fitted") 
         0);
 }
 
+TEST_CASE("a picture without all its bytes is refused, whatever is to be done with it") {
+  for (const Image& image : {Image{}, Image{4, 4, 3, {1, 2, 3}}, Image{0, 4, 1, {}}}) {
+    CHECK_FAILS_WITH(fitted(image, {.height = 2, .width = 2}), "bytes are no picture of");
+    CHECK_FAILS_WITH(shrunk(image, 2, 2), "bytes are no picture of");
+    CHECK_FAILS_WITH(enlarged(image, 2), "bytes are no picture of");
+    std::uint8_t planes = 0;
+    CHECK_FAILS_WITH(to_planes(image, &planes), "bytes are no picture of");
+  }
+}
+
 TEST_CASE("a long thin picture is cropped, not blown up") {
   Image line{1, 60'000, 1, std::vector<std::uint8_t>(60'000, 7)};
   const Image square = fitted(line, {.height = 16, .width = 16, .channels = 3});

@@ -88,6 +88,14 @@ TEST_CASE("a clone is equal, and independent") {
   CHECK(twin.attn_drop == 0.5);
   CHECK(twin.composed);
   CHECK_FALSE(twin.qkv.bias);
+
+  const Linear frozen(3, 2, Rng(1));
+  frozen.weight.tensor().set_requires_grad(false);
+  const Linear still = clone(frozen);
+  CHECK_FALSE(still.weight.tensor().requires_grad());
+  CHECK(still.bias.tensor().requires_grad());
+  CHECK(clone(LayerScale(3, 0.5)).gamma.value() == full({3}, real(0.5)));
+  CHECK_FALSE(clone(LayerScale(3, 0)).gamma);
 }
 
 TEST_CASE("copy_parameters names what does not fit, and changes nothing then") {

@@ -173,6 +173,9 @@ TEST_CASE("optimizers refuse what makes no sense") {
           const Tensor w(zeros({1}), true);
           SGD({{"w", Role::weight, w}, {"w", Role::weight, w}});
         }) == "optimizer: two parameters are called 'w'");
+  CHECK_SAYS(AdamW({{"w", Role::weight, Tensor()}}), "optimizer: 'w' is absent");
+  CHECK_SAYS(AdamW({{"w", Role::weight, square(Tensor(zeros({1}), true))}}),
+             "optimizer: 'w' is no parameter: 'square' made it");
 }
 
 TEST_CASE(

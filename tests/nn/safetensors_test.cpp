@@ -154,6 +154,40 @@ TEST_CASE("views of stored tensors: permuted, cut, joined") {
   const StoredTensor both = concatenated({rows(t, 1, 2), rows(t, 0, 1)});
   CHECK(both.shape == t.shape);
   CHECK(both.values() == std::vector<double>{3, 4, 5, 0, 1, 2});
+  CHECK(rows(t, 2, 2).values().empty());
+  CHECK(rows(stored("e", {0, 3}, {}), 0, 0).shape == std::vector<std::size_t>{0, 3});
+
+  CHECK_FAILS_WITH(rows(t, 1, 3), "'t' (2, 3) has no rows [1, 3)");
+  CHECK_FAILS_WITH(rows(t, 2, 1), "'t' (2, 3) has no rows [2, 1)");
+  CHECK_FAILS_WITH(rows(stored("one", {}, {1}), 0, 1), "'one' () has no rows [0, 1)");
+  CHECK_FAILS_WITH(permuted(t, {0, 2}), "'t' (2, 3) has no axes (0, 2), each once");
+  CHECK_FAILS_WITH(permuted(t, {0, 0}), "each once");
+  CHECK_FAILS_WITH(permuted(t, {0}), "each once");
+  CHECK_FAILS_WITH(concatenated({}), "no tensors");
+  CHECK_FAILS_WITH(concatenated({t, stored("u", {1, 2}, {1, 2})}),
+                   "'u' (1, 2) does not go on below 't' (2, 3)");
+  CHECK_FAILS_WITH(concatenated({stored("one", {}, {1})}), "'one' is one number");
+  CHECK_FAILS_WITH(stored("t", {2, 2}, {1}), "'t' of shape (2, 2) was given 1 numbers");
+}
+
+TEST_CASE("what could not be read back is not written") {
+  const Folder folder;
+  const std::string path = folder.file("m");
+  const auto write = [&](std::vector<StoredTensor> tensors) {
+    write_safetensors(path, tensors, {});
+  };
+  CHECK_FAILS_WITH(write({stored("a", {1}, {1}), stored("b", {1}, {1}), stored("a", {1}, {2})}),
+                   "two tensors are called 'a': it is not written");
+  CHECK_FAILS_WITH(write({stored("a\nb", {1}, {1})}), "a tensor cannot be called");
+  CHECK_FAILS_WITH(write({stored(std::string(1001, 'a'), {1}, {1})}), "a tensor cannot be called");
+  CHECK_FAILS_WITH(write({stored("__metadata__", {1}, {1})}),
+                   "a tensor cannot be called '__metadata__': it is not written");
+  StoredTensor liar = stored("a", {2}, {1, 2});
+  liar.shape = {3};
+  CHECK_FAILS_WITH(write({liar}), "'a' of shape (3,) has 8 bytes: it is not written");
+  CHECK(folder.files().empty());
+  write({stored(std::string(1000, 'a'), {1}, {1})});
+  CHECK(read_safetensors(path).size() == 1);
 }
 
 TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") {

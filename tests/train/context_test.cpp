@@ -97,6 +97,11 @@ std::string finding_of(const std::function<void()>& body) {
 
 }  // namespace
 
+TEST_CASE("what Anomaly throws is an Error, for whoever catches no more") {
+  const Anomaly anomaly;
+  CHECK_FAILS_WITH(log(Tensor(full({2}, -1))), "NaN in 2 of 2 numbers of the value of 'log'");
+}
+
 TEST_CASE("NoGrad reaches every chunk, and leaves every worker again") {
   const auto recorded = [] {
     return in_chunks([](std::size_t i) {

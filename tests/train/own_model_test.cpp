@@ -77,6 +77,8 @@ TEST_CASE(
     o.resume = true;
     CHECK(train_here(o, other, both()).was_finished);
     CHECK(values_of(named_parameters(net)) == values_of(named_parameters(other)));
+    CHECK_FAILS_WITH(train_here(o, other, {images_of(points(90, 9)), both().test}),
+                     "the data are not those of the run");
     const Net loaded(5);
     const Metadata metadata = load(loaded, o.out + "/model.safetensors");
     CHECK(values_of(named_parameters(net)) == values_of(named_parameters(loaded)));
@@ -98,7 +100,7 @@ TEST_CASE(
     o.lr = 1e-3;
     CHECK_FAILS_WITH(train_here(o, fresh, both()), "'lr' is 0.001, not 0.02");
     o.layer_decay = 0.5;
-    CHECK_FAILS_WITH(train_here(o, fresh, both()), "layer_decay and head_lr are of the built-in");
+    CHECK_FAILS_WITH(train_here(o, fresh, both()), "freeze and linear_probe are of the built-in");
   }
 }
 
@@ -234,6 +236,23 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
   TrainOptions other = o;
   other.train_size = 10;
   CHECK_FAILS_WITH(train_here(other, net, both()), "come as they are");
+  other = o;
+  other.freeze = 1;
+  CHECK_FAILS_WITH(train_here(other, net, both()), "by set_requires_grad(false)");
+  other = o;
+  other.linear_probe = true;
+  CHECK_FAILS_WITH(train_here(other, net, both()), "by set_requires_grad(false)");
+  if constexpr (std::is_same_v<real, float>) {
+    other = o;
+    other.precision = Precision::float64;
+    CHECK_FAILS_WITH(train_here(other, net, both()), "this library computes in float32");
+  }
+  CHECK_FAILS_WITH(train_here(o, net, {}), "there are no images to train on");
+  CHECK_FAILS_WITH(train_here(o, net, {both().train, nullptr}), "there are no images to test with");
+  CHECK_FAILS_WITH(training_data(o, {nullptr, both().test}), "there are no images to train on");
+  const auto renamed = with([](OwnDataset& s) { s.classes[1] = "d"; });
+  CHECK_FAILS_WITH(train_here(o, net, {both().train, renamed}),
+                   "the classes of training and test images differ");
   CHECK_FAILS_WITH(with([](OwnDataset& s) { s.shape = {2}; }), "expected (C, H, W)");
   CHECK_FAILS_WITH(with([](OwnDataset& s) {
                      s.shape = {2, 1, 1};
@@ -260,6 +279,27 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
   const auto wrong = std::make_shared<Wrong>();
   CHECK_FAILS_WITH(train_here(o, net, {wrong, wrong}), "digits: image 1 is of class 10 among 10");
   CHECK(folder.files().empty());
+}
+
+TEST_CASE("a finished run that is prolonged goes on, and is finished again") {
+  const Folder folder;
+  TrainOptions o = quick(folder.file("run"));
+  o.patience = 0;
+  o.epochs = 2;
+  const Net net(3);
+  train_here(o, net, both());
+  o.resume = true;
+  CHECK(train_here(o, net, both()).was_finished);
+  o.epochs = 3;
+  CHECK_FAILS_WITH(train_here(o, net, both()), "prolong_to makes a run longer");
+  o.epochs = 2;
+  o.prolong_to = 3;
+  const RunResult result = train_here(o, net, both());
+  CHECK_FALSE(result.was_finished);
+  CHECK(result.last.epoch == 3);
+  CHECK(train_here(o, net, both()).was_finished);
+  o.seed = 99;
+  CHECK_FAILS_WITH(train_here(o, net, both()), "'seed' is");
 }
 
 TEST_CASE("sanity looks at any learner, and leaves it as it was") {

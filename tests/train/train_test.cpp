@@ -191,6 +191,10 @@ TEST_CASE("a picture is fitted as its weights want it, and by the filter that wa
       vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
       const Image fit =
           fitted(image, {.height = 8, .width = 8, .channels = 1, .filter = filter, .crop = crop});
+      CHECK_FAILS_WITH(normalised(fit, DataConfig{}), "8 x 8 x 1 cannot be normalised by 0 means");
+      CHECK_FAILS_WITH(normalised({8, 8, 3, std::vector<std::uint8_t>(192)}, data),
+                       "8 x 8 x 3 cannot be normalised by 1 means and 1 deviations");
+      CHECK_FAILS_WITH(normalised({8, 8, 1, {1}}, data), "1 bytes are no picture of 8 x 8 x 1");
       const Array y = model.features(Tensor(normalised(fit, data))).value();
       CHECK(features == std::vector<double>(y.data(), y.data() + y.size()));
 

@@ -97,25 +97,27 @@ void check_settings(const TrainOptions& options, const CheckpointFile& file,
                     std::size_t steps_an_epoch) {
   const std::string& path = file.tensors.source;
   TrainOptions was = settings_of(file.state.settings, path);
-  if (was.epochs < options.epochs) was = prolonged(was, options.epochs, steps_an_epoch);
+  const bool longer = was.epochs < options.epochs;
+  if (longer) was = prolonged(was, options.epochs, steps_an_epoch);
   const std::string differs = difference(options.to_json(), was.to_json());
   if (differs.empty()) return;
-  fail(Exit::checkpoint, "{}: made with other settings than config.json's, where {}", path,
-       differs);
+  fail(Exit::checkpoint, "{}: made with other settings than config.json's, where {}{}", path,
+       differs, longer ? "; prolong_to makes a run longer" : "");
+}
+
+void check_data(const CheckpointFile& file, const std::string& checksum) {
+  if (file.state.data == checksum) return;
+  const auto images = [](const std::string& sum) {
+    return sum.substr(0, sum.find(TrainingData::of_teacher));
+  };
+  const bool taught = images(checksum) == images(file.state.data);
+  fail(Exit::checkpoint, "{}: {} of the run: checksum {}, not {}", file.tensors.source,
+       taught ? "the teacher is not that" : "the data are not those", checksum, file.state.data);
 }
 
 void Run::resume(const CheckpointFile& checkpoint) {
-  const std::string& path = checkpoint.tensors.source;
   check_settings(options_, checkpoint, steps_an_epoch_);
-  if (checkpoint.state.data != state_.data) {
-    const auto images = [](const std::string& sum) {
-      return sum.substr(0, sum.find(TrainingData::of_teacher));
-    };
-    const bool taught = images(state_.data) == images(checkpoint.state.data);
-    fail(Exit::checkpoint, "{}: {} of the run: checksum {}, not {}", path,
-         taught ? "the teacher is not that" : "the data are not those", state_.data,
-         checkpoint.state.data);
-  }
+  check_data(checkpoint, state_.data);
   if (!best_.empty() && checkpoint.state.best_epoch > 0) {
     if (directory_ != nullptr) load(best_, read_safetensors(directory_->checkpoint("best")));
     broadcast_values(ranks_, best_);

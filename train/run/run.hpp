@@ -39,6 +39,8 @@ void restore(const CheckpointFile& file, const RunArrays& arrays);
 /// where the run was prolonged.
 void check_settings(const TrainOptions& options, const CheckpointFile& file,
                     std::size_t steps_an_epoch);
+/// Throws (Exit::checkpoint) where the data, or the teacher, are not those of a run.
+void check_data(const CheckpointFile& file, const std::string& checksum);
 
 /// One run of training: the model, what changes with every step, and where it is written down. All
 /// that a step depends on is the options, the data and what a checkpoint holds; no clock, no

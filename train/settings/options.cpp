@@ -126,10 +126,11 @@ void TrainOptions::validate() const {
   if (dataset.empty()) fail(Exit::usage, "--dataset needs a name");
   if (!own_model.empty()) {
     if (!data.empty() || train_size != 0 || test_size != 0 || image_size != 0 || !init.empty() ||
-        layer_decay != 1 || head_lr != 1) {
+        layer_decay != 1 || head_lr != 1 || freeze != 0 || linear_probe) {
       fail(Exit::usage,
-           "data, train_size, test_size, image_size, init, layer_decay and head_lr are of the "
-           "built-in data sets and their ViT; a program's own model and data come as they are");
+           "data, train_size, test_size, image_size, init, layer_decay, head_lr, freeze and "
+           "linear_probe are of the built-in data sets and their ViT; a program's own model and "
+           "data come as they are, its frozen parameters by set_requires_grad(false)");
     }
   } else {
     check_data_given(dataset, data);
