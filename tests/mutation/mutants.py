@@ -343,7 +343,7 @@ MUTANTS = [
     ("train/run/run.cpp", "static_cast<double>(state_.correct) / seen", "static_cast<double>(state_.correct)"),
     ("train/run/run.cpp", "report.lr = «state_.lr»;", "options_.lr"),
     ("train/run/run.cpp", "epoch % options_.save_every == 0", "true"),
-    ("train/run/run.cpp", "checkpoint.state.data != state_.data", "false"),
+    ("train/run/run.cpp", "file.state.data == checksum", "true"),
     ("train/run/run.cpp", "restore(checkpoint, arrays());", ";"),
     ("train/run/run.cpp", 'rng_.fork("order"), «epoch»', '1'),
     ("train/run/run.cpp", "state_.loss_sum = state_.grad_norm_sum = 0;", "state_.grad_norm_sum = 0;"),
