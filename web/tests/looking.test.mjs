@@ -93,7 +93,7 @@ test('a drawing of any length stays in the address', () =>
     await page.locator('.pad canvas').evaluate((pad) => {
       const { left, top, width, height } = pad.getBoundingClientRect();
       pad.setPointerCapture = () => {};
-      const send = (type, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId: 1, button: 0, clientX: left + x * width, clientY: top + y * height }));
+      const send = (type, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId: 1, button: 0, clientX: left + x * width, clientY: top + y * height, bubbles: true }));
       send('pointerdown', 0.5, 0.1);
       for (let i = 0; i < 7000; ++i) send('pointermove', 0.5 + 0.01 * Math.sin(i), 0.1 + (0.8 * i) / 7000);
       send('pointerup', 0.5, 0.9);

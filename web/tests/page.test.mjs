@@ -55,7 +55,7 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
       const many = new DataTransfer();
       many.items.add(new File([new Uint8Array(101_000_000)], 'many.safetensors'));
       input.files = many.files;
-      input.dispatchEvent(new Event('change'));
+      input.dispatchEvent(new Event('change', { bubbles: true }));
     });
     await page.getByText('many.safetensors: 101 MB are more than the 100 of any model that this page shows').waitFor();
     await button(page, 'back to the page’s model').click();
