@@ -15,7 +15,7 @@
 namespace vitruvian {
 
 struct RunResult {
-  EpochReport last;                ///< of the last epoch; empty when a resumed run had none left
+  EpochReport last;                ///< of the last epoch; of a run that was finished, its number
   std::optional<TestReport> test;  ///< of a run with a validation split
   bool was_finished = false;       ///< before it was resumed: nothing was done
   std::string directory;           ///< the run's; empty where nothing was written

@@ -107,10 +107,10 @@ void tar(const Source& source) {
 void config(const Source& source) {
   const std::string text = source->text(1'000'000, "a config");
   try {
-    const TrainOptions options = settings_from_json(text, "f");
+    const TrainOptions options = settings_of(text, "f");
     options.validate();
     const std::string json = options.to_json();
-    check(settings_from_json(json, "f").to_json() == json);
+    check(settings_of(json, "f").to_json() == json);
   } catch (const Error&) {
     const ViTConfig model = ViTConfig::from_json(text);
     check(ViTConfig::from_json(model.to_json()) == model);

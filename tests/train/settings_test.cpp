@@ -16,7 +16,7 @@ std::string said(const std::string& name, const std::string& value) {
 }
 
 std::string in_file(const std::string& json) {
-  return failure_of([&] { settings_from_json(json, "f"); }).message;
+  return failure_of([&] { settings_of(json, "f"); }).message;
 }
 
 // And of a whole run.

@@ -43,7 +43,8 @@ struct TrainOptions {
   AugmentOptions augment;
 
   ViTConfig model;
-  std::string own_model;  ///< the name of the program's own model, which stands in for `model`
+  /// The name of the program's own model, which stands in for `model`: `train` takes the learner's.
+  std::string own_model;
 
   Task task = Task::classify;
   std::string teacher;  ///< trained weights whose answers are learned beside the labels
@@ -75,7 +76,7 @@ struct TrainOptions {
   double head_lr = 1;         ///< the head's rate is so many times lr
   std::string pos_resize;     ///< of `init`: see PosResize; empty: as the file's project does
 
-  Precision precision = Precision::float32;
+  Precision precision = Precision::float32;  ///< float64 is vitruvian_f64's alone
 
   std::string out;                   ///< the run directory; empty: nothing is written
   bool dated = false;                ///< `out` is the beginning of its name, the date follows
@@ -120,17 +121,13 @@ struct SettingSources {
 /// what is unknown, said twice in a file, or no value of its kind.
 TrainOptions resolve_settings(const SettingSources& said);
 
-/// The settings that one JSON object says, such as TrainOptions::to_json() gives; errors call it
-/// `source`. Throws likewise.
-TrainOptions settings_from_json(const std::string& json, const std::string& source);
-
 /// The settings of the run in a directory, and the flags of those that do not matter to its
 /// results; more epochs than it has become `prolong_to`. Throws (Exit::checkpoint) when there is no
 /// run, and (Exit::usage) for a flag that contradicts it.
 TrainOptions resumed_settings(const std::string& directory, const SettingSources& said);
 
-/// The settings that a JSON text of `to_json` holds; a folder's classes are not counted. Throws
-/// (Exit::checkpoint), naming the source, where it makes no sense.
+/// The settings that a JSON object says, such as `to_json` gives; a folder's classes are not
+/// counted. Throws (Exit::checkpoint), naming the source and the setting, as resolve_settings does.
 TrainOptions settings_of(const std::string& json, const std::string& source);
 /// The same of the config.json in a run's directory.
 TrainOptions settings_of_run(const std::string& directory);

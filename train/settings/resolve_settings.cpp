@@ -239,10 +239,6 @@ TrainOptions layered(const std::vector<std::pair<Json, std::string>>& layers) {
 
 }  // namespace
 
-TrainOptions settings_from_json(const std::string& json, const std::string& source) {
-  return layered({{parse_object(json, source), source}});
-}
-
 TrainOptions resolve_settings(const SettingSources& said) {
   std::vector<std::pair<Json, std::string>> layers;
   if (!said.recipe.empty()) {
@@ -270,7 +266,7 @@ TrainOptions resolve_settings(const SettingSources& said) {
 
 TrainOptions settings_of(const std::string& json, const std::string& source) {
   try {
-    return settings_from_json(json, source);
+    return layered({{parse_object(json, source), source}});
   } catch (const Error& error) {
     fail(Exit::checkpoint, "{}", error.what());
   }
