@@ -60,9 +60,9 @@ std::optional<CheckpointFile> newest(const RunDirectory& directory, Observer& ob
 // What there is to do for a run whose last checkpoint is this one: nothing, where it is finished
 // and shall have no more epochs than it had.
 bool is_finished(const TrainOptions& options, const CheckpointFile& file) {
+  if (!file.state.finished) return false;
   const TrainOptions was = settings_of(file.state.settings, file.tensors.source);
   const std::size_t planned = was.epochs;
-  if (!file.state.finished) return false;
   if (std::max(options.epochs, options.prolong_to) == planned) {
     TrainOptions as_it_is = options;
     if (options.prolong_to != 0) {  // it was prolonged then, and has the warm-up of its beginning
@@ -191,9 +191,11 @@ void check_learner(const Learner& learner, const TrainingData& data) {
   }
   const Dataset& train = data.images.train->about();
   const Dataset& test = data.images.test->about();
-  if (train.class_names != test.class_names) {
-    fail(Exit::data, "{}: the classes of training and test images differ: {}, and {}", train.name,
-         some_of(train.class_names), some_of(test.class_names));
+  const std::size_t named = std::min(train.class_names.size(), test.class_names.size());
+  for (std::size_t k = 0; k < named; ++k) {
+    if (train.class_names[k] == test.class_names[k]) continue;
+    fail(Exit::data, "{}: class {} is '{}' in the training images and '{}' in the test images",
+         train.name, k, train.class_names[k], test.class_names[k]);
   }
   if (train.classes != test.classes || train.channels != test.channels ||
       train.height != test.height || train.width != test.width) {

@@ -252,7 +252,7 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
   CHECK_FAILS_WITH(training_data(o, {nullptr, both().test}), "there are no images to train on");
   const auto renamed = with([](OwnDataset& s) { s.classes[1] = "d"; });
   CHECK_FAILS_WITH(train_here(o, net, {both().train, renamed}),
-                   "the classes of training and test images differ");
+                   "points: class 1 is 'c' in the training images and 'd' in the test images");
   CHECK_FAILS_WITH(with([](OwnDataset& s) { s.shape = {2}; }), "expected (C, H, W)");
   CHECK_FAILS_WITH(with([](OwnDataset& s) {
                      s.shape = {2, 1, 1};
