@@ -195,9 +195,10 @@ std::string line(const Series& series, const Frame& frame) {
     const double low = std::isnan(series.low[i]) ? frame.y.low : series.low[i];
     if (std::isfinite(series.y[i])) band += point(i, low) + " ";
   }
-  if (!band.empty())
+  if (!band.empty()) {
     svg = fmt::format("<polygon class=\"band f{}\" points=\"{}\"/>\n", *series.colour % palette,
                       band);
+  }
   svg += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", line_class(series), path);
   return series.x.size() <= 30 ? svg + dots(series, frame, 3) : svg;
 }

@@ -213,6 +213,7 @@ void to_planes(const Image& image, std::uint8_t* planes) {
 }
 
 Image in_rgb(const Image& image) {
+  check_whole(image);
   if (image.channels == 3) return image;
   Image rgb{image.height, image.width, 3, {}};
   rgb.pixels.reserve(3 * image.pixels.size());

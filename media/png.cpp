@@ -186,10 +186,7 @@ std::string encode_png(const Image& image) {
     fail("encode_png: {} x {} pixels; expected at least one and at most {}", image.height,
          image.width, usual_max_pixels);
   }
-  if (image.pixels.size() != image.height * image.width * image.channels) {
-    fail("encode_png: {} bytes, but {} x {} x {} are expected", image.pixels.size(), image.height,
-         image.width, image.channels);
-  }
+  check_whole(image);
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   png.height = static_cast<png_uint_32>(image.height);

@@ -209,9 +209,8 @@ TrainingData open_training(const TrainOptions& options) {
 }  // namespace
 
 void check_there(const ImageSplit& images) {
-  if (!images.train)
-    fail(Exit::usage, "there are no images to train on: ImageSplit::train is null");
-  if (!images.test) fail(Exit::usage, "there are no images to test with: ImageSplit::test is null");
+  if (!images.train) fail(Exit::usage, "there are no images to train on: `train` is null");
+  if (!images.test) fail(Exit::usage, "there are no images to test with: `test` is null");
 }
 
 TrainingData training_data(const TrainOptions& options, ImageSplit images) {

@@ -51,7 +51,7 @@ TEST_CASE("PNG: what cannot be written is said in a sentence") {
              "encode_png: a picture of 4 channels; PNG is written with 1 or 3");
   CHECK_SAYS(encode_png({0, 2, 1, {}}),
              "encode_png: 0 x 2 pixels; expected at least one and at most 100000000");
-  CHECK_SAYS(encode_png({2, 2, 1, {1, 2, 3}}), "encode_png: 3 bytes, but 2 x 2 x 1 are expected");
+  CHECK_SAYS(encode_png({2, 2, 1, {1, 2, 3}}), "3 bytes are no picture of 2 x 2 x 1");
   const Folder folder;
   const std::string path = folder.file("no such folder") + "/p.png";
   check_error(Exit::failure, {path}, [&] { write_png(path, noise(2, 2, 1)); });

@@ -104,6 +104,7 @@ TEST_CASE("a picture without all its bytes is refused, whatever is to be done wi
     CHECK_FAILS_WITH(fitted(image, {.height = 2, .width = 2}), "bytes are no picture of");
     CHECK_FAILS_WITH(shrunk(image, 2, 2), "bytes are no picture of");
     CHECK_FAILS_WITH(enlarged(image, 2), "bytes are no picture of");
+    CHECK_FAILS_WITH(tiled({image}, 1), "bytes are no picture of");
     std::uint8_t planes = 0;
     CHECK_FAILS_WITH(to_planes(image, &planes), "bytes are no picture of");
   }
