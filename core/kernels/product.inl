@@ -138,18 +138,22 @@ void transpose(const T* from, std::size_t from_step, std::size_t rows, std::size
 }
 
 // Panels of `width` lanes (rows of A, columns of B) by k steps; missing lanes are 0. Either the
-// lanes are adjacent and steps are `ld` apart, or the other way round. Adjacent ones are read row
-// by row: where rows lie 2 KB apart, whoever follows one panel down finds the lines of the cache
-// gone that its neighbour reads next.
+// lanes are adjacent and steps are `ld` apart, or the other way round. Adjacent ones are read a few
+// steps at a time, every panel's: where rows lie 2 KB apart, whoever follows one panel down finds
+// the lines of the cache gone that its neighbour reads next.
 template <class T, std::size_t width>
 void pack(const T* source, std::size_t ld, bool lanes_adjacent, std::size_t lanes, std::size_t k,
           T* panel) {
+  constexpr std::size_t few = 16;
   const std::size_t step = panel_elements<T>(width, k);
   const std::size_t whole = lanes_adjacent ? lanes / width * width : 0;
-  for (std::size_t p = 0; whole > 0 && p < k; ++p) {
-    T* to = panel + p * width;
-    for (std::size_t first = 0; first < whole; first += width, to += step) {
-      __builtin_memcpy(to, source + p * ld + first, width * sizeof(T));
+  for (std::size_t begin = 0; whole > 0 && begin < k; begin += few) {
+    const std::size_t end = smaller(k, begin + few);
+    for (std::size_t first = 0; first < whole; first += width) {
+      T* const to = panel + first / width * step;
+      for (std::size_t p = begin; p < end; ++p) {
+        __builtin_memcpy(to + p * width, source + p * ld + first, width * sizeof(T));
+      }
     }
   }
   panel += whole / width * step;
@@ -195,18 +199,29 @@ template <class T, std::size_t rows, std::size_t vectors, bool adjacent>
       }
     }
   }
-  const T* a = f.a;
-  const T* b = f.b;
+  // Three pointers to a column of A: as many as reach 13 rows without a distance that is fetched
+  // from memory each step. The next lines of B arrive before they are asked for.
+  constexpr std::size_t third = rows > 8 ? (rows + 2) / 3 : rows;
   const std::size_t lane = adjacent ? 1 : f.a_lane;
-  for (std::size_t p = 0; p < f.k; ++p, a += f.a_step, b += f.b_step) {
+  const std::size_t a_step = adjacent ? f.a_step : 1;
+  const T* a[3] = {f.a, f.a + third * lane, f.a + 2 * third * lane};
+  const T* const end = f.b + f.k * f.b_step;
+#pragma GCC unroll 2
+  for (const T* b = f.b; b != end; b += f.b_step) {
+#pragma GCC unroll 4
+    for (std::size_t j = 0; j < vectors * S::lanes; j += 64 / sizeof(T)) {
+      __builtin_prefetch(b + 4 * f.b_step + j);
+    }
     Vector row[vectors];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < vectors; ++j) row[j] = load(b + j * S::lanes);
 #pragma GCC unroll 16
     for (std::size_t i = 0; i < rows; ++i) {
+      const T x = a[i / third][i % third * lane];
 #pragma GCC unroll 4
-      for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += a[i * lane] * row[j];
+      for (std::size_t j = 0; j < vectors; ++j) sum[i][j] += x * row[j];
     }
+    for (const T*& column : a) column += a_step;
   }
   if (m == rows && n == vectors * S::lanes) {
 #pragma GCC unroll 16
@@ -249,24 +264,23 @@ VITRUVIAN_INLINE void multiply_columns(const Factors<T>& f, T alpha, T beta, T* 
   return multiply_tile<T, rows, 1, adjacent>(f, alpha, beta, c, ldc, m, n);
 }
 
-// m rows against one panel of B. Rows that do not exist may be read where A was packed (they are 0
-// there), and nowhere else: tiles of four and of one finish the last few.
+// At most `S::rows` rows against one panel of B. Rows that do not exist may be read where A was
+// packed (they are 0 there), and nowhere else: tiles of four and of one do the last few.
 template <class T, bool adjacent>
 void multiply_panel(Factors<T> f, bool packed_a, T alpha, T beta, T* c, std::size_t ldc,
                     std::size_t m, std::size_t n) {
   using S = Tile<T>;
+  if (m == S::rows || (packed_a && m > 4)) {
+    return multiply_columns<T, S::rows, adjacent>(f, alpha, beta, c, ldc, m, n);
+  }
   while (m > 0) {
-    const bool whole = m >= S::rows || (packed_a && m > 4);
-    const std::size_t rows = whole ? S::rows : m >= 4 || packed_a ? 4 : 1;
-    const std::size_t done = smaller(rows, m);
-    if (rows == S::rows) {
-      multiply_columns<T, S::rows, adjacent>(f, alpha, beta, c, ldc, done, n);
-    } else if (rows == 4) {
-      multiply_columns<T, 4, adjacent>(f, alpha, beta, c, ldc, done, n);
+    const std::size_t done = packed_a ? m : m >= 4 ? 4 : 1;
+    if (done == 1 && !packed_a) {
+      multiply_columns<T, 1, adjacent>(f, alpha, beta, c, ldc, 1, n);
     } else {
-      multiply_columns<T, 1, adjacent>(f, alpha, beta, c, ldc, done, n);
+      multiply_columns<T, 4, adjacent>(f, alpha, beta, c, ldc, done, n);
     }
-    f.a += packed_a ? panel_elements<T>(S::rows, f.k) : done * f.a_lane;
+    f.a += done * f.a_lane;
     c += done * ldc;
     m -= done;
   }
@@ -293,9 +307,10 @@ void product(const Gemm<T>& g, T* workspace) {
   using S = Tile<T>;
   // Packing pays when it is read often, A by many panels of B and B by many rows of A, or where
   // rows lie a page apart, so that they would fight for the same lines of the cache. Otherwise
-  // factors are read where they lie, B if it lies in rows of whole vectors.
+  // factors are read where they lie, B if it lies in rows of whole vectors. A transposed A has a
+  // step in each row: fewer panels pay for it.
   const bool page_apart = !g.trans_a && g.lda * sizeof(T) % 4096 == 0;
-  const bool pack_a = g.n > S::block_n || page_apart;
+  const bool pack_a = g.n > S::block_n || page_apart || (g.trans_a && g.n >= 4 * S::columns);
   const bool pack_b = g.panels || g.trans_b || g.n % S::lanes != 0 || g.m > 8 * S::rows;
   T* const packed_a = workspace;
   T* packed_b = g.panels ? static_cast<T*>(g.panels) : workspace + elements_of_a<T>;
@@ -314,21 +329,30 @@ void product(const Gemm<T>& g, T* workspace) {
         const std::size_t m = smaller(S::block_m, g.m - i);
         const T* const a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
         if (pack_a && k > 0) pack<T, S::rows>(a, g.lda, g.trans_a, m, k, packed_a);
-        for (std::size_t jj = 0; jj < n; jj += S::columns) {
-          Factors<T> f{
-              .k = k,
-              .a = a,
-              .a_lane = g.trans_a ? 1 : g.lda,
-              .a_step = g.trans_a ? g.lda : 1,
-              .b = pack_b ? packed_b + jj / S::columns * panel_elements<T>(S::columns, k) : b + jj,
-              .b_step = pack_b ? S::columns : g.ldb};
-          if (pack_a) f.a = packed_a, f.a_lane = 1, f.a_step = S::rows;
-          T* const c = g.c + i * g.ldc + j + jj;
-          const std::size_t columns = smaller(S::columns, n - jj);
-          if (f.a_lane == 1) {
-            multiply_panel<T, true>(f, pack_a, g.alpha, beta, c, g.ldc, m, columns);
-          } else {
-            multiply_panel<T, false>(f, pack_a, g.alpha, beta, c, g.ldc, m, columns);
+        // Row of tiles by row of tiles: A's stays in the first-level cache, and C's is written
+        // where the last one ended.
+        for (std::size_t ii = 0; ii < m; ii += S::rows) {
+          const std::size_t rows = smaller(S::rows, m - ii);
+          for (std::size_t jj = 0; jj < n; jj += S::columns) {
+            Factors<T> f{.k = k,
+                         .a = a + ii * (g.trans_a ? 1 : g.lda),
+                         .a_lane = g.trans_a ? 1 : g.lda,
+                         .a_step = g.trans_a ? g.lda : 1,
+                         .b = pack_b ? packed_b + jj / S::columns * panel_elements<T>(S::columns, k)
+                                     : b + jj,
+                         .b_step = pack_b ? S::columns : g.ldb};
+            if (pack_a) {
+              f.a = packed_a + ii / S::rows * panel_elements<T>(S::rows, k);
+              f.a_lane = 1;
+              f.a_step = S::rows;
+            }
+            T* const c = g.c + (i + ii) * g.ldc + j + jj;
+            const std::size_t columns = smaller(S::columns, n - jj);
+            if (f.a_lane == 1) {
+              multiply_panel<T, true>(f, pack_a, g.alpha, beta, c, g.ldc, rows, columns);
+            } else {
+              multiply_panel<T, false>(f, pack_a, g.alpha, beta, c, g.ldc, rows, columns);
+            }
           }
         }
       }
