@@ -11,6 +11,7 @@ class Lanes {
  public:
   VITRUVIAN_INLINE void add(Vector<T> terms) { sums_ += terms; }
   VITRUVIAN_INLINE void add(T term) { sums_[0] += term; }
+  VITRUVIAN_INLINE void store_to(T* lanes) const { store(lanes, sums_); }
   /// The lanes, added to what was there before.
   [[nodiscard]] VITRUVIAN_INLINE T fold(T sum = 0) const {
     T lane[Tile<T>::lanes];
@@ -21,6 +22,32 @@ class Lanes {
 
  private:
   Vector<T> sums_ = {};
+};
+
+// The sums of a group of rows, side by side: each row's lanes are added up in the order of
+// `Lanes::fold`, and no row waits for another's.
+template <class T>
+class RowSums {
+ public:
+  static constexpr std::size_t most = 16;
+  VITRUVIAN_INLINE void keep(std::size_t row, const Lanes<T>& sums) {
+    sums.store_to(lanes_ + row * lanes);
+  }
+  // What `rows` of them fold to.
+  VITRUVIAN_INLINE void fold(std::size_t rows, T* to) const {
+    T columns[lanes * most];
+    transpose(lanes_, lanes, most, lanes, columns, most);
+    T sums[most] = {};
+    for (std::size_t l = 0; l < lanes; ++l) {
+#pragma omp simd
+      for (std::size_t r = 0; r < most; ++r) sums[r] += columns[l * most + r];
+    }
+    for (std::size_t r = 0; r < rows; ++r) to[r] = sums[r];
+  }
+
+ private:
+  static constexpr std::size_t lanes = Tile<T>::lanes;
+  T lanes_[most * lanes] = {};
 };
 
 // A place in a row: at(x) is the vector of x that begins there, or one element.
@@ -191,43 +218,49 @@ void log_softmax_vjp(const T* y, const T* g, T* dx, std::size_t rows, std::size_
 }
 
 // Two passes. What rounding the mean to T left over (half a unit of 1e6 is 0.03 in float) the
-// second one measures and takes off again; a constant row is then 0 exactly. Short rows go in
-// groups: none then waits for the sums of the one before.
+// second one measures and takes off again; a constant row is then 0 exactly.
 template <class T>
 void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T* rstd,
                 std::size_t rows, std::size_t n) {
+  constexpr std::size_t most = RowSums<T>::most;
   const T count = static_cast<T>(n);
-  constexpr std::size_t most = 16;
-  T rests[most];
-  const std::size_t group = n < 2048 / most ? most : 1;
-  for (std::size_t first = 0; first < rows; first += group) {
-    const std::size_t end = smaller(rows, first + group);
-    for (std::size_t r = first; r < end; ++r) {
-      Lanes<T> total;
-      along<T>(n, [&](auto at) { total.add(at(x + r * n)); });
-      mean[r] = total.fold() / count;
+  RowSums<T> sums, squares;
+  T total[most], total_of_squares[most], rests[most];
+  for (std::size_t first = 0; first < rows; first += most) {
+    const std::size_t many = smaller(most, rows - first);
+    const T* const xs = x + first * n;
+    for (std::size_t r = 0; r < many; ++r) {
+      Lanes<T> sum;
+      along<T>(n, [&](auto at) { sum.add(at(xs + r * n)); });
+      sums.keep(r, sum);
     }
-    for (std::size_t r = first; r < end; ++r) {
-      const T mu = mean[r];
+    sums.fold(many, total);
+    for (std::size_t r = 0; r < many; ++r) {
+      const T mu = mean[first + r] = total[r] / count;
       Lanes<T> sum_d;
-      Lanes<T> squares;
+      Lanes<T> sum_dd;
       along<T>(n, [&](auto at) {
-        const auto d = at(x + r * n) - mu;
+        const auto d = at(xs + r * n) - mu;
         sum_d.add(d);
-        squares.add(d * d);
+        sum_dd.add(d * d);
       });
-      const T rest = sum_d.fold() / count;
-      const double variance = double{squares.fold() / count} - double{rest} * double{rest};
-      const double positive = variance < 0 ? 0 : variance;  // NaN stays
-      rstd[r] = static_cast<T>(1 / __builtin_sqrt(positive + eps));
-      rests[r - first] = rest;
+      sums.keep(r, sum_d);
+      squares.keep(r, sum_dd);
     }
-    for (std::size_t r = first; r < end; ++r) {
-      const T mu = mean[r];
-      const T rest = rests[r - first];
-      const T scale = rstd[r];
-      const T* const from = x + r * n;
-      T* const to = y + r * n;
+    sums.fold(many, total);
+    squares.fold(many, total_of_squares);
+    for (std::size_t r = 0; r < many; ++r) {
+      const T rest = rests[r] = total[r] / count;
+      const double variance = double{total_of_squares[r] / count} - double{rest} * double{rest};
+      const double positive = variance < 0 ? 0 : variance;  // NaN stays
+      rstd[first + r] = static_cast<T>(1 / __builtin_sqrt(positive + eps));
+    }
+    for (std::size_t r = 0; r < many; ++r) {
+      const T mu = mean[first + r];
+      const T rest = rests[r];
+      const T scale = rstd[first + r];
+      const T* const from = xs + r * n;
+      T* const to = y + (first + r) * n;
       if (w && b) {
 #pragma omp simd
         for (std::size_t i = 0; i < n; ++i) to[i] = (from[i] - mu - rest) * scale * w[i] + b[i];
@@ -243,40 +276,42 @@ void layer_norm(const T* x, const T* w, const T* b, double eps, T* y, T* mean, T
 template <class T>
 void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const T* g, T* dx, T* dw,
                     T* db, std::size_t rows, std::size_t n) {
+  constexpr std::size_t most = RowSums<T>::most;
   const T count = static_cast<T>(n);
-  constexpr std::size_t most = 16;
-  T rests[most], means_g[most], means_gxh[most];
-  const std::size_t group = n < 2048 / most ? most : 1;
-  for (std::size_t first = 0; first < rows; first += group) {
-    const std::size_t end = smaller(rows, first + group);
-    for (std::size_t r = first; r < end; ++r) {
-      const T mu = mean[r];
+  RowSums<T> sums_d, sums_g, sums_gd;
+  T total_d[most], total_g[most], total_gd[most];
+  for (std::size_t first = 0; first < rows; first += most) {
+    const std::size_t many = smaller(most, rows - first);
+    for (std::size_t r = 0; r < many; ++r) {
+      const std::size_t start = (first + r) * n;
+      const T mu = mean[first + r];
       Lanes<T> sum_d;
       Lanes<T> sum_g;
       Lanes<T> sum_gd;
       along<T>(n, [&](auto at) {
-        const auto d = at(x + r * n) - mu;
-        const auto gw = w ? at(g + r * n) * at(w) : at(g + r * n);
+        const auto d = at(x + start) - mu;
+        const auto gw = w ? at(g + start) * at(w) : at(g + start);
         sum_d.add(d);
         sum_g.add(gw);
         sum_gd.add(gw * d);
       });
-      const T rest = sum_d.fold() / count;
-      const T mean_g = sum_g.fold() / count;
-      rests[r - first] = rest;
-      means_g[r - first] = mean_g;
-      means_gxh[r - first] = (sum_gd.fold() / count - rest * mean_g) * rstd[r];
+      sums_d.keep(r, sum_d);
+      sums_g.keep(r, sum_g);
+      sums_gd.keep(r, sum_gd);
     }
-    for (std::size_t r = first; r < end; ++r) {
-      const T* const xs = x + r * n;
-      const T* const gs = g + r * n;
-      const T mu = mean[r];
-      const T rest = rests[r - first];
-      const T mean_g = means_g[r - first];
-      const T mean_gxh = means_gxh[r - first];
-      const T scale = rstd[r];
+    sums_d.fold(many, total_d);
+    sums_g.fold(many, total_g);
+    sums_gd.fold(many, total_gd);
+    for (std::size_t r = 0; r < many; ++r) {
+      const T* const xs = x + (first + r) * n;
+      const T* const gs = g + (first + r) * n;
+      const T mu = mean[first + r];
+      const T scale = rstd[first + r];
+      const T rest = total_d[r] / count;
+      const T mean_g = total_g[r] / count;
+      const T mean_gxh = (total_gd[r] / count - rest * mean_g) * scale;
       if (dx) {
-        T* const to = dx + r * n;
+        T* const to = dx + (first + r) * n;
 #pragma omp simd
         for (std::size_t i = 0; i < n; ++i) {
           const T gw = w ? gs[i] * w[i] : gs[i];
