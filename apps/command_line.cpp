@@ -24,6 +24,7 @@ const CLI::App& innermost(const CLI::App& app) {
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not for users: --help does not list it
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   for (const CLI::App* subcommand : app.get_subcommands(nullptr))
@@ -73,7 +74,7 @@ std::string without_value(const std::string& said) {
     return said;
   }
   const std::string flag = said.substr(0, colon);
-  return fmt::format("{} needs a value", flag);
+  return fmt::format("{} needs a value", flag.empty() ? "the last flag" : flag);
 }
 
 constexpr std::size_t help_width = 80;

@@ -160,7 +160,7 @@ void lesson(Narrator& say) {
   say.pytorch("`torch.autograd.gradcheck(f, inputs, eps=1e-6)` is two points, and wants float64 "
               "inputs for this reason.");
   say.question("A model has a million parameters. How many times must the judge run it to check "
-               "one gradient, and how often must it run to compute one?",
+               "one gradient, and how often must the tape run it to compute one?",
                "Two million times: twice for each parameter. That is why differences only judge. "
                "The derivative of all parameters at once comes from one run forwards and one "
                "backwards: lesson #tape.");

@@ -108,7 +108,7 @@ void lesson(Narrator& say) {
   say.code("loop");
   say.text("A batch of 64 goes through the net in micro-batches of 30, 30 and 4: their gradients "
            "add up to the whole batch's, if each counts as much as it has images.");
-  say.equation(R"(\bar\theta = \sum_i \frac{n_i}{B}\, \frac{\partial L_i}{\partial \theta})",
+  say.equation(R"(d\theta = \sum_i \frac{n_i}{B}\, \frac{\partial L_i}{\partial \theta})",
                "dθ = Σᵢ (nᵢ/B) ∂Lᵢ/∂θ");
   say.in_words("a mean of means is the mean only if every part has its weight.");
   say.code("gradients");

@@ -1,5 +1,6 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
+#include "vitruvian/core/base/text.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 
@@ -204,9 +205,9 @@ void lesson(Narrator& say) {
   Rows rows;
   const double one = 3 * D * D + 3 * D + D * D + D;
   for (const std::size_t n : {1, 2, 4, 8}) {
-    const auto counted = double(count_parameters(MultiHeadSelfAttention(D, n, Rng(1))));
-    rows.push_back(row(n, D / n, counted, fmt::format("{} of {} x {}", n, T, T)));
-    say.check(fmt::format("parameters of {} heads", n), {"counted", counted}, {"of one", one}, 0);
+    const auto parameters = double(count_parameters(MultiHeadSelfAttention(D, n, Rng(1))));
+    rows.push_back(row(n, D / n, parameters, fmt::format("{} of {} x {}", n, T, T)));
+    say.check("parameters of " + counted(n, "head"), {"counted", parameters}, {"of one", one}, 0);
   }
   say.table({"h", "D_h", "parameters", "maps A"}, rows);
 

@@ -69,11 +69,10 @@ void play(Narrator& say, const std::vector<double>& at) {
 
 void lesson(Narrator& say) {
   say.heading("What we want to know");
-  say.text(
-      "Nearly all of a ViT's arithmetic is matrix products (lesson #linear counts): the linear "
-      "layers, and inside attention q kᵀ and the probabilities times v. What comes back through "
-      "one, and what "
-      "does it cost?");
+  say.text("Nearly all of a ViT's arithmetic is matrix products: the linear layers, and inside "
+           "attention q kᵀ and the probabilities times v. What comes back through "
+           "one, and what "
+           "does it cost?");
 
   say.heading("The product");
   say.symbols({{"B", B},

@@ -142,7 +142,7 @@ void lesson(Narrator& say) {
              {"D.3: token or mean alike (other learning rates)", "about: within the spread"},
              {"4.4: hybrids are ahead where there is little to spend",
               "yes: of small patches, by 13 points"},
-             {"4.6: hidden patches first bring 2 points", "no: one seed lost ten"},
+             {"4.6: hidden patches first bring 2 points", "no: one seed lost nine"},
              {"DeiT, not the paper: a teacher helps its student", "no: within the spread"}});
   say.text(
       "Where the toy disagrees, there are likely reasons. 600 steps are a beginning, and a "

@@ -49,7 +49,8 @@ void lesson(Narrator& say) {
 
   say.heading("The letters");
   say.text("They are the paper's, and they mean the same in every lesson and in every file of this "
-           "project. Their values here are those of ViT-Base, the smallest of the three in the "
+           "project, unless the table of a lesson gives one of them to a matrix of its own. Their "
+           "values here are those of ViT-Base, the smallest of the three in the "
            "paper's Table 1.");
   say.symbols({{"B", 2, "images in a batch"},
                {"C", 3, "channels of an image"},

@@ -145,8 +145,9 @@ void play(Narrator& say, const std::vector<double>& at) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   say.text(
-      "The ViT that is to read digits begins as {} random numbers, its parameters. For each of "
-      "them the tape says which way the loss falls, but not how far to go. An optimizer decides "
+      "The ViT that is to read digits has {} parameters, and nearly all of them begin as random "
+      "numbers. For each of them the tape says which way the loss falls, but not how far to go. An "
+      "optimizer decides "
       "that, step after step: too short a step and the model never arrives, too long and it is "
       "thrown out. Here are the four in common use, each in a few lines.",
       ViTConfig{}.parameters());

@@ -1,5 +1,6 @@
 #include "lessons/experiments/exhibits.hpp"
 #include "lessons/telling/lesson.hpp"
+#include "vitruvian/core/base/text.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -99,9 +100,9 @@ void play(Narrator& say, const std::vector<double>& at) {
                                n * n, p, p),
                    pieces, n));
   if (28 % p != 0) {
-    say.text("{} does not divide 28: {} rows and columns of pixels are in no patch. The model "
-             "says: `{}`",
-             p, 28 % p, refusal([&] { const VisionTransformer model({.P = p}, Rng(1)); }));
+    say.text("{} does not divide 28: {} and {} of pixels are in no patch. The model says: `{}`", p,
+             counted(28 % p, "row"), counted(28 % p, "column"),
+             refusal([&] { const VisionTransformer model({.P = p}, Rng(1)); }));
   }
   const std::size_t tokens = n * n + 1;
   say.table({"P", "x_p (N, P² C)", "tokens T", "a map A (T, T)"},

@@ -137,7 +137,7 @@ void play(Narrator& say, const std::vector<double>& at) {
     }
     lines.push_back(line);
     rows.push_back(row(line.name, fmt::format("{:.4f}", sum),
-                       fmt::format("{:.0f} %", 100 * sum / (peak * double(steps)))));
+                       fmt::format("{:.1f} %", 100 * sum / (peak * double(steps)))));
   }
   say.figure(
       {"The learning rate, step by step.",

@@ -149,7 +149,7 @@ void lesson(Narrator& say) {
     check_gradients(say, [&, kind = form] { return two(kind, z); }, {{name, z}}, {.entries = 24});
   }
 
-  say.text("Of what is sent in at the end of 24 such layers, {:.2f} times as much arrives at the "
+  say.text("Of what is sent in at the end of 24 pre-LN layers, {:.2f} times as much arrives at the "
            "beginning.",
            returned(Form::pre_ln, 24, say.seed()));
 

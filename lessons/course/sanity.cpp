@@ -145,7 +145,7 @@ void lesson(Narrator& say) {
   say.check("loss, bias -10", {"measured", first_loss(-10, of_21k)},
             {"1 + ln K", 1 + std::log(of_21k)}, 1e-3);
   say.text(
-      "The other parameters begin as small random numbers, and which, each code base decides for "
+      "The other weights begin as small random numbers, and which, each code base decides for "
       "itself. `vitruvian train --initialisation` knows that of the authors' JAX code (the "
       "default), "
       "torchvision's, timm's, Hugging Face's, and mimetic, after Trockman and Kolter. timm has one "

@@ -226,11 +226,10 @@ void lesson(Narrator& say) {
     say.check(fmt::format("spread of q k^T, D_h = {}", width), {"measured", plain.spread},
               {"√D_h", spreads}, .2);
   }
-  say.text("64 queries and 64 keys, drawn at random. Spread is the root mean square of the scores; "
-           "of the "
-           "median query, share is its largest attention weight, and |dq| how long its gradient is "
-           "when a random "
-           "cotangent comes back to A.");
+  say.text(
+      "512 queries and 64 keys, drawn at random. Spread is the root mean square of the scores; "
+      "of the median query, share is its largest attention weight, and |dq| how long its "
+      "gradient is when a random cotangent comes back to A.");
   say.table({"D_h", "q kᵀ: spread, share, |dq|", "q kᵀ / √D_h: the same"}, rows);
 
   say.heading("What a query still learns");
@@ -242,11 +241,11 @@ void lesson(Narrator& say) {
                     .y_label = "|dq|",
                     .series = {hears, hears_scaled},
                     .from_zero = true}});
-  say.text("What comes back to a query is what softmax lets through, times the keys, and keys are "
-           "√D_h long. So at "
-           "the 64 of ViT's heads the gradient without the root is larger than with it; from some "
-           "256 on softmax is "
-           "so flat that most queries hear nothing, and a few very much.");
+  say.text(
+      "What comes back to a query is what softmax lets through, times the keys, and keys are "
+      "√D_h long. So at the 64 of ViT's heads the gradient without the root is larger than with "
+      "it; at 512 it is about a third of it, at 1024 less than a tenth: there softmax is so "
+      "flat that most queries hear next to nothing, and a few very much.");
   say.holds("at D_h = 64 it is longer without the root", hears.y[2] > 1.5 * hears_scaled.y[2]);
   say.differs("gradient at D_h = 1024", {"unscaled", plain.gradient}, {"scaled", scaled.gradient},
               .2);

@@ -1,6 +1,7 @@
 // The checks of exercises on training.
 
 #include "lessons/exercises/judge.hpp"
+#include "vitruvian/core/base/text.hpp"
 #include "vitruvian/nn/optim.hpp"
 
 #include <algorithm>
@@ -188,7 +189,8 @@ void warmup_cosine(Judge& judge) {
             with(rising, [&](double s) { return wave((s - u) / n); })},
            {"The factor falls in a line: it is half a wave of the cosine.",
             with(rising, [&](double s) { return 1 - (s - u) / (n - u); })},
-           {"p is 0 until the end: integers divide without a rest.",
+           {"It stays 1 after the warm-up: the cosine is missing, or p is 0 until the end, as "
+            "integers divide without a rest.",
             with(rising, [&](double) { return 1.0; })}});
     });
   }
@@ -284,7 +286,7 @@ void momentum_steps(Judge& judge) {
   for (const auto& [count, rate, kept] : {Case{1, 0.1, 0.9}, Case{3, 0.1, 0}, Case{6, 0.2, 0.7}}) {
     const std::size_t steps = count;
     const double eta = rate, mu = kept;
-    judge.in_case(fmt::format("{} steps, η = {}, μ = {}", steps, eta, mu), [&] {
+    judge.in_case(fmt::format("{}, η = {}, μ = {}", counted(steps, "step"), eta, mu), [&] {
       const Tensor w = normal({2, 2}, 1);
       std::vector<Tensor> g;
       for (std::size_t s = 0; s < steps; ++s) g.push_back(normal({2, 2}, 2 + s));

@@ -178,10 +178,10 @@ std::string Sharpness::text() const {
 
 // [region sharpness]
 Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed) {
-  const Tensor q(random_normal({64, width}, seed), true), k(random_normal({64, width}, seed + 1));
+  const Tensor q(random_normal({512, width}, seed), true), k(random_normal({64, width}, seed + 1));
   const Tensor S = matmul(q, transpose(k)) * real(1 / divisor);
   const Tensor A = softmax(S);
-  const Tensor dq(grad(A, {q}, random_normal({64, 64}, seed + 2))[0]);
+  const Tensor dq(grad(A, {q}, random_normal({512, 64}, seed + 2))[0]);
   const Tensor size = sqrt(sum(square(dq), {1}));  // of each query's gradient
   return {std::sqrt(double(mean(square(S)).item())), median(amax(A, {1})), median(size)};
 }

@@ -80,14 +80,14 @@ double rounded(double x, int digits);
 /// Losses against steps, the first of which is 1, rounded as above.
 Series curve_of(std::string name, const std::vector<double>& losses);
 
-/// Of scores between 64 queries and 64 keys: how far they spread; and, of the median query, the
+/// Of scores between 512 queries and 64 keys: how far they spread; and, of the median query, the
 /// largest share of its attention, and how long its own gradient is.
 struct Sharpness {
   double spread = 0, share = 0, gradient = 0;
   /// "2, 0.27, 0.15"
   [[nodiscard]] std::string text() const;
 };
-/// For q and k (64, width) from N(0, 1) and q k^T / divisor.
+/// For q (512, width) and k (64, width) from N(0, 1) and q k^T / divisor.
 Sharpness sharpness(std::size_t width, double divisor, std::uint64_t seed);
 
 /// How much of the class token's attention each of 16 patches gets: from the
