@@ -100,7 +100,8 @@ TEST_CASE("masked patches: derivatives of the whole loss by every parameter") {
   const MaskedViT model(vit, {0.5, 0.5}, {0.25, 0.25}, Rng(2));
   const std::vector<NamedParameter> parameters = named_parameters(model);
   for (const NamedParameter& p : parameters) {
-    init::normal(p.tensor, Rng(3).fork(p.name), 0.5,
+    // A draw with no derivative so near 0 that the loss's own rounding is what differences see.
+    init::normal(p.tensor, Rng(5).fork(p.name), 0.5,
                  p.role == Role::norm && p.name.ends_with("weight") ? 1 : 0);
   }
   MicroBatch part{random_normal({3, 2, 6, 6}, 4), {}, Rng(0)};
