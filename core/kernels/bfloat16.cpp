@@ -14,33 +14,10 @@ struct ForPacking;
 template <class Tag>
 const float* rounded(const float* x, std::size_t ld, std::size_t rows, std::size_t columns) {
   float* const to = workspace<float, Tag>(rows * columns);
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      to[i * columns + j] = round_to_bfloat16(x[i * ld + j]);
-    }
-  }
+  const auto body = table<float>().round_to_bfloat16;
+  for (std::size_t i = 0; i < rows; ++i) body(x + i * ld, to + i * columns, columns);
   return to;
 }
-
-}  // namespace
-
-// The upper half of a float32 is a bfloat16. Adding half of its last place, or a little less where
-// it is even, carries into it just where the nearest one lies above. (The builtin, not
-// std::bit_cast, which emscripten's library does not have yet.)
-float round_to_bfloat16(float x) {
-  constexpr std::uint32_t sign = 0x80000000, exponent = 0x7F800000, quiet = 0x00400000;
-  std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
-  if ((bits & exponent) == 0) return __builtin_bit_cast(float, bits& sign);  // 0 and subnormals
-  if ((bits & ~sign) > exponent) {
-    bits |= quiet;  // NaN, which a carry could make an infinity
-  } else {
-    const std::uint32_t odd = bits >> 16U & 1U;
-    bits += 0x7FFF + odd;
-  }
-  return __builtin_bit_cast(float, bits & 0xFFFF0000);
-}
-
-namespace {
 
 void twin(const Gemm<float>& g) {
   Gemm<float> of_rounded = g;

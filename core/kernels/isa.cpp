@@ -40,6 +40,7 @@ constexpr Table<T> bodies = {
     .tanh = map<T, hyperbolic_tangent<T>>,
     .gelu = map<T, gelu_of<T>>,
     .gelu_tanh = map<T, gelu_tanh_of<T>>,
+    .round_to_bfloat16 = rounding<T>,
     .gelu_vjp = map_vjp<T, gelu_slope<T>>,
     .gelu_tanh_vjp = map_vjp<T, gelu_tanh_slope<T>>,
     .softmax = softmax<T>,

@@ -75,6 +75,21 @@ void map(const T* x, T* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
 
+// The upper half of a float32 is a bfloat16. Adding half of its last place, or a little less where
+// it is even, carries into it just where the nearest one lies above; not of NaN, which the carry
+// could make an infinity, nor of 0 and subnormals, of which the sign stays.
+VITRUVIAN_INLINE float nearest_bfloat16(float x) {
+  constexpr Bits<float> sign = 0x80000000, exponent = 0x7F800000, quiet = 0x00400000;
+  const Bits<float> bits = bits_of(x);
+  const Bits<float> carried = bits + 0x7FFF + (bits >> 16U & 1U);
+  const Bits<float> whole = (bits & ~sign) > exponent ? bits | quiet : carried;
+  return from_bits<float>((bits & exponent) == 0 ? bits & sign : whole & 0xFFFF0000);
+}
+template <class T>
+constexpr typename Table<T>::Map rounding = nullptr;
+template <>
+constexpr Table<float>::Map rounding<float> = map<float, nearest_bfloat16>;
+
 template <class T>
 VITRUVIAN_INLINE T gelu_of(T x) {
   return x * normal(x).Phi;

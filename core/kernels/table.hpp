@@ -52,6 +52,7 @@ struct Table {
   using Map = void (*)(const T* x, T* y, std::size_t n);
   Map exp, log, erf, tanh;
   Map gelu, gelu_tanh;
+  Map round_to_bfloat16;  // null for double, which is never rounded
   using MapVjp = void (*)(const T* x, const T* g, T* dx, std::size_t n);
   MapVjp gelu_vjp, gelu_tanh_vjp;
 
@@ -133,7 +134,10 @@ Bfloat16Body bfloat16_body();
 /// The product of factors rounded to bfloat16, on the calling thread.
 void bfloat16_product(const Gemm<float>& g, Bfloat16Body body = bfloat16_body());
 /// The nearest bfloat16, as a float.
-float round_to_bfloat16(float x);
+inline float round_to_bfloat16(float x) {
+  table<float>().round_to_bfloat16(&x, &x, 1);
+  return x;
+}
 /// The words of B's panels of that body which stay as they are from product to product; 0 if it has
 /// none to keep.
 std::size_t bfloat16_panels(std::size_t n, std::size_t k);

@@ -144,6 +144,11 @@ TEST_CASE("bfloat16: to the nearest, ties to even; infinities, NaN, zeros and su
       CAPTURE(x);
       CHECK(std::bit_cast<std::uint32_t>(kernels::round_to_bfloat16(x)) ==
             std::bit_cast<std::uint32_t>(rounded));
+      std::vector<float> many(37, x);  // whole vectors, and some that are left over
+      kernels::table<float>().round_to_bfloat16(many.data(), many.data(), many.size());
+      CHECK(std::all_of(many.begin(), many.end(), [&, y = rounded](float z) {
+        return std::bit_cast<std::uint32_t>(z) == std::bit_cast<std::uint32_t>(y);
+      }));
       CHECK(product_of(x, 1) == rounded);
       CHECK(product_of(1, x) == rounded);
     }

@@ -14,7 +14,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
-    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
@@ -522,6 +522,8 @@ MUTANTS = [
     ("apps/convert.cpp", "options.to_onnx() != flags.scheme.empty()", "false"),
     ("core/kept_weights.cpp", "!kept.panels || «kept.version != version»", "false"),
     ("core/kernels/kept_panels.cpp", "if («set->key == key») return", "set->key.b == key.b"),
+    ("core/kernels/faster.cpp", "Numbers by_other(g.m * g.ldc, «3»);", "4"),
+    ("core/kernels/faster.cpp", "std::align(line * sizeof(float), n * sizeof(float), start, bytes);", ""),
     ("core/kernels/kept_panels.cpp", "if («bytes > most_») return nullptr;", "false"),
     ("core/kept_weights.cpp", "kept = {«owner», version,", "nullptr"),
     ("core/ops/linear.cpp", "«node.op != std::string_view(\"leaf\")» ||", "false"),
