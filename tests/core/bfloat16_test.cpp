@@ -4,6 +4,7 @@
 #include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
+#include <algorithm>
 #include <bit>
 
 using namespace vitruvian;

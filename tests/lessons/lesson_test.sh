@@ -46,6 +46,12 @@ python3 "$root/tests/lessons/same_figures.py" "$root/docs/lessons/figures" "$fol
 says '"event":"closing"' json
 if grep -vq '^{.*}$' "$folder/json"; then fail "has a line that is no JSON object"; fi
 
+# A flag that --help does not list is suggested to nobody.
+lesson 2 --form
+if grep -q -- --forms "$folder/out"; then fail "suggests a flag that --help does not list"; fi
+lesson 2 --forms
+says "the last flag needs a value"
+
 python3 "$root/tests/lessons/pieces_fit.py" "$program" >"$folder/out" 2>&1 ||
   fail "has a piece longer than a screen"
 

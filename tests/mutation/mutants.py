@@ -461,7 +461,7 @@ MUTANTS = [
     ("train/settings/settings.hpp", '"The highest learning rate", «above_0(100)»', 'up_to(100)'),
     ("train/settings/settings.hpp", '"The largest norm of a gradient; 0 means none", «up_to(1e9)»', 'Bounds{-1e9, 1e9}'),
     ("train/settings/settings.hpp", 'positions and the class token", «up_to(100)»', 'up_to(1e300)'),
-    ("train/settings/settings.hpp", '"The share of the steps in which it rises to that", «share»', 'Bounds{0, 2}'),
+    ("train/settings/settings.hpp", '"The share of the steps in which the rate rises to lr", «share»', 'Bounds{0, 2}'),
     ("train/settings/settings.hpp", 'read once, at the end",\n      «rate»', 'Bounds{0, 1}'),
     ("train/settings/settings.cpp", "return (above ? x > low : x >= low) && (below ? x < high : x <= high);", "return !(above ? x <= low : x < low) && !(below ? x >= high : x > high);"),
     ("train/settings/options.cpp", 'dataset == "folder" && image_size == 0', "false"),

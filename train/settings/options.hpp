@@ -60,7 +60,7 @@ struct TrainOptions {
   double beta2 = 0.999;
   ScheduleKind schedule = ScheduleKind::cosine;
   double lr = 2e-3;              ///< the peak, after the warm-up
-  double warmup = 0.05;          ///< the share of all steps in which it rises to `lr`
+  double warmup = 0.05;          ///< the share of all steps in which the rate rises to `lr`
   std::size_t warmup_steps = 0;  ///< at most so many; 0: the share alone
   double weight_decay = 0.05;    ///< on the weight matrices only
   double clip = 1;               ///< the largest global norm of a gradient; 0 means none

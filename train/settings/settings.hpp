@@ -174,7 +174,7 @@ void for_each_setting(Options& o, const Visit& visit) {
   row(o.beta2, "beta2", "Of Adam: the same for their squares", rate);
   row(o.schedule, "schedule", "How the learning rate falls after the warm-up: ");
   row(o.lr, "lr", "The highest learning rate", above_0(100));
-  row(o.warmup, "warmup", "The share of the steps in which it rises to that", share);
+  row(o.warmup, "warmup", "The share of the steps in which the rate rises to lr", share);
   row(o.warmup_steps, "warmup_steps",
       "The steps in which it rises; with a share as well, the fewer of the two. 0 means the share",
       up_to(most_steps));
