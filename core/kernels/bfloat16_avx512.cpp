@@ -97,18 +97,19 @@ struct Result {
   std::size_t ldc, n;
 };
 
-// m x n of C, n at most 16 vectors; A row by row, or in panels.
-template <std::size_t m, std::size_t vectors, bool by_rows>
-void multiply_tile(const Factors& f, const Result& r) {
+// m x n of C, m at most `tile`, n at most two vectors; A row by row, or in panels. Sums of rows
+// behind the last are of whatever lies in the workspace, and nobody stores them.
+template <std::size_t tile, std::size_t vectors, bool by_rows>
+void multiply_tile(const Factors& f, const Result& r, std::size_t m) {
   constexpr std::size_t lane = by_rows ? row_step : 1;
   constexpr std::size_t step = by_rows ? 1 : panel_step;
   // Its lines arrive while the sums are computed.
 #pragma GCC unroll 13
-  for (std::size_t i = 0; i < m; ++i) {
+  for (std::size_t i = 0; i < tile && i < m; ++i) {
 #pragma GCC unroll 2
     for (std::size_t j = 0; j < vectors; ++j) __builtin_prefetch(r.c + i * r.ldc + j * lanes, 1);
   }
-  __m512 sum[m][vectors] = {};
+  __m512 sum[tile][vectors] = {};
   const Word* a = f.a;
   const Word* b = f.b;
   for (std::size_t p = 0; p < f.steps; ++p, a += step, b += columns) {
@@ -118,7 +119,7 @@ void multiply_tile(const Factors& f, const Result& r) {
       row[j] = reinterpret_cast<__m512bh>(_mm512_load_si512(b + j * lanes));
     }
 #pragma GCC unroll 13
-    for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t i = 0; i < tile; ++i) {
       const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[i * lane])));
 #pragma GCC unroll 2
       for (std::size_t j = 0; j < vectors; ++j) {
@@ -128,7 +129,7 @@ void multiply_tile(const Factors& f, const Result& r) {
   }
   if (r.alpha == 1 && r.beta == 0 && r.n >= vectors * lanes) {
 #pragma GCC unroll 13
-    for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t i = 0; i < tile && i < m; ++i) {
 #pragma GCC unroll 2
       for (std::size_t j = 0; j < vectors; ++j) {
         _mm512_storeu_ps(r.c + i * r.ldc + j * lanes, sum[i][j]);
@@ -139,7 +140,7 @@ void multiply_tile(const Factors& f, const Result& r) {
   const __m512 alpha = _mm512_set1_ps(r.alpha);
   const __m512 beta = _mm512_set1_ps(r.beta);
 #pragma GCC unroll 13
-  for (std::size_t i = 0; i < m; ++i) {
+  for (std::size_t i = 0; i < tile && i < m; ++i) {
 #pragma GCC unroll 2
     for (std::size_t j = 0; j < vectors; ++j) {
       float* const out = r.c + i * r.ldc + j * lanes;
@@ -151,13 +152,13 @@ void multiply_tile(const Factors& f, const Result& r) {
   }
 }
 
-// The tile of m rows, for any m up to 13.
-template <std::size_t vectors, bool by_rows, std::size_t m = rows>
-void multiply_rows(std::size_t count, const Factors& f, const Result& r) {
-  if constexpr (m > 0) {
-    if (count == m) return multiply_tile<m, vectors, by_rows>(f, r);
-    multiply_rows<vectors, by_rows, m - 1>(count, f, r);
-  }
+// By the smallest of four tiles that holds m rows.
+template <std::size_t vectors, bool by_rows>
+void multiply_rows(const Factors& f, const Result& r, std::size_t m) {
+  if (m > 8) return multiply_tile<rows, vectors, by_rows>(f, r, m);
+  if (m > 4) return multiply_tile<8, vectors, by_rows>(f, r, m);
+  if (m > 1) return multiply_tile<4, vectors, by_rows>(f, r, m);
+  multiply_tile<1, vectors, by_rows>(f, r, m);
 }
 
 // A block of A against a panel of B.
@@ -166,9 +167,9 @@ void multiply_panel(Factors f, Result r, std::size_t m) {
   for (std::size_t i = 0; i < m; i += rows) {
     const std::size_t count = smaller(rows, m - i);
     if (r.n > lanes) {
-      multiply_rows<2, by_rows>(count, f, r);
+      multiply_rows<2, by_rows>(f, r, count);
     } else {
-      multiply_rows<1, by_rows>(count, f, r);
+      multiply_rows<1, by_rows>(f, r, count);
     }
     f.a += by_rows ? rows * row_step : panel_words(panel_step, f.steps);
     r.c += rows * r.ldc;
