@@ -42,10 +42,8 @@ SWITCH = """#pragma once
 #include <cstdlib>
 #include <string>
 namespace mutation {
-inline bool on(int id) {
-  static const int active = std::getenv("VITRUVIAN_MUTANT") ? std::atoi(std::getenv("VITRUVIAN_MUTANT")) : 0;
-  return active == id;
-}
+inline const int active = std::getenv("VITRUVIAN_MUTANT") ? std::atoi(std::getenv("VITRUVIAN_MUTANT")) : 0;
+inline bool on(int id) { return active == id; }
 inline std::string text(int id, std::string whole, const std::string& from, const std::string& to) {
   const auto at = whole.find(from);
   if (on(id) && at != std::string::npos) whole.replace(at, from.size(), to);
@@ -147,6 +145,7 @@ def plant(source, every):
     by_file = {}
     for m in every:
         by_file.setdefault(m.file, []).append(m)
+    fragments = [f'#include "vitruvian/{name}"'.encode() for name in by_file if name.endswith(".inl")]
     for name in listed.stdout.splitlines():
         origin, copy = ROOT / name, source / name
         if not origin.is_file():
@@ -159,7 +158,10 @@ def plant(source, every):
             for m in by_file[name]:
                 groups.setdefault(place_of(m, text), []).append(m)
             text = rendered(text, 0, len(text), groups)
-            data = ('#include "mutation.hpp"\n' + text).encode()
+            data = text.encode()
+        # A fragment is included inside a namespace: the switch stands before whatever includes it.
+        if name in by_file and not name.endswith(".inl") or any(fragment in data for fragment in fragments):
+            data = b'#include "mutation.hpp"\n' + data
         if not copy.exists() or copy.read_bytes() != data:
             copy.write_bytes(data)
             shutil.copymode(origin, copy)
