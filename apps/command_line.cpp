@@ -150,25 +150,20 @@ class Help final : public CLI::Formatter {
   }
 };
 
-void take_help(CLI::App& app, const std::shared_ptr<Help>& help) {
+// Our help for all; and a flag that is given twice means its last value, so that a script's flags
+// can be overridden.
+void prepare(CLI::App& app, const std::shared_ptr<Help>& help) {
   app.formatter(help);
-  for (CLI::App* subcommand : app.get_subcommands(nullptr)) take_help(*subcommand, help);
-}
-
-// A flag that is given twice means its last value, so that a script's flags can be overridden.
-void take_last(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_items_expected_max() == 1) {
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
-  for (CLI::App* subcommand : app.get_subcommands(nullptr)) take_last(*subcommand);
+  for (CLI::App* subcommand : app.get_subcommands(nullptr)) prepare(*subcommand, help);
 }
 
 std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
 
@@ -186,8 +181,7 @@ CLI::Validator whole_number(std::uint64_t largest) {
 
 void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
   try {
-    take_last(app);
-    take_help(app, std::make_shared<Help>());
+    prepare(app, std::make_shared<Help>());
     app.parse(argc, argv);
   } catch (const CLI::Success&) {
     return console::print("{}", console::raw(app.help()));

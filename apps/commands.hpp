@@ -46,12 +46,6 @@ std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& c
   return {command, *flags};
 }
 
-template <class Count>
-CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
-                       const std::string& description, std::uint64_t largest = 1'000'000) {
-  return command.add_option(name, count, description)->type_name("N")->check(whole_number(largest));
-}
-
 /// Goes on in the program of that precision, with the same arguments, where this is the other one
 /// and does not return then. Throws (Exit::failure) where it is not built, and says `why` it was
 /// wanted, where nobody has asked for a precision.
@@ -96,8 +90,7 @@ void add_picture_flags(CLI::App& command, Options& options) {
   add_numbers(command, "--mean", options.mean, from);
   add_numbers(command, "--std", options.std, from);
   add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
-            1'000'000'000'000)
-      ->capture_default_str();
+            1'000'000'000'000);
 }
 
 }  // namespace vitruvian

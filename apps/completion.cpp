@@ -32,12 +32,6 @@ std::vector<std::string> flag_names(const Command& command) {
   return names;
 }
 
-std::vector<std::string> names_of(const std::vector<Command>& commands) {
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.name);
-  return names;
-}
-
 // visit(command, path) for each: the path is "" of the program, then "data", "data fetch".
 void for_each_command(const Command& command,
                       const std::function<void(const Command&, const std::string&)>& visit,
@@ -88,7 +82,7 @@ std::string bash_completion(const Command& program) {
     }
     words += fmt::format("    '{}')\n      flags='{}'\n", path, plain_words(flag_names(command)));
     if (!command.commands.empty()) {
-      words += fmt::format("      words='{}'\n", plain_words(names_of(command.commands)));
+      words += fmt::format("      words='{}'\n", plain_words(names_in(command.commands)));
     }
     for (const Flag& argument : command.arguments) {
       words += argument.values.empty()
@@ -195,7 +189,7 @@ std::string fish_completion(const Command& program) {
       if (const auto space = path.find(' '); space != std::string::npos) {
         when.replace(when.find(' ', when.find(' ') + 1), 1, "; and __fish_seen_subcommand_from ");
       } else if (!command.commands.empty()) {
-        when += "; and not __fish_seen_subcommand_from " + plain_words(names_of(command.commands));
+        when += "; and not __fish_seen_subcommand_from " + plain_words(names_in(command.commands));
       }
     }
     const auto line = [&](const std::string& what, const std::string& about) {
@@ -252,7 +246,7 @@ void add_completion(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<CompletionFlags>(
       app, chosen, "completion", "Print a script by which a shell completes commands and flags",
       print);
-  offer(command.add_option("SHELL", flags.shell, "bash, zsh or fish")->required()->type_name(""),
+  offer(add_value(command, "SHELL", "", flags.shell, "bash, zsh or fish")->required(),
         {"bash", "zsh", "fish"});
 }
 

@@ -100,15 +100,12 @@ void add_convert(CLI::App& app, std::function<void()>& chosen) {
       app, chosen, "convert", "Write weights under another project's names, or as ONNX",
       run_convert);
   ConvertOptions& options = flags.options;
-  command.add_option("--from", options.from, "safetensors, .npz, .pth, or a run directory")
-      ->required()
-      ->type_name("FILE");
-  command
-      .add_option("--to", options.to,
-                  "The safetensors file to write; NAME.onnx for a graph that other programs run;\n"
-                  "or, with --scheme hf, FOLDER/ as transformers opens it")
-      ->required()
-      ->type_name("FILE");
+  add_value(command, "--from", "FILE", options.from, "safetensors, .npz, .pth, or a run directory")
+      ->required();
+  add_value(command, "--to", "FILE", options.to,
+            "The safetensors file to write; NAME.onnx for a graph that other programs run;\n"
+            "or, with --scheme hf, FOLDER/ as transformers opens it")
+      ->required();
   offer(command.add_option("--scheme", flags.scheme,
                            "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)"),
         scheme_names());

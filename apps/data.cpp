@@ -123,37 +123,28 @@ void run_preview(const DataOptions& options) {
 void add_data(CLI::App& app, std::function<void()>& chosen) {
   CLI::App& data = *app.add_subcommand("data", "Fetch, verify and look at data sets");
   data.require_subcommand(1);
-  const auto options = std::make_shared<DataOptions>();
-  const auto add = [&](const std::string& name, const std::string& what,
-                       void (*run)(const DataOptions&)) {
-    CLI::App& command = *data.add_subcommand(name, what);
-    offer(command.add_option("name", options->name, joined(dataset_names()))
-              ->required()
-              ->type_name("NAME"),
+  const auto add = [&](const char* name, const char* what, void (*run)(const DataOptions&)) {
+    const auto added = add_command<DataOptions>(data, chosen, name, what, run);
+    auto& [command, options] = added;
+    offer(add_value(command, "name", "NAME", options.name, joined(dataset_names()))->required(),
           dataset_names());
-    command.add_option("--data", options->data, "The folder of the data sets")
-        ->type_name("DIR")
-        ->capture_default_str();
-    command.callback([options, run, &chosen] { chosen = [options, run] { run(*options); }; });
-    return &command;
+    add_value(command, "--data", "DIR", options.data, "The folder of the data sets");
+    return added;
   };
-  CLI::App& fetching = *add("fetch", "Download a data set, check it and unpack it", run_fetch);
-  add_fetch_flags(fetching, options->fetch);
-  CLI::App& verifying =
-      *add("verify", "Compare a data set's files with their checksums", run_verify);
-  verifying.add_flag("--skip-bad", options->skip_bad, "Leave out what cannot be used of a folder");
+  auto [fetching, fetched] = add("fetch", "Download a data set, check it and unpack it", run_fetch);
+  add_fetch_flags(fetching, fetched.fetch);
+  auto [verifying, verified] =
+      add("verify", "Compare a data set's files with their checksums", run_verify);
+  verifying.add_flag("--skip-bad", verified.skip_bad, "Leave out what cannot be used of a folder");
   add("info", "What a data set is, and where its files come from", run_info);
-  CLI::App& previewing =
-      *add("preview", "A contact sheet of what each augmentation does", run_preview);
-  previewing.add_option("--out", options->out, "The picture to write")
-      ->required()
-      ->type_name("FILE.png");
-  add_count(previewing, "--seed", options->seed, "Of the choice and of everything that is drawn",
+  auto [previewing, options] =
+      add("preview", "A contact sheet of what each augmentation does", run_preview);
+  add_value(previewing, "--out", "FILE.png", options.out, "The picture to write")->required();
+  add_count(previewing, "--seed", options.seed, "Of the choice and of everything that is drawn",
             largest_seed);
-  add_count(previewing, "--columns", options->columns, "Pictures in a row");
-  add_count(previewing, "--image-size", options->image_size,
-            "What the pictures of a folder become");
-  previewing.add_flag("--skip-bad", options->skip_bad, "Leave out what cannot be used of a folder");
+  add_count(previewing, "--columns", options.columns, "Pictures in a row");
+  add_count(previewing, "--image-size", options.image_size, "What the pictures of a folder become");
+  previewing.add_flag("--skip-bad", options.skip_bad, "Leave out what cannot be used of a folder");
 }
 
 }  // namespace vitruvian

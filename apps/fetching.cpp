@@ -50,16 +50,12 @@ class FetchBar {
 }  // namespace
 
 void add_fetch_flags(CLI::App& command, FetchFlags& flags) {
-  command
-      .add_option("--mirror", flags.mirrors,
-                  "Instead of its own mirrors; several are tried in order")
-      ->type_name("URL");
-  command
-      .add_option("--from-file", flags.from_file,
-                  "A file, or a folder of them, fetched by other means")
-      ->type_name("PATH");
-  command.add_option("--timeout", flags.timeout, "Give up on a mirror that is silent for so long")
-      ->type_name("SECONDS")
+  add_value(command, "--mirror", "URL", flags.mirrors,
+            "Instead of its own mirrors; several are tried in order");
+  add_value(command, "--from-file", "PATH", flags.from_file,
+            "A file, or a folder of them, fetched by other means");
+  add_value(command, "--timeout", "SECONDS", flags.timeout,
+            "Give up on a mirror that is silent for so long")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
 }

@@ -48,41 +48,26 @@ void add_few_shot(CLI::App& app, std::function<void()>& chosen) {
       "in closed form, as the paper's section 4.1",
       run_few_shot);
   FewShotOptions& options = flags.options;
-  command.add_option("--weights", options.weights, "safetensors, .npz, .pth, or a run directory")
-      ->required()
-      ->type_name("FILE");
-  command.add_option("--dataset", options.dataset, "One that `train` knows")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command.add_option("--data", options.data, "The folder with the data set's files")
-      ->type_name("DIR");
-  command
-      .add_option("--shots", flags.shots,
-                  "Training images of each class, or several numbers of them: 1,5,10")
-      ->type_name("N[,N]")
-      ->capture_default_str();
-  command
-      .add_option("--seeds", flags.seeds, "How many draws of these images, or their seeds: 1,2,3")
-      ->type_name("N[,N]")
-      ->capture_default_str();
-  command
-      .add_option("--ridge", options.ridge,
-                  "How strongly the weights are held back, for features of variance 1")
-      ->type_name("X")
-      ->capture_default_str();
+  add_value(command, "--weights", "FILE", options.weights,
+            "safetensors, .npz, .pth, or a run directory")
+      ->required();
+  add_value(command, "--dataset", "NAME", options.dataset, "One that `train` knows");
+  add_value(command, "--data", "DIR", options.data, "The folder with the data set's files");
+  add_value(command, "--shots", "N[,N]", flags.shots,
+            "Training images of each class, or several numbers of them: 1,5,10");
+  add_value(command, "--seeds", "N[,N]", flags.seeds,
+            "How many draws of these images, or their seeds: 1,2,3");
+  add_value(command, "--ridge", "X", options.ridge,
+            "How strongly the weights are held back, for features of variance 1");
   add_count(command, "--train-size", options.train_size,
-            "Draw from the first so many training images; 0 means all", 100'000'000)
-      ->capture_default_str();
+            "Draw from the first so many training images; 0 means all", 100'000'000);
   add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all", 100'000'000)
-      ->capture_default_str();
+            "Use the first so many test images; 0 means all", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
-  command
-      .add_option("--out", options.out,
-                  "Write the model with the head of the most shots and the first draw, for eval,\n"
-                  "predict and train --init --keep-head")
-      ->type_name("FILE");
+  add_value(command, "--out", "FILE", options.out,
+            "Write the model with the head of the most shots and the first draw, for eval,\n"
+            "predict and train --init --keep-head");
   command.add_flag("--json", flags.json, "Everything as one line of JSON");
   add_numbers(command, "--mean", options.mean,
               "Of pixels in [0, 1]: one number, or R,G,B; without: as the weights say, or as\n"

@@ -124,13 +124,10 @@ int run(int argc, char** argv) {
       "gradcheck");
   app.add_flag("--strict", options.check.strict,
                "Four-point differences, error at most 1e-8 (without: two points, 1e-6)");
-  app.add_option("--op", options.op, "Only the rows of this op; vit is the whole model")
-      ->type_name("NAME");
-  app.add_option("--seed", options.check.seed,
-                 "Of the random cotangents that stand for Jacobians too large to compare whole")
-      ->type_name("N")
-      ->check(whole_number(largest_seed))
-      ->capture_default_str();
+  add_value(app, "--op", "NAME", options.op, "Only the rows of this op; vit is the whole model");
+  add_count(app, "--seed", options.check.seed,
+            "Of the random cotangents that stand for Jacobians too large to compare whole",
+            largest_seed);
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);
 }

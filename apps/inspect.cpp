@@ -45,30 +45,20 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<InspectOptions>(
       app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures",
       run_inspect);
-  command
-      .add_option("--weights,--checkpoint", options.weights,
-                  "safetensors, .npz, .pth, or a run directory")
-      ->type_name("FILE");
-  command
-      .add_option("pictures", options.images,
-                  "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
-      ->type_name("IMAGE");
-  offer(command
-            .add_option(
-                "--dataset", options.dataset,
-                fmt::format(
-                    "Instead of pictures the test images of one of {}; without: those of the run",
-                    joined(dataset_names())))
-            ->type_name("NAME"),
+  add_value(command, "--weights,--checkpoint", "FILE", options.weights,
+            "safetensors, .npz, .pth, or a run directory");
+  add_value(command, "pictures", "IMAGE", options.images,
+            "PNG, JPEG, PGM or PPM, or a folder of such, at any depth");
+  offer(add_value(command, "--dataset", "NAME", options.dataset,
+                  fmt::format(
+                      "Instead of pictures the test images of one of {}; without: those of the run",
+                      joined(dataset_names()))),
         dataset_names());
-  command.add_option("--data", options.data, "The folder with the data set's files")
-      ->type_name("DIR");
+  add_value(command, "--data", "DIR", options.data, "The folder with the data set's files");
   add_count(command, "--images", options.count,
-            "So many of them, the classes in turn, or as many as there are")
-      ->capture_default_str();
-  command.add_option("--out", options.out, "The folder for figures, numbers and index.html")
-      ->required()
-      ->type_name("DIR");
+            "So many of them, the classes in turn, or as many as there are");
+  add_value(command, "--out", "DIR", options.out, "The folder for figures, numbers and index.html")
+      ->required();
   const std::string whose = "Whose attention is drawn alone (all count from 0)";
   add_count(command, "--layer", options.layer, "Without: the last")->group(whose);
   add_count(command, "--head", options.head, "Without: the mean of all")->group(whose);
@@ -84,13 +74,10 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
             "Integrated gradients from black, in so many steps")
       ->group(more);
   const std::string run_of = "A run";
-  command
-      .add_option("--strip", options.strip,
-                  "Position similarity, epoch by epoch, of a run made with --save-every")
-      ->group(run_of)
-      ->type_name("DIR");
+  add_value(command, "--strip", "DIR", options.strip,
+            "Position similarity, epoch by epoch, of a run made with --save-every")
+      ->group(run_of);
   add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
-      ->capture_default_str()
       ->group(run_of);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);

@@ -23,15 +23,6 @@ struct Options {
   bool json = false;
 };
 
-// 86567656 as 86,567,656.
-std::string grouped(std::uint64_t n) {
-  std::string digits = std::to_string(n);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), 1, ',');
-  }
-  return digits;
-}
-
 // 80 columns, where no model takes a terabyte.
 constexpr std::string_view row_format =
     "{:<9} {:>5} {:>2} {:>2} {:>4} {:>4} {:>2} {:>7} {:>11} {:>8} {:>7} {:>8}\n";
@@ -40,7 +31,7 @@ void print_row(const Variant& model, std::size_t batch) {
   const ViTConfig& c = model.config;
   const std::string printed = model.paper ? fmt::format("{}M", model.paper->millions) : "-";
   console::print(row_format, model.name, c.H, c.P, c.L, c.D, c.M, c.h, printed,
-                 grouped(c.parameters()),
+                 with_commas(c.parameters()),
                  fmt::format("{:.3f}", static_cast<double>(c.macs()) / 1e9),
                  console::human_bytes(c.forward_bytes(batch, sizeof(float))),
                  console::human_bytes(c.training_bytes(batch, sizeof(float))));
@@ -115,12 +106,6 @@ void trace(const Options& options) {
   }
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const Variant& model : variants()) names.push_back(model.name);
-  return names;
-}
-
 auto checked(void (*run)(const Options&)) {
   return [run](const Options& options) {
     if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
@@ -134,12 +119,11 @@ void add_models(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "models", "List the models of the paper and their sizes, beside its Table 1",
       checked(list));
-  offer(command.add_option("NAME", options.name, "One of them; all unless given")->type_name(""),
-        model_names());
+  offer(add_value(command, "NAME", "", options.name, "One of them; all unless given"),
+        names_in(variants()));
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means each model's own");
-  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory")
-      ->capture_default_str();
+  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory");
   command.add_flag("--json", options.json, "A JSON array of them");
 }
 
@@ -149,14 +133,11 @@ void add_trace(CLI::App& app, std::function<void()>& chosen) {
       "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does",
       checked(trace));
   options.name = "mini_vit";
-  offer(command.add_option("--model", options.name, "A name that 'vitruvian models' lists")
-            ->capture_default_str()
-            ->type_name("NAME"),
-        model_names());
+  offer(add_value(command, "--model", "NAME", options.name, "A name that 'vitruvian models' lists"),
+        names_in(variants()));
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means the model's own");
-  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it")
-      ->capture_default_str();
+  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it");
 }
 
 }  // namespace vitruvian

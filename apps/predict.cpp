@@ -23,11 +23,9 @@ namespace {
 
 void print(const Prediction& prediction) {
   console::print("{}\n", prediction.image);
-  std::size_t longest = 0;
-  for (const Guess& guess : prediction.guesses) longest = std::max(longest, guess.name.size());
   for (const Guess& guess : prediction.guesses) {
     console::print("  {:6.2f} %  {:>5}{}{}\n", 100 * guess.probability, guess.index,
-                   longest == 0 ? "" : "  ", guess.name);
+                   guess.name.empty() ? "" : "  ", guess.name);
   }
 }
 
@@ -152,18 +150,13 @@ void add_eval(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<EvalFlags>(app, chosen, "eval", "Measure saved weights on test images", run_eval);
   EvalOptions& options = flags.options;
-  command.add_option("--weights", options.weights, "A safetensors file, or a run directory")
-      ->required()
-      ->type_name("FILE");
-  offer(command
-            .add_option("--dataset", options.dataset,
-                        "One that `train` knows; without: what the weights were trained on")
-            ->type_name("NAME"),
+  add_value(command, "--weights", "FILE", options.weights, "A safetensors file, or a run directory")
+      ->required();
+  offer(add_value(command, "--dataset", "NAME", options.dataset,
+                  "One that `train` knows; without: what the weights were trained on"),
         dataset_names());
-  command
-      .add_option("--data", options.data,
-                  "The folder with the data set's files; without: where the run found them")
-      ->type_name("DIR");
+  add_value(command, "--data", "DIR", options.data,
+            "The folder with the data set's files; without: where the run found them");
   add_count(command, "--test-size", options.test_size,
             "Use the first so many test images; 0 means all; without: as the run did", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
@@ -176,28 +169,21 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", run_predict);
   PredictOptions& options = flags.options;
-  command.add_option("--weights", options.weights, "safetensors, .npz, .pth, or a run directory")
-      ->required()
-      ->type_name("FILE");
-  command
-      .add_option("images", options.images,
-                  "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
-      ->required()
-      ->type_name("IMAGE");
-  command.add_option("--labels", options.labels, "Names of the classes, one a line")
-      ->type_name("FILE");
-  add_count(command, "--top", options.top, "How many classes to print: probability, number, name")
-      ->capture_default_str();
+  add_value(command, "--weights", "FILE", options.weights,
+            "safetensors, .npz, .pth, or a run directory")
+      ->required();
+  add_value(command, "images", "IMAGE", options.images,
+            "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
+      ->required();
+  add_value(command, "--labels", "FILE", options.labels, "Names of the classes, one a line");
+  add_count(command, "--top", options.top, "How many classes to print: probability, number, name");
   command.add_flag("--json", flags.json, "One line of JSON a picture");
   const std::string numbers = "Numbers instead of classes, of all pictures in one file";
-  command
-      .add_option("--features", flags.features,
-                  "y, what the head sees, as .npy (with the pictures' names in a .txt beside it)\n"
-                  "or .json; of models without a head, too")
-      ->type_name("FILE")
+  add_value(command, "--features", "FILE", flags.features,
+            "y, what the head sees, as .npy (with the pictures' names in a .txt beside it)\n"
+            "or .json; of models without a head, too")
       ->group(numbers);
-  command.add_option("--logits", flags.logits, "What the head makes of it, likewise")
-      ->type_name("FILE")
+  add_value(command, "--logits", "FILE", flags.logits, "What the head makes of it, likewise")
       ->group(numbers);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);

@@ -62,16 +62,12 @@ void add_report(CLI::App& app, std::function<void()>& chosen) {
       app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
       run_report);
   ReportOptions& options = flags.options;
-  command.add_option("DIR", options.directory, "The run directory")->required()->type_name("");
-  command
-      .add_option("--data", options.data,
-                  "The folder with the data set's files, if it is not where it was")
-      ->type_name("DIR");
-  command
-      .add_option("--csv", flags.csv,
-                  "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
-                  "each step, epoch and test (column kind); - for a pipe")
-      ->type_name("FILE");
+  add_value(command, "DIR", "", options.directory, "The run directory")->required();
+  add_value(command, "--data", "DIR", options.data,
+            "The folder with the data set's files, if it is not where it was");
+  add_value(command, "--csv", "FILE", flags.csv,
+            "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
+            "each step, epoch and test (column kind); - for a pipe");
   add_threads(command);
 }
 
@@ -87,8 +83,8 @@ void add_compare(CLI::App& app, std::function<void()>& chosen) {
       ->required()
       ->expected(1, 1000)
       ->type_name("");
-  command.add_option("--out", options.out, "Write the table and the curves as one HTML page")
-      ->type_name("FILE");
+  add_value(command, "--out", "FILE", options.out,
+            "Write the table and the curves as one HTML page");
 }
 
 }  // namespace vitruvian

@@ -210,37 +210,24 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
                          "Train a Vision Transformer (defaults depend on the data set)", run_train);
   std::vector<std::string> names{"list"};
   for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
-  offer(command
-            .add_option("--recipe", flags.said.recipe,
-                        "A complete set of settings; flags override it. 'list' names them")
-            ->type_name("NAME"),
+  offer(add_value(command, "--recipe", "NAME", flags.said.recipe,
+                  "A complete set of settings; flags override it. 'list' names them"),
         names);
   command.add_flag("--print-recipe", flags.print_recipe,
                    "Print all settings, as a config file holds them, and end");
-  command
-      .add_option(
-          "--config", flags.said.config,
-          "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
-          "one")
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--out", flags.out,
-          "The run directory; without: a new one under runs/, named after data set and date")
-      ->type_name("DIR");
+  add_value(command, "--config", "FILE", flags.said.config,
+            "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
+            "one");
+  add_value(command, "--out", "DIR", flags.out,
+            "The run directory; without: a new one under runs/, named after data set and date");
   command.add_flag(
       "--overwrite", flags.overwrite,
       "Put the new run in the place of one that is in --out already; other files stay");
-  command
-      .add_option("--resume", flags.resume,
-                  "Go on with the run in this directory; more --epochs than it has prolong it")
-      ->type_name("DIR");
-  command
-      .add_option(
-          "--seeds", flags.seeds,
-          "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
-          "then print mean and deviation. Said again, it goes on with what is unfinished")
-      ->type_name("N[,N]");
+  add_value(command, "--resume", "DIR", flags.resume,
+            "Go on with the run in this directory; more --epochs than it has prolong it");
+  add_value(command, "--seeds", "N[,N]", flags.seeds,
+            "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
+            "then print mean and deviation. Said again, it goes on with what is unfinished");
   for (const char* name : {"--recipe", "--config", "--out", "--resume", "--seeds"}) {
     command.get_option(name)->check(CLI::Validator(
         [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));

@@ -93,25 +93,18 @@ void add_weights(CLI::App& app, std::function<void()>& chosen) {
   CLI::App& weights =
       *app.add_subcommand("weights", "Weights that others published: list, info, fetch");
   weights.require_subcommand(1);
-  const auto options = std::make_shared<WeightsOptions>();
+  add_command<WeightsOptions>(weights, chosen, "list", "Which there are", run_list);
   const auto add = [&](const char* name, const char* what, void (*run)(const WeightsOptions&)) {
-    CLI::App& command = *weights.add_subcommand(name, what);
-    command.callback([options, run, &chosen] { chosen = [options, run] { run(*options); }; });
-    return &command;
+    const auto added = add_command<WeightsOptions>(weights, chosen, name, what, run);
+    auto& [command, options] = added;
+    offer(add_value(command, "name", "NAME", options.name, "One of `weights list`"),
+          names_in(published_models()));
+    add_value(command, "--into", "DIR", options.into, "The folder for them");
+    return added;
   };
-  add("list", "Which there are", run_list);
-  CLI::App& info = *add("info", "What they are, where they come from, and their licence", run_info);
-  CLI::App& fetching = *add("fetch", "Download them, and check what came", run_fetch);
-  std::vector<std::string> names;
-  for (const PublishedModel& m : published_models()) names.push_back(m.name);
-  for (CLI::App* const command : {&info, &fetching}) {
-    offer(command->add_option("name", options->name, "One of `weights list`")->type_name("NAME"),
-          names);
-    command->add_option("--into", options->into, "The folder for them")
-        ->type_name("DIR")
-        ->capture_default_str();
-  }
-  add_fetch_flags(fetching, options->fetch);
+  add("info", "What they are, where they come from, and their licence", run_info);
+  auto [fetching, options] = add("fetch", "Download them, and check what came", run_fetch);
+  add_fetch_flags(fetching, options.fetch);
 }
 
 }  // namespace vitruvian

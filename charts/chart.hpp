@@ -19,7 +19,7 @@ enum class Mark { line, dots, bars };
 
 /// One line, or one kind of dots or bars. The x of a line ascend; where y is NaN it has a gap.
 struct Series {
-  std::string name;  ///< in the legend; empty: not there
+  std::string name{};  ///< in the legend; empty: not there
   std::vector<double> x{}, y{};
   Mark mark = Mark::line;
   std::optional<std::size_t> colour{};  ///< which of the palette's; without: its place in the chart
@@ -28,7 +28,7 @@ struct Series {
 
 /// Lines, dots and bars over two axes.
 struct Chart {
-  std::string title;
+  std::string title{};
   std::string x_label{}, y_label{};
   std::vector<Series> series{};
   std::optional<Range> y{};  ///< without: what the numbers need
@@ -51,7 +51,7 @@ struct ColourBar {
 /// Pictures in rows, all drawn as large as the first: a heat map, the attention of every head, a
 /// photograph beside what explains it. Pixels stay sharp squares.
 struct ImageGrid {
-  std::string title;
+  std::string title{};
   std::string x_label{}, y_label{};
   std::vector<Image> images{};
   std::size_t columns = 1;

@@ -50,9 +50,7 @@ std::string nearest(std::string name, bool suggested) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (suggested && declared(name).empty()) return "";
-  std::vector<std::string> names;
-  for (const Declaration& one : declarations()) names.push_back(one.name);
-  const std::string near = closest_match(name, names);
+  const std::string near = closest_match(name, names_in(declarations()));
   return near.empty() ? "docs/ops.md has what works on tensors."
                       : fmt::format("Did you mean {}?", near);
 }

@@ -255,28 +255,18 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
     }
     return added;
   };
-  const auto from_1_to = [](int most) {
-    return CLI::Validator(
-        [most](const std::string& word) {
-          const bool number = !word.empty() && word.size() < 5 &&
-                              word.find_first_not_of("0123456789") == std::string::npos;
-          if (number && std::stoi(word) >= 1 && std::stoi(word) <= most) return std::string();
-          return fmt::format("takes a number from 1 to {}, not '{}'", most, word);
-        },
-        "");
-  };
   command("exercises", list, "What you can do yourself, and what you have done");
   command("exercise", begin, "Put exercise N into your folder, with a gap to fill")
       ->add_flag("--again", request->again, "Start over, though you have changed the file");
   CLI::App* const checked = command("check", check, "Compile it, and compare it with numbers");
   checked->add_option("--seconds", request->seconds, "How long your function may run (10)")
       ->type_name("N")
-      ->check(from_1_to(3600));
+      ->check(CLI::Range(1, 3600).description(""));
   checked->add_flag("--watch", request->watch, "Again whenever you save the file, until q");
   command("hint", hint, "A hint; three, each plainer than the one before")
       ->add_option("--level", request->level, "This one, 1 to 3")
       ->type_name("N")
-      ->check(from_1_to(3));
+      ->check(CLI::Range(1, 3).description(""));
   command("solution", solution, "Ours, once yours agrees")
       ->add_flag("--give-up", request->give_up, "Before yours agrees");
 }

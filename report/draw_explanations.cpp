@@ -1,4 +1,5 @@
 #include "vitruvian/core/base/json.hpp"
+#include "vitruvian/core/ops.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/figures.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace vitruvian {
@@ -40,17 +40,13 @@ void append(Numbers& all, const Array& one) {
 std::string verdict_of(const Samples& samples, std::size_t image, const Array& logits,
                        std::size_t target, bool classifies) {
   if (!classifies) return fmt::format("feature {}", target);
-  const real* const z = logits.data();
-  double largest = z[0];
-  for (std::size_t k = 0; k < logits.size(); ++k) largest = std::max(largest, double{z[k]});
-  double sum = 0;
-  for (std::size_t k = 0; k < logits.size(); ++k) sum += std::exp(z[k] - largest);
+  const Array p = softmax(Tensor(logits)).value();
   std::string text;
   if (image < samples.labels.size()) {
     text = "true " + class_name(samples.class_names, samples.labels[image]) + ", found ";
   }
   return text + fmt::format("{}: {:.0f} %", class_name(samples.class_names, target),
-                            100 * std::exp(z[target] - largest) / sum);
+                            100 * p.data()[target]);
 }
 
 // Black, in the model's units: (C, H, W).

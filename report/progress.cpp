@@ -67,16 +67,12 @@ void Progress::started(const RunStart& start) {
 }
 
 void Progress::noted(const std::string& sentence) {
-  clear_bar();
-  console::print(out_, "{}\n", console::entry(out_, "note     ", sentence));
-  std::fflush(out_);
+  tell("{}\n", console::entry(out_, "note     ", sentence));
 }
 
 void Progress::tested(const TestReport& test) {
-  clear_bar();
-  console::print(out_, "test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n",
-                 test.loss, 100 * test.accuracy, test.epoch);
-  std::fflush(out_);
+  tell("test     loss {:.4f}  accuracy {:.2f} %  with the weights of epoch {}\n", test.loss,
+       100 * test.accuracy, test.epoch);
 }
 
 std::string Progress::line(const StepReport& s) {
@@ -125,9 +121,7 @@ void Progress::stepped(const StepReport& step) {
 }
 
 void Progress::profiled(const ProfileReport& profile) {
-  clear_bar();
-  console::print(out_, "{}\n", console::lines(profile.to_text()));
-  std::fflush(out_);
+  tell("{}\n", console::lines(profile.to_text()));
 }
 
 std::string Progress::line(const EpochReport& e, std::size_t columns) {
@@ -147,24 +141,16 @@ std::string Progress::line(const EpochReport& e, std::size_t columns) {
 }
 
 void Progress::finished_epoch(const EpochReport& epoch) {
-  clear_bar();
-  const std::string text = line(epoch, console::terminal_of(out_).columns);
-  if (terminal_.colour && epoch.epoch == epoch.epochs) {
-    console::print(out_, "\033[1m{}\033[0m\n", text);
-  } else {
-    console::print(out_, "{}\n", text);
-  }
-  std::fflush(out_);
+  const bool bold = terminal_.colour && epoch.epoch == epoch.epochs;
+  tell("{}{}{}\n", console::raw(bold ? "\033[1m" : ""),
+       line(epoch, console::terminal_of(out_).columns), console::raw(bold ? "\033[0m" : ""));
   last_ = Clock::now();
 }
 
 void Progress::predicted(const Predictions& predictions,
                          const std::vector<std::string>& class_names) {
-  clear_bar();
-  console::print(out_, "{}",
-                 console::raw(to_text(confusion_of(predictions), class_names,
-                                      console::terminal_of(out_).columns, terminal_.colour)));
-  std::fflush(out_);
+  tell("{}", console::raw(to_text(confusion_of(predictions), class_names,
+                                  console::terminal_of(out_).columns, terminal_.colour)));
 }
 
 }  // namespace vitruvian

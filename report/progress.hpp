@@ -39,6 +39,13 @@ class Progress : public Observer {
   using Clock = std::chrono::steady_clock;
 
   void clear_bar();
+  // Prints in the place of the bar, and at once.
+  template <class... Args>
+  void tell(fmt::format_string<console::Shown<Args>...> format, const Args&... args) {
+    clear_bar();
+    console::write_to(out_, fmt::format(format, console::shown(args)...));
+    std::fflush(out_);
+  }
 
   std::FILE* out_;
   console::Terminal terminal_;

@@ -29,7 +29,7 @@ struct RunRecord {
 
   std::string directory;
   std::string name;  ///< the directory's own, without the path
-  /// Of config.json, flattened: {"model.D", "64"}.
+  /// Of config.json, flattened: {"width", "64"}.
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<Step> steps;
   std::vector<Epoch> epochs;

@@ -20,13 +20,7 @@ case ${1:-} in
   *) no_option "$1" ;;
 esac
 
-if ! command -v doxygen >/dev/null; then
-  if [ "$(system_kind)" != debian ]; then
-    say "scripts/docs.sh: Doxygen is missing: https://www.doxygen.nl" >&2
-    exit 1
-  fi
-  install_debian_packages doxygen
-fi
+install_missing doxygen:doxygen
 
 configure default
 rm -rf "$ROOT/build/reference"

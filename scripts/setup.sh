@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC1090,SC2086 # lists of packages are meant to split into words
-# What start.sh and test.sh share: finding the packages, installing what is missing, building.
+# What the scripts share: finding the packages, installing what is missing, building.
 # To be sourced. Written for bash 3.2, which is what macOS has.
 set -euo pipefail
 
@@ -37,9 +37,10 @@ The project needs a C++20 compiler (g++ 12 or clang 14, or later), CMake 3.22, n
   Eigen         libeigen3-dev         eigen           eigen3          eigen
   doctest       doctest-dev           doctest         doctest         doctest
 
-and does without these: the first makes training faster, two are what tests compare with, the others
-read .npz weights and JPEG, fetch, check and unpack data sets, and write ONNX; strace lets system calls fail in tests; MPI trains over several
-processes (Debian's openmpi-bin has its mpirun).
+and does without these: the first makes training faster, two are what tests compare with,
+the others read .npz weights and JPEG, fetch, check and unpack data sets, and write ONNX;
+strace lets system calls fail in tests; MPI trains over several processes (Debian's
+openmpi-bin has its mpirun).
 
   oneDNN        libdnnl-dev           onednn          onednn          onednn
   OpenBLAS      libopenblas-dev       openblas        openblas        openblas
@@ -140,6 +141,20 @@ install_debian_packages() { # install_debian_packages PACKAGE...
   done
   $as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends $available </dev/null
+}
+
+# Of tools that one script alone needs.
+install_missing() { # install_missing COMMAND:PACKAGE...
+  local tool missing=""
+  for tool in "$@"; do
+    command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
+  done
+  [ -n "$missing" ] || return 0
+  if [ "$(system_kind)" != debian ]; then
+    say "$SCRIPT: missing here:$missing" >&2
+    exit 1
+  fi
+  install_debian_packages $missing
 }
 
 setup_debian() {

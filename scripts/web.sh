@@ -29,18 +29,7 @@ case ${1:-} in
 esac
 
 setup_packages
-missing=""
-for tool in em++:emscripten node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell; do
-  command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
-done
-if [ -n "$missing" ]; then
-  if [ "$(system_kind)" != debian ]; then
-    say "scripts/web.sh: missing here:$missing" >&2
-    exit 1
-  fi
-  # shellcheck disable=SC2086 # several packages
-  install_debian_packages $missing
-fi
+install_missing em++:emscripten node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell
 
 build portable explorer_numbers
 build web

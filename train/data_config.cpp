@@ -3,42 +3,29 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/dataset.hpp"
+#include "vitruvian/vit/fields.hpp"
 
 #include <cmath>
+#include <optional>
 
 namespace vitruvian {
 namespace {
 
-// The numbers of an entry; none where there is no such entry.
-std::vector<double> channel_values(const Metadata& metadata, const char* key, std::size_t C,
-                                   const std::string& path) {
+// The list of an entry, of n values where that is said; none where there is no such entry. A file's
+// name may hold anything, and so may the metadata of a file that we did not write.
+template <class T>
+std::vector<T> list_of(const Metadata& metadata, const char* key, std::optional<std::size_t> n,
+                       const std::string& path, const std::string& expected) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) return {};
   const auto json = parse_json<SortedJson>(found->second, nullptr, false);
-  std::vector<double> values;
-  for (const auto& value : json.is_array() ? json : SortedJson::array()) {
-    if (value.is_number()) values.push_back(value.get<double>());
+  std::vector<T> values;
+  bool fits = json.is_array() && (n ? json.size() == *n : !json.empty());
+  for (const auto& value : fits ? json : SortedJson::array()) {
+    fits = take_value(value, values.emplace_back()).empty() && fits;
   }
-  if (values.size() != C || values.size() != json.size()) {
-    fail(Exit::checkpoint, "{}: '{}' in its metadata is not {} numbers, one for each channel", path,
-         key, C);
-  }
+  if (!fits) fail(Exit::checkpoint, "{}: '{}' in its metadata is {}", path, key, expected);
   return values;
-}
-
-// A file's name may hold anything, and so may the metadata of a file that we did not write.
-std::vector<std::string> class_values(const Metadata& metadata, const std::string& path) {
-  const auto found = metadata.find("classes");
-  if (found == metadata.end()) return {};
-  const auto json = parse_json<SortedJson>(found->second, nullptr, false);
-  std::vector<std::string> names;
-  for (const auto& value : json.is_array() ? json : SortedJson::array()) {
-    if (value.is_string()) names.push_back(value.get<std::string>());
-  }
-  if (names.empty() || names.size() != json.size()) {
-    fail(Exit::checkpoint, "{}: 'classes' in its metadata is no list of names", path);
-  }
-  return names;
 }
 
 // Whether the edge of a picture is light: ink on paper.
@@ -89,10 +76,11 @@ Metadata to_metadata(const DataConfig& data) {
 }
 
 DataConfig data_config_of(const Metadata& metadata, std::size_t C, const std::string& path) {
+  const std::string numbers = fmt::format("not {} numbers, one for each channel", C);
   DataConfig data{{},
-                  channel_values(metadata, "mean", C, path),
-                  channel_values(metadata, "std", C, path),
-                  class_values(metadata, path)};
+                  list_of<double>(metadata, "mean", C, path, numbers),
+                  list_of<double>(metadata, "std", C, path, numbers),
+                  list_of<std::string>(metadata, "classes", {}, path, "no list of names")};
   if (const auto found = metadata.find("dataset"); found != metadata.end()) {
     data.dataset = found->second;
   }

@@ -25,11 +25,6 @@ ViTConfig vit(std::size_t side, std::size_t P, std::size_t D, std::size_t L, std
   return c;
 }
 
-ViTConfig distilled(ViTConfig c) {
-  c.distilled = true;
-  return c;
-}
-
 // DINOv2's, which have LayerScale: so much is what a file of it is taken to have begun with.
 ViTConfig dinov2(std::size_t D, std::size_t h, std::size_t registers) {
   ViTConfig c = vit(518, 14, D, 12, h, 0);
@@ -94,6 +89,15 @@ PublishedModel meta(const char* project, const char* name, const char* about,
           .interpolation = "bicubic"};
 }
 
+PublishedModel deit(const char* name, const char* about, const char* size, const char* digits,
+                    std::size_t D, bool distilled) {
+  ViTConfig c = vit(224, 16, D, 12, D / 64, in1k);
+  c.distilled = distilled;
+  const char* const token = distilled ? "_distilled" : "";
+  return meta("deit", name, about, "deit",
+              fmt::format("deit_{}{}_patch16_224-{}.pth", size, token, digits), digits, c);
+}
+
 }  // namespace
 
 bool PublishedModel::names_imagenet() const {
@@ -134,21 +138,12 @@ const std::vector<PublishedModel>& published_models() {
              vit(224, 16, 384, 12, 6, in1k)),
       torchvision("torchvision_b16", "torchvision's vit_b_16", "c867db91", 16),
       torchvision("torchvision_b32", "torchvision's vit_b_32", "d86f8d99", 32),
-      meta("deit", "deit_ti16", "DeiT-Ti", "deit", "deit_tiny_patch16_224-a1311bcf.pth", "a1311bcf",
-           vit(224, 16, 192, 12, 3, in1k)),
-      meta("deit", "deit_s16", "DeiT-S", "deit", "deit_small_patch16_224-cd65a155.pth", "cd65a155",
-           vit(224, 16, 384, 12, 6, in1k)),
-      meta("deit", "deit_b16", "DeiT-B", "deit", "deit_base_patch16_224-b5f2ef4d.pth", "b5f2ef4d",
-           vit(224, 16, 768, 12, 12, in1k)),
-      meta("deit", "deit_ti16_dist", "DeiT-Ti with a teacher's token", "deit",
-           "deit_tiny_distilled_patch16_224-b40b3cf7.pth", "b40b3cf7",
-           distilled(vit(224, 16, 192, 12, 3, in1k))),
-      meta("deit", "deit_s16_dist", "DeiT-S with a teacher's token", "deit",
-           "deit_small_distilled_patch16_224-649709d9.pth", "649709d9",
-           distilled(vit(224, 16, 384, 12, 6, in1k))),
-      meta("deit", "deit_b16_dist", "DeiT-B with a teacher's token", "deit",
-           "deit_base_distilled_patch16_224-df68dfff.pth", "df68dfff",
-           distilled(vit(224, 16, 768, 12, 12, in1k))),
+      deit("deit_ti16", "DeiT-Ti", "tiny", "a1311bcf", 192, false),
+      deit("deit_s16", "DeiT-S", "small", "cd65a155", 384, false),
+      deit("deit_b16", "DeiT-B", "base", "b5f2ef4d", 768, false),
+      deit("deit_ti16_dist", "DeiT-Ti with a teacher's token", "tiny", "b40b3cf7", 192, true),
+      deit("deit_s16_dist", "DeiT-S with a teacher's token", "small", "649709d9", 384, true),
+      deit("deit_b16_dist", "DeiT-B with a teacher's token", "base", "df68dfff", 768, true),
       meta("dino", "dino_s16", "DINO's ViT-S/16, without labels", "dino/dino_deitsmall16_pretrain",
            "dino_deitsmall16_pretrain.pth", "", vit(224, 16, 384, 12, 6, 0)),
       meta("dino", "dino_s8", "DINO's ViT-S/8, without labels", "dino/dino_deitsmall8_pretrain",

@@ -74,13 +74,19 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::size_t index_of(std::string_view name, const std::vector<std::string>& names,
                      std::string_view kind, const std::string& otherwise = {});
 
+/// The names of all.
+template <class T>
+std::vector<std::string> names_in(const std::vector<T>& all) {
+  std::vector<std::string> names;
+  for (const T& one : all) names.emplace_back(one.name);
+  return names;
+}
+
 /// The one of all that has this `name`, or an error as of index_of.
 template <class T>
 const T& named(std::string_view name, const std::vector<T>& all, std::string_view kind,
                const std::string& otherwise = {}) {
-  std::vector<std::string> names;
-  for (const T& one : all) names.emplace_back(one.name);
-  return all[index_of(name, names, kind, otherwise)];
+  return all[index_of(name, names_in(all), kind, otherwise)];
 }
 
 }  // namespace vitruvian

@@ -27,6 +27,9 @@ std::string some_of(const std::vector<std::string>& words, std::string_view betw
 /// "1 picture", "2 pictures", "0 patches".
 std::string counted(std::size_t n, std::string_view noun);
 
+/// 86567656 as "86,567,656".
+std::string with_commas(std::size_t n);
+
 /// A word of a command that is shown to be repeated: in quotes where a shell would split it.
 std::string shell_word(const std::string& text);
 

@@ -144,7 +144,7 @@ void lesson(Narrator& say) {
   say.text("The other model gets pictures that this lesson draws: CIFAR-10's photographs are not "
            "ours to give away. It has seen photographs only, and reads them so:");
   const std::vector<Scene> drawn = scenes();
-  ImageGrid originals{.title = "", .images = {}, .columns = drawn.size(), .width = 110};
+  ImageGrid originals{.images = {}, .columns = drawn.size(), .width = 110};
   Rows answers;
   std::size_t read = 0;
   for (const Scene& scene : drawn) {
@@ -196,10 +196,10 @@ void lesson(Narrator& say) {
   check_equal(say, "rollout of even attention", "rollout", roll(even), "closed form", known, 1e-5);
 
   say.heading("Over its picture");
-  ImageGrid over{.title = "", .images = {}, .columns = drawn.size(), .width = 110};
+  ImageGrid over{.images = {}, .columns = drawn.size(), .width = 110};
   over.x_names = originals.x_names;
   over.images = originals.images;
-  ImageGrid each{.title = "", .images = {}, .columns = colour.model.config.h, .width = 80};
+  ImageGrid each{.images = {}, .columns = colour.model.config.h, .width = 80};
   Array by_head;
   for (const Scene& scene : drawn) {
     const Array x = normalised(scene.picture, colour.data);
@@ -250,10 +250,9 @@ void lesson(Narrator& say) {
       line.x.push_back(double(l + 1)), line.y.push_back(y);
     }
   }
-  say.figure(
-      {"The mean of the diagonal, in deviations of the other numbers, block by block of the "
-       "model of photographs. Drawn at random it would be 0, give or take 0.1.",
-       Chart{.title = "", .x_label = "block", .y_label = "leaning to I", .series = {qk, vp}}});
+  say.figure({"The mean of the diagonal, in deviations of the other numbers, block by block of the "
+              "model of photographs. Drawn at random it would be 0, give or take 0.1.",
+              Chart{.x_label = "block", .y_label = "leaning to I", .series = {qk, vp}}});
   say.holds("in the first two blocks scores lean to I, and values of all blocks to −I",
             qk.y[0] > 0.3 && qk.y[1] > 0.3 && *std::max_element(vp.y.begin(), vp.y.end()) < -0.1);
   say.text("Nobody told it to: the matrices began at random, as is usual. Trockman and Kolter "

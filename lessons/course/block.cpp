@@ -87,8 +87,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   }
   say.figure({"The size of a number in the stream after each block (upwards logarithmic). Ours is "
               "added to and keeps what it was; the others are normalised in every block.",
-              Chart{.title = "",
-                    .x_label = "blocks",
+              Chart{.x_label = "blocks",
                     .y_label = "size",
                     .series = {ours, after, cut},
                     .whole_x = true,

@@ -77,8 +77,7 @@ void play(Narrator& say, const std::vector<double>& at) {
                           place, place / 4, place % 4),
               image});
   say.figure(
-      {"The same in reading order: the cosine of the two vectors.", Chart{.title = "",
-                                                                          .x_label = "place",
+      {"The same in reading order: the cosine of the two vectors.", Chart{.x_label = "place",
                                                                           .y_label = "cosine",
                                                                           .series = {line, here},
                                                                           .y = Range{-0.5, 1},

@@ -59,8 +59,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   say.figure(
       {"How wrong each formula is, against h. On the right the formula's own error, on the left "
        "rounding.",
-       Chart{
-           .title = "", .x_label = "log₁₀ h", .y_label = "error", .series = lines, .log_y = true}});
+       Chart{.x_label = "log₁₀ h", .y_label = "error", .series = lines, .log_y = true}});
   say.table({fmt::format("at h = {:.1e}; the slope is {:.12f}", h, exact), "says", "error"}, rows);
 }
 

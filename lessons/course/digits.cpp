@@ -141,7 +141,7 @@ void lesson(Narrator& say) {
   }
   say.figure({"The loss of 64 digits along the gradient, s = η ‖g‖². Near 0 the tangent foretells "
               "it; further on the landscape bends, which is why steps are small.",
-              Chart{.title = "", .x_label = "s", .y_label = "L", .series = {real_loss, tangent}}});
+              Chart{.x_label = "s", .y_label = "L", .series = {real_loss, tangent}}});
   say.check("the loss falls by", {"measured", rounded(before - after, 2)},
             {"η ‖g‖²", eta * length * length}, 0.05);
 
@@ -152,8 +152,7 @@ void lesson(Narrator& say) {
   const std::vector<double> mine = train_by_hand(own, o, images, share);
   say.figure({"The loss of each step: the library's trainer, and the loop above. One line should "
               "lie on the other.",
-              Chart{.title = "",
-                    .x_label = "step",
+              Chart{.x_label = "step",
                     .y_label = "loss",
                     .series = {curve_of("trainer", one.losses), curve_of("this loop", mine)}}});
   Rows rows;

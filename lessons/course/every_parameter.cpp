@@ -123,8 +123,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   say.figure({fmt::format("{}, its largest derivative, {:.4g}: how far differences of step h are "
                           "from it. Where the two curves part, the mistake shows.",
                           theta.name, right),
-              Chart{.title = "",
-                    .x_label = "log₁₀ h",
+              Chart{.x_label = "log₁₀ h",
                     .y_label = "relative error",
                     .series = {of_right, of_wrong},
                     .log_y = true}});

@@ -67,7 +67,7 @@ double in_patches(const Tensor& A) { return distance(A) / P; }
 ImageGrid components(const Array& filters) {
   const Array all = inspect::principal_components(filters).components;
   const std::size_t channels = all.shape(1), side = all.shape(2), size = channels * side * side;
-  ImageGrid grid{.title = "", .images = {}, .columns = 7, .width = 60};
+  ImageGrid grid{.images = {}, .columns = 7, .width = 60};
   for (std::size_t k = 0; k < all.shape(0); ++k) {
     double most = 0;
     for (std::size_t i = 0; i < size; ++i) {
@@ -86,8 +86,7 @@ ImageGrid components(const Array& filters) {
 ImageGrid likeness(const VisionTransformer& model) {
   const Array alike = inspect::position_similarity(model);
   const auto side = std::ptrdiff_t(alike.shape(0));
-  return {.title = "",
-          .images = shades(reshape(alike, {side * side, side, side}).value()),
+  return {.images = shades(reshape(alike, {side * side, side, side}).value()),
           .columns = alike.shape(0),
           .width = 420.0 / double(side)};
 }

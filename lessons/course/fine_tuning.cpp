@@ -121,8 +121,7 @@ void play(Narrator& say, const std::vector<double>& at) {
     torch.y.push_back(double(fine(0, 0, i))), jax.y.push_back(double(corners(0, 0, i)));
   }
   say.figure({"The top row: 0 is the image's left edge, 1 its right one.",
-              Chart{.title = "",
-                    .x_label = "place of the patch's centre",
+              Chart{.x_label = "place of the patch's centre",
                     .y_label = "entry",
                     .series = {learned, torch, jax}}});
   say.text("{} tokens in place of 17, and {} times the work of attention's maps.", to * to + 1,

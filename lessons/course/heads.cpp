@@ -111,7 +111,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   const Tensor shares = select(A, 0, std::ptrdiff_t(token));  // (17)
   const Array map = reshape(slice(shares, 0, 1, 17), {4, 4}).value();
   const std::string who = token == 0 ? "the class token" : fmt::format("patch {}", token - 1);
-  ImageGrid looks{.title = "", .images = {over_picture(map, digit.value())}, .width = 224};
+  ImageGrid looks{.images = {over_picture(map, digit.value())}, .width = 224};
   looks.x_count = looks.y_count = 4;
   say.figure({fmt::format("Block {}, head {}: where {} looks. Bright patches get most of its "
                           "attention.",
@@ -215,7 +215,7 @@ void lesson(Narrator& say) {
   const VisionTransformer model = digits_model();
   const Tensor digit = digit_image(3);
   const inspect::Attention seen = inspect::attention(model, digit.value());
-  ImageGrid looks_at{.title = "", .columns = 4, .width = 112};
+  ImageGrid looks_at{.columns = 4, .width = 112};
   looks_at.y_names = {"first block", "last block"};
   for (const std::size_t layer : {std::size_t{0}, model.config.L - 1}) {
     for (std::size_t head = 0; head < model.config.h; ++head) {

@@ -136,8 +136,7 @@ void lesson(Narrator& say) {
   say.figure(
       {"60 random tokens, D = 3. After layer norm all lie on a circle of radius √3 (drawn wider "
        "than high): what is left of a token is its direction.",
-       Chart{.title = "",
-             .series = {seen("mean taken off", on_plane), seen("and divided by σ", on_circle)}}});
+       Chart{.series = {seen("mean taken off", on_plane), seen("and divided by σ", on_circle)}}});
   const Array lengths = sqrt(sum(square(on_circle), {-1})).value();
   check_equal(say, "length of each token", "measured", lengths, "√3", full({60}, std::sqrt(3.0)));
 

@@ -32,8 +32,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   }
   say.figure({"Percent of unseen digits that each seed's run read, as recorded. Where the two rows "
               "of dots do not overlap, the choice matters.",
-              Chart{.title = "",
-                    .x_label = "seed",
+              Chart{.x_label = "seed",
                     .y_label = "percent",
                     .series = dots,
                     .y = Range{60, 100},

@@ -103,13 +103,12 @@ void play(Narrator& say, const std::vector<double>& at) {
   }
   const Series here{"now", {at[0]}, {y(points, 0)}, Mark::dots};
   say.figure({fmt::format("The units on GELU's curve: {} of {} are open, right of 0.", open, at[1]),
-              Chart{.title = "", .x_label = "u", .y_label = "GELU(u)", .series = {gate, units}}});
-  say.figure({"The first number of the answer against the one that you turn. Every unit that opens "
-              "on the way bends it; without GELU it stays straight.",
-              Chart{.title = "",
-                    .x_label = "z, its first number",
-                    .y_label = "MLP(z)",
-                    .series = {answer, line, here}}});
+              Chart{.x_label = "u", .y_label = "GELU(u)", .series = {gate, units}}});
+  say.figure(
+      {"The first number of the answer against the one that you turn. Every unit that opens "
+       "on the way bends it; without GELU it stays straight.",
+       Chart{
+           .x_label = "z, its first number", .y_label = "MLP(z)", .series = {answer, line, here}}});
 }
 
 void lesson(Narrator& say) {
@@ -156,7 +155,7 @@ void lesson(Narrator& say) {
     shut.x.push_back(u_of_token(0, m)), shut.y.push_back(answers(0, m));
   }
   say.figure({"The 16 hidden units for one token, on GELU's curve: some are open, most hardly.",
-              Chart{.title = "", .x_label = "u", .y_label = "GELU(u)", .series = {opened, shut}}});
+              Chart{.x_label = "u", .y_label = "GELU(u)", .series = {opened, shut}}});
   say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
            "M questions, M vectors: a memory looked up by content.");
 

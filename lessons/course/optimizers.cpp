@@ -132,12 +132,10 @@ void play(Narrator& say, const std::vector<double>& at) {
     for (Series* s : {&w.path, &w.f}) s->x.resize(inside), s->y.resize(inside);
     paths.push_back(w.path), falls.push_back(w.f);
   }
-  say.figure({"The paths from (1, 0.6) to the minimum (0, 0), a dot a step; one that leaves the "
-              "valley ends there.",
-              Chart{.title = "",
-                    .x_label = "a, the flat direction",
-                    .y_label = "b, the steep one",
-                    .series = paths}});
+  say.figure(
+      {"The paths from (1, 0.6) to the minimum (0, 0), a dot a step; one that leaves the "
+       "valley ends there.",
+       Chart{.x_label = "a, the flat direction", .y_label = "b, the steep one", .series = paths}});
   say.curves("f against steps (upwards logarithmic).", falls, true);
   say.table({"", "f after 100 steps"}, rows);
 }
@@ -208,8 +206,7 @@ void lesson(Narrator& say) {
   };
   say.figure({"How long each step is, in η, while the slope stays 1. It ought to be 1 from the "
               "first step on; without hats, the first ones are several times too long.",
-              Chart{.title = "",
-                    .x_label = "step",
+              Chart{.x_label = "step",
                     .y_label = "length / η",
                     .series = {lengths("AdamW", mine), lengths("without hats", uncorrected)},
                     .from_zero = true}});
@@ -252,8 +249,7 @@ void lesson(Narrator& say) {
              even = walk("AdamW", mine, 0.05);
   say.figure({"The paths from (1, 0.6), seen from above: a dot a step, η 0.018 for SGD and "
               "momentum, 0.05 for AdamW. The minimum is (0, 0).",
-              Chart{.title = "",
-                    .x_label = "a, the flat direction",
+              Chart{.x_label = "a, the flat direction",
                     .y_label = "b, the steep one",
                     .series = {slow.path, fast.path, even.path}}});
   say.text("SGD jumps from wall to wall and creeps along the floor: with η above 2/100 the walls "
@@ -300,8 +296,7 @@ void lesson(Narrator& say) {
               expected);
   check_equal(say, "X", "by hand", X, "library", orthogonalised(M.value()));
   say.figure({"The eight singular values of M, each 0.6 of the one before, and those of X.",
-              Chart{.title = "",
-                    .x_label = "direction",
+              Chart{.x_label = "direction",
                     .y_label = "singular value",
                     .series = {before, after},
                     .from_zero = true}});

@@ -111,11 +111,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   say.figure(
       {"How far our logits are from torchvision's (upwards logarithmic): at its own ε, 10⁻⁶, "
        "rounding alone is left.",
-       Chart{.title = "",
-             .x_label = "log₁₀ ε",
-             .y_label = "difference",
-             .series = {all, here},
-             .log_y = true}});
+       Chart{.x_label = "log₁₀ ε", .y_label = "difference", .series = {all, here}, .log_y = true}});
   Rows rows;
   for (std::size_t k = 0; k < K; ++k) {
     rows.push_back(

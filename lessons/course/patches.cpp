@@ -122,8 +122,7 @@ void lesson(Narrator& say) {
   say.figure(
       {"Its 16 patches of 7 x 7, with lines between them. They are counted as one reads: 0 to "
        "3 on top, patch 5 in row 1 and column 1.",
-       ImageGrid{.title = "",
-                 .images = {coloured(ruled, ColourMap::grey, range_of(ruled.values))},
+       ImageGrid{.images = {coloured(ruled, ColourMap::grey, range_of(ruled.values))},
                  .width = 232,
                  .x_count = 4,
                  .y_count = 4}});

@@ -139,9 +139,8 @@ void play(Narrator& say, const std::vector<double>& at) {
     rows.push_back(row(line.name, fmt::format("{:.4f}", sum),
                        fmt::format("{:.1f} %", 100 * sum / (peak * double(steps)))));
   }
-  say.figure(
-      {"The learning rate, step by step.",
-       Chart{.title = "", .x_label = "step", .y_label = "η", .series = lines, .from_zero = true}});
+  say.figure({"The learning rate, step by step.",
+              Chart{.x_label = "step", .y_label = "η", .series = lines, .from_zero = true}});
   say.table({"schedule", "sum of all rates", "of a constant one without warm-up"}, rows);
 }
 
@@ -237,11 +236,7 @@ void lesson(Narrator& say) {
   const std::vector<Series> two = {curve_of("linear", line), curve_of("cosine", wave)};
   say.figure(
       {"The two schedules of the paper, with a warm-up: up in a tenth of the run, then down.",
-       Chart{.title = "",
-             .x_label = "step",
-             .y_label = "rate / peak",
-             .series = two,
-             .from_zero = true}});
+       Chart{.x_label = "step", .y_label = "rate / peak", .series = two, .from_zero = true}});
   check_equal(say, "both schedules at all steps", "by hand", mine, "library", theirs, 1e-6);
   const auto decay = [](const auto& rates) { return std::reduce(rates.begin() + U, rates.end()); };
   say.check("summed over the decay", {"linear", decay(line)}, {"cosine", decay(wave)}, 1e-9);
@@ -274,13 +269,11 @@ void lesson(Narrator& say) {
   }
   say.table({"c = 1", "gradient of a", "gradient of b"}, clipped);
   const Series straight = path("clipped here", shorten), crooked = path("clipped each", clip_each);
-  say.figure({"Thirteen steps of length 1 at most, down L = (‖a‖² + b²)/2 from a = (3, 4), b = 12. "
-              "The gradient points at the minimum: who keeps its direction walks there straight.",
-              Chart{.title = "",
-                    .x_label = "‖a‖",
-                    .y_label = "|b|",
-                    .series = {straight, crooked},
-                    .from_zero = true}});
+  say.figure(
+      {"Thirteen steps of length 1 at most, down L = (‖a‖² + b²)/2 from a = (3, 4), b = 12. "
+       "The gradient points at the minimum: who keeps its direction walks there straight.",
+       Chart{
+           .x_label = "‖a‖", .y_label = "|b|", .series = {straight, crooked}, .from_zero = true}});
   Array on_the_line = empty({14}), b_of = empty({14});
   for (std::size_t i = 0; i < 14; ++i) {
     on_the_line(i) = real(straight.x[i] * 12 / 5), b_of(i) = real(straight.y[i]);
@@ -323,7 +316,7 @@ void lesson(Narrator& say) {
   }
   say.figure({"L against the lead of the label's logit. Without smoothing more is always better; "
               "with it, too much confidence costs.",
-              Chart{.title = "", .x_label = "lead", .y_label = "L", .series = {hard, soft}}});
+              Chart{.x_label = "lead", .y_label = "L", .series = {hard, soft}}});
 
   say.heading("Early stopping");
   say.code("stopping");

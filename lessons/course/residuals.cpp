@@ -199,8 +199,7 @@ void lesson(Narrator& say) {
   const Series stream = stream_of("pre-LN", Form::pre_ln);
   say.figure({"The residual stream: how large z is after each layer, when every f adds as much as "
               "a token of size 1. Pre-LN grows like √L.",
-              Chart{.title = "",
-                    .x_label = "layers",
+              Chart{.x_label = "layers",
                     .y_label = "size of z",
                     .series = {stream, stream_of("post-LN", Form::post_ln)},
                     .from_zero = true}});

@@ -116,7 +116,7 @@ void lesson(Narrator& say) {
   const auto says = [&](const VisionTransformer& m) {
     const NoGrad no_grad;
     const Array p = softmax(m(batch.images)).value();
-    Series s{.name = "", .x = {}, .y = {}};
+    Series s{.x = {}, .y = {}};
     for (std::size_t k = 0; k < K; ++k)
       s.x.push_back(double(k)), s.y.push_back(std::round(100 * p(0, k)) / 100);
     return s;
@@ -126,8 +126,7 @@ void lesson(Narrator& say) {
   zero.mark = large.mark = Mark::dots;
   say.figure({"What an untrained model says of the first digit: with zeros, a tenth of everything; "
               "with large weights, it is sure of something that it cannot know.",
-              Chart{.title = "",
-                    .x_label = "class",
+              Chart{.x_label = "class",
                     .y_label = "probability",
                     .series = {zero, large},
                     .from_zero = true,

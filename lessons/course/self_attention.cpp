@@ -105,8 +105,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   say.figure({fmt::format("D_h = {}: the shares of the 16 best of 64 keys. Steep: one key takes "
                           "all. Flat: the query hardly chooses.",
                           width),
-              Chart{.title = "",
-                    .x_label = "key, best first",
+              Chart{.x_label = "key, best first",
                     .y_label = "share",
                     .series = shares,
                     .y = Range{0, 1},
@@ -236,8 +235,7 @@ void lesson(Narrator& say) {
   say.figure({"|dq| of the median query against the width of a head. With the root it stays as it "
               "is; without, it is "
               "too long for narrow heads and dies out for wide ones.",
-              Chart{.title = "",
-                    .x_label = "log₂ D_h",
+              Chart{.x_label = "log₂ D_h",
                     .y_label = "|dq|",
                     .series = {hears, hears_scaled},
                     .from_zero = true}});

@@ -123,11 +123,7 @@ void lesson(Narrator& say) {
   }
   say.figure({"The logits 0, 1, 2, 3 at temperatures from 0.1 to 10. Cold: the largest takes all. "
               "Hot: all get a quarter.",
-              Chart{.title = "",
-                    .x_label = "log₁₀ τ",
-                    .y_label = "p",
-                    .series = shares,
-                    .from_zero = true}});
+              Chart{.x_label = "log₁₀ τ", .y_label = "p", .series = shares, .from_zero = true}});
 
   say.heading("Its derivative by hand");
   say.text("Every p depends on every x, through the sum. With δ = 1 where i = j, else 0:");
@@ -209,8 +205,7 @@ void lesson(Narrator& say) {
   }
   say.figure({"The loss while the right class' logit grows, K = 5: with logits it goes to 0, after "
               "two softmaxes it stops falling.",
-              Chart{.title = "",
-                    .x_label = "lead of the right logit",
+              Chart{.x_label = "lead of the right logit",
                     .y_label = "L",
                     .series = {once, twice},
                     .from_zero = true}});

@@ -126,11 +126,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   }
   for (double& y : line.y) y = std::isfinite(y) ? std::min(y, 5.0) : 5;
   say.figure({"The loss of each batch, step by step; what is above 5 is drawn as 5.",
-              Chart{.title = "",
-                    .x_label = "step",
-                    .y_label = "loss",
-                    .series = {line},
-                    .from_zero = true}});
+              Chart{.x_label = "step", .y_label = "loss", .series = {line}, .from_zero = true}});
   const double left = loss(network, all);
   say.text("After the last step the loss of all pictures is {}, and {:.1f} % of them are on the "
            "right side of one half. Where it is wrong, too large a rate makes it wrong and sure: "
@@ -278,7 +274,7 @@ void lesson(Narrator& say) {
   say.heading("What comes");
   const VisionTransformer vit = digits_model();
   const Dataset unseen = digits(8, 1, "test");
-  ImageGrid page{.title = "", .columns = 4, .width = 84};
+  ImageGrid page{.columns = 4, .width = 84};
   std::string answers;
   for (std::size_t i = 0; i < unseen.size(); ++i) {
     page.images.push_back(from_planes(unseen.image(i).data(), 1, 28, 28));

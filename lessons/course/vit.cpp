@@ -43,13 +43,6 @@ Tensor logits_of(const VisionTransformer& vit, const Tensor& images) {
 
 // [end]
 
-// 1077706 as "1,077,706".
-std::string with_commas(std::size_t n) {
-  std::string digits = std::to_string(n);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 // The sizes of a ViT for photographs of 224 x 224 and 1,000 classes.
 void play(Narrator& say, const std::vector<double>& at) {
   ViTConfig c{.C = 3, .H = 224, .W = 224, .P = std::size_t(1) << std::size_t(at[2])};

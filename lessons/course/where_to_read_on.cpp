@@ -136,8 +136,7 @@ void lesson(Narrator& say) {
   say.figure(
       {"Mean accuracy in % over the six tasks, pre-trained on 1 ImageNet, 2 ImageNet-21k, 3 "
        "JFT: with little data the large models L are below the base models B, with much above.",
-       Chart{.title = "",
-             .x_label = "data",
+       Chart{.x_label = "data",
              .y_label = "%",
              .series = {against("B/16", &Accuracies::b16), against("L/16", &Accuracies::l16),
                         against("B/32", &Accuracies::b32), against("L/32", &Accuracies::l32)},

@@ -104,7 +104,7 @@ void judge_step(Judge& judge, Step* yours, const Tiny& tiny, std::size_t step) {
   });
 }
 
-// Images `first` to `first + n` of a set, as a model takes them.
+// The images `which` of a set, as a model takes them.
 Tensor images_of(const Dataset& data, const std::vector<std::size_t>& which) {
   Array x = empty({which.size(), 1, data.height, data.width});
   double* to = x.data();

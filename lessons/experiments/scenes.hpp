@@ -13,7 +13,7 @@
 namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
 
-/// The model of models/cifar.safetensors (scripts/make_cifar_model.sh makes it), and what its
+/// The model of models/cifar.safetensors (scripts/make_model.sh makes it), and what its
 /// pictures are. Throws (Exit::checkpoint) when it is not there or damaged.
 TrainedModel cifar_model();
 

@@ -159,14 +159,14 @@ void Narrator::figure(Figure figure) {
   tell(std::move(figure));
 }
 void Narrator::curves(std::string caption, std::vector<Series> series, bool log_y) {
-  figure({std::move(caption), Chart{.title = "", .series = std::move(series), .log_y = log_y}});
+  figure({std::move(caption), Chart{.series = std::move(series), .log_y = log_y}});
 }
 void Narrator::diagram(std::string caption, Diagram diagram) {
   figure({std::move(caption), std::move(diagram)});
 }
 void Narrator::bars(std::string caption, const std::vector<std::pair<std::string, double>>& rows,
                     bool log) {
-  Chart chart{.title = "", .series = {Series{.name = "", .mark = Mark::bars}}, .log_y = log};
+  Chart chart{.series = {Series{.mark = Mark::bars}}, .log_y = log};
   for (const auto& [name, value] : rows) {
     chart.names.push_back(name);
     chart.series[0].y.push_back(value);
@@ -300,7 +300,7 @@ void mark_done(const Options& options) {
   } catch (const Error& error) {
     console::print(stderr, "progress is not kept: {}\n", error.what());
   }
-  if (!options.json && !options.markdown) console::print("On: lesson next\n");
+  if (!options.json && !options.markdown && !options.html) console::print("On: lesson next\n");
 }
 
 }  // namespace

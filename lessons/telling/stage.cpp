@@ -56,8 +56,7 @@ std::string typed(const std::string& prompt) {
 }
 
 void check_break(const std::string& name, const Lesson& lesson) {
-  std::vector<std::string> names;
-  for (const Break& b : lesson.breaks) names.push_back(b.name);
+  const std::vector<std::string> names = names_in(lesson.breaks);
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   if (names.empty()) fail(Exit::usage, "this lesson has no mistakes to make");
   fail(Exit::usage, "this lesson has no mistake '{}'; {}", name, did_you_mean(name, names));
@@ -140,7 +139,7 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
 Stage::Stage(const Options& options, std::string source)
     : writer_(writer_of(options)), source_(std::move(source)) {
   const bool terminal = console::terminal_of(stdin).there && console::terminal_of(stdout).there;
-  can_ask_ = terminal && !options.no_input && !options.json && !options.markdown;
+  can_ask_ = terminal && !options.no_input && !options.json && !options.markdown && !options.html;
   if (!options.forms.empty()) {
     can_ask_ = false;  // a question is one event there, not two
     const auto add = [&](const char* name, std::unique_ptr<Writer> writer) {

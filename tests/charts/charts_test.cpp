@@ -360,7 +360,7 @@ TEST_CASE("boxes and arrows") {
 }
 
 TEST_CASE("bars with names lie below each other in both forms") {
-  Chart chart{.title = "", .series = {{.name = "", .y = {1, 2362410, -1.5}, .mark = Mark::bars}}};
+  Chart chart{.series = {{.y = {1, 2362410, -1.5}, .mark = Mark::bars}}};
   chart.names = {"one", "two", "minus one"};
   const std::string svg = svg_of(chart);
   for (const std::string& name : chart.names) CHECK(count_of(svg, ">" + name + "<") == 1);
@@ -374,11 +374,8 @@ TEST_CASE("bars with names lie below each other in both forms") {
 
 TEST_CASE("pictures as shades, in the grid's rows") {
   const Image light{1, 2, 1, {255, 255}}, dark{1, 2, 1, {0, 255}};
-  const ImageGrid grid{.title = "",
-                       .images = {light, dark, dark},
-                       .columns = 2,
-                       .x_names = {"a", "b"},
-                       .y_names = {"up", "low"}};
+  const ImageGrid grid{
+      .images = {light, dark, dark}, .columns = 2, .x_names = {"a", "b"}, .y_names = {"up", "low"}};
   CHECK(text_of(grid, 80) ==
         std::vector<std::string>{"up:", "████    ██", "", "low:", "  ██", "a     b"});
 }

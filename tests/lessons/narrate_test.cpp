@@ -49,7 +49,7 @@ Check yes() {
 }
 
 Figure curve(std::vector<Series> series, bool log_y) {
-  return {"curves", Chart{.title = "", .series = std::move(series), .log_y = log_y}};
+  return {"curves", Chart{.series = std::move(series), .log_y = log_y}};
 }
 Figure bars(const std::vector<std::pair<std::string, double>>& rows, bool log) {
   Figure figure = curve({{"", {}, {}, Mark::bars}}, log);
@@ -82,7 +82,7 @@ std::vector<Event> all_events() {
           Figure{"a picture", Matrix{2, 3, {0, 1, 2, 3, 4, 5}}},
           bars({{"one", 1}, {"ten", 10}}, true),
           curve({{"s", {0, 1, 2}, {1, 10, 100}}}, true),
-          Figure{"pictures", ImageGrid{.title = "", .images = {two, two}, .columns = 2}},
+          Figure{"pictures", ImageGrid{.images = {two, two}, .columns = 2}},
           Figure{"boxes", Diagram{.boxes = {{"x", {"2.0"}}, {"y", {}, 1}},
                                   .arrows = {{"x", "y", "f", "dx"}}}},
           Remark{.title = "Where the sources disagree", .text = "phi is not Phi.", .folds = true},

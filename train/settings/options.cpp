@@ -35,8 +35,6 @@ std::uint64_t physical_memory() {
 
 }  // namespace
 
-std::size_t bytes_per_real(Precision precision) { return precision == Precision::float64 ? 8 : 4; }
-
 void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std::string& purpose) {
   const std::uint64_t memory = physical_memory();
   if (memory != 0 && bytes > memory) {

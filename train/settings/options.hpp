@@ -15,7 +15,6 @@ namespace vitruvian {
 /// What a run computes in. bfloat16 is float32 but for the factors of matrix products: see
 /// kernels::GemmPrecision.
 enum class Precision { float32, float64, bfloat16 };
-std::size_t bytes_per_real(Precision precision);
 
 /// What a run learns: the images' classes, or, without labels, the colours of hidden patches (see
 /// train/masked.hpp).
