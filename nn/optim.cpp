@@ -265,16 +265,16 @@ void Muon::step(double lr) {
   check_rate("muon", lr);
   const kernels::GemmPrecisionScope scope(kernels::GemmPrecision::float32);
   const real keep = static_cast<real>(options_.momentum);
-  for (std::size_t i = 0; i < parameters().size(); ++i) {
+  for_each_parameter(parameters(), [&](std::size_t i) {
     const NamedParameter& p = parameters()[i];
-    if (p.tensor.grad() == nullptr) continue;
+    if (p.tensor.grad() == nullptr) return;
     const Array& g = *p.tensor.grad();
     const double its = rate_of(i, lr);
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
     Moments& s = moments(p);
     if (!inside_a_block(p)) {
       adam_step(p, g, s, its, decay, options_.beta1, options_.beta2, options_.eps);
-      continue;
+      return;
     }
     ++s.t;
     Array& m = ensure(s.m, p.tensor.shape());
@@ -297,7 +297,7 @@ void Muon::step(double lr) {
       std::transform(u.begin(), u.end(), w->begin() + at, w->begin() + at,
                      [rate](real x, real y) { return y - static_cast<real>(rate) * x; });
     }
-  }
+  });
 }
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
