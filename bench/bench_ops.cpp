@@ -243,7 +243,7 @@ const bool registered = [] {
     }
   }
   for (const char* name : {"onednn", "packed", "cblas"}) {
-    const kernels::GemmBackend backend = *kernels::gemm_backend_named(name);
+    const kernels::GemmBackend backend = kernels::gemm_backend_named(name);
     const bool ours = backend == kernels::GemmBackend::onednn && sizeof(real) == 8;
     if (ours || !kernels::gemm_backend_available(backend)) continue;
     for (const Product& p : products) {

@@ -36,8 +36,7 @@ Tensor picked(const Tensor& log_probabilities, const std::vector<std::size_t>& l
   for (std::size_t b = 0; b < labels.size(); ++b) {
     places[b] = b * log_probabilities.size(1) + labels[b];
   }
-  const auto elements = static_cast<std::ptrdiff_t>(log_probabilities.size());
-  return index_select(reshape(log_probabilities, {elements}), 0, places);
+  return index_select(flatten(log_probabilities), 0, places);
 }
 
 }  // namespace
@@ -116,9 +115,7 @@ Tensor gelu_tanh(const Tensor& x) {
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride,
               std::size_t padding) {
   const Tensor image = padded(x, padding);
-  const auto B = static_cast<std::ptrdiff_t>(x.size(0));
-  const auto C = static_cast<std::ptrdiff_t>(x.size(1));
-  const auto O = static_cast<std::ptrdiff_t>(weight.size(0));
+  const std::size_t B = x.size(0), C = x.size(1), O = weight.size(0);
   const auto down = static_cast<std::ptrdiff_t>(stride.y);
   const auto right = static_cast<std::ptrdiff_t>(stride.x);
   const auto kh = static_cast<std::ptrdiff_t>(weight.size(2));
@@ -153,28 +150,21 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                                const AttentionOptions& options) {
-  const auto length = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   const auto by_head = [&](const Tensor& x) {  // (B, T, h E) -> (B, h, T, E)
-    return transpose(reshape(x, {length(x.size(0)), length(x.size(1)), length(heads),
-                                 length(x.size(2) / heads)}),
-                     1, 2);
+    return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
   };
   Attention a = composed::attention(by_head(q), by_head(k), by_head(v), options);
   // Heads side by side again: (B, h, T, F) -> (B, T, h F)
-  a.output =
-      reshape(transpose(a.output, 1, 2), {length(q.size(0)), length(q.size(1)), length(v.size(2))});
+  a.output = reshape(transpose(a.output, 1, 2), {q.size(0), q.size(1), v.size(2)});
   return a;
 }
 
 Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options,
                          std::optional<std::size_t> queries) {
-  const auto B = static_cast<std::ptrdiff_t>(qkv.size(0));
-  const auto T = static_cast<std::ptrdiff_t>(qkv.size(1));
-  const auto h = static_cast<std::ptrdiff_t>(heads);
-  const auto D = static_cast<std::ptrdiff_t>(qkv.size(2)) / 3;
+  const std::size_t B = qkv.size(0), T = qkv.size(1), h = heads, D = qkv.size(2) / 3;
   // (B, T, 3 D) -> (3, B, h, T, D_h)
   const Tensor by_head = permute(reshape(qkv, {B, T, 3, h, D / h}), {2, 0, 3, 1, 4});
-  const auto asking = static_cast<std::ptrdiff_t>(queries.value_or(qkv.size(1)));
+  const auto asking = static_cast<std::ptrdiff_t>(queries.value_or(T));
   const Tensor q = slice(select(by_head, 0, 0), 2, 0, asking);
   const Tensor k = select(by_head, 0, 1);
   const Tensor v = select(by_head, 0, 2);

@@ -20,6 +20,78 @@ Dataset without_pixels(const Dataset& data) {
           {},        data.class_names, data.mean,   data.std};
 }
 
+constexpr double test_share = 0.2;
+
+// A folder is sorted by class: the first so many would be of one class, so they are drawn.
+void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t n,
+                 std::uint64_t seed) {
+  if (subset.empty()) {
+    subset.resize(all);
+    std::iota(subset.begin(), subset.end(), std::size_t{0});
+  }
+  if (n == 0) return;
+  if (n > subset.size()) {
+    fail(Exit::usage, "folder: {} images were asked for, but it has {}", n, subset.size());
+  }
+  const auto order = Rng(seed).fork("folder subset").permutation(subset.size());
+  std::vector<std::size_t> chosen;
+  for (std::size_t k = 0; k < n; ++k) chosen.push_back(subset[order[k]]);
+  std::sort(chosen.begin(), chosen.end());
+  subset = std::move(chosen);
+}
+
+std::shared_ptr<const FolderImages> open_part(const Source& source,
+                                              const std::filesystem::path& directory,
+                                              const std::vector<std::string>& classes) {
+  const FolderOptions options{.height = source.height,
+                              .width = source.width,
+                              .channels = source.channels,
+                              .skip_bad = source.skip_bad};
+  return std::make_shared<FolderImages>(directory, options, classes);
+}
+
+FolderParts parts_of(const Source& source) {
+  if (source.directory.empty()) {
+    fail(Exit::usage, "folder needs the directory that holds a folder for each class");
+  }
+  return folder_parts(source.directory);
+}
+
+// Where the test pictures do not lie apart, of `train`.
+Parts drawn_parts(const Images& train, std::uint64_t seed) {
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < train.size(); ++i) labels.push_back(train.label(i));
+  return split_validation(labels, test_share, seed);
+}
+
+TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
+                            std::shared_ptr<const FolderImages> train) {
+  const FolderParts parts = parts_of(source);
+  TestImages test;
+  if (!parts.test.empty()) {
+    const auto images = open_part(source, parts.test, classes);
+    test = {images, {}, images->note()};
+  } else {
+    if (!train) train = open_part(source, parts.train, classes);
+    test = {train, drawn_parts(*train, source.seed).validation, train->note()};
+  }
+  draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
+  return test;
+}
+
+ImageSplit open_folder(const Source& source) {
+  const auto train = open_part(source, parts_of(source).train, {});
+  TestImages test = open_test_folder(source, train->about().class_names, train);
+  ImageSplit split{train, test.images, {}, std::move(test.subset), train->note()};
+  if (split.test == split.train) {
+    split.train_subset = drawn_parts(*train, source.seed).train;
+  } else if (!test.note.empty()) {
+    split.note += (split.note.empty() ? "" : "; ") + test.note;
+  }
+  draw_subset(split.train_subset, split.train->size(), source.train_size, source.seed);
+  return split;
+}
+
 }  // namespace
 
 void Images::read_numbers(std::size_t /*i*/, double* /*out*/) const {
@@ -107,82 +179,6 @@ Parts split_validation(std::span<const std::size_t> labels, double fraction, std
   }
   return parts;
 }
-
-namespace {
-
-constexpr double test_share = 0.2;
-
-// A folder is sorted by class: the first so many would be of one class, so they are drawn.
-void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t n,
-                 std::uint64_t seed) {
-  if (subset.empty()) {
-    subset.resize(all);
-    std::iota(subset.begin(), subset.end(), std::size_t{0});
-  }
-  if (n == 0) return;
-  if (n > subset.size()) {
-    fail(Exit::usage, "folder: {} images were asked for, but it has {}", n, subset.size());
-  }
-  const auto order = Rng(seed).fork("folder subset").permutation(subset.size());
-  std::vector<std::size_t> chosen;
-  for (std::size_t k = 0; k < n; ++k) chosen.push_back(subset[order[k]]);
-  std::sort(chosen.begin(), chosen.end());
-  subset = std::move(chosen);
-}
-
-std::shared_ptr<const FolderImages> open_part(const Source& source,
-                                              const std::filesystem::path& directory,
-                                              const std::vector<std::string>& classes) {
-  const FolderOptions options{.height = source.height,
-                              .width = source.width,
-                              .channels = source.channels,
-                              .skip_bad = source.skip_bad};
-  return std::make_shared<FolderImages>(directory, options, classes);
-}
-
-FolderParts parts_of(const Source& source) {
-  if (source.directory.empty()) {
-    fail(Exit::usage, "folder needs the directory that holds a folder for each class");
-  }
-  return folder_parts(source.directory);
-}
-
-// Where the test pictures do not lie apart, of `train`.
-Parts drawn_parts(const Images& train, std::uint64_t seed) {
-  std::vector<std::size_t> labels;
-  for (std::size_t i = 0; i < train.size(); ++i) labels.push_back(train.label(i));
-  return split_validation(labels, test_share, seed);
-}
-
-TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
-                            std::shared_ptr<const FolderImages> train) {
-  const FolderParts parts = parts_of(source);
-  TestImages test;
-  if (!parts.test.empty()) {
-    const auto images = open_part(source, parts.test, classes);
-    test = {images, {}, images->note()};
-  } else {
-    if (!train) train = open_part(source, parts.train, classes);
-    test = {train, drawn_parts(*train, source.seed).validation, train->note()};
-  }
-  draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
-  return test;
-}
-
-ImageSplit open_folder(const Source& source) {
-  const auto train = open_part(source, parts_of(source).train, {});
-  TestImages test = open_test_folder(source, train->about().class_names, train);
-  ImageSplit split{train, test.images, {}, std::move(test.subset), train->note()};
-  if (split.test == split.train) {
-    split.train_subset = drawn_parts(*train, source.seed).train;
-  } else if (!test.note.empty()) {
-    split.note += (split.note.empty() ? "" : "; ") + test.note;
-  }
-  draw_subset(split.train_subset, split.train->size(), source.train_size, source.seed);
-  return split;
-}
-
-}  // namespace
 
 ImageSplit open_images(const Source& source) {
   if (source.name == "folder") return open_folder(source);

@@ -8,18 +8,6 @@
 #include <utility>
 
 namespace vitruvian {
-namespace {
-
-void check_subset(const std::vector<std::size_t>& subset, const Images& images) {
-  for (const std::size_t i : subset) {
-    if (i >= images.size()) {
-      fail(Exit::usage, "{}: there is no image {} among {}", images.about().name, i, images.size());
-    }
-  }
-}
-
-}  // namespace
-
 Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
     : images_(std::move(images)), options_(std::move(options)) {
   const AugmentOptions& augment = options_.augment;
@@ -29,8 +17,11 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
     fail(Exit::usage, "{}: its samples are numbers; crops, flips and RandAugment change pixels",
          images_->about().name);
   }
-  check_subset(options_.subset, *images_);
   const Dataset& about = images_->about();
+  for (const std::size_t i : options_.subset) {
+    if (i < images_->size()) continue;
+    fail(Exit::usage, "{}: there is no image {} among {}", about.name, i, images_->size());
+  }
   if (options_.mean.empty()) options_.mean = about.mean;
   if (options_.std.empty()) options_.std = about.std;
   if (options_.mean.size() != about.channels || options_.std.size() != about.channels) {

@@ -5,20 +5,16 @@
 #include <vector>
 
 namespace vitruvian {
-namespace {
-
-constexpr std::uint64_t longest_side = 65'535;
-
-}  // namespace
-
 void Packed::check_size(std::uint64_t width, std::uint64_t height, bool whole) const {
+  constexpr std::uint64_t longest_side = 65'535;
   if (width == 0 || height == 0) refuse("a picture of {} x {} pixels", width, height);
   if (width > longest_side || height > longest_side) {
     refuse("{} x {} pixels: sides above {} are not read", width, height, longest_side);
   }
   const std::uint64_t limit = whole ? max_pixels / 4 : max_pixels;
   if (width * height > limit) {
-    refuse("{} x {} pixels are more than {}{}; --max-pixels raises the limit", width, height, limit,
+    refuse("{} x {} pixels are more than {}{}; --max-pixels of predict and inspect raises it",
+           width, height, limit,
            whole ? ", the limit for interlaced and progressive pictures" : "");
   }
 }

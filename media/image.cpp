@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"
 
 #include <algorithm>
@@ -167,6 +168,10 @@ void check_whole(const Image& image) {
     fail("{} bytes are no picture of {} x {} x {}", image.pixels.size(), image.height, image.width,
          image.channels);
   }
+}
+
+void write_png(const std::string& path, const Image& image) {
+  write_file_safely(path, encode_png(image));
 }
 
 Image fitted(const Image& image, const Fit& fit) {

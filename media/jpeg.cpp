@@ -66,7 +66,8 @@ class JpegReader {
     const bool memory = jpeg->err->msg_code == JERR_NO_BACKING_STORE;
     if (memory) {
       std::snprintf(self.message_, sizeof self.message_,
-                    "a progressive JPEG that takes too much memory; --max-pixels raises the limit");
+                    "a progressive JPEG that takes too much memory; --max-pixels of predict and "
+                    "inspect raises the limit");
     } else {
       std::snprintf(self.message_, sizeof self.message_, "damaged JPEG: %.100s", text);
     }

@@ -1,5 +1,4 @@
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 
@@ -200,10 +199,6 @@ std::string encode_png(const Image& image) {
   }
   bytes.resize(size);
   return bytes;
-}
-
-void write_png(const std::string& path, const Image& image) {
-  write_file_safely(path, encode_png(image));
 }
 
 }  // namespace vitruvian

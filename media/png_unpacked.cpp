@@ -1,6 +1,5 @@
 #include "vitruvian/core/base/checksum.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"
 #include "vitruvian/media/image.hpp"
 
@@ -46,8 +45,8 @@ std::string stored(std::string_view bytes) {
 
 }  // namespace
 
-void decode_png(const Packed& /*packed*/, RowSink& /*sink*/) {
-  fail(Exit::data, "this program was built without libpng, and reads no PNG");
+void decode_png(const Packed& packed, RowSink& /*sink*/) {
+  packed.refuse("this program was built without libpng, and reads no PNG");
 }
 
 std::string encode_png(const Image& image) {
@@ -73,10 +72,6 @@ std::string encode_png(const Image& image) {
   append_chunk(png, "IDAT", stored(rows));
   append_chunk(png, "IEND", "");
   return png;
-}
-
-void write_png(const std::string& path, const Image& image) {
-  write_file_safely(path, encode_png(image));
 }
 
 }  // namespace vitruvian

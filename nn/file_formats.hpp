@@ -45,6 +45,13 @@ void copy_numbers(const Bytes& bytes, To* to, std::size_t n) {
   }
 }
 
+/// And the way back.
+template <class Numbers>
+Bytes as_bytes(const Numbers& numbers) {
+  const char* const begin = reinterpret_cast<const char*>(numbers.data());
+  return Bytes(begin, begin + numbers.size() * sizeof *numbers.data());
+}
+
 /// The bytes that numbers of so many bits need in a shape; throws (Exit::checkpoint), naming
 /// `what`, when memory cannot address them, or when they do not end with a byte. A length of 0
 /// makes them 0 wherever it stands, but hides no overflow beside it.

@@ -57,10 +57,6 @@ void truncated_normal(const Tensor& x, const Rng& rng, double std, double low, d
   fill(x, [&](std::uint64_t i) { return std * rng.truncated_normal(low / std, high / std, i); });
 }
 
-void sigma_truncated_normal(const Tensor& x, const Rng& rng, double std, double sigmas) {
-  fill(x, [&](std::uint64_t i) { return std * rng.truncated_normal(-sigmas, sigmas, i); });
-}
-
 void xavier_uniform(const Tensor& x, const Rng& rng, const Fans& f) {
   const double a = std::sqrt(6 / static_cast<double>(f.in + f.out));
   uniform(x, rng, -a, a);
@@ -68,13 +64,12 @@ void xavier_uniform(const Tensor& x, const Rng& rng, const Fans& f) {
 
 void xavier_uniform(const Tensor& x, const Rng& rng) { xavier_uniform(x, rng, fans(x)); }
 
-void lecun_normal(const Tensor& x, const Rng& rng, const Fans& f) {
+void lecun_normal(const Tensor& x, const Rng& rng) {
   // The standard deviation of a standard normal that is cut at -2 and 2.
   constexpr double cut = 0.87962566103423978;
-  sigma_truncated_normal(x, rng, std::sqrt(1 / static_cast<double>(f.in)) / cut);
+  const double std = std::sqrt(1 / static_cast<double>(fans(x).in)) / cut;
+  fill(x, [&](std::uint64_t i) { return std * rng.truncated_normal(-2, 2, i); });
 }
-
-void lecun_normal(const Tensor& x, const Rng& rng) { lecun_normal(x, rng, fans(x)); }
 
 void kaiming_uniform(const Tensor& x, const Rng& rng, double a) {
   const double bound = std::sqrt(6 / ((1 + a * a) * static_cast<double>(fans(x).in)));

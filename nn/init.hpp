@@ -40,9 +40,6 @@ void uniform(const Tensor& x, const Rng& rng, double low, double high);
 /// "trunc_normal std .02" therefore cuts at 100 standard deviations.
 void truncated_normal(const Tensor& x, const Rng& rng, double std, double low = -2,
                       double high = 2);
-/// The same, cut at so many standard deviations on both sides.
-void sigma_truncated_normal(const Tensor& x, const Rng& rng, double std, double sigmas = 2);
-
 /// U[-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). A matrix that fuses several
 /// (q, k and v in one) takes the fans of one of them.
 void xavier_uniform(const Tensor& x, const Rng& rng, const Fans& fans);
@@ -50,7 +47,6 @@ void xavier_uniform(const Tensor& x, const Rng& rng);
 
 /// A normal of variance 1 / fan_in, cut at two standard deviations, as flax draws it: the standard
 /// deviation before the cut is sqrt(1 / fan_in) / 0.8796.
-void lecun_normal(const Tensor& x, const Rng& rng, const Fans& fans);
 void lecun_normal(const Tensor& x, const Rng& rng);
 
 /// U[-b, b), b = sqrt(6 / ((1 + a^2) fan_in)) (He et al. 2015). With a = sqrt(5), b is

@@ -138,20 +138,14 @@ Tensor MultiHeadSelfAttention::projected(const Tensor& x, std::optional<std::siz
   for (std::size_t i = 0; i < heads; ++i) {
     each.push_back(under(std::to_string(i), head_qkv[i], x));
   }
-  const auto B = static_cast<std::ptrdiff_t>(x.size(0));
-  const auto T = static_cast<std::ptrdiff_t>(x.size(1));
-  const auto D = static_cast<std::ptrdiff_t>(proj.in());
-  const auto h = static_cast<std::ptrdiff_t>(heads);
+  const std::size_t B = x.size(0), T = x.size(1), D = proj.in(), h = heads;
   const Tensor by_head = reshape(stack(each, 2), {B, T, h, 3, D / h});
   return reshape(transpose(by_head, 2, 3), {B, T, 3 * D});
 }
 
 // LN(q) and LN(k) of each head beside v: (B, T, 3 D) to (B, T, 3 D).
 Tensor MultiHeadSelfAttention::normed(const Tensor& qkv_x) const {
-  const auto B = static_cast<std::ptrdiff_t>(qkv_x.size(0));
-  const auto T = static_cast<std::ptrdiff_t>(qkv_x.size(1));
-  const auto D = static_cast<std::ptrdiff_t>(proj.in());
-  const auto h = static_cast<std::ptrdiff_t>(heads);
+  const std::size_t B = qkv_x.size(0), T = qkv_x.size(1), D = proj.in(), h = heads;
   const Tensor by_head = reshape(qkv_x, {B, T, 3, h, D / h});
   const Tensor q = under("q_norm", *q_norm, select(by_head, 2, 0));
   const Tensor k = under("k_norm", *k_norm, select(by_head, 2, 1));
@@ -160,14 +154,10 @@ Tensor MultiHeadSelfAttention::normed(const Tensor& qkv_x) const {
 
 Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, const Tensor& bias,
                                           std::optional<std::size_t> rows) const {
-  AttentionOptions options;
-  options.bias = bias;
   const bool drops = pass.rng != nullptr && attn_drop > 0;
   const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
-  if (drops) {
-    options.dropout = attn_drop;
-    options.rng = &stream;
-  }
+  const AttentionOptions options{
+      .bias = bias, .dropout = attn_drop, .rng = drops ? &stream : nullptr};
   const Tensor qkv_x = q_norm ? normed(projected(x, rows)) : projected(x, rows);
   Tensor heads_output;
   if (composed || Composed::active()) {

@@ -88,8 +88,4 @@ TensorFile read_npz(const std::shared_ptr<const ByteSource>& file) {
 
 #endif
 
-TensorFile read_npz(const std::string& path) {
-  return read_npz(std::make_shared<const RegularFile>(path, Exit::checkpoint));
-}
-
 }  // namespace vitruvian

@@ -10,45 +10,6 @@
 namespace vitruvian {
 namespace {
 
-// Opcodes by their names in Python's pickle.py.
-enum class Op : unsigned char {
-  MARK = '(',
-  STOP = '.',
-  BININT = 'J',
-  BININT1 = 'K',
-  BININT2 = 'M',
-  NONE = 'N',
-  BINPERSID = 'Q',
-  REDUCE = 'R',
-  BINUNICODE = 'X',
-  EMPTY_LIST = ']',
-  APPEND = 'a',
-  BUILD = 'b',
-  GLOBAL = 'c',
-  APPENDS = 'e',
-  BINGET = 'h',
-  LONG_BINGET = 'j',
-  BINPUT = 'q',
-  LONG_BINPUT = 'r',
-  SETITEM = 's',
-  TUPLE = 't',
-  EMPTY_TUPLE = ')',
-  SETITEMS = 'u',
-  EMPTY_DICT = '}',
-  BINFLOAT = 'G',
-  PROTO = 0x80,
-  TUPLE1 = 0x85,
-  TUPLE2 = 0x86,
-  TUPLE3 = 0x87,
-  NEWTRUE = 0x88,
-  NEWFALSE = 0x89,
-  LONG1 = 0x8a,
-  SHORT_BINUNICODE = 0x8c,
-  STACK_GLOBAL = 0x93,
-  MEMOIZE = 0x94,
-  FRAME = 0x95
-};
-
 struct Refused {
   unsigned char code;
   std::string_view name;
@@ -111,16 +72,6 @@ struct Value {
   std::int64_t n = 0;  // a number, or an index into what the machine keeps of this kind
 };
 
-// A word of the file as it may stand in a sentence.
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 100;
-  std::string result(text.substr(0, most));
-  for (char& c : result) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return text.size() > most ? result + "..." : result;
-}
-
 class Machine {
  public:
   Machine(std::string_view pickle, const std::string& what) : rest_(pickle), what_(what) {}
@@ -131,8 +82,7 @@ class Machine {
     if (const unsigned version = byte(); version < 2 || version > 5) {
       wrong(fmt::format("has protocol {}; 2 to 5 are read", version));
     }
-    while (step()) {
-    }
+    for (unsigned code = byte(); code != '.'; code = byte()) step(code);
     if (!rest_.empty()) wrong("goes on after its end");
     if (stack_.size() != 1 || !marks_.empty()) wrong("ends with more or less than one value");
     return state_dict(stack_.front());
@@ -235,124 +185,91 @@ class Machine {
     push(found->second);
   }
 
-  // Whether there is another step.
-  bool step() {
-    const unsigned code = byte();
-    switch (static_cast<Op>(code)) {
-      case Op::STOP:
-        return false;
-      case Op::FRAME:
-        static_cast<void>(take(8));
-        return true;
-      case Op::MARK:
+  void step(unsigned code) {
+    switch (code) {  // the opcodes, by their names in Python's pickle.py
+      case 0x95:     // FRAME
+        return static_cast<void>(take(8));
+      case '(':  // MARK
         if (marks_.size() >= most_pickled_values) wrong("sets too many marks");
         marks_.push_back(stack_.size());
-        return true;
-      case Op::NONE:
-      case Op::NEWTRUE:
-      case Op::NEWFALSE:
-        push({});
-        return true;
-      case Op::BINFLOAT:
+        return;
+      case 'N':   // NONE
+      case 0x88:  // NEWTRUE
+      case 0x89:  // NEWFALSE
+        return push({});
+      case 'G':  // BINFLOAT
         static_cast<void>(take(8));
-        push({});
-        return true;
-      case Op::BININT:
-        push({Kind::number, with_sign(4)});
-        return true;
-      case Op::BININT1:
-        push({Kind::number, static_cast<std::int64_t>(whole(1))});
-        return true;
-      case Op::BININT2:
-        push({Kind::number, static_cast<std::int64_t>(whole(2))});
-        return true;
-      case Op::LONG1: {
+        return push({});
+      case 'J':  // BININT
+        return push({Kind::number, with_sign(4)});
+      case 'K':  // BININT1
+        return push({Kind::number, static_cast<std::int64_t>(whole(1))});
+      case 'M':  // BININT2
+        return push({Kind::number, static_cast<std::int64_t>(whole(2))});
+      case 0x8a: {  // LONG1
         const unsigned bytes = byte();
         if (bytes > 8) wrong(fmt::format("has a whole number of {} bytes", bytes));
-        push({Kind::number, with_sign(bytes)});
-        return true;
+        return push({Kind::number, with_sign(bytes)});
       }
-      case Op::BINUNICODE:
-        push(Kind::text, texts_, take(whole(4)));
-        return true;
-      case Op::SHORT_BINUNICODE:
-        push(Kind::text, texts_, take(byte()));
-        return true;
-      case Op::EMPTY_LIST:
-        push(Kind::list, containers_, std::vector<Value>());
-        return true;
-      case Op::EMPTY_DICT:
-        push(Kind::dict, containers_, std::vector<Value>());
-        return true;
-      case Op::EMPTY_TUPLE:
-        push(Kind::tuple, containers_, std::vector<Value>());
-        return true;
-      case Op::TUPLE:
-        push(Kind::tuple, containers_, pop_to_mark());
-        return true;
-      case Op::TUPLE1:
-      case Op::TUPLE2:
-      case Op::TUPLE3:
-        push(Kind::tuple, containers_, pop_values(code - 0x84));
-        return true;
-      case Op::APPEND:
-        append(pop_values(1), Kind::list);
-        return true;
-      case Op::APPENDS:
-        append(pop_to_mark(), Kind::list);
-        return true;
-      case Op::SETITEM:
-        append(pop_values(2), Kind::dict);
-        return true;
-      case Op::SETITEMS:
-        append(pop_to_mark(), Kind::dict);
-        return true;
-      case Op::BINPUT:
-        remember(whole(1));
-        return true;
-      case Op::LONG_BINPUT:
-        remember(whole(4));
-        return true;
-      case Op::MEMOIZE:
-        remember(memo_.size());
-        return true;
-      case Op::BINGET:
-        recall(whole(1));
-        return true;
-      case Op::LONG_BINGET:
-        recall(whole(4));
-        return true;
-      case Op::GLOBAL: {
+      case 'X':  // BINUNICODE
+        return push(Kind::text, texts_, take(whole(4)));
+      case 0x8c:  // SHORT_BINUNICODE
+        return push(Kind::text, texts_, take(byte()));
+      case ']':  // EMPTY_LIST
+        return push(Kind::list, containers_, std::vector<Value>());
+      case '}':  // EMPTY_DICT
+        return push(Kind::dict, containers_, std::vector<Value>());
+      case ')':  // EMPTY_TUPLE
+        return push(Kind::tuple, containers_, std::vector<Value>());
+      case 't':  // TUPLE
+        return push(Kind::tuple, containers_, pop_to_mark());
+      case 0x85:  // TUPLE1
+      case 0x86:  // TUPLE2
+      case 0x87:  // TUPLE3
+        return push(Kind::tuple, containers_, pop_values(code - 0x84));
+      case 'a':  // APPEND
+        return put_into_top(Kind::list, pop_values(1));
+      case 'e':  // APPENDS
+        return put_into_top(Kind::list, pop_to_mark());
+      case 's':  // SETITEM
+        return put_into_top(Kind::dict, pop_values(2));
+      case 'u':  // SETITEMS
+        return put_into_top(Kind::dict, pop_to_mark());
+      case 'q':  // BINPUT
+        return remember(whole(1));
+      case 'r':  // LONG_BINPUT
+        return remember(whole(4));
+      case 0x94:  // MEMOIZE
+        return remember(memo_.size());
+      case 'h':  // BINGET
+        return recall(whole(1));
+      case 'j':  // LONG_BINGET
+        return recall(whole(4));
+      case 'c': {  // GLOBAL
         const std::string_view module = line();
-        push_global(module, line());
-        return true;
+        return push_global(module, line());
       }
-      case Op::STACK_GLOBAL: {
+      case 0x93: {  // STACK_GLOBAL
         const std::vector<Value> names = pop_values(2);
-        push_global(text(names[0]), text(names[1]));
-        return true;
+        return push_global(text(names[0]), text(names[1]));
       }
-      case Op::BINPERSID:
-        push_storage(pop());
-        return true;
-      case Op::REDUCE: {
+      case 'Q':  // BINPERSID
+        return push_storage(pop());
+      case 'R': {  // REDUCE
         const std::vector<Value> call = pop_values(2);
-        reduce(call[0], call[1]);
-        return true;
+        return reduce(call[0], call[1]);
       }
-      case Op::BUILD: {  // the attributes of an OrderedDict: versions of PyTorch's modules
+      case 'b': {  // BUILD  // the attributes of an OrderedDict: versions of PyTorch's modules
         const Value state = pop();
         if (top().kind != Kind::dict || state.kind != Kind::dict) {
           unneeded("sets the attributes of an object");
         }
-        return true;
+        return;
       }
       default:
         refuse(code);
     }
   }
-
-  void append(const std::vector<Value>& values, Kind kind) { put_into_top(kind, values); }
 
   [[noreturn]] void refuse(unsigned code) const {
     for (const Refused& op : refused_ops) {
@@ -386,7 +303,7 @@ class Machine {
       if (storage.name == full) return push({Kind::global, known});
       ++known;
     }
-    unneeded(fmt::format("names {}", shown(full)));
+    unneeded(fmt::format("names {}", printable(full)));
   }
 
   // ('storage', torch.FloatStorage, '0', 'cpu', 1000): the key, where it was, how many numbers.
@@ -401,7 +318,7 @@ class Machine {
     }
     const std::string_view key = text(parts[2]);
     if (key.empty() || key.size() > 9 || key.find_first_not_of("0123456789") != key.npos) {
-      wrong(fmt::format("has a storage called '{}', which is no number", shown(key)));
+      wrong(fmt::format("has a storage called '{}', which is no number", printable(key)));
     }
     static_cast<void>(text(parts[3]));
     const Storage& storage = storages.at(static_cast<std::size_t>(parts[1].n - first_storage));
@@ -465,7 +382,7 @@ class Machine {
     for (std::size_t i = 0; i < entries.size(); i += 2) {
       if (entries[i].kind != Kind::text) continue;
       const std::string_view name = text(entries[i]);
-      names.push_back(fmt::format("'{}'", shown(name)));
+      names.push_back(fmt::format("'{}'", printable(name)));
       if (holds_tensors(entries[i + 1])) candidates.emplace_back(name, entries[i + 1]);
     }
     for (const std::string_view key : model_keys) {

@@ -209,8 +209,4 @@ TensorFile read_pth(const std::shared_ptr<const ByteSource>& file) { return read
 
 #endif
 
-TensorFile read_pth(const std::string& path) {
-  return read_pth(std::make_shared<const RegularFile>(path, Exit::checkpoint));
-}
-
 }  // namespace vitruvian

@@ -15,11 +15,8 @@ std::vector<StoredTensor> stored_tensors(const std::vector<NamedParameter>& para
   std::vector<StoredTensor> tensors;
   for (const NamedParameter& p : parameters) {
     const Array& a = p.tensor.value();
-    tensors.push_back(
-        {p.name, dtype, std::vector<std::size_t>(a.shape().begin(), a.shape().end()), [&a] {
-           const char* const begin = reinterpret_cast<const char*>(a.data());
-           return Bytes(begin, begin + a.size() * sizeof(real));
-         }});
+    tensors.push_back({p.name, dtype, std::vector<std::size_t>(a.shape().begin(), a.shape().end()),
+                       [&a] { return as_bytes(a); }});
   }
   return tensors;
 }

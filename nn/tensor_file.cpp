@@ -22,6 +22,22 @@ std::size_t product(const std::vector<std::size_t>& shape) {
   return n;
 }
 
+// std::bit_cast, which emscripten's library does not have yet.
+float from_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
+float from_half(std::uint16_t bits) {
+  const int exponent = bits >> 10U & 0x1F;
+  const unsigned fraction = bits & 0x3FFU;
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  if (exponent == 0) {  // zero, and the subnormal numbers: fraction 2^-24
+    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  // Infinity and NaN keep their exponent of all ones; other exponents have another bias.
+  const std::uint32_t wide = exponent == 0x1F ? 0xFFU : static_cast<std::uint32_t>(exponent) + 112U;
+  return from_bits(sign | wide << 23U | fraction << 13U);
+}
+
 }  // namespace
 
 std::size_t width(Dtype dtype) {
@@ -68,17 +84,8 @@ StoredTensor stored(std::string name, std::vector<std::size_t> shape, std::vecto
   }
   const auto kept = std::make_shared<const std::vector<double>>(std::move(values));
   return {std::move(name), dtype, std::move(shape), [kept, dtype] {
-            Bytes bytes(kept->size() * width(dtype));
-            for (std::size_t i = 0; i < kept->size(); ++i) {
-              const double x = (*kept)[i];
-              const auto single = static_cast<float>(x);
-              if (dtype == Dtype::f64) {
-                std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
-              } else {
-                std::memcpy(bytes.data() + i * sizeof single, &single, sizeof single);
-              }
-            }
-            return bytes;
+            return dtype == Dtype::f64 ? as_bytes(*kept)
+                                       : as_bytes(std::vector<float>(kept->begin(), kept->end()));
           }};
 }
 
@@ -207,26 +214,6 @@ TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file) {
 TensorFile read_tensor_file(const std::string& path) {
   return read_tensor_file(std::make_shared<const RegularFile>(path, Exit::checkpoint));
 }
-
-namespace {
-
-// std::bit_cast, which emscripten's library does not have yet.
-float from_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
-
-float from_half(std::uint16_t bits) {
-  const int exponent = bits >> 10U & 0x1F;
-  const unsigned fraction = bits & 0x3FFU;
-  const std::uint32_t sign = (bits & 0x8000U) << 16U;
-  if (exponent == 0) {  // zero, and the subnormal numbers: fraction 2^-24
-    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
-    return sign == 0 ? magnitude : -magnitude;
-  }
-  // Infinity and NaN keep their exponent of all ones; other exponents have another bias.
-  const std::uint32_t wide = exponent == 0x1F ? 0xFFU : static_cast<std::uint32_t>(exponent) + 112U;
-  return from_bits(sign | wide << 23U | fraction << 13U);
-}
-
-}  // namespace
 
 void refuse(const std::string& what, const std::string& problem) {
   fail(Exit::checkpoint, "{}: {}", what, problem);

@@ -111,7 +111,6 @@ void write_safetensors(const std::string& path, std::vector<StoredTensor> tensor
 /// hold, before anything of that size is allocated. Says so where the build has no libzip.
 /// Arrays of other types than <f2, <f4, <f8 and |V2 are listed, but not read.
 TensorFile read_npz(const std::shared_ptr<const ByteSource>& file);
-TensorFile read_npz(const std::string& path);
 
 // --- PyTorch's .pth and .pt: a zip archive of a pickle and of the storages that it names
 
@@ -127,6 +126,5 @@ bool is_pth(const std::shared_ptr<const ByteSource>& file);
 /// other types than float64, float32, float16 and bfloat16 are listed, but not read. Says so where
 /// the build has no libzip.
 TensorFile read_pth(const std::shared_ptr<const ByteSource>& file);
-TensorFile read_pth(const std::string& path);
 
 }  // namespace vitruvian

@@ -76,6 +76,12 @@ void check_switches(const ViTConfig& c) {
   }
 }
 
+template <class T>
+void read(const Json& json, const char* key, T& x) {
+  const std::string wrong = take_value(json, x);
+  if (!wrong.empty()) fail(Exit::checkpoint, "the model's config: '{}' is {}", key, wrong);
+}
+
 }  // namespace
 
 void ViTConfig::validate() const {
@@ -192,16 +198,6 @@ std::uint64_t ViTConfig::training_bytes(std::size_t batch, std::size_t bytes_per
   return saturated(static_cast<double>(bytes_per_real) *
                    (4 * static_cast<double>(parameters()) + static_cast<double>(batch) * image));
 }
-
-namespace {
-
-template <class T>
-void read(const Json& json, const char* key, T& x) {
-  const std::string wrong = take_value(json, x);
-  if (!wrong.empty()) fail(Exit::checkpoint, "the model's config: '{}' is {}", key, wrong);
-}
-
-}  // namespace
 
 std::string ViTConfig::to_json() const {
   Json json;

@@ -79,14 +79,12 @@ Tensor PatchEmbed::operator()(const Tensor& pixels, const Pass& pass) const {
   const Tensor images = under("stem", stem, pixels, pass);  // the same, without convolutions
   const std::size_t P = weight.shape()[2];
   const std::size_t P_w = weight.shape()[3];
-  const auto D = static_cast<std::ptrdiff_t>(weight.shape()[0]);
+  const std::size_t D = weight.shape()[0];
   const bool cut = images.rank() == 3;  // beforehand
   if (convolve && !cut) {
     const Tensor grid = conv2d(images, weight, bias, {P, P_w});
     pass.note("grid", "(B, D, H / P, W / P)", grid);
-    const auto B = static_cast<std::ptrdiff_t>(grid.size(0));
-    return transpose(
-        reshape(grid, {B, D, static_cast<std::ptrdiff_t>(grid.size(2) * grid.size(3))}));
+    return transpose(reshape(grid, {grid.size(0), D, grid.size(2) * grid.size(3)}));
   }
   const Tensor x_p =
       cut ? images : unfold(images, {.height = P, .width = P_w, .stride_y = P, .stride_x = P_w});

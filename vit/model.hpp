@@ -146,7 +146,7 @@ VisionTransformer undrawn(const ViTConfig& config);
 /// biases N(0, 1e-6), class token, other biases and the head zero. What the paper has not is drawn
 /// as by those who brought it, but under timm and hf: a distillation token N(0, .02), registers
 /// N(0, 1e-6), which nothing would tell apart if they were zero. Mimetic: the same, but for
-/// attention (vit/mimetic.hpp) and learned positions, which begin as the waves of sincos_2d.
+/// attention (vit/initialise.cpp) and learned positions, which begin as the waves of sincos_2d.
 void initialise(const VisionTransformer& model, const Rng& rng);
 
 /// The tiny ViT of vit/variants.hpp with every parameter drawn from N(0, 1) (layer norms' weights

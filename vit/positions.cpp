@@ -25,10 +25,9 @@ Tensor PositionEmbedding::operator()(const Tensor& z) const {
   // E[(y, x)] = [columns_x, rows_y]
   const std::size_t half = rows.shape()[1];
   const Shape grid{rows.shape()[0], columns.shape()[0], half};
-  const auto length = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   const Tensor x = broadcast_to(columns, grid);
-  const Tensor y = broadcast_to(reshape(rows, {length(grid[0]), 1, length(half)}), grid);
-  const Tensor E = reshape(concat({x, y}, 2), {1, -1, length(2 * half)});
+  const Tensor y = broadcast_to(reshape(rows, {grid[0], 1, half}), grid);
+  const Tensor E = reshape(concat({x, y}, 2), {1, -1, 2 * half});
   return z + (first != 0 ? concat({Tensor(zeros({1, first, 2 * half})), E}, 1) : E);
 }
 
@@ -42,9 +41,8 @@ RelativePositionBias::RelativePositionBias(const ViTConfig& c)
     : table(zeros({c.relative_offsets(), c.h})), offsets(relative_rows(c)) {}
 
 Tensor RelativePositionBias::operator()() const {
-  const auto h = static_cast<std::ptrdiff_t>(table.shape()[1]);
-  const auto T = static_cast<std::ptrdiff_t>(std::lround(std::sqrt(offsets.size())));
-  return permute(reshape(index_select(table, 0, offsets), {T, T, h}), {2, 0, 1});
+  const auto T = std::lround(std::sqrt(offsets.size()));
+  return permute(reshape(index_select(table, 0, offsets), {T, T, table.shape()[1]}), {2, 0, 1});
 }
 
 }  // namespace VITRUVIAN_PRECISION

@@ -70,8 +70,6 @@ std::string to_json(const Variant& model, std::size_t batch) {
   return dump_json(json);
 }
 
-const ViTConfig& mini_vit() { return variant("mini_vit").config; }
-
 ViTConfig tiny_vit() {
   return {.C = 2, .H = 8, .W = 8, .P = 4, .D = 8, .L = 2, .h = 2, .M = 12, .K = 3};
 }

@@ -39,10 +39,6 @@ ViTConfig with_image_size(ViTConfig config, std::size_t side);
 /// the bytes that `batch` images take in float32.
 std::string to_json(const Variant& model, std::size_t batch);
 
-/// The demonstration of the sources: a 224 px image, P 16, D 192, two blocks of three heads, ten
-/// classes; 1,077,706 parameters. Its layer norms use PyTorch's eps of 1e-5.
-const ViTConfig& mini_vit();
-
 /// A whole ViT that is small enough to have every derivative checked: 2 x 8 x 8 images, P 4, D 8,
 /// two blocks of two heads, M 12, three classes; 1,419 parameters.
 ViTConfig tiny_vit();

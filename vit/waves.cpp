@@ -18,19 +18,14 @@ std::vector<double> sincos_waves(std::size_t places, std::size_t D) {
 }
 
 std::vector<double> sincos_2d_waves(std::size_t height, std::size_t width, std::size_t D) {
-  std::vector<double> E(height * width * D);
-  const std::size_t quarter = D / 4;
+  const std::size_t half = D / 2;
+  const std::vector<double> x = sincos_waves(width, half), y = sincos_waves(height, half);
+  std::vector<double> E;
   for (std::size_t place = 0; place < height * width; ++place) {
-    const std::size_t row = place / width;
-    const auto x = static_cast<double>(place % width);
-    const auto y = static_cast<double>(row);
-    double* const e = E.data() + place * D;
-    for (std::size_t i = 0; i < quarter; ++i) {
-      const double f = std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(quarter));
-      e[i] = std::sin(x * f);
-      e[quarter + i] = std::cos(x * f);
-      e[2 * quarter + i] = std::sin(y * f);
-      e[3 * quarter + i] = std::cos(y * f);
+    // Of the column, then of the row: the sines, then the cosines.
+    for (const double* const waves : {&x[place % width * half], &y[place / width * half]}) {
+      for (std::size_t i = 0; i < half; i += 2) E.push_back(waves[i]);
+      for (std::size_t i = 1; i < half; i += 2) E.push_back(waves[i]);
     }
   }
   return E;

@@ -11,9 +11,8 @@
 
 namespace vitruvian {
 
-/// The bytes of a file that users brought, wherever they lie: on a disk
-/// (core/base/byte_source.hpp), or in memory, where there is no file system. Every reader of a
-/// format reads one of these, and no more of it than it needs.
+/// The bytes of a file that users brought, wherever they lie: on a disk, or in memory, where there
+/// is no file system. Every reader of a format reads one of these, and no more of it than it needs.
 class ByteSource {
  public:
   ByteSource(const ByteSource&) = delete;

@@ -213,19 +213,6 @@ Global& global() {
   return g;
 }
 
-}  // namespace
-
-std::size_t threads() { return global().wanted; }
-
-void set_threads(std::size_t n) {
-  if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
-  const std::scoped_lock lock(global().mutex);
-  global().wanted = n;
-  if (global().pool && global().pool->threads() != n) global().pool.reset();
-}
-
-namespace {
-
 void run(std::size_t count, std::size_t chunk, const Body& body) {
   if (count <= chunk || inside_parallel_for() || global().wanted == 1) {
     return run_serially(count, chunk, body);
@@ -237,6 +224,15 @@ void run(std::size_t count, std::size_t chunk, const Body& body) {
 }
 
 }  // namespace
+
+std::size_t threads() { return global().wanted; }
+
+void set_threads(std::size_t n) {
+  if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
+  const std::scoped_lock lock(global().mutex);
+  global().wanted = n;
+  if (global().pool && global().pool->threads() != n) global().pool.reset();
+}
 
 #else
 

@@ -116,8 +116,6 @@ double Rng::normal(std::uint64_t index, std::uint64_t attempt) const {
   return normal_quantile(p);
 }
 
-double Rng::normal(std::uint64_t index) const { return normal(index, 0); }
-
 double Rng::truncated_normal(double low, double high, std::uint64_t index) const {
   if (!(low <= high)) fail("truncated_normal: low {} is not below high {}", low, high);
   for (std::uint64_t attempt = 0; attempt < 100'000; ++attempt) {

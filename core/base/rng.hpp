@@ -35,7 +35,7 @@ class Rng {
   /// Uniform in {0, ..., n - 1}, exactly (by rejection). `n` must not be 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t n, std::uint64_t index) const;
   /// Standard normal, by inversion (Wichura, AS 241).
-  [[nodiscard]] double normal(std::uint64_t index) const;
+  [[nodiscard]] double normal(std::uint64_t index, std::uint64_t attempt = 0) const;
   /// Standard normal given that it lies in [low, high], by rejection: meant for bounds that a
   /// normal often meets. Throws when low > high or the interval is too improbable to be met.
   [[nodiscard]] double truncated_normal(double low, double high, std::uint64_t index) const;
@@ -43,8 +43,6 @@ class Rng {
   [[nodiscard]] std::vector<std::size_t> permutation(std::size_t n) const;
 
  private:
-  [[nodiscard]] double normal(std::uint64_t index, std::uint64_t attempt) const;
-
   std::uint64_t key_;
 };
 

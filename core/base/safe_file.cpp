@@ -143,19 +143,11 @@ void write_file_safely(const std::string& path, std::string_view content) {
   write_file_safely(path, [content](const WriteBytes& write) { write(content); });
 }
 
-namespace {
-
-[[noreturn]] void cannot_be_locked(const std::string& folder, int error) {
-  fail(Exit::failure, "{}: cannot be locked: {}", folder, std::system_category().message(error));
-}
-
-}  // namespace
-
 FolderLock::FolderLock(const std::string& folder) : folder_(folder) {
   do {
     descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   } while (descriptor_ < 0 && errno == EINTR);
-  if (descriptor_ < 0) cannot_be_locked(folder, errno);
+  if (descriptor_ < 0) fail_on(folder, "be locked", errno);
   lock(LOCK_EX | LOCK_NB);
 }
 
@@ -184,7 +176,7 @@ void FolderLock::lock(int how) {
   const bool knows_none = error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS;
   if (error == 0 || taken_ || knows_none) return;
   ::close(std::exchange(descriptor_, -1));  // of a constructor that throws, nothing is destroyed
-  cannot_be_locked(folder_, error);
+  fail_on(folder_, "be locked", error);
 }
 
 }  // namespace vitruvian

@@ -23,6 +23,14 @@ std::string counted(std::size_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : hisses ? "es" : "s");
 }
 
+std::string printable(std::string_view text, std::size_t most) {
+  std::string result(text.substr(0, most));
+  for (char& c : result) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return text.size() > most ? result + "..." : result;
+}
+
 std::string with_commas(std::size_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");

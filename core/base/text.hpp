@@ -27,6 +27,10 @@ std::string some_of(const std::vector<std::string>& words, std::string_view betw
 /// "1 picture", "2 pictures", "0 patches".
 std::string counted(std::size_t n, std::string_view noun);
 
+/// A text of others as it may stand in a sentence: one line of ASCII, of at most so many
+/// characters.
+std::string printable(std::string_view text, std::size_t most = 100);
+
 /// 86567656 as "86,567,656".
 std::string with_commas(std::size_t n);
 

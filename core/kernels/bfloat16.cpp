@@ -40,15 +40,11 @@ bool bfloat16_available(Bfloat16Body body) {
 }
 
 void bfloat16_product(const Gemm<float>& g, Bfloat16Body body) {
-  switch (body) {
-    case Bfloat16Body::amx:
-      return bfloat16_product_amx(g, workspace<std::uint32_t, ForPairs>(bfloat16_amx_workspace));
-    case Bfloat16Body::avx512:
-      return bfloat16_product_avx512(g,
-                                     workspace<std::uint32_t, ForPairs>(bfloat16_avx512_workspace));
-    case Bfloat16Body::twin:
-      return twin(g);
+  if (body == Bfloat16Body::twin) return twin(g);
+  if (body == Bfloat16Body::amx) {
+    return bfloat16_product_amx(g, workspace<std::uint32_t, ForPairs>(bfloat16_amx_workspace));
   }
+  bfloat16_product_avx512(g, workspace<std::uint32_t, ForPairs>(bfloat16_avx512_workspace));
 }
 
 std::size_t bfloat16_panels(std::size_t n, std::size_t k) {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <string_view>
 
 namespace vitruvian::kernels {
 
@@ -32,17 +31,10 @@ Isa best() {
 Isa wanted_isa() {
   const char* set = std::getenv("VITRUVIAN_SIMD");
   if (!set || !*set) return best();
-  const std::string_view name = set;
-  Isa isa = Isa::baseline;
-  if (name == "avx512") {
-    isa = Isa::avx512;
-  } else if (name == "avx2") {
-    isa = Isa::avx2;
-  } else if (name != "portable" && name != "sse2") {
-    fail(Exit::usage, "VITRUVIAN_SIMD: \"{}\" is none of portable, sse2, avx2, avx512", name);
-  }
+  constexpr Isa isas[] = {Isa::baseline, Isa::baseline, Isa::avx2, Isa::avx512};
+  const Isa isa = isas[index_of(set, {"portable", "sse2", "avx2", "avx512"}, "VITRUVIAN_SIMD")];
   if (!isa_available(isa)) {
-    fail(Exit::usage, "VITRUVIAN_SIMD: this processor or this build has no {}", name);
+    fail(Exit::usage, "VITRUVIAN_SIMD: this processor or this build has no {}", set);
   }
   return isa;
 }
@@ -50,6 +42,14 @@ Isa wanted_isa() {
 std::atomic<Isa>& current_isa() {
   static std::atomic<Isa> isa = wanted_isa();
   return isa;
+}
+
+const Tables& tables() {
+#if VITRUVIAN_ALL_ISAS
+  if (isa() == Isa::avx512) return avx512::tables;
+  if (isa() == Isa::avx2) return avx2::tables;
+#endif
+  return baseline::tables;
 }
 
 }  // namespace
@@ -73,18 +73,6 @@ void set_isa(Isa isa) {
     fail("set_isa: this processor or this build has not that instruction set");
   current_isa() = isa;
 }
-
-namespace {
-
-const Tables& tables() {
-#if VITRUVIAN_ALL_ISAS
-  if (isa() == Isa::avx512) return avx512::tables;
-  if (isa() == Isa::avx2) return avx2::tables;
-#endif
-  return baseline::tables;
-}
-
-}  // namespace
 
 template <>
 const Table<float>& table() {

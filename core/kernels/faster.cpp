@@ -50,17 +50,9 @@ double seconds_of(FasterProduct::Body body, const Gemm<float>& g) {
 FasterProduct::Body FasterProduct::operator()(const Gemm<float>& g) {
   const bool added = g.beta != 0;
   if (g.alpha != 1 || (added && g.beta != 1)) return usual_;
-  const Key key{g.m,
-                g.n,
-                g.k,
-                g.trans_a,
-                g.trans_b,
-                added,
-                g.lda,
-                g.ldb,
-                g.ldc,
-                static_cast<std::size_t>(isa()),
-                g.kept != nullptr};
+  const bool kept = g.kept != nullptr;
+  const auto set = static_cast<std::size_t>(isa());
+  const Key key{g.m, g.n, g.k, g.trans_a, g.trans_b, added, g.lda, g.ldb, g.ldc, set, kept};
   std::size_t seen = 0;
   const auto known = [&]() -> Body {
     for (const std::size_t count = count_.load(std::memory_order_acquire); seen < count; ++seen) {

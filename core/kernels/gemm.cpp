@@ -14,7 +14,6 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -26,14 +25,6 @@ namespace {
 struct ForPacking;
 struct ForLanes;
 struct ForTranspose;
-
-struct Name {
-  GemmBackend backend;
-  std::string_view name;
-};
-constexpr std::array names = {
-    Name{GemmBackend::packed, "packed"}, Name{GemmBackend::onednn, "onednn"},
-    Name{GemmBackend::cblas, "cblas"}, Name{GemmBackend::fastest, "fastest"}};
 
 // oneDNN ends the process where it gets no memory for the code that it writes and for its threads:
 // under a narrow limit (ulimit -v) it is not asked.
@@ -54,13 +45,11 @@ GemmBackend wanted_backend() {
     return gemm_backend_available(GemmBackend::fastest) && has_room() ? GemmBackend::fastest
                                                                       : GemmBackend::packed;
   }
-  const auto backend = gemm_backend_named(set);
-  if (!backend)
-    fail(Exit::usage, "VITRUVIAN_GEMM: \"{}\" is none of packed, onednn, cblas, fastest", set);
-  if (!gemm_backend_available(*backend)) {
+  const GemmBackend backend = gemm_backend_named(set);
+  if (!gemm_backend_available(backend)) {
     fail(Exit::usage, "VITRUVIAN_GEMM: this build has no {}", set);
   }
-  return *backend;
+  return backend;
 }
 
 std::atomic<GemmBackend>& current_backend() {
@@ -273,11 +262,9 @@ bool gemm_backend_available(GemmBackend backend) {
   return true;
 }
 
-std::optional<GemmBackend> gemm_backend_named(std::string_view name) {
-  for (const Name& n : names) {
-    if (n.name == name) return n.backend;
-  }
-  return std::nullopt;
+GemmBackend gemm_backend_named(std::string_view name) {
+  return static_cast<GemmBackend>(
+      index_of(name, {"packed", "onednn", "cblas", "fastest"}, "VITRUVIAN_GEMM"));
 }
 
 GemmPrecision gemm_precision() { return current_precision; }
@@ -293,17 +280,11 @@ std::string gemm_description() {
                                                       : "rounded, " + packed,
                        packed);
   }
-  switch (gemm_backend()) {
-    case GemmBackend::onednn:
-      return onednn_description() + " (float), " + packed + " (double)";
-    case GemmBackend::cblas:
-      return cblas_description();
-    case GemmBackend::fastest:
-      return onednn_description() + " or " + packed + " (float), " + packed + " (double)";
-    case GemmBackend::packed:
-      break;
-  }
-  return packed;
+  const GemmBackend backend = gemm_backend();
+  if (backend == GemmBackend::cblas) return cblas_description();
+  if (backend == GemmBackend::packed) return packed;
+  const std::string either = backend == GemmBackend::fastest ? " or " + packed : "";
+  return onednn_description() + either + " (float), " + packed + " (double)";
 }
 
 }  // namespace vitruvian::kernels

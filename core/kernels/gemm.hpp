@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,7 +52,7 @@ enum class GemmBackend { packed, onednn, cblas, fastest };
 GemmBackend gemm_backend();
 void set_gemm_backend(GemmBackend backend);
 bool gemm_backend_available(GemmBackend backend);
-std::optional<GemmBackend> gemm_backend_named(std::string_view name);
+GemmBackend gemm_backend_named(std::string_view name);
 
 /// What a product of floats rounds the elements of A and B to while it packs them; sums are float32
 /// either way. bfloat16 is a float32 without the last 16 bits of its mantissa: 8 significant bits,

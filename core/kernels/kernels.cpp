@@ -41,25 +41,22 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
   if (db) sum_rows(db_parts.data(), db, chunks, n);
 }
 
-namespace {
-
-// beta^t for 0 <= beta < 1 and t >= 1, by what every C library rounds alike.
-double power(double beta, double t) { return beta == 0 ? 0 : portable_exp(t * portable_log(beta)); }
-
-}  // namespace
-
 template <class T>
 void adamw(T* w, const T* g, T* m, T* v, std::size_t n, const AdamWStep& step) {
   const auto t = static_cast<double>(step.t);
+  // beta^t for 0 <= beta < 1 and t >= 1, by what every C library rounds alike.
+  const auto power = [t](double beta) {
+    return beta == 0 ? 0 : portable_exp(t * portable_log(beta));
+  };
   const AdamWNumbers<T> numbers = {
       .keep = static_cast<T>(1 - step.lr * step.decay),
       .beta1 = static_cast<T>(step.beta1),
       .rest1 = static_cast<T>(1 - step.beta1),
       .beta2 = static_cast<T>(step.beta2),
       .rest2 = static_cast<T>(1 - step.beta2),
-      .root2 = static_cast<T>(std::sqrt(1 - power(step.beta2, t))),
+      .root2 = static_cast<T>(std::sqrt(1 - power(step.beta2))),
       .eps = static_cast<T>(step.eps),
-      .rate = static_cast<T>(step.lr / (1 - power(step.beta1, t))),
+      .rate = static_cast<T>(step.lr / (1 - power(step.beta1))),
   };
   const auto body = table<T>().adamw;
   parallel_for(n, chunk_elements, [&](std::size_t begin, std::size_t end) {
@@ -90,5 +87,6 @@ double sum_of_squares(const T* x, std::size_t n) {
 
 VITRUVIAN_INSTANTIATE(float);
 VITRUVIAN_INSTANTIATE(double);
+#undef VITRUVIAN_INSTANTIATE
 
 }  // namespace vitruvian::kernels

@@ -6,7 +6,9 @@
 #include "vitruvian/core/ops/rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -100,6 +102,27 @@ void check_conv(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
 }
 
+// Square windows over the planes of (B, C, H, W), each as an image of its own.
+Grid pools(const char* op, const Shape& x, std::size_t size, std::size_t stride,
+           std::size_t padding) {
+  if (x.size() != 4) fail("{}: input {} is not (B, C, H, W)", op, to_string(x));
+  for (const auto& [name, n] :
+       {std::pair{"size", size}, std::pair{"stride", stride}, std::pair{"padding", padding}}) {
+    const auto as_given = static_cast<std::ptrdiff_t>(n);
+    if (as_given < 0) fail("{}: {} is {}, a negative number", op, name, as_given);
+  }
+  if (size == 0) fail("{}: a window of side 0", op);
+  if (padding > size / 2) {
+    fail("{}: a padding of {} is more than half of the window's {}", op, padding, size);
+  }
+  if (x[2] == 0 || x[3] == 0 || std::min(x[2], x[3]) + 2 * padding < size) {
+    fail("{}: a window of {} does not fit into images {} with padding {}", op, size, to_string(x),
+         padding);
+  }
+  const std::size_t step = stride == 0 ? size : stride;
+  return {op, {x[0] * x[1], 1, x[2], x[3]}, {size, size, step, step, padding, padding}};
+}
+
 }  // namespace
 
 // y_{b,n,(c,i,j)} = x_{b,c,sy+i-p,sx+j-p}, zero outside, place n = (y, x)          dx = fold(g)
@@ -162,6 +185,55 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
     return cotangents(std::move(dx), std::move(dw), std::move(db));
   };
   return record("conv2d", std::move(y), {x, weight, bias}, vjp);
+}
+
+// y = sum of the window / size^2                dx = g / size^2 to each pixel, from each window
+Tensor avg_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::size_t padding) {
+  given("avg_pool2d", "x", x);
+  const Grid grid = pools("avg_pool2d", x.shape(), size, stride, padding);
+  const std::size_t area = size * size;
+  Array y = empty({x.size(0), x.size(1), grid.rows, grid.columns});
+  std::vector<double> sums(y.size());
+  for_each_run(grid, [&, from = data_of(x)](std::size_t pixels, std::size_t patch, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) sums[patch / area] += static_cast<double>(from[pixels + i]);
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    y.data()[i] = static_cast<real>(sums[i]) / static_cast<real>(area);
+  }
+  return record("avg_pool2d", std::move(y), {x}, [grid, area](const Node& node, const Array& g) {
+    Array dx = zeros(node.in_shape(0));
+    for_each_run(grid, [&](std::size_t pixels, std::size_t patch, std::size_t n) {
+      const real share = g.data()[patch / area] / static_cast<real>(area);
+      for (std::size_t i = 0; i < n; ++i) dx.data()[pixels + i] += share;
+    });
+    return cotangents(std::move(dx));
+  });
+}
+
+// y = max of the window                         dx = g at the first pixel that has it, else 0
+Tensor max_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::size_t padding) {
+  given("max_pool2d", "x", x);
+  const Grid grid = pools("max_pool2d", x.shape(), size, stride, padding);
+  Array y = empty({x.size(0), x.size(1), grid.rows, grid.columns});
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> winner(y.size(), none);
+  for_each_run(grid, [&, from = data_of(x)](std::size_t pixels, std::size_t patch, std::size_t n) {
+    const std::size_t place = patch / (size * size);
+    for (std::size_t i = pixels; i < pixels + n; ++i) {
+      real& most = y.data()[place];
+      if (winner[place] == none || from[i] > most || (std::isnan(from[i]) && !std::isnan(most))) {
+        most = from[i];
+        winner[place] = i;
+      }
+    }
+  });
+  return record("max_pool2d", std::move(y), {x},
+                [winner = std::move(winner)](const Node& n, const Array& g) {
+                  Array dx = zeros(n.in_shape(0));
+                  for (std::size_t i = 0; i < winner.size(); ++i)
+                    dx.data()[winner[i]] += g.data()[i];
+                  return cotangents(std::move(dx));
+                });
 }
 
 }  // namespace VITRUVIAN_PRECISION

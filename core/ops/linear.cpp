@@ -71,38 +71,6 @@ Cotangents linear_vjp(const Node& n, const Array& g, const Sizes& s) {
   return cotangents(std::move(dx), std::move(dw), std::move(db));
 }
 
-}  // namespace
-
-// y = x W^T + b, x (R, in), W (out, in)          dx = g W   dW = g^T x   db = sum over rows of g
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_linear(x, weight, bias);
-  if (Composed::active()) return composed::linear(x, weight, bias);
-  const Sizes s(x, weight);
-  Array y = product(x, weight, s);
-  if (bias) kernels::add_bias(y.data(), data_of(bias), s.rows, s.out);
-  return unread(record("linear", std::move(y), {x, weight, bias},
-                       [s](const Node& n, const Array& g) { return linear_vjp(n, g, s); }));
-}
-
-// y = gelu(u), u = x W^T + b                     du = g gelu'(u), then as linear with g = du
-// gelu'(u) is kept in place of u: the normal distribution is computed once, not twice.
-Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_linear(x, weight, bias);
-  if (Composed::active()) return composed::linear_gelu(x, weight, bias);
-  const Sizes s(x, weight);
-  Array y = product(x, weight, s);
-  Array slope = NoGrad::active() ? Array() : empty(y.shape());
-  kernels::bias_gelu(y.data(), data_of(bias), NoGrad::active() ? nullptr : slope.data(), s.rows,
-                     s.out);
-  return record("linear_gelu", std::move(y), {x, weight, bias},
-                [s, slope = std::move(slope)](const Node& n, Array& g) {
-                  kernels::multiply(g.data(), slope.data(), g.size());
-                  return linear_vjp(n, g, s);
-                });
-}
-
-namespace {
-
 // The sizes of the op below: of T tokens of each of B images the first Q ask.
 struct QkvSizes {
   std::size_t B, T, Q, D, E;
@@ -156,6 +124,34 @@ Cotangents qkv_vjp(const Node& n, const Array& g, const QkvSizes& s) {
 }
 
 }  // namespace
+
+// y = x W^T + b, x (R, in), W (out, in)          dx = g W   dW = g^T x   db = sum over rows of g
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_linear(x, weight, bias);
+  if (Composed::active()) return composed::linear(x, weight, bias);
+  const Sizes s(x, weight);
+  Array y = product(x, weight, s);
+  if (bias) kernels::add_bias(y.data(), data_of(bias), s.rows, s.out);
+  return unread(record("linear", std::move(y), {x, weight, bias},
+                       [s](const Node& n, const Array& g) { return linear_vjp(n, g, s); }));
+}
+
+// y = gelu(u), u = x W^T + b                     du = g gelu'(u), then as linear with g = du
+// gelu'(u) is kept in place of u: the normal distribution is computed once, not twice.
+Tensor linear_gelu(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_linear(x, weight, bias);
+  if (Composed::active()) return composed::linear_gelu(x, weight, bias);
+  const Sizes s(x, weight);
+  Array y = product(x, weight, s);
+  Array slope = NoGrad::active() ? Array() : empty(y.shape());
+  kernels::bias_gelu(y.data(), data_of(bias), NoGrad::active() ? nullptr : slope.data(), s.rows,
+                     s.out);
+  return record("linear_gelu", std::move(y), {x, weight, bias},
+                [s, slope = std::move(slope)](const Node& n, Array& g) {
+                  kernels::multiply(g.data(), slope.data(), g.size());
+                  return linear_vjp(n, g, s);
+                });
+}
 
 // [q, k, v] = x W^T + b, W = [W_q; W_kv]; the tokens x_q ask, and q = 0 for all others
 //   dx = g_kv W_kv, + g_q W_q for x_q      dW = [g_q^T x_q; g_kv^T x]      db = sums of the same

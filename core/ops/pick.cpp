@@ -70,15 +70,6 @@ Tensor pick_as(const char* op, const Tensor& x, const Shape& shape, Picks picks)
                 });
 }
 
-// y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
-Tensor rearranged(const char* op, const Tensor& x, const Strided& s) {
-  return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
-    Array dx = zeros(n.in_shape(0));
-    write(dx, s, g);
-    return cotangents(std::move(dx));
-  });
-}
-
 }  // namespace
 
 Tensor slice(const Tensor& x, int axis, std::ptrdiff_t start, std::ptrdiff_t stop,

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
-#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -10,6 +11,18 @@
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
+
+/// The value of `x`; throws, naming the op and its argument, when the tensor is absent.
+inline const Array& given(const char* op, const char* argument, const Tensor& x) {
+  if (!x) fail("{}: {} is absent; it must be a tensor that has a value", op, argument);
+  return x.value();
+}
+
+/// A result whose own rule does not read its value, so that a sum may take it over (`operator+`).
+inline Tensor unread(Tensor y) {
+  y.node().unread = true;
+  return y;
+}
 
 /// The number of elements in axes [first, last): the rows or the columns of a flattened array.
 inline std::size_t flattened(const Shape& shape, std::size_t first, std::size_t last) {

@@ -3,7 +3,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/core/ops/given.hpp"
+#include "vitruvian/core/ops/rows.hpp"
 #include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 
-// Where axis i of the result is axis order[i] of an array of this shape.
+// Where axis i of the result is axis order[i] of an array of this shape: y[i_0, i_1, ...] = x with
+// i_k on axis order[k].
 Strided permuted(const Shape& shape, const Order& order) {
   const Strided own = strided(shape);
   Strided s = own;
@@ -25,16 +26,6 @@ Strided permuted(const Shape& shape, const Order& order) {
     s.strides[i] = own.strides[order[i]];
   }
   return s;
-}
-
-// y[i_0, i_1, ...] = x with i_k on axis order[k]           dx = g, permuted back
-Tensor permute_as(const char* op, const Tensor& x, const Order& order) {
-  return record(op, read(x.value(), permuted(x.shape(), order)), {x},
-                [order](const Node& n, const Array& g) {
-                  Array dx = empty(n.in_shape(0));
-                  write(dx, permuted(n.in_shape(0), order), g);
-                  return cotangents(std::move(dx));
-                });
 }
 
 // One length of -1 is what the others leave of the `size` elements.
@@ -105,7 +96,7 @@ Tensor transpose(const Tensor& x, int axis0, int axis1) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::swap(order[normalise_axis("transpose", axis0, x.rank())],
             order[normalise_axis("transpose", axis1, x.rank())]);
-  return permute_as("transpose", x, order);
+  return rearranged("transpose", x, permuted(x.shape(), order));
 }
 
 Tensor permute(const Tensor& x, const Axes& axes) {
@@ -117,7 +108,7 @@ Tensor permute(const Tensor& x, const Axes& axes) {
   normalise_axes("permute", axes, x.rank());  // each axis once
   Order order;
   for (const int axis : axes) order.push_back(normalise_axis("permute", axis, x.rank()));
-  return permute_as("permute", x, order);
+  return rearranged("permute", x, permuted(x.shape(), order));
 }
 
 void Lengths::too_long(std::uint64_t length) {

@@ -113,6 +113,15 @@ Array reshaped(Array x, const Shape& shape) {
 
 Array stretch(const Array& x, const Shape& shape) { return read(x, stretched(x.shape(), shape)); }
 
+Tensor rearranged(const char* op, const Tensor& x, const Strided& s) {
+  return record(op, read(x.value(), s), {x}, [s](const Node& n, const Array& g) {
+    const Shape& shape = n.in_shape(0);
+    Array dx = g.size() == count(shape) ? empty(shape) : zeros(shape);
+    write(dx, s, g);
+    return cotangents(std::move(dx));
+  });
+}
+
 Array unbroadcast(Array g, const Shape& shape) {
   if (g.shape() == shape || Fault::forgets_unbroadcast()) return g;
   if (g.dimension() < shape.size()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vitruvian/core/array.hpp"
+#include "vitruvian/core/tensor.hpp"
 
 #include <cstddef>
 #include <vector>
@@ -50,6 +50,9 @@ void for_each_row(const Strided& s, const Run& run) {
 Array read(const Array& x, const Strided& where);
 /// The way back: puts the elements of `values` at the places of `where` in `x`.
 void write(Array& x, const Strided& where, const Array& values);
+
+/// y = the elements of x at the places of `s`, each at most once           dx = g there, else 0
+Tensor rearranged(const char* op, const Tensor& x, const Strided& s);
 
 /// The same elements in row-major order under another shape of as many.
 Array reshaped(Array x, const Shape& shape);

@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <system_error>
 #endif
@@ -118,28 +120,17 @@ int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return download.error ? 1 : 0;
 }
 
+// Of a download that failed.
 DownloadEnd end_of(CURLcode code) {
-  switch (code) {
-    case CURLE_OK:
-      return DownloadEnd::complete;
-    case CURLE_RANGE_ERROR:
-    case CURLE_BAD_DOWNLOAD_RESUME:
-      return DownloadEnd::cannot_resume;
-    case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-    case CURLE_PARTIAL_FILE:
-    case CURLE_OPERATION_TIMEDOUT:
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_GOT_NOTHING:
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-      return DownloadEnd::interrupted;
-    default:
-      return DownloadEnd::refused;
-  }
+  const auto among = [code](std::initializer_list<CURLcode> codes) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
+  };
+  if (among({CURLE_RANGE_ERROR, CURLE_BAD_DOWNLOAD_RESUME})) return DownloadEnd::cannot_resume;
+  const bool interrupted =
+      among({CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+             CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_PARTIAL_FILE, CURLE_OPERATION_TIMEDOUT,
+             CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR});
+  return interrupted ? DownloadEnd::interrupted : DownloadEnd::refused;
 }
 
 }  // namespace

@@ -137,15 +137,12 @@ void DataFile::expect_end() {
        stream_.source().size() - (offset_ - 1));
 }
 
-namespace {
-
-bool holds(const std::filesystem::path& directory, const std::string& file) {
+std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
+                                    const std::string& file) {
   std::error_code ignored;
-  return std::filesystem::exists(directory / file, ignored) ||
-         std::filesystem::exists(directory / (file + ".gz"), ignored);
+  const std::filesystem::path plain = directory / file;
+  return std::filesystem::exists(plain, ignored) ? plain : directory / (file + ".gz");
 }
-
-}  // namespace
 
 std::filesystem::path data_directory(const std::string& dataset, const std::string& directory,
                                      const std::string& child,
@@ -164,6 +161,10 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
     fail(Exit::data, "{}: expected a directory with {} files, found a file: {}", directory, dataset,
          list);
   }
+  const auto holds = [](const std::filesystem::path& place, const std::string& file) {
+    std::error_code ignored;
+    return std::filesystem::exists(plain_or_gzip(place, file), ignored);
+  };
   const auto any_in = [&](const std::filesystem::path& place) {
     return std::any_of(files.begin(), files.end(),
                        [&](const std::string& file) { return holds(place, file); });
@@ -176,13 +177,6 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
     }
   }
   return place;
-}
-
-std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
-                                    const std::string& file) {
-  std::error_code ignored;
-  const std::filesystem::path plain = directory / file;
-  return std::filesystem::exists(plain, ignored) ? plain : directory / (file + ".gz");
 }
 
 #if VITRUVIAN_HAS_OPENSSL

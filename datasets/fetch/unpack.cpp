@@ -21,14 +21,6 @@ namespace {
 
 constexpr std::size_t most_entries = 10'000;
 
-// One line, whatever the archive calls its entries.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return text.size() > 200 ? text.substr(0, 200) + "..." : text;
-}
-
 class Tar {
  public:
   explicit Tar(const ByteSource& source)

@@ -202,7 +202,7 @@ void FolderImages::read(std::size_t i, const ChooseBox& choose, std::uint8_t* ou
                 .width = options_.width,
                 .channels = options_.channels,
                 .part = choose};
-  to_planes(read_image(file(i).string(), fit, options_.max_pixels), out);
+  to_planes(read_image(file(i).string(), fit), out);
 }
 
 FolderParts folder_parts(const fs::path& directory) {

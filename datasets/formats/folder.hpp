@@ -16,8 +16,7 @@ namespace vitruvian {
 
 struct FolderOptions {
   std::size_t height = 64, width = 64, channels = 3;
-  bool skip_bad = false;                   ///< leave out what cannot be used, and count it
-  std::uint64_t max_pixels = 100'000'000;  ///< of a picture
+  bool skip_bad = false;  ///< leave out what cannot be used, and count it
 };
 
 /// The pictures of such a directory, decoded when they are asked for: memory holds their names

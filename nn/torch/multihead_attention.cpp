@@ -83,13 +83,9 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     const Tensor zero(zeros({1, 1, D}));
     k = with_row(k, zero), v = with_row(v, zero);
   }
-  AttentionOptions options;
   const bool drops = pass.rng != nullptr && dropout > 0;
   const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
-  if (drops) {
-    options.dropout = dropout;
-    options.rng = &stream;
-  }
+  const AttentionOptions options{.dropout = dropout, .rng = drops ? &stream : nullptr};
   Result result;
   Tensor concatenated;  // heads, (B, T, D)
   if (need_weights) {

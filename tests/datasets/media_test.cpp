@@ -124,12 +124,13 @@ TEST_CASE("too large a picture is refused by its header, and what is no picture 
   };
   std::vector<Row> rows{
       {"P5 20000 20000 255\n",
-       "20000 x 20000 pixels are more than 100000000; --max-pixels raises the limit"},
+       "20000 x 20000 pixels are more than 100000000; --max-pixels of predict and inspect raises "
+       "it"},
       {"P6 65536 1 255\n", "65536 x 1 pixels: sides above 65535 are not read"},
       {"P5 99999999999999999999 1 255\n", "damaged PNM: a number of its header is missing"},
       {"P5 0 3 255\n", "a picture of 0 x 3 pixels"},
       {rgb, "", 19 * 23},
-      {rgb, "23 x 19 pixels are more than 436; --max-pixels raises the limit", 436},
+      {rgb, "23 x 19 pixels are more than 436; --max-pixels of predict and inspect raises it", 436},
       {"", "an empty file; PNG, JPEG, PGM and PPM are read"},
       {"GIF89a", "not a picture that is known here; PNG, JPEG, PGM and PPM are read"},
       {"P3 1 1 255 1 2 3", "PNM of kind P3; P5 (PGM) and P6 (PPM) are read"},
@@ -141,7 +142,7 @@ TEST_CASE("too large a picture is refused by its header, and what is no picture 
     rows.push_back({file_named(by_rows), rows[5].message, 436});
     rows.push_back({file_named(whole),
                     "23 x 19 pixels are more than 250, the limit for interlaced and progressive "
-                    "pictures; --max-pixels raises the limit",
+                    "pictures; --max-pixels of predict and inspect raises it",
                     1000});
   }
   if (VITRUVIAN_HAS_JPEG) {

@@ -82,7 +82,8 @@ TEST_CASE(
   CHECK(cifar.T() == 65);
   CHECK(cifar.D == 128);
   CHECK(cifar.M == 4 * 128);
-  CHECK(mini_vit().eps == 1e-5);  // PyTorch's own, which the notebook does not change
+  CHECK(variant("mini_vit").config.eps ==
+        1e-5);  // PyTorch's own, which the notebook does not change
 }
 
 TEST_CASE("the paper's hybrid: what a stem of four convolutions costs ViT-B/16") {
@@ -223,7 +224,7 @@ TEST_CASE("configs that cannot be are refused with a sentence") {
 }
 
 TEST_CASE("a config survives JSON, and nonsense does not") {
-  ViTConfig config = mini_vit();
+  ViTConfig config = variant("mini_vit").config;
   config.dropout = 0.1;
   config.mlp_dropout = 0.0;
   config.positions = Positions::sincos_2d;

@@ -52,7 +52,7 @@ TEST_CASE("logits, loss, intermediates and every gradient are PyTorch's") {
 }
 
 TEST_CASE("the demonstration of the sources: shapes and 1,077,706 parameters") {
-  const ViTConfig config = mini_vit();
+  const ViTConfig config = variant("mini_vit").config;
   CHECK(config.parameters() == 1'077'706);
   const VisionTransformer model(config, Rng(1));
   CHECK(count_parameters(model) == 1'077'706);

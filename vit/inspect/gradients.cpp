@@ -47,15 +47,6 @@ Array gradient(const VisionTransformer& model, const Array& images, const Target
   return grad(y, {x}, picking(y.shape(), or_most_probable(targets, y.value())))[0];
 }
 
-void add_scaled(Array& sum, const Array& g, double scale) {
-  std::transform(sum.data(), sum.data() + sum.size(), g.data(), sum.data(),
-                 [scale](real a, real b) { return a + static_cast<real>(scale) * b; });
-}
-
-void report(const Progress& progress, std::size_t done) {
-  if (progress) progress(done);
-}
-
 double root_mean_square(const Array& a) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -159,9 +150,9 @@ Array smooth_grad(const VisionTransformer& model, const Array& images, const Smo
         noisy.data()[i] += static_cast<real>(deviation * rng.normal(i));
       }
     }
-    add_scaled(mean, gradient(model, noisy, of_the_clean),
-               1 / static_cast<double>(options.samples));
-    report(progress, k + 1);
+    add_multiple(mean, static_cast<real>(1 / static_cast<double>(options.samples)),
+                 gradient(model, noisy, of_the_clean));
+    if (progress) progress(k + 1);
   }
   return mean;
 }
@@ -192,8 +183,9 @@ IntegratedGradients integrated_gradients(const VisionTransformer& model, const A
   Array mean = zeros(images.shape());
   for (std::size_t k = 0; k < steps; ++k) {
     const double share = (static_cast<double>(k) + 0.5) / static_cast<double>(steps);
-    add_scaled(mean, gradient(model, at(share), result.targets), 1 / static_cast<double>(steps));
-    report(progress, k + 1);
+    add_multiple(mean, static_cast<real>(1 / static_cast<double>(steps)),
+                 gradient(model, at(share), result.targets));
+    if (progress) progress(k + 1);
   }
   const Array y_0 = logits_of(model, at(0));
   result.sum.assign(B, 0);

@@ -97,7 +97,7 @@ Heads heads(const Attention& attention);
 /// The centres' distances in pixels, (N, N).
 Array patch_distances(const ViTConfig& config);
 
-// --- the logit lens (lens.cpp) -------------------------------------------------------------------
+// --- the logit lens (attention.cpp) --------------------------------------------------------------
 
 /// What the model would answer if it had only its first l blocks, for l = 0 ... L: Equation 4, the
 /// head and a softmax on each z_l of a trace of one forward pass, as probabilities (L + 1, B, K)

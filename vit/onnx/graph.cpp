@@ -21,36 +21,16 @@ std::int64_t length(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 // What becomes of each option of a config: it is in the graph below, or it says nothing of a
 // forward pass. One that somebody adds to vit/fields.hpp is refused until it stands here.
-constexpr std::string_view known_options[] = {"P_w",
-                                              "embedding_dropout",
-                                              "projection_dropout",
-                                              "mlp_dropout",
-                                              "patch_bias",
-                                              "qkv_bias",
-                                              "proj_bias",
-                                              "conv_patches",
-                                              "per_head_qkv",
-                                              "post_norm",
-                                              "mean_pooling",
-                                              "norm_after_pooling",
-                                              "gelu_tanh",
-                                              "positions",
-                                              "head",
-                                              "init",
-                                              "stochastic_depth",
-                                              "stem",
-                                              "layer_scale",
-                                              "swiglu",
-                                              "qk_norm",
-                                              "distilled",
-                                              "registers"};
+constexpr std::string_view known_options =
+    " P_w embedding_dropout projection_dropout mlp_dropout patch_bias qkv_bias proj_bias "
+    "conv_patches per_head_qkv post_norm mean_pooling norm_after_pooling gelu_tanh positions head "
+    "init stochastic_depth stem layer_scale swiglu qk_norm distilled registers ";
 
 std::vector<std::string_view> unknown_options(const ViTConfig& config) {
   std::vector<std::string_view> names;
   const ViTConfig usual;
   for_each_option(config, [&](const char* name, const auto& value) {
-    const auto* const end = std::end(known_options);
-    if (std::find(std::begin(known_options), end, name) != end) return;
+    if (known_options.find(fmt::format(" {} ", name)) != known_options.npos) return;
     for_each_option(usual, [&](const char* other, const auto& usual_value) {
       if constexpr (std::is_same_v<decltype(value), decltype(usual_value)>) {
         if (std::string_view(name) == other && value != usual_value) names.emplace_back(name);

@@ -111,22 +111,11 @@ class Reader {
   }
 
   [[nodiscard]] bool needed(Need need, const Without& without) const {
-    switch (need) {
-      case Need::always:
-        return true;
-      case Need::never:
-        return false;
-      case Need::class_token:
-        return !without.class_token;
-      case Need::head:
-        return !without.head || any(Need::head);
-      case Need::head_dist:
-        return any(Need::head_dist) || (any(Need::distilled) && any(Need::head));
-      case Need::distilled:
-        return any(Need::distilled) || any(Need::head_dist);
-      default:
-        return any(need);
-    }
+    if (need == Need::always || need == Need::never) return need == Need::always;
+    if (need == Need::class_token) return !without.class_token;
+    if (need == Need::head) return !without.head || any(Need::head);
+    if (need == Need::distilled) return any(Need::distilled) || any(Need::head_dist);
+    return any(need) || (need == Need::head_dist && any(Need::distilled) && any(Need::head));
   }
 
   void check_complete(const Without& without) const {
@@ -221,6 +210,12 @@ class Reader {
   Symbols symbols_;
 };
 
+// As Hugging Face's DeiTForImageClassificationWithTeacher has what its ViT calls otherwise.
+std::string deit_name(const std::string& name) {
+  if (name.starts_with("vit.")) return "deit." + name.substr(4);
+  return name.starts_with("classifier.") ? "cls_" + name : name;
+}
+
 }  // namespace
 
 const std::vector<std::string>& scheme_names() {
@@ -268,31 +263,17 @@ Named to_timm(const TensorFile& file, Scheme scheme, const Without& without) {
   return Reader(file, scheme).read(without);
 }
 
-namespace {
-
-// As Hugging Face's DeiTForImageClassificationWithTeacher has what its ViT calls otherwise.
-std::string deit_name(const std::string& name) {
-  if (name.starts_with("vit.")) return "deit." + name.substr(4);
-  return name.starts_with("classifier.") ? "cls_" + name : name;
-}
-
-}  // namespace
-
 TensorFile from_timm(const TensorFile& file, Scheme scheme, std::size_t heads) {
   if (scheme == Scheme::timm || scheme == Scheme::vitruvian) return file;
   TensorFile result{file.source, file.metadata, {}};
   const bool distilled = file.find("dist_token") != nullptr;
   for (const StoredTensor& t : file.tensors) {
     const std::optional<Place> place = find_place(t.name, Scheme::timm);
-    if (!place) {
+    if (!place || !has_name(tensor_rows.at(place->row), scheme)) {
       fail(Exit::checkpoint, "{}: there is no name for '{}' among {}", file.source, t.name,
            names_of(scheme));
     }
     const TensorRow& row = tensor_rows.at(place->row);
-    if (!has_name(row, scheme)) {
-      fail(Exit::checkpoint, "{}: there is no name for '{}' among {}", file.source, t.name,
-           names_of(scheme));
-    }
     const std::size_t parts = parts_of(row, scheme);
     const std::size_t length = t.shape.empty() ? 0 : t.shape[0] / parts;
     for (std::size_t part = 0; part < parts; ++part) {

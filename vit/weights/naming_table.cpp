@@ -14,19 +14,12 @@ struct Pattern {
 };
 
 Pattern pattern_of(const TensorRow& row, Scheme scheme) {
-  const auto pattern = [&row](std::string_view block, std::string_view rest) {
-    return Pattern{row.in_block ? block : "", rest};
-  };
-  switch (scheme) {
-    case Scheme::torchvision:
-      return pattern("encoder.layers.encoder_layer_{}.", row.torchvision);
-    case Scheme::timm:
-      return pattern("blocks.{}.", row.timm);
-    case Scheme::hf:
-      return pattern("vit.encoder.layer.{}.", row.hf);
-    default:
-      return pattern("Transformer/encoderblock_{}/", row.jax);
-  }
+  const std::array<Pattern, 4> patterns{{{"encoder.layers.encoder_layer_{}.", row.torchvision},
+                                         {"blocks.{}.", row.timm},
+                                         {"vit.encoder.layer.{}.", row.hf},
+                                         {"Transformer/encoderblock_{}/", row.jax}}};
+  const auto [block, rest] = patterns.at(static_cast<std::size_t>(scheme));
+  return {row.in_block ? block : "", rest};
 }
 
 void replace(std::string& text, std::string_view what, std::string_view by) {
@@ -97,8 +90,10 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
     if (matches(name, pattern_of(r, scheme), place)) return place;
     if (bare && matches("vit." + name, pattern_of(r, scheme), place)) return place;
     for (const Spelling& spelling : spellings) {
-      if (spelling.scheme != scheme || spelling.timm != r.timm) continue;
-      const Pattern other{pattern_of(r, scheme).block, spelling.name};
+      if (spelling.scheme != scheme || !r.timm.starts_with(spelling.timm)) continue;
+      const std::string rest =
+          std::string(spelling.name).append(r.timm.substr(spelling.timm.size()));
+      const Pattern other{pattern_of(r, scheme).block, rest};
       if (matches(name, other, place)) return place;
       if (bare && matches("vit." + name, other, place)) return place;
     }
@@ -109,20 +104,12 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
 std::vector<std::size_t> jax_shape(const std::vector<std::size_t>& s, Layout layout,
                                    std::size_t heads) {
   const std::size_t h = std::max<std::size_t>(heads, 1);
-  switch (layout) {
-    case Layout::matrix:
-      return {s[1], s[0]};
-    case Layout::image:
-      return {s[2], s[3], s[1], s[0]};
-    case Layout::qkv:
-      return {s[1], h, s[0] / h};
-    case Layout::qkv_bias:
-      return {h, s[0] / h};
-    case Layout::proj:
-      return {h, s[1] / h, s[0]};
-    default:
-      return s;
-  }
+  if (layout == Layout::matrix) return {s[1], s[0]};
+  if (layout == Layout::image) return {s[2], s[3], s[1], s[0]};
+  if (layout == Layout::qkv) return {s[1], h, s[0] / h};
+  if (layout == Layout::qkv_bias) return {h, s[0] / h};
+  if (layout == Layout::proj) return {h, s[1] / h, s[0]};
+  return s;
 }
 
 StoredTensor to_jax(const StoredTensor& t, Layout layout, std::size_t heads) {
@@ -134,20 +121,12 @@ StoredTensor to_jax(const StoredTensor& t, Layout layout, std::size_t heads) {
 
 StoredTensor from_jax(const StoredTensor& t, Layout layout) {
   const std::vector<std::size_t>& s = t.shape;
-  switch (layout) {
-    case Layout::matrix:
-      return permuted(t, {1, 0});
-    case Layout::image:
-      return permuted(t, {3, 2, 0, 1});
-    case Layout::qkv:
-      return permuted(reshaped(t, {s[0], s[1] * s[2]}), {1, 0});
-    case Layout::qkv_bias:
-      return reshaped(t, {s[0] * s[1]});
-    case Layout::proj:
-      return permuted(reshaped(t, {s[0] * s[1], s[2]}), {1, 0});
-    default:
-      return t;
-  }
+  if (layout == Layout::matrix) return permuted(t, {1, 0});
+  if (layout == Layout::image) return permuted(t, {3, 2, 0, 1});
+  if (layout == Layout::qkv) return permuted(reshaped(t, {s[0], s[1] * s[2]}), {1, 0});
+  if (layout == Layout::qkv_bias) return reshaped(t, {s[0] * s[1]});
+  if (layout == Layout::proj) return permuted(reshaped(t, {s[0] * s[1], s[2]}), {1, 0});
+  return t;
 }
 
 }  // namespace vitruvian

@@ -118,46 +118,34 @@ inline constexpr std::array tensor_rows{
               Need::head_dist},
 };
 
-/// Another name that a scheme's tensor has somewhere, to be read and never written.
+/// Another beginning that a scheme's names have somewhere, to be read and never written.
 struct Spelling {
   Scheme scheme;
-  std::string_view timm;  ///< the row's
+  std::string_view timm;  ///< the beginning of the row's
   std::string_view name;  ///< below the block's, as in the row
 };
 
 inline constexpr std::array spellings{
     // torchvision's and timm's first releases.
-    Spelling{Scheme::torchvision, "mlp.fc1.weight", "mlp.linear_1.weight"},
-    Spelling{Scheme::torchvision, "mlp.fc1.bias", "mlp.linear_1.bias"},
-    Spelling{Scheme::torchvision, "mlp.fc2.weight", "mlp.linear_2.weight"},
-    Spelling{Scheme::torchvision, "mlp.fc2.bias", "mlp.linear_2.bias"},
-    Spelling{Scheme::timm, "pre_logits.weight", "pre_logits.fc.weight"},
-    Spelling{Scheme::timm, "pre_logits.bias", "pre_logits.fc.bias"},
+    Spelling{Scheme::torchvision, "mlp.fc1.", "mlp.linear_1."},
+    Spelling{Scheme::torchvision, "mlp.fc2.", "mlp.linear_2."},
+    Spelling{Scheme::timm, "pre_logits.", "pre_logits.fc."},
     // DINOv2's own files (dinov2/models/vision_transformer.py, dinov2/layers/swiglu_ffn.py).
     Spelling{Scheme::timm, "reg_token", "register_tokens"},
-    Spelling{Scheme::timm, "mlp.fc1.weight", "mlp.w12.weight"},
-    Spelling{Scheme::timm, "mlp.fc1.bias", "mlp.w12.bias"},
-    Spelling{Scheme::timm, "mlp.fc2.weight", "mlp.w3.weight"},
-    Spelling{Scheme::timm, "mlp.fc2.bias", "mlp.w3.bias"},
+    Spelling{Scheme::timm, "mlp.fc1.", "mlp.w12."},
+    Spelling{Scheme::timm, "mlp.fc2.", "mlp.w3."},
     // DeiT III's own (deit/models_v2.py).
     Spelling{Scheme::timm, "ls1.gamma", "gamma_1"},
     Spelling{Scheme::timm, "ls2.gamma", "gamma_2"},
     // Hugging Face's DeiTForImageClassificationWithTeacher.
-    Spelling{Scheme::hf, "head.weight", "cls_classifier.weight"},
-    Spelling{Scheme::hf, "head.bias", "cls_classifier.bias"},
+    Spelling{Scheme::hf, "head.", "cls_classifier."},
     // Hugging Face's Dinov2Model and Dinov2WithRegistersModel.
-    Spelling{Scheme::hf, "norm1.weight", "norm1.weight"},
-    Spelling{Scheme::hf, "norm1.bias", "norm1.bias"},
-    Spelling{Scheme::hf, "norm2.weight", "norm2.weight"},
-    Spelling{Scheme::hf, "norm2.bias", "norm2.bias"},
-    Spelling{Scheme::hf, "mlp.fc1.weight", "mlp.fc1.weight"},
-    Spelling{Scheme::hf, "mlp.fc1.bias", "mlp.fc1.bias"},
-    Spelling{Scheme::hf, "mlp.fc2.weight", "mlp.fc2.weight"},
-    Spelling{Scheme::hf, "mlp.fc2.bias", "mlp.fc2.bias"},
-    Spelling{Scheme::hf, "mlp.fc1.weight", "mlp.weights_in.weight"},
-    Spelling{Scheme::hf, "mlp.fc1.bias", "mlp.weights_in.bias"},
-    Spelling{Scheme::hf, "mlp.fc2.weight", "mlp.weights_out.weight"},
-    Spelling{Scheme::hf, "mlp.fc2.bias", "mlp.weights_out.bias"},
+    Spelling{Scheme::hf, "norm1.", "norm1."},
+    Spelling{Scheme::hf, "norm2.", "norm2."},
+    Spelling{Scheme::hf, "mlp.fc1.", "mlp.fc1."},
+    Spelling{Scheme::hf, "mlp.fc2.", "mlp.fc2."},
+    Spelling{Scheme::hf, "mlp.fc1.", "mlp.weights_in."},
+    Spelling{Scheme::hf, "mlp.fc2.", "mlp.weights_out."},
 };
 
 /// Which row of the table a name belongs to, which block, and which of query, key and value.
