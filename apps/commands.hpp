@@ -75,15 +75,14 @@ void add_numbers(CLI::App& command, const std::string& name, std::vector<double>
 /// The flags of commands that read pictures.
 template <class Options>
 void add_picture_flags(CLI::App& command, Options& options) {
-  CLI::Option* const interpolation =
-      command.add_option("--interpolation", options.filter, "bilinear or bicubic, with antialias");
-  offer(interpolation, {"bilinear", "bicubic"});
-  interpolation
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Filter>{{"bilinear", Filter::bilinear},
-                                                                {"bicubic", Filter::bicubic}})
-              .description(""))
-      ->default_str("bilinear");
+  const std::vector<std::string> filters{"bilinear", "bicubic"};  // as Filter has them
+  CLI::Option* const interpolation = command.add_option_function<std::string>(
+      "--interpolation",
+      [&options, filters](const std::string& name) {
+        options.filter = static_cast<Filter>(index_of(name, filters, "interpolation"));
+      },
+      "bilinear or bicubic, with antialias");
+  offer(interpolation->type_name("NAME")->default_str("bilinear"), filters);
   const std::string from =
       "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or "
       "as\nthe names' project has it";

@@ -72,9 +72,8 @@ void run_verify(const DataOptions& options) {
     if (bad++ == 0) first = report.path.string();
   }
   if (bad > 0) {
-    fail(Exit::data,
-         "{}: {} files are missing or wrong ({}{}); 'vitruvian data fetch {}' brings them",
-         options.name, bad, first, bad > 1 ? ", ..." : "", options.name);
+    fail(Exit::data, "{}: {} missing or wrong ({}{}); 'vitruvian data fetch {}' brings them",
+         options.name, counted(bad, "file"), first, bad > 1 ? ", ..." : "", options.name);
   }
 }
 

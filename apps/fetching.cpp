@@ -56,8 +56,7 @@ void add_fetch_flags(CLI::App& command, FetchFlags& flags) {
             "A file, or a folder of them, fetched by other means");
   add_value(command, "--timeout", "SECONDS", flags.timeout,
             "Give up on a mirror that is silent for so long")
-      ->check(CLI::Range(1, 3600))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 3600).description(""));
 }
 
 FetchOptions fetch_options(const FetchFlags& flags, const std::string& directory) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 
 namespace vitruvian {
 namespace {
@@ -33,8 +34,17 @@ void show(const Figure& figure, const console::Terminal& terminal) {
 void run_inspect(InspectOptions options) {
   options.images = pictures_of(options.images);
   const console::Terminal terminal = console::terminal_of(stdout);
-  const auto drawn = [&terminal](const Figure& figure) { show(figure, terminal); };
+  // Whoever reads what is shown may leave: the files are made all the same.
+  std::exception_ptr unread;
+  const auto drawn = [&](const Figure& figure) {
+    try {
+      if (!unread) show(figure, terminal);
+    } catch (...) {
+      unread = std::current_exception();
+    }
+  };
   const std::vector<std::string> files = inspect_model(options, {note, drawn});
+  if (unread) std::rethrow_exception(unread);
   console::print("{} in {}: open {}/index.html\n", counted(files.size(), "file"), options.out,
                  options.out);
 }

@@ -41,8 +41,9 @@ std::string entry(const Flag& flag) {
   if (!flag.values.empty()) {
     text += fmt::format("{}One of: {}.", text.empty() ? "" : ".\n", joined(flag.values));
   }
-  if (!flag.usual.empty()) text += fmt::format("\nWithout: {}.", flag.usual);
-  if (flag.required) text += "\nIt must be given.";
+  const char* const end = text.empty() || text.ends_with('.') ? "\n" : ".\n";
+  if (!flag.usual.empty()) text += fmt::format("{}Without: {}.", end, flag.usual);
+  if (flag.required) text += std::string(end) + "It must be given.";
   return fmt::format(".TP\n{}\n{}", head, text.empty() ? "\\&\n" : paragraph(text));
 }
 

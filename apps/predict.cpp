@@ -73,6 +73,7 @@ void check_numbers(const std::string& file) {
   if (!file.ends_with(".npy") && !file.ends_with(".json")) {
     fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
   }
+  check_no_file_of_run(file);
   make_folder_of(file);
   namespace fs = std::filesystem;
   if (file.ends_with(".npy") && fs::exists(names_beside(file)) && !fs::exists(file)) {
@@ -83,6 +84,9 @@ void check_numbers(const std::string& file) {
 
 void run_predict(PredictFlags flags) {
   PredictOptions& options = flags.options;
+  if (!flags.features.empty() && flags.features == flags.logits) {
+    fail(Exit::usage, "--features and --logits are two files, not {} for both", flags.logits);
+  }
   for (const std::string& file : {flags.features, flags.logits}) {
     if (file.empty()) continue;
     options.numbers = true;

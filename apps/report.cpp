@@ -5,6 +5,7 @@
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/run_record.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 
 #include <string>
 #include <utility>
@@ -33,6 +34,7 @@ void run_compare(const CompareOptions& options) {
   }
   console::print("{}", console::lines(to_text(comparison_of(runs))));
   if (options.out.empty()) return;
+  check_no_file_of_run(options.out);
   make_folder_of(options.out);
   write_file_safely(options.out, html_comparison(runs));
   console::print("curves   {}\n", options.out);
@@ -43,6 +45,7 @@ void run_report(const ReportFlags& flags) {
   if (!flags.csv.empty()) {
     const std::string to = flags.csv == "-" ? "/dev/stdout" : flags.csv;
     const std::string table = metrics_csv(options.directory);
+    check_no_file_of_run(to);
     make_folder_of(to);
     write_file_safely(to, table);
     if (!is_standard_output(to)) console::print("metrics  {}\n", to);

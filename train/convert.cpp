@@ -55,6 +55,10 @@ void check_tokens(const ViTConfig& config, bool pairs) {
 }  // namespace
 
 Converted convert(const ConvertOptions& options) {
+  check_no_file_of_run(options.to);
+  if (!options.to_onnx() && options.scheme != Scheme::hf && is_folder(options.to)) {
+    fail(Exit::usage, "{}: a folder is what --scheme hf is written to; name a file", options.to);
+  }
   VitWeights weights = open_weights(weights_file(options.from), options.request);
   const ViTConfig config = weights.config;
   check_tokens(config, options.to_onnx() && config.positions == Positions::relative);

@@ -127,6 +127,7 @@ void save_with_head(const VisionTransformer& model, const LinearMap& head, const
 FewShotResult few_shot(const FewShotOptions& options,
                        const std::function<void(const std::string&)>& note) {
   options.validate();
+  if (!options.out.empty()) check_no_file_of_run(options.out);
   const TrainedModel trained = load_weights(weights_file(options.weights), options.request);
   for (const std::string& sentence : trained.notes) note(sentence);
   const ViTConfig& model = trained.model.config;

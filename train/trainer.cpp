@@ -118,7 +118,20 @@ struct Opened {
     if (options.resume) {
       directory.emplace(options.out);
       checkpoint = newest(*directory, observer);
-      if (checkpoint && is_finished(options, *checkpoint)) finished.emplace();
+      std::error_code ignored;
+      const bool weights = std::filesystem::exists(directory->weights_path(), ignored);
+      if (checkpoint) {
+        // A finished run that has lost its weights makes them, and its report, again.
+        if (weights && is_finished(options, *checkpoint)) finished.emplace();
+      } else if (weights) {
+        fail(Exit::checkpoint,
+             "{0}: it has weights, but no checkpoint any more to go on from; --init {1} begins a "
+             "new "
+             "run with the weights",
+             options.out, shell_word(options.out));
+      } else {
+        observer.noted("it has no checkpoint yet: it begins anew");
+      }
     } else if (!options.out.empty() && !options.dated) {
       RunDirectory::check(options.out, options.overwrite);  // at once, not after the data are read
     }

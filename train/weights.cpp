@@ -7,6 +7,7 @@
 #include "vitruvian/vit/weights/weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -46,13 +47,22 @@ void check_kept_head(const TrainOptions& options, const VitWeights& weights,
   }
 }
 
+void check_numbers(const std::vector<NamedParameter>& parameters, const std::string& path) {
+  for (const NamedParameter& p : parameters) {
+    const Array& x = p.tensor.value();
+    if (std::all_of(x.begin(), x.end(), [](real v) { return std::isfinite(v); })) continue;
+    fail(Exit::checkpoint, "{}: '{}' holds NaN or infinite numbers", path, p.name);
+  }
+}
+
 VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
                               const std::vector<std::string>& classes) {
   if (options.init.empty() || options.resume) {
     return {options.model, Rng(options.seed).fork("weights")};
   }
   const ViTConfig& c = options.model;
-  WeightsRequest request{.height = c.H, .width = c.W, .classes = options.keep_head ? 0 : c.K};
+  WeightsRequest request{
+      .heads = c.h, .height = c.H, .width = c.W, .classes = options.keep_head ? 0 : c.K};
   if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
   VitWeights weights = open_weights(weights_file(options.init), request);
   for (const std::string& note : weights.notes) observer.noted(note);
@@ -65,6 +75,7 @@ VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
     std::erase_if(weights.tensors.tensors, is_new);
   }
   load(parameters, weights.tensors);
+  check_numbers(parameters, options.init);
   return model;
 }
 
@@ -116,6 +127,7 @@ TrainedModel load_weights(const std::string& path, const WeightsRequest& request
   check_fits_in_memory(config, config.forward_bytes(1, sizeof(real)), "to run");
   VisionTransformer model = undrawn(config);
   load(model, weights.tensors);
+  check_numbers(named_parameters(model), path);
   return {std::move(model), std::move(data), name_of(weights.scheme), std::move(weights.notes)};
 }
 

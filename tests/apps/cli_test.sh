@@ -46,6 +46,8 @@ call it NAME.png|data preview digits --out sheet.jpg
 --head none learns no classes; --task masked|train --head none
 which weights. --weights|inspect --out x
 --top must be at least 1|predict --weights x --top 0 y.png
+two files, not n.npy for both|predict --weights x --features n.npy --logits n.npy y.png
+no interpolation 'lanczos'; there are bilinear, bicubic|predict --weights x --interpolation lanczos y.png
 TABLE
 for flag in --out --resume --config --recipe; do
   expect 2 "$flag: a name is expected" train $flag ''
@@ -55,6 +57,7 @@ check "none of them made a run" test ! -e runs
 
 # Data: exit 3.
 mkdir empty
+expect 2 "empty/: a folder is what --scheme hf is written to; name a file" convert --from x --to empty/ --scheme timm
 expect 3 "train-images-idx3-ubyte" train --dataset mnist --data empty --out run "${small[@]}"
 check "no run directory is left behind by a data error" test ! -e run
 
@@ -122,6 +125,11 @@ vitruvian=$folder/alone_here/vitruvian expect 1 "--sanity checks in double: .* b
 # A run is safe with its owner's files: tests/train/run_directory_test.cpp has more.
 cp run/model.safetensors first.safetensors
 cp -r run before
+expect 2 "run/metrics.jsonl: it is the run's own" report run --csv run/metrics.jsonl
+expect 2 "run/report.html: it is the run's own" compare run run --out run/report.html
+expect 2 "run/model.safetensors: it is the run's own" convert --from run --to run/model.safetensors --scheme timm
+expect 2 "run/config.json: it is the run's own" few-shot --weights run --out run/config.json
+expect 4 "last.safetensors: a checkpoint, for its run to go on from" eval --weights run/checkpoints/last.safetensors
 expect 2 "run/ holds a run already: --resume run/ goes on with it, --overwrite" train --seed 3 --out run/ "${small[@]}"
 check "and nothing of it is changed" diff -r run before
 expect 0 "" train --seed 3 --out run --overwrite "${small[@]}"
@@ -412,7 +420,7 @@ case $("$vitruvian" data fetch mnist --data data --mirror ftp://127.0.0.1 2>&1) 
     data fetch mnist --data data --mirror http://127.0.0.1:9 --timeout 2
   ;;
 esac
-expect 3 "4 files are missing or wrong" data verify mnist --data data
+expect 3 "4 files missing or wrong" data verify mnist --data data
 works 58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec data info cifar100
 sheet() { works "^row 22  cutmix" data preview digits --seed "$2" --columns 2 --out "$1"; }
 sheet sheet.png 3

@@ -126,6 +126,12 @@ check "no positions that find a grid" sh -c '! grep "finding their grid" mean/re
 check "positions that do, in a run that learns them" grep -q "finding their grid" run/report.html
 inspect 4 "learns no table of positions" --strip mean --out strip_of_mean
 
+# What cannot be shown is drawn all the same.
+if [ -w /dev/full ]; then
+  "$vitruvian" inspect --checkpoint "$weights" --out unread grey.pgm >/dev/full 2>err && wrong "inspect >/dev/full"
+  check "the figures are there" test -s unread/index.html
+fi
+
 # A page of the user's own stays.
 mkdir site && printf 'mine\n' >site/index.html
 inspect 2 "site/index.html is there already" --checkpoint mean --out site

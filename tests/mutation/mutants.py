@@ -421,7 +421,7 @@ MUTANTS = [
     ("train/training_data.cpp", ".test_size = «options.test_size»,", "std::size_t{40}"),
     ("train/settings/resolve_settings.cpp", "if («!options.keep_head») model.head", "false"),
     ("train/settings/resolve_settings.cpp", "model.mlp_dropout = said.mlp_dropout;", ";"),
-    ("train/settings/resolve_settings.cpp", "if («flags.contains(name) && mine != its») {", "mine != its"),
+    ("train/settings/resolve_settings.cpp", "«mine.value(name, Json()) == its.value(name, Json())») continue;", "true"),
     ("train/settings/settings.cpp", "json.contains(s.name) ? json[s.name] : «to_value<Json>(field)»;", "Json()"),
     ("train/report.cpp", '{"loss", loss},\n                        {"lr", «lr»}', "grad_norm"),
     ("train/report.cpp", '{"test_accuracy", «accuracy»}', "loss"),

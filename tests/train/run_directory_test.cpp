@@ -315,6 +315,53 @@ TEST_CASE("a run that stopped early says so, and is not prolonged") {
   CHECK(train_here(resumed(o.out)).was_finished);
 }
 
+TEST_CASE("weights that are lost are made again, and a run without checkpoints does not go on") {
+  const Folder folder;
+  TrainOptions o = short_run(folder.file("run"));
+  o.val_fraction = 0.2;
+  train_here(o);
+  const auto kept = [&] {
+    auto files = contents(o.out);
+    files.erase("checkpoints/last.previous.safetensors");
+    return files;
+  };
+  auto before = kept();
+  fs::remove(o.out + "/model.safetensors");
+  CHECK_FALSE(train_here(resumed(o.out)).was_finished);
+  CHECK(kept() == before);
+
+  fs::remove_all(o.out + "/checkpoints");
+  CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "5"}})),
+                   "it has weights, but no checkpoint any more to go on from; --init " + o.out);
+  CHECK(content(o.out + "/model.safetensors") == before["model.safetensors"]);
+  fs::remove(o.out + "/model.safetensors");
+  Rates seen;
+  CHECK(train_here(resumed(o.out), seen).last.epoch == o.epochs);
+  CHECK(says(seen.notes, "it has no checkpoint yet: it begins anew"));
+  CHECK(content(o.out + "/model.safetensors") == before["model.safetensors"]);
+}
+
+TEST_CASE("what a run owns is not written over, and a damaged config is said to be one") {
+  const Folder folder;
+  const std::string run = folder.file("run");
+  { RunDirectory made(run, config); }
+  for (const char* name : {"config.json", "metrics.jsonl", "timing.jsonl", "model.safetensors",
+                           "report.html", "checkpoints/last.safetensors"}) {
+    CHECK_FAILS_WITH(check_no_file_of_run(run + "/" + name), "it is the run's own");
+    check_no_file_of_run(folder.file(name));
+  }
+  check_no_file_of_run(run + "/metrics.csv");
+  check_no_file_of_run(run + "/checkpoints/mine.safetensors");
+
+  const std::string file = run + "/model.safetensors";
+  write(file, "");
+  CHECK(weights_file(run) == file);
+  write(run + "/config.json", "{\"architectures\": []}");  // another project's
+  CHECK(weights_file(run) == file);
+  write(run + "/config.json", config.substr(0, 10));
+  CHECK_FAILS_WITH(weights_file(run), "config.json: damaged: it is no JSON");
+}
+
 TEST_CASE("the memory that a run announces counts its images") {
   TrainOptions o = short_run("");
   o.epochs = 1;

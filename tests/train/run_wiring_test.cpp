@@ -5,6 +5,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/run_record.hpp"
+#include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
 using namespace vitruvian;
@@ -131,6 +132,25 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
                               c.stochastic_depth} == expected);
   }
   CHECK_FAILS_WITH(settled("depth", "3"), "--depth 3, but the model in " + file + " has 2");
+  for (const auto& [name, value, its] : {std::array{"post_norm", "true", "false"},
+                                         {"positions", "sincos", "learned"},
+                                         {"head", "tanh", "linear"},
+                                         {"registers", "2", "0"},
+                                         {"layer_scale", "0.5", "0.0"}}) {
+    CHECK_FAILS_WITH(settled(name, value),
+                     flag_name(name) + " " + value + ", but the model in " + file + " has " + its);
+  }
+  CHECK(settled("positions", "learned").model.positions == Positions::learned);
+  // A file without our config does not say how many heads there are.
+  const std::string bare = folder.file("bare.safetensors");
+  write_safetensors(bare, read_safetensors(file).tensors, {});
+  const auto with_heads = [&](const std::string& heads) {
+    return resolve_settings({"finetune", "", {{"init", bare}, {"heads", heads}}});
+  };
+  CHECK(with_heads("4").model.h == 4);
+  CHECK(value(initial_model(with_heads("4"), nobody_looks), "blocks.0.attn.qkv.weight") ==
+        value(old, "blocks.0.attn.qkv.weight"));
+  CHECK_FAILS_WITH(resolve_settings({"finetune", "", {{"init", bare}}}), "the heads are a guess");
   const VisionTransformer fresh = initial_model(settled("seed", "1"), nobody_looks);
   for (const NamedParameter& p : named_parameters(fresh)) {
     const bool head = p.name.starts_with("head.");

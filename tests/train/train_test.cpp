@@ -163,6 +163,11 @@ TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN th
   model.head.bias.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
   save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
   CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
+                   options.weights + ": 'head.bias' holds NaN or infinite numbers");
+  model.head.bias.tensor().mutable_value().fill(0);
+  model.head.weight.tensor().mutable_value().fill(std::numeric_limits<real>::max());
+  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
+  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
                    "the model's logits are NaN or infinite");
 }
 

@@ -128,6 +128,7 @@ void Run::resume(const CheckpointFile& checkpoint) {
   state_ = checkpoint.state;
   state_.settings = settings;
   state_.finished = false;
+  tested_ = checkpoint.state.finished && !goes_on();
   if (directory_ != nullptr) directory_->rewind(state_.metrics_size, state_.epochs);
 }
 
@@ -272,7 +273,7 @@ std::optional<TestReport> Run::finish() {
     const Score found = score_of(kept(), test_);
     test =
         TestReport{!best_.empty() ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
-    if (directory_ != nullptr) directory_->append_metrics(test->to_json());
+    if (directory_ != nullptr && !tested_) directory_->append_metrics(test->to_json());
   }
   if (directory_ != nullptr) {
     save(kept(), directory_->weights_path(), metadata_);

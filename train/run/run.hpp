@@ -122,6 +122,7 @@ class Run {
   RunState state_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point saved_ = Clock::now();
+  bool tested_ = false;  // metrics.jsonl has the result already, of a run that makes lost weights
   std::size_t own_steps_ = 0;  // of this process
   double stepping_seconds_ = 0, waiting_seconds_ = 0;
 };

@@ -31,6 +31,9 @@ std::string runs_in(const std::filesystem::path& folder);
 /// in, as RUN/model.safetensors and RUN/checkpoints/best.safetensors do. Empty where there is none.
 std::string run_of(const std::string& path);
 
+/// Throws (Exit::usage) where a file that is to be written is one of a run's own.
+void check_no_file_of_run(const std::string& file);
+
 /// `path` itself; of a folder model.safetensors in it, or the only file of weights there. Throws
 /// (Exit::checkpoint) for a run that has none yet, and for a folder with none or several, naming
 /// what it has.

@@ -26,6 +26,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* checkpoints = names_of_run.back();
 
+constexpr std::uintmax_t largest_config = 1'000'000;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 bool is_file_of_run(const std::string& name) {
   return std::find(names_of_run.begin(), names_of_run.end() - 1, name) != names_of_run.end() - 1;
 }
@@ -91,13 +98,10 @@ void remove_results(const fs::path& path) {
 bool is_run(const fs::path& folder) {
   std::error_code ignored;
   const fs::path config = folder / "config.json";
-  constexpr std::uintmax_t largest = 1'000'000;
-  if (!fs::is_regular_file(config, ignored) || fs::file_size(config, ignored) > largest) {
+  if (!fs::is_regular_file(config, ignored) || fs::file_size(config, ignored) > largest_config) {
     return false;
   }
-  std::ifstream file(config);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto json = parse_json<SortedJson>(text, nullptr, false);
+  const auto json = parse_json<SortedJson>(text_of(config), nullptr, false);
   return json.is_object() && json.contains(made_by);
 }
 
@@ -123,6 +127,14 @@ std::string run_of(const std::string& path) {
   return is_run(folder) ? folder.string() : "";
 }
 
+void check_no_file_of_run(const std::string& file) {
+  const std::string name = fs::path(file).filename().string();
+  const std::string run = run_of(file);
+  if (run.empty() || is_run(file) || !(is_file_of_run(name) || is_checkpoint(name))) return;
+  fail(Exit::usage, "{}: it is the run's own, which is not written over: choose another name",
+       file);
+}
+
 namespace {
 
 // The file of weights in a folder that is no run, as `weights fetch` leaves one.
@@ -137,6 +149,7 @@ std::string only_weights_in(const std::string& folder) {
       found.push_back(entry->path().string());
     }
   }
+  if (error) fail(Exit::checkpoint, "{}: cannot be read: {}", folder, error.message());
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     fail(Exit::checkpoint, "{}: there is no file of weights in it{}", folder, runs_in(folder));
@@ -153,6 +166,12 @@ std::string weights_file(const std::string& path) {
   if (!fs::is_directory(path, ignored)) return path;
   const fs::path file = fs::path(path) / "model.safetensors";
   const fs::path best = fs::path(path) / checkpoints / "best.safetensors";
+  // Another project's config is no run's, but one that nobody can read is a damaged one.
+  const fs::path config = fs::path(path) / "config.json";
+  if (fs::is_regular_file(config, ignored) && fs::file_size(config, ignored) <= largest_config &&
+      parse_json<SortedJson>(text_of(config), nullptr, false).is_discarded()) {
+    fail(Exit::checkpoint, "{}: damaged: it is no JSON", config.string());
+  }
   if (!fs::exists(file, ignored) && is_run(path)) {
     fail(Exit::checkpoint, "{}: an unfinished run: train --resume {} goes on with it{}", path,
          shell_word(path),

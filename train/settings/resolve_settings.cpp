@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -185,9 +184,12 @@ void keep_place_of_teacher(TrainOptions& options) {
 void take_model(TrainOptions& options, const Json& flags) {
   if (options.init.empty()) return;
   const ViTConfig said = options.model;
-  ViTConfig model = open_weights(weights_file(options.init),
-                                 {.height = said.H, .width = said.W, .classes = said.K})
-                        .config;
+  ViTConfig model =
+      open_weights(weights_file(options.init), {.heads = flags.contains("heads") ? said.h : 0,
+                                                .height = said.H,
+                                                .width = said.W,
+                                                .classes = said.K})
+          .config;
   model.dropout = said.dropout;
   model.attention_dropout = said.attention_dropout;
   model.embedding_dropout = said.embedding_dropout;
@@ -195,17 +197,17 @@ void take_model(TrainOptions& options, const Json& flags) {
   model.mlp_dropout = said.mlp_dropout;
   model.stochastic_depth = said.stochastic_depth;
   if (!options.keep_head) model.head = usual_head(options.task);
-  const auto& sizes = {std::tuple{"width", said.D, model.D}, std::tuple{"depth", said.L, model.L},
-                       std::tuple{"heads", said.h, model.h},
-                       std::tuple{"mlp_width", said.M, model.M},
-                       std::tuple{"patch_size", said.P, model.P}};
-  for (const auto& [name, mine, its] : sizes) {
-    if (flags.contains(name) && mine != its) {
-      fail(Exit::usage, "{} {}, but the model in {} has {}", flag_name(name), mine, options.init,
-           its);
-    }
-  }
+  const Json mine = parse_json(options.to_json());
   options.model = model;
+  const Json its = parse_json(options.to_json());
+  const auto text = [](const Json& value) {
+    return value.is_string() ? value.get<std::string>() : dump_json(value);
+  };
+  for (const auto& [name, flag] : flags.items()) {
+    if (name == "initialisation" || mine.value(name, Json()) == its.value(name, Json())) continue;
+    fail(Exit::usage, "{} {}, but the model in {} has {}", flag_name(name), text(mine[name]),
+         options.init, text(its[name]));
+  }
 }
 
 // A folder's classes are not known before its place is.

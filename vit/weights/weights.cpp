@@ -231,6 +231,11 @@ VitWeights open_weights(const std::string& path, const WeightsRequest& request) 
   TensorFile file = without_wrapping(read_tensor_file(path));
   const auto carried = file.metadata.find("config");
   weights.ours = carried != file.metadata.end();
+  if (file.metadata.contains("state_crc32")) {
+    fail(Exit::checkpoint,
+         "{}: a checkpoint, for its run to go on from; the weights are those of the run's folder",
+         path);
+  }
   if (!weights.ours) check_family(file);
   weights.scheme = request.scheme ? *request.scheme : detect_scheme(file);
   if (weights.scheme == Scheme::vitruvian) {
