@@ -1,4 +1,5 @@
 #include "apps/fetching.hpp"
+#include "apps/command_line.hpp"
 #include "vitruvian/core/base/console.hpp"
 
 #include <fmt/format.h>

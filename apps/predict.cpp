@@ -6,6 +6,7 @@
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/report/confusion.hpp"
 #include "vitruvian/report/figure.hpp"
+#include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/trainer.hpp"
 
 #include <fmt/format.h>

@@ -43,6 +43,15 @@ inline void write(const std::filesystem::path& path, const std::string& text) {
   REQUIRE(file);
 }
 
+// Bytes without a pattern.
+inline std::string noise(std::size_t n) {
+  std::string text;
+  for (std::uint32_t x = 1; text.size() < n; x = x * 1664525 + 1013904223) {
+    text.push_back(static_cast<char>(x >> 24U));
+  }
+  return text;
+}
+
 inline std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   REQUIRE(file);

@@ -48,6 +48,23 @@ inline Array tensor(const Json& x) {
   return array(Shape(lengths.begin(), lengths.end()), values);
 }
 
+/// make_golden.numbers.
+inline std::vector<double> numbers(std::uint64_t first, std::size_t n) {
+  std::vector<double> x(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::uint64_t i = first + k;
+    x[k] = static_cast<double>((7919 * i + 31 * (i * i % 613)) % 1009) / 504.5 - 1;
+  }
+  return x;
+}
+
+/// The largest of the magnitudes.
+inline double largest(const Array& a) {
+  double most = 0;
+  for (const real x : a) most = std::max(most, std::abs(static_cast<double>(x)));
+  return most;
+}
+
 /// max |ours - golden| / max |golden| over the finite entries (0 for two equal arrays of zeros);
 /// infinite when the shapes differ, or where one has a NaN or an infinity that the other has not.
 inline double difference(const Array& ours, const Array& golden) {

@@ -20,13 +20,8 @@ const double no_number = std::nan("");
 const double infinite = std::numeric_limits<double>::infinity();
 
 Image noise(std::size_t height, std::size_t width, std::size_t channels) {
-  Image image{height, width, channels, {}};
-  unsigned state = 1;
-  for (std::size_t i = 0; i < height * width * channels; ++i) {
-    state = state * 1'664'525U + 1'013'904'223U;
-    image.pixels.push_back(static_cast<std::uint8_t>(state >> 24U));
-  }
-  return image;
+  const std::string bytes = vitruvian::noise(height * width * channels);
+  return {height, width, channels, {bytes.begin(), bytes.end()}};
 }
 
 bool same(const Image& a, const Image& b) {

@@ -146,9 +146,7 @@ TEST_CASE_TEMPLATE("attention and its backward", T, float, double) {
                                     {1, 1, 1024, 3, 2, 2}}) {  // rows of a page, but for their pad
       for (const bool with_bias : {false, true}) {
         for (const double p : {0.0, 0.3}) {
-          CAPTURE(s.T);
-          CAPTURE(with_bias);
-          CAPTURE(p);
+          INFO("s.T ", s.T, ", with_bias ", with_bias, ", p ", p);
           Arrays<T> x = random_arrays<T>(s);
           std::vector<T> mask(x.ds.size(), T(1));
           kernels::dropout(mask.data(), mask.data(), s.B * s.h, s.T * s.S, p, key);
@@ -251,16 +249,7 @@ TEST_CASE("attention under bfloat16 rounds the factors of larger heads, and none
                           std::size_t m, std::size_t n) {
     std::vector<float> c(m * n);
     kernels::table<float>().product(
-        {.m = m,
-         .n = n,
-         .k = k,
-         .a = a.data(),
-         .lda = m,
-         .trans_a = true,
-         .b = b.data(),
-         .ldb = n,
-         .c = c.data(),
-         .ldc = n},
+        {m, n, k, a.data(), m, true, b.data(), n, false, c.data(), n},
         std::vector<float>(kernels::table<float>().product_workspace + 16).data());
     return c;
   };

@@ -64,11 +64,8 @@ std::vector<float> expected_of(const Product& one, Bfloat16Body body) {
 }
 
 void check(const Product& one) {
-  CAPTURE(one.m);
-  CAPTURE(one.n);
-  CAPTURE(one.k);
-  CAPTURE(one.trans_a);
-  CAPTURE(one.trans_b);
+  INFO("one.m ", one.m, ", one.n ", one.n, ", one.k ", one.k, ", one.trans_a ", one.trans_a,
+       ", one.trans_b ", one.trans_b);
   std::vector<float> expected;
   for (const Bfloat16Body body : {Bfloat16Body::twin, Bfloat16Body::avx512, Bfloat16Body::amx}) {
     if (!kernels::bfloat16_available(body)) continue;
@@ -126,7 +123,7 @@ TEST_CASE("bfloat16: sizes beyond a block, and all transposes") {
 TEST_CASE("bfloat16: to the nearest, ties to even; infinities, NaN, zeros and subnormals") {
   const auto bits = [](std::uint32_t x) { return std::bit_cast<float>(x); };
   kernel_cases::for_each_isa([&] {
-    for (const auto& [x, rounded] : std::vector<std::array<float, 2>>{
+    for (const auto& row : std::vector<std::array<float, 2>>{
              {1, 1},
              {1 + 0x1p-8F, 1},                       // a tie, to the even one below
              {1 + 0x1p-8F + 0x1p-23F, 1 + 0x1p-7F},  // just above it
@@ -142,13 +139,14 @@ TEST_CASE("bfloat16: to the nearest, ties to even; infinities, NaN, zeros and su
              {bits(1), 0},
              {inf, inf},
              {-inf, -inf}}) {
+      const float x = row[0], rounded = row[1];
       CAPTURE(x);
       CHECK(std::bit_cast<std::uint32_t>(kernels::round_to_bfloat16(x)) ==
             std::bit_cast<std::uint32_t>(rounded));
       std::vector<float> many(37, x);  // whole vectors, and some that are left over
       kernels::table<float>().round_to_bfloat16(many.data(), many.data(), many.size());
-      CHECK(std::all_of(many.begin(), many.end(), [&, y = rounded](float z) {
-        return std::bit_cast<std::uint32_t>(z) == std::bit_cast<std::uint32_t>(y);
+      CHECK(std::all_of(many.begin(), many.end(), [&](float z) {
+        return std::bit_cast<std::uint32_t>(z) == std::bit_cast<std::uint32_t>(rounded);
       }));
       CHECK(product_of(x, 1) == rounded);
       CHECK(product_of(1, x) == rounded);

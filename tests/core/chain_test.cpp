@@ -118,10 +118,10 @@ TEST_CASE("a chain of a million nodes: forward, backward, destruction on a 256 K
          for (std::size_t i = 0; i < length / 4; ++i) a = std::exchange(b, a + b);
        }},
   };
-  for (const auto& [name, body] : ways) {
-    CAPTURE(name);
+  for (const auto& way : ways) {
+    CAPTURE(way.first);
     REQUIRE(live_nodes() == 0);
-    on_small_stack(body);
+    on_small_stack(way.second);
     CHECK(live_nodes() == 0);
   }
 }

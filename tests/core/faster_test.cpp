@@ -54,17 +54,17 @@ const std::vector<float> zeros(4096);
 std::vector<float> result(4096);
 
 Gemm<float> product(std::size_t m, std::size_t n, std::size_t k, bool ta = false, bool tb = false) {
-  return {.m = m,
-          .n = n,
-          .k = k,
-          .a = zeros.data(),
-          .lda = (ta ? m : k) + 1,
-          .trans_a = ta,
-          .b = zeros.data(),
-          .ldb = (tb ? k : n) + 2,
-          .trans_b = tb,
-          .c = result.data(),
-          .ldc = n + 3};
+  return {m,
+          n,
+          k,
+          zeros.data(),
+          (ta ? m : k) + 1,
+          ta,
+          zeros.data(),
+          (tb ? k : n) + 2,
+          tb,
+          result.data(),
+          n + 3};
 }
 
 }  // namespace

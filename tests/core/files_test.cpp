@@ -126,14 +126,6 @@ TEST_CASE("writing replaces a file, and works in the current folder") {
   CHECK(folder.files() == std::vector<std::string>{"plain", "real"});
 }
 
-std::string noise(std::size_t n) {
-  std::string text;
-  for (std::uint32_t x = 1; text.size() < n; x = x * 1664525 + 1013904223) {
-    text.push_back(static_cast<char>(x >> 24U));
-  }
-  return text;
-}
-
 TEST_CASE("bytes are the same in memory and on a disk, at any place and from front to back") {
   const Folder folder;
   const std::string bytes = noise(200'000);  // some buffers

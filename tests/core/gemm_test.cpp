@@ -89,10 +89,7 @@ TEST_CASE_TEMPLATE("every size, transpose, scale and stride", T, float, double) 
     for (const std::size_t n : {1, 2, 3, 7, 16, 17, 33, 65, 100}) {
       for (const std::size_t k : {1, 3, 16, 65}) {
         for (int variant = 0; variant < 4; ++variant) {
-          CAPTURE(m);
-          CAPTURE(n);
-          CAPTURE(k);
-          CAPTURE(variant);
+          INFO("m ", m, ", n ", n, ", k ", k, ", variant ", variant);
           const Case<T> one{Product<T>::of_variant(m, n, k, variant, variant == 0 ? 0 : 5)};
           const auto wanted = one.sums();
           for_each_way([&] {
@@ -132,12 +129,10 @@ TEST_CASE("our own product of floats adds in the order of k, in blocks of at mos
   const Backend ours(GemmBackend::packed);
   for (const std::size_t k : {1, 64, 255, 384, 385, 520, 767, 768, 1000}) {
     const std::size_t block = k > 384 && k < 768 ? (k + 1) / 2 : 384;
-    for (const auto& [m, n] : {std::array<std::size_t, 2>{3, 5}, {27, 33}, {17, 64}, {215, 19}}) {
+    for (const auto& size : {std::array<std::size_t, 2>{3, 5}, {27, 33}, {17, 64}, {215, 19}}) {
+      const std::size_t m = size[0], n = size[1];
       for (int variant = 0; variant < 4; ++variant) {
-        CAPTURE(k);
-        CAPTURE(m);
-        CAPTURE(n);
-        CAPTURE(variant);
+        INFO("k ", k, ", m ", m, ", n ", n, ", variant ", variant);
         const Case<float> one{{m, n, k, (variant & 1) != 0, (variant & 2) != 0, 1,
                                variant == 3 ? 1.0F : 0, std::size_t(variant)}};
         std::vector<float> wanted = one.c;
@@ -263,8 +258,7 @@ TEST_CASE_TEMPLATE("inside a parallel loop a product is one piece, whoever runs 
                                      {300, 40, 300, 0}}) {
     for (int variant = 0; variant < 4; ++variant) {
       const Case<T> one{{m, n, k, (variant & 1) != 0, (variant & 2) != 0, 2, T(0.5), gap}};
-      CAPTURE(one.m);
-      CAPTURE(variant);
+      INFO("one.m ", one.m, ", variant ", variant);
       const auto wanted = one.sums();
       for_each_way([&] {
         std::vector<Case<T>> cases(4, one);

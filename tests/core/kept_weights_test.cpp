@@ -38,11 +38,10 @@ constexpr std::size_t all = 1U << 20U;  // columns
 
 template <class T>
 void check_every_size(std::size_t keeps_below) {
-  for (const auto& [m, n, k] : sizes) {
+  for (const auto& size : sizes) {
+    const std::size_t m = size[0], n = size[1], k = size[2];
     for (int variant = 0; variant < 4; ++variant) {
-      CAPTURE(n);
-      CAPTURE(k);
-      CAPTURE(variant);
+      INFO("n ", n, ", k ", k, ", variant ", variant);
       Product<T> one{m, n, k, (variant & 1) != 0, (variant & 2) != 0};
       const std::vector<T> expected = product(one, nullptr);
       KeptPanels kept(plenty);

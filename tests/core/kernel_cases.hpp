@@ -95,19 +95,8 @@ struct Product {
     return b[trans_b ? j * ldb + p : p * ldb + j];
   }
   [[nodiscard]] vitruvian::kernels::Gemm<T> into(std::vector<T>& result) const {
-    return {.m = m,
-            .n = n,
-            .k = k,
-            .a = a.data(),
-            .lda = lda,
-            .trans_a = trans_a,
-            .b = b.data(),
-            .ldb = ldb,
-            .trans_b = trans_b,
-            .c = result.data(),
-            .ldc = ldc,
-            .alpha = alpha,
-            .beta = beta};
+    return {m,   n,     k,   a.data(), lda, trans_a, b.data(), ldb, trans_b, result.data(),
+            ldc, alpha, beta};
   }
 };
 

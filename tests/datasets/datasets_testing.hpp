@@ -32,12 +32,6 @@ inline std::vector<double> load_all(const Loader& loader, std::uint64_t epoch,
   return out;
 }
 
-inline std::string noise(std::size_t n) {
-  std::string text;
-  for (std::size_t i = 0; i < n; ++i) text += static_cast<char>((i * i * 31 + i / 7) >> 3U);
-  return text;
-}
-
 inline bool has_checksums() {
   if (!can_sum()) skip("this build has no OpenSSL");
   return can_sum();

@@ -101,12 +101,11 @@ TEST_CASE("from a server: the right file, or none") {
     std::string mode, there{};
     long stall_seconds = 5;
   };
-  for (const auto& [mode, there, stall_seconds] :
-       {Row{"good"}, Row{"cut"}, Row{"redirect"}, Row{"no_ranges"}, Row{"trickle", "", 1},
-        Row{"good", some}, Row{"no_ranges", some}, Row{"another_range", some},
-        Row{"good", std::string(20'000, 'x')}}) {
-    CAPTURE(mode);
-    CAPTURE(there.size());
+  for (const Row& row : {Row{"good"}, Row{"cut"}, Row{"redirect"}, Row{"no_ranges"},
+                         Row{"trickle", "", 1}, Row{"good", some}, Row{"no_ranges", some},
+                         Row{"another_range", some}, Row{"good", std::string(20'000, 'x')}}) {
+    const auto& [mode, there, stall_seconds] = row;
+    INFO(row.mode, ", ", row.there.size(), " bytes there");
     test.begin_with(there);
     test.lowest =
         mode == "trickle" ? 20 : 200;  // a server that waits for a processor is no slow one

@@ -467,7 +467,6 @@ MUTANTS = [
     ("train/settings/options.cpp", 'dataset == "folder" && image_size == 0', "false"),
     ("train/settings/resolve_settings.cpp", "options.model.M = 4 * options.model.D;", ";"),
     ("train/settings/resolve_settings.cpp", "options.warmup = 1;", ";"),
-    ("train/settings/resolve_settings.cpp", "flags.contains(name) && mine != its", "false"),
     ("train/settings/resolve_settings.cpp", "s.matters && field != before", "false"),
     ("train/settings/resolve_settings.cpp", "!keys.back().insert(last).second", "false"),
     ("train/settings/resolve_settings.cpp", "model.dropout = said.dropout;", ";"),

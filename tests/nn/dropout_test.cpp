@@ -75,8 +75,7 @@ TEST_CASE(
   for (std::size_t i = 0; i < first.size(); ++i) {
     CHECK(first[i] == second[i]);  // another pass of the same stream draws them again
     for (std::size_t j = 0; j < i; ++j) {
-      CAPTURE(i);
-      CAPTURE(j);
+      INFO("i ", i, ", j ", j);
       std::size_t agree = 0;
       for (std::size_t k = 0; k < ones.size(); ++k)
         agree += first[i].data()[k] == first[j].data()[k];

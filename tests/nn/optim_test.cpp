@@ -27,37 +27,24 @@ void check_values(const std::vector<NamedParameter>& parameters, double w0, doub
 }
 
 TEST_CASE("the first steps, by hand") {
-  SUBCASE("SGD") {
-    SGD sgd(two_parameters());
-    sgd.step(0.1);
-    check_values(sgd.parameters(), 2 - 0.1 * 0.5, -4 - 0.1 * 3);
-  }
-  SUBCASE("SGD with momentum: twice the same gradient, 1 and then 1.9 of it") {
-    SGD sgd(two_parameters(), {.momentum = 0.9});
-    sgd.step(0.1);
-    sgd.step(0.1);
-    check_values(sgd.parameters(), 2 - 0.1 * 0.5 * 2.9, -4 - 0.1 * 3 * 2.9);
-  }
-  SUBCASE("SGD with Nesterov's momentum and decay") {
-    SGD sgd(two_parameters(), {.momentum = 0.9, .nesterov = true, .weight_decay = 0.5});
-    sgd.step(0.1);
-    check_values(sgd.parameters(), 2 - 0.1 * 1.9 * (0.5 + 1), -4 - 0.1 * 1.9 * (3 - 2));
-  }
-  SUBCASE("Adam's first step is lr times the sign, whatever the gradient") {
-    Adam adam(two_parameters(), {.eps = 0});
-    adam.step(0.1);
-    check_values(adam.parameters(), 2 - 0.1, -4 - 0.1);
-  }
-  SUBCASE("AdamW decays beside it") {
-    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5});
-    adamw.step(0.1);
-    check_values(adamw.parameters(), 2 * 0.95 - 0.1, -4 * 0.95 - 0.1);
-  }
-  SUBCASE("AdamW spares roles") {
-    AdamW adamw(two_parameters(), {.eps = 0, .weight_decay = 0.5, .undecayed = {Role::weight}});
-    adamw.step(0.1);
-    check_values(adamw.parameters(), 2 - 0.1, -4 - 0.1);
-  }
+  const auto after = [](const char* name, auto optimizer, int steps, double w0, double w1) {
+    INFO(name);
+    for (int i = 0; i < steps; ++i) optimizer.step(0.1);
+    check_values(optimizer.parameters(), w0, w1);
+  };
+  after("SGD", SGD(two_parameters()), 1, 2 - 0.1 * 0.5, -4 - 0.1 * 3);
+  after("SGD with momentum: twice the same gradient, 1 and then 1.9 of it",
+        SGD(two_parameters(), {.momentum = 0.9}), 2, 2 - 0.1 * 0.5 * 2.9, -4 - 0.1 * 3 * 2.9);
+  after("SGD with Nesterov's momentum and decay",
+        SGD(two_parameters(), {.momentum = 0.9, .nesterov = true, .weight_decay = 0.5}), 1,
+        2 - 0.1 * 1.9 * (0.5 + 1), -4 - 0.1 * 1.9 * (3 - 2));
+  after("Adam's first step is lr times the sign, whatever the gradient",
+        Adam(two_parameters(), {.eps = 0}), 1, 2 - 0.1, -4 - 0.1);
+  after("AdamW decays beside it", AdamW(two_parameters(), {.eps = 0, .weight_decay = 0.5}), 1,
+        2 * 0.95 - 0.1, -4 * 0.95 - 0.1);
+  after("AdamW spares roles",
+        AdamW(two_parameters(), {.eps = 0, .weight_decay = 0.5, .undecayed = {Role::weight}}), 1,
+        2 - 0.1, -4 - 0.1);
 }
 
 TEST_CASE("factors of the rate: of a name that is there, at least 0, and 1 of all others") {
@@ -111,7 +98,9 @@ TEST_CASE("Muon needs a block, and multiplies in float32 whatever else does not"
     muon.step(0.1);
     return w.value();
   };
-  CHECK(stepped(kernels::GemmPrecision::bfloat16) == stepped(kernels::GemmPrecision::float32));
+  if (is_float) {  // doubles are never rounded
+    CHECK(stepped(kernels::GemmPrecision::bfloat16) == stepped(kernels::GemmPrecision::float32));
+  }
 }
 
 TEST_CASE("an optimizer that is given another's state goes on where that one stopped") {

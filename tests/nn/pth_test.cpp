@@ -27,12 +27,12 @@ std::string failure(const std::string& bytes) {
 
 TEST_CASE("what PyTorch writes is read, to the bit") {
   for (const auto& [file, tensors] : JsonValue::read(folder + "expected.json").items()) {
-    CAPTURE(file);
     const TensorFile read = read_tensor_file(folder + file);
+    CAPTURE(read.source);
     CHECK(read.tensors.size() == tensors.size());
     for (const auto& [name, expected] : tensors.items()) {
-      CAPTURE(name);
       const StoredTensor& t = read.at(name);
+      CAPTURE(t.name);
       const std::vector<std::size_t> shape = expected["shape"];
       CHECK(t.shape == shape);
       if (expected["values"].is_null()) {

@@ -14,14 +14,12 @@ using namespace vitruvian;
 namespace {
 
 Dataset pictures(std::size_t n, std::size_t channels, std::size_t height, std::size_t width) {
-  Dataset data;
-  data.name = "drawn";
-  data.channels = channels;
-  data.height = height;
-  data.width = width;
-  data.classes = 3;
-  data.class_names = {"<script>alert(1)</script>", "\"' onload=x & co", "caf\xC3\xA9 \xFF\x01"};
-  data.mean = data.std = std::vector<double>(channels, 0.5);
+  const std::vector<double> half(channels, 0.5);
+  Dataset data{"drawn", channels,
+               height,  width,
+               3,       {},
+               {},      {"<script>alert(1)</script>", "\"' onload=x & co", "caf\xC3\xA9 \xFF\x01"},
+               half,    half};
   data.pixels.resize(n * data.image_size());
   for (std::size_t i = 0; i < data.pixels.size(); ++i)
     data.pixels[i] = static_cast<std::uint8_t>(i * 37);
@@ -168,7 +166,8 @@ TEST_CASE("the line of a chart is the quantity of its name, over the epochs") {
            {"Test accuracy", "run", test},
            {"Learning rate", "run", lr},
            {norm, "run", norms}}) {
-    CHECK_MESSAGE(drawn(charts_of(grouped({run, validated})), title, name).second == y, title);
+    const std::string what = title;
+    CHECK_MESSAGE(drawn(charts_of(grouped({run, validated})), what, name).second == y, what);
   }
 }
 
@@ -272,7 +271,9 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
   CHECK_FALSE(says(text, "made_by"));
 
   // ... and of 0.45, 0.48 and 0.465 after the first epoch, then 0.9, 0.96 and 0.93.
+  std::string titles;
   for (const Chart& chart : charts_of(groups)) {
+    titles += chart.title + "; ";
     if (chart.title == "Learning rate") CHECK(chart.series[0].y[0] == doctest::Approx(0.1));
     if (chart.title.starts_with("Norm")) CHECK(chart.series[0].y[0] == 1);
     if (chart.title != "Test accuracy") continue;
@@ -283,6 +284,8 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
     CHECK(line.high[1] == doctest::Approx(0.96));
     CHECK(chart.series[1].low.empty());
   }
+  for (const char* title : {"Learning rate; ", "Norm", "Test accuracy; "})
+    CHECK(says(titles, title));
   const std::string page = html_comparison(runs);
   CHECK(says(page, "<td>0.2500 \xC2\xB1 0.0000</td>"));
   CHECK(says(page, "<h2>Each run</h2>"));

@@ -19,13 +19,9 @@ constexpr double gap = not_recorded;
 }  // namespace
 
 TEST_CASE("images of a data set that is sorted by class are shown with the classes in turn") {
-  Dataset data;
-  data.channels = data.height = data.width = 1;
-  data.labels = {0, 0, 0, 0, 2, 2, 1};
-  data.pixels.assign(data.labels.size(), 0);
-  data.classes = 3;
-  data.class_names = {"a", "b", "c"};
-  data.mean = {0.5}, data.std = {0.5};
+  const Dataset data{
+      "",    1,    1, 1, 3, std::vector<std::uint8_t>(7), {0, 0, 0, 0, 2, 2, 1}, {"a", "b", "c"},
+      {0.5}, {0.5}};
   const Loader images(data);
   using Order = std::vector<std::size_t>;
   CHECK(classes_in_turn(images, 3) == Order{0, 4, 6});

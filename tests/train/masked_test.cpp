@@ -246,6 +246,7 @@ TEST_CASE("masked patches: the pace is one of images, not of patches") {
   TrainOptions o = masked_options();
   o.epochs = 1;
   train_here(o, paces);
+  CHECK(paces.of_epoch > 0);
   CHECK(paces.of_epoch <= 1.0001 * paces.of_steps);  // something lies between two steps
 }
 

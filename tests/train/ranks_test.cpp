@@ -103,9 +103,7 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
                                                                  {2, 4, 4},
                                                                  {13, 6, 4}}) {
     const std::size_t turns = row[0], lanes = row[1], ranks = row[2];
-    CAPTURE(turns);
-    CAPTURE(lanes);
-    CAPTURE(ranks);
+    INFO("turns ", turns, ", lanes ", lanes, ", ranks ", ranks);
     const std::size_t L = std::min(lanes, turns);
     const auto begin = [L, n = turns](std::size_t l) { return l * (n / L) + std::min(l, n % L); };
     std::vector<Array> expected;
@@ -189,8 +187,8 @@ TEST_CASE("ranks stop after the same step, and as many or others go on") {
   o.out = folder.file("stopped");
   for (const auto& [step, ranks] : {std::pair{2, 4}, std::pair{5, 3}, std::pair{6, 1}}) {
     StopAt stop(static_cast<std::size_t>(step));
-    CHECK(failure_of([&] { train_on(static_cast<std::size_t>(ranks), o, stop); }).exit ==
-          Exit::interrupted);
+    const auto R = static_cast<std::size_t>(ranks);
+    CHECK(failure_of([&] { train_on(R, o, stop); }).exit == Exit::interrupted);
     o = resumed_settings(o.out, {});
   }
   train_on(4, o);
@@ -333,9 +331,7 @@ TEST_CASE("a pretended network takes the time that its model says") {
     const double hop = network.latency + bytes_a_slice / network.bandwidth;
     const auto n = static_cast<double>(R);
     const double model = (R == 2 ? slices + 1 : 2 * slices + n - 3) * hop;
-    CAPTURE(slices);
-    CAPTURE(seconds);
-    CAPTURE(model);
+    INFO("slices ", slices, ", seconds ", seconds, ", model ", model);
     CHECK(std::abs(seconds / model - 1) < 0.15);
   }
 }

@@ -23,18 +23,18 @@ const golden::Json& oracle() {
 
 std::shared_ptr<const Images> images(const std::string& part) {
   const golden::Json& all = oracle()["images"];
-  Dataset data;
-  data.name = "oracle";
-  data.channels = all["shape"][0];
-  data.height = all["shape"][1];
-  data.width = all["shape"][2];
-  data.classes = all["classes"];
-  data.mean = {all["mean"].get<double>()};
-  data.std = {all["std"].get<double>()};
-  if (part == "test") {  // whatever its own are, a test image is normalised as those that trained
-    data.mean = {0.9};
-    data.std = {0.1};
-  }
+  // Whatever its own are, a test image is normalised as those that trained.
+  const bool test = part == "test";
+  Dataset data{"oracle",
+               all["shape"][0],
+               all["shape"][1],
+               all["shape"][2],
+               all["classes"],
+               {},
+               {},
+               {},
+               {test ? 0.9 : all["mean"].get<double>()},
+               {test ? 0.1 : all["std"].get<double>()}};
   for (const golden::Json& x : all[part]["pixels"]) data.pixels.push_back(x.get<std::uint8_t>());
   for (const golden::Json& x : all[part]["labels"]) data.labels.push_back(x.get<std::uint32_t>());
   return std::make_shared<MemoryImages>(std::move(data));

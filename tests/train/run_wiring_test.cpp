@@ -132,13 +132,12 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
                               c.stochastic_depth} == expected);
   }
   CHECK_FAILS_WITH(settled("depth", "3"), "--depth 3, but the model in " + file + " has 2");
-  for (const auto& [name, value, its] : {std::array{"post_norm", "true", "false"},
-                                         {"positions", "sincos", "learned"},
-                                         {"head", "tanh", "linear"},
-                                         {"registers", "2", "0"},
-                                         {"layer_scale", "0.5", "0.0"}}) {
-    CHECK_FAILS_WITH(settled(name, value),
-                     flag_name(name) + " " + value + ", but the model in " + file + " has " + its);
+  using Row = std::array<std::string, 3>;
+  for (const Row& row : {Row{"post_norm", "true", "false"}, Row{"positions", "sincos", "learned"},
+                         Row{"head", "tanh", "linear"}, Row{"registers", "2", "0"},
+                         Row{"layer_scale", "0.5", "0.0"}}) {
+    CHECK_FAILS_WITH(settled(row[0], row[1]), flag_name(row[0]) + " " + row[1] +
+                                                  ", but the model in " + file + " has " + row[2]);
   }
   CHECK(settled("positions", "learned").model.positions == Positions::learned);
   // A file without our config does not say how many heads there are.
@@ -211,17 +210,18 @@ TEST_CASE(
   config.positions = Positions::relative;
   const auto factors = rate_factors(VisionTransformer(config, Rng(1)), 0.5, 3);
   std::size_t seen = 0;
-  for (const auto& [name, expected] : std::map<std::string, double>{{"cls_token", 0.125},
-                                                                    {"patch_embed.", 0.125},
-                                                                    {"blocks.0.", 0.25},
-                                                                    {"blocks.1.", 0.5},
-                                                                    {"norm.", 1},
-                                                                    {"pre_logits.", 3},
-                                                                    {"head.", 3}}) {
+  for (const auto& one : std::map<std::string, double>{{"cls_token", 0.125},
+                                                       {"patch_embed.", 0.125},
+                                                       {"blocks.0.", 0.25},
+                                                       {"blocks.1.", 0.5},
+                                                       {"norm.", 1},
+                                                       {"pre_logits.", 3},
+                                                       {"head.", 3}}) {
+    const auto& name = one.first;
     CAPTURE(name);
     for (auto at = factors.lower_bound(name); at != factors.end() && at->first.starts_with(name);
          ++at) {
-      CHECK(at->second == expected);
+      CHECK(at->second == one.second);
       ++seen;
     }
   }

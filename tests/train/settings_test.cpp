@@ -36,29 +36,22 @@ template <class T>
 constexpr bool is_number = (is_rate<T> || std::is_integral_v<T>)&&!std::is_same_v<T, bool>;
 
 TEST_CASE("every setting that is a number takes its range, and nothing beside it") {
-  const std::string share = "a number from 0 to 1";
-  const std::string rate = "a number of at least 0 and below 1";
-  const std::string positive = "a number above 0 and at most ";
-  std::map<std::string, std::string> typed = {{"lr", positive + "100"},
-                                              {"weight_decay", "a number from 0 to 100"},
-                                              {"warmup", share},
-                                              {"clip", "a number from 0 to 1000000000"},
-                                              {"crop_scale", positive + "1"},
-                                              {"flip", share},
-                                              {"erasing", share},
-                                              {"mix_probability", share},
-                                              {"randaugment_magnitude", "a number from 0 to 30"},
-                                              {"mixup", "a number from 0 to 100"},
-                                              {"cutmix", "a number from 0 to 100"},
-                                              {"eps", "a number above 0 and below 1"}};
-  for (const char* const name :
-       {"label_smoothing", "momentum", "beta1", "beta2", "ema", "val_fraction", "dropout",
-        "attention_dropout", "embedding_dropout", "projection_dropout", "mlp_dropout",
-        "stochastic_depth"}) {
-    typed[name] = rate;
-  }
-  for (const char* const name : {"epochs", "batch_size", "accumulate"}) {
-    typed[name] = "a whole number from 1 to 1000000";
+  std::map<std::string, std::string> typed;
+  using Names = std::vector<const char*>;
+  for (const auto& [range, names] :
+       {std::pair<const char*, Names>{"a number above 0 and at most 100", {"lr"}},
+        {"a number above 0 and at most 1", {"crop_scale"}},
+        {"a number above 0 and below 1", {"eps"}},
+        {"a number from 0 to 1", {"warmup", "flip", "erasing", "mix_probability"}},
+        {"a number from 0 to 30", {"randaugment_magnitude"}},
+        {"a number from 0 to 100", {"weight_decay", "mixup", "cutmix"}},
+        {"a number from 0 to 1000000000", {"clip"}},
+        {"a number of at least 0 and below 1",
+         {"label_smoothing", "momentum", "beta1", "beta2", "ema", "val_fraction", "dropout",
+          "attention_dropout", "embedding_dropout", "projection_dropout", "mlp_dropout",
+          "stochastic_depth"}},
+        {"a whole number from 1 to 1000000", {"epochs", "batch_size", "accumulate"}}}) {
+    for (const char* const name : names) typed[name] = range;
   }
   TrainOptions any;
   std::size_t numbers = 0;

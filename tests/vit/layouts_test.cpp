@@ -22,16 +22,6 @@ const golden::Json& all_layouts() {
   return json;
 }
 
-// make_golden.numbers.
-double number(std::uint64_t i) {
-  return static_cast<double>((7919 * i + 31 * (i * i % 613)) % 1009) / 504.5 - 1;
-}
-std::vector<double> numbers(std::uint64_t first, std::size_t n) {
-  std::vector<double> result(n);
-  for (std::size_t i = 0; i < n; ++i) result[i] = number(first + i);
-  return result;
-}
-
 std::size_t size_of(const std::vector<std::size_t>& shape) {
   std::size_t n = 1;
   for (const std::size_t length : shape) n *= length;
@@ -59,7 +49,7 @@ TensorFile file_of(const golden::Json& layout, const Values& values) {
 
 TensorFile published(const golden::Json& layout) {
   return file_of(layout, [](const std::string& name, const auto& shape, std::size_t at) {
-    std::vector<double> x = numbers(at, size_of(shape));
+    std::vector<double> x = golden::numbers(at, size_of(shape));
     for (double& v : x) v = 0.5 * v + (begins_as_one(name, shape.size()) ? 1 : 0);
     return x;
   });
@@ -90,10 +80,7 @@ golden::Json layout_of(const std::string& name) {
 TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative by every tensor") {
   const std::size_t heads = all_layouts()["heads"];
   CHECK(all_layouts()["layouts"].size() == 23);
-  const std::vector<double> pixels = numbers(1'000'003, 2 * 3 * 8 * 8);
-  Array images = empty({2, 3, 8, 8});
-  std::transform(pixels.begin(), pixels.end(), images.data(),
-                 [](double x) { return static_cast<real>(x); });
+  const Array images = array({2, 3, 8, 8}, golden::numbers(1'000'003, 2 * 3 * 8 * 8));
   for (const golden::Json& layout : all_layouts()["layouts"]) {
     CAPTURE(layout["name"].get<std::string>());
     const Loaded whole = loaded(published(layout), heads);
@@ -102,23 +89,20 @@ TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative
     const Tensor logits = whole.model(Tensor(images));
     CHECK(golden::difference(logits.value(), golden::tensor(layout["logits"])) < exactly);
 
-    Array cotangent = empty(logits.shape());
-    for (std::size_t i = 0; i < cotangent.size(); ++i) {
-      cotangent.data()[i] = static_cast<real>(number(2'000'003 + i));
-    }
+    const Array cotangent = array(logits.shape(), golden::numbers(2'000'003, logits.size()));
     const std::vector<NamedParameter> parameters = named_parameters(whole.model);
     const std::vector<Array> gradients = grad(logits, trainable(parameters), cotangent);
     // Reading is linear: a direction of a publisher's tensor is a direction of ours.
     for (const auto& [name, derivative] : layout["derivatives"].items()) {
-      CAPTURE(name);
       const std::string moved = name;  // clang 14 captures no structured binding
-      const Loaded along =
-          loaded(file_of(layout,
-                         [&](const std::string& tensor, const auto& shape, std::size_t) {
-                           const std::size_t n = size_of(shape);
-                           return tensor == moved ? numbers(3'000'017, n) : std::vector<double>(n);
-                         }),
-                 heads);
+      CAPTURE(moved);
+      const Loaded along = loaded(
+          file_of(layout,
+                  [&](const std::string& tensor, const auto& shape, std::size_t) {
+                    const std::size_t n = size_of(shape);
+                    return tensor == moved ? golden::numbers(3'000'017, n) : std::vector<double>(n);
+                  }),
+          heads);
       const std::vector<NamedParameter> directions = named_parameters(along.model);
       double sum = 0;
       for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -118,13 +118,7 @@ inline Tensor images_for(const ViTConfig& config, std::size_t B, std::uint64_t s
   return Tensor(random_normal({B, config.C, config.H, config.W}, seed));
 }
 
-inline double largest(const Array& a) {
-  double result = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    result = std::max(result, std::abs(static_cast<double>(a.data()[i])));
-  }
-  return result;
-}
+using golden::largest;
 
 /// Logits, then every gradient of sum(logits * c), c random.
 inline std::vector<Array> logits_and_gradients(const VisionTransformer& model, const Tensor& images,

@@ -117,6 +117,8 @@ test('a training lesson can be stopped, and goes on when asked again', () =>
     await page.waitForFunction(() => /Running/.test(document.querySelector('.run output').textContent));
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.waitForFunction(() => /Stopped/.test(document.querySelector('.run output').textContent));
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.waitForFunction(() => /Running/.test(document.querySelector('.run output').textContent));
   }));
 
 test('a link with a typing mistake says what it asks for in vain, and runs nothing', async () => {

@@ -107,7 +107,8 @@ TEST_CASE("ops have PyTorch's values and gradients" * doctest::skip(!in_double))
       CHECK(golden::difference(gradients[i], golden::tensor(c["gradients"][i])) <= 1e-12);
     }
   }
-  for (const auto& [op, f] : Golden::ops()) {
+  for (const auto& one : Golden::ops()) {
+    const std::string& op = one.first;
     CHECK_MESSAGE(seen.count(op) == 1, op, " is not in ops.json: tests/golden/make_golden.py ops");
   }
 }
@@ -137,8 +138,7 @@ TEST_CASE("the number of threads does not change a bit of any fused op") {
     set_threads(n);
     const std::vector<Array> results = run();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      CAPTURE(n);
-      CAPTURE(i);
+      INFO("n ", n, ", i ", i);
       CHECK(std::equal(results[i].begin(), results[i].end(), expected[i].begin()));
     }
   }

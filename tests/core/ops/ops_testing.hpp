@@ -106,11 +106,7 @@ inline void check_values(const Tensor& y, const std::vector<double>& expected,
 
 // --- readable twins ------------------------------------------------------------------------------
 
-inline double largest(const Array& a) {
-  double most = 0;
-  for (const real x : a) most = std::max(most, std::abs(static_cast<double>(x)));
-  return most;
-}
+using golden::largest;
 
 /// The input at `i`, or an absent tensor.
 inline Tensor given(const Tensors& x, std::size_t i) { return i < x.size() ? x[i] : Tensor(); }
