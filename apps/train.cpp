@@ -94,7 +94,8 @@ void train_on(Ranks& ranks, const TrainOptions& options, const Flags& flags) {
   const bool speaks = ranks.rank() == 0;
   const bool quiet = flags.quiet || !speaks;
   if (!quiet) print_machine();
-  if (flags.sanity) return check_sanity(options);
+  if (flags.sanity && speaks) check_sanity(options);
+  if (flags.sanity) return;
   if (!flags.said.recipe.empty() && speaks) {
     const Recipe& recipe = recipe_named(flags.said.recipe);
     if (!quiet) {
@@ -147,6 +148,7 @@ void run_train(const Flags& flags) {
   };
   const auto train = [&](Ranks& ranks) {
     if (flags.print_recipe) {
+      if (ranks.rank() != 0) return;
       if (!flags.said.recipe.empty())
         console::print(stderr, "{}\n", recipe_named(flags.said.recipe).about);
       console::print("{}", console::lines(options.to_json()));

@@ -234,6 +234,9 @@ void run(const Workload& shape, const Options& options, Ranks& ranks) {
 
 void run(const Options& options, Ranks& ranks) {
 #if VITRUVIAN_HAS_MPI
+  if (options.sums && ranks.size() == 1) {
+    fail(Exit::usage, "--sums compares the sums of several ranks: mpirun -n 2 bench_train --sums");
+  }
   if (options.sums) return compare_sums(ranks);
 #endif
   if (options.threads != 0) set_threads(options.threads);

@@ -92,9 +92,8 @@ endif()
 # half the compiler's time would go into optimising templates whose speed nobody feels. What nearly all
 # of it reads is parsed once: `headers` are f32 or f64, for code with tensors of that precision, base, for
 # code that knows none, or json, for such that has JSON in it (70 MB of the compiler's memory, and most of
-# a second a time). A header that was parsed at one level of optimisation serves no other, nor, with g++,
-# one that was parsed for a shared library a program. `together` files are compiled as one (8), which costs
-# memory.
+# a second a time). A header that was parsed at one level of optimisation serves no other, nor one that
+# was parsed for a shared library a program. `together` files are compiled as one (8), which costs memory.
 function(vitruvian_compile target headers)
   set(together 8)
   if(ARGN)
@@ -102,7 +101,7 @@ function(vitruvian_compile target headers)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${VITRUVIAN_UNITY} UNITY_BUILD_BATCH_SIZE ${together})
   target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:${VITRUVIAN_OPTIMISATION}>)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT (BUILD_SHARED_LIBS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT BUILD_SHARED_LIBS)
     target_precompile_headers(${target} REUSE_FROM vitruvian_precompiled_${headers})
   endif()
 endfunction()

@@ -25,8 +25,9 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
   if (options_.mean.empty()) options_.mean = about.mean;
   if (options_.std.empty()) options_.std = about.std;
   if (options_.mean.size() != about.channels || options_.std.size() != about.channels) {
-    fail(Exit::usage, "{}: {} channels need as many means and standard deviations; found {} and {}",
-         about.name, about.channels, options_.mean.size(), options_.std.size());
+    fail(Exit::usage, "{}: {} as many means and standard deviations; found {} and {}", about.name,
+         about.channels == 1 ? "1 channel needs" : fmt::format("{} channels need", about.channels),
+         options_.mean.size(), options_.std.size());
   }
   for (std::size_t c = 0; c < about.channels; ++c) {
     if (std::isfinite(options_.mean[c]) && options_.std[c] > 0) continue;

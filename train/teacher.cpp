@@ -140,7 +140,8 @@ Teacher open_teacher(const TrainOptions& options, const DataConfig& images,
          images.dataset);
   }
   if (c.C != C && (std::max(c.C, C) != 3 || std::min(c.C, C) != 1)) {
-    fail(Exit::usage, "--teacher {}: it takes {} channels, and the images have {}", path, c.C, C);
+    fail(Exit::usage, "--teacher {}: it takes {}, and the images have {}", path,
+         counted(c.C, "channel"), C);
   }
   for (const std::string& sentence : trained.notes) note("teacher: " + sentence);
   const DataConfig its_images = normalisation(trained, {}, {}, path, note);

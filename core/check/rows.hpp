@@ -1,5 +1,6 @@
 #pragma once
 
+#include "vitruvian/core/base/text.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 

@@ -1,6 +1,7 @@
 // The checks of exercises on layers.
 
 #include "lessons/exercises/judge.hpp"
+#include "vitruvian/core/base/text.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 
 #include <cmath>
