@@ -259,7 +259,7 @@ class Machine {
         const std::vector<Value> call = pop_values(2);
         return reduce(call[0], call[1]);
       }
-      case 'b': {  // BUILD  // the attributes of an OrderedDict: versions of PyTorch's modules
+      case 'b': {  // BUILD: the attributes of an OrderedDict: versions of PyTorch's modules
         const Value state = pop();
         if (top().kind != Kind::dict || state.kind != Kind::dict) {
           unneeded("sets the attributes of an object");
