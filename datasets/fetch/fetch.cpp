@@ -162,7 +162,7 @@ class Fetch {
     if (options_.progress) {
       how.progress = [&](std::uint64_t bytes) { options_.progress(file.name, bytes, file.bytes); };
     }
-    const auto left_out = [&part](const std::string& why) {
+    const auto given_up = [&part](const std::string& why) {
       if (bytes_of(part) == 0) fs::remove(part);
       return why;
     };
@@ -182,13 +182,13 @@ class Fetch {
       }
       if (result.end == DownloadEnd::interrupted) {
         idle = bytes_of(part) >= before + 1 + file.bytes / 100 ? 0 : idle + 1;
-        if (idle == 2) return left_out(reason);
+        if (idle == 2) return given_up(reason);
         continue;
       }
       // A part that is wrong, or cannot be continued, is of no use.
       if (result.end != DownloadEnd::refused || bytes_of(part) > how.max_bytes) fs::remove(part);
       if (result.end == DownloadEnd::refused || before == 0 || fresh_starts++ == 1) {
-        return left_out(reason);
+        return given_up(reason);
       }
     }
   }

@@ -128,6 +128,7 @@ cp -r run before
 expect 2 "run/metrics.jsonl: it is the run's own" report run --csv run/metrics.jsonl
 expect 2 "run/report.html: it is the run's own" compare run run --out run/report.html
 expect 2 "run/model.safetensors: it is the run's own" convert --from run --to run/model.safetensors --scheme timm
+expect 2 "run/config.json: it is the run's own" predict --weights run --features run/config.json x.png
 expect 2 "run/config.json: it is the run's own" few-shot --weights run --out run/config.json
 expect 4 "last.safetensors: a checkpoint, for its run to go on from" eval --weights run/checkpoints/last.safetensors
 expect 2 "run/ holds a run already: --resume run/ goes on with it, --overwrite" train --seed 3 --out run/ "${small[@]}"

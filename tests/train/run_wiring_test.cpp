@@ -155,6 +155,13 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
     const bool head = p.name.starts_with("head.");
     CHECK(p.tensor.value() == (head ? zeros(p.tensor.shape()) : value(old, p.name)));
   }
+  const std::string damaged = folder.file("nan.safetensors");
+  const VisionTransformer broken(config, Rng(3));
+  broken.norm.weight.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
+  save_weights(broken, {"digits", {0.5}, {0.5}}, damaged);
+  CHECK_FAILS_WITH(
+      initial_model(resolve_settings({"finetune", "", {{"init", damaged}}}), nobody_looks),
+      damaged + ": 'norm.weight' holds NaN");
   const TrainOptions keeping = settled("keep_head", "true");
   CHECK(keeping.model.head == Head::tanh);
   CHECK(values_of(named_parameters(initial_model(keeping, nobody_looks))) ==
