@@ -20,6 +20,17 @@ export const opened = (options, use) =>
   });
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
 export const answer = (page) => page.locator('.guess').innerText();
+/** An assertion that soon holds: what is pressed is seen with a later frame, and a busy machine takes its time for that. */
+export async function soon(check) {
+  for (const until = Date.now() + 10_000; ; await new Promise((done) => setTimeout(done, 20))) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > until) throw error;
+    }
+  }
+}
+export const reads = (page, digit) => soon(async () => assert.match(await answer(page), new RegExp(`^It reads\\s+${digit}`)));
 export const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 /** Scrolls there, and again while sections that come into sight on the way take their true heights. */

@@ -3,25 +3,24 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { allowed, closeBrowser, trapping, workOf } from './chromium.mjs';
 import { weights } from './engine.mjs';
-import { answer, button, median, opened, phone, stroke } from './explorer.mjs';
+import { answer, button, median, opened, phone, reads, soon, stroke } from './explorer.mjs';
 
 after(closeBrowser);
 
 test('drawing: by mouse, by keys, undone and cleared; every stroke is shown within 16 ms, its gradients within 40', (t) =>
   opened({}, async (page) => {
     await button(page, 'Clear').click();
-    assert.equal(await answer(page), 'Nothing is drawn yet.');
+    await soon(async () => assert.equal(await answer(page), 'Nothing is drawn yet.'));
     assert.equal(await page.locator('#draw td.number').count(), 0, 'no bars for an empty pad');
     await stroke(page, [[0.3, 0.2], [0.7, 0.2], [0.45, 0.85]]);
-    assert.match(await answer(page), /It reads\s+7/);
+    await reads(page, 7);
     assert.match(await page.locator('#draw').innerText(), /Resized × \d/);
     await page.getByLabel('centre it').uncheck();
-    assert.match(await page.locator('#draw').innerText(), /As drawn/);
+    await soon(async () => assert.match(await page.locator('#draw').innerText(), /As drawn/));
     await page.getByLabel('centre it').check();
     await stroke(page, [[0.3, 0.5], [0.7, 0.5]]);
     await button(page, 'Undo').click();
-    await page.waitForTimeout(60);
-    assert.match(await answer(page), /It reads\s+7/);
+    await reads(page, 7);
 
     const strokes = () => stroke(page, [[0.2, 0.2], [0.8, 0.3], [0.2, 0.5], [0.8, 0.7], [0.2, 0.8], [0.5, 0.5]]);
     const samples = (place) => page.evaluate(async (id) => { // the same, where something else is on the screen
@@ -49,20 +48,18 @@ test('drawing: by mouse, by keys, undone and cleared; every stroke is shown with
     await page.keyboard.press('Space'); // a 1, by keys alone
     for (let i = 0; i < 15; ++i) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Space');
-    await page.waitForTimeout(60);
-    assert.match(await answer(page), /It reads\s+1/);
+    await reads(page, 1);
 
     // What Clear or a sample took away, Undo brings back.
     await button(page, 'Clear').click();
-    assert.equal(await answer(page), 'Nothing is drawn yet.');
+    await soon(async () => assert.equal(await answer(page), 'Nothing is drawn yet.'));
     for (const section of ['blocks', 'answer', 'backwards']) assert.match(await page.locator(`#${section}`).textContent(), /Nothing is drawn: this is what it says of blank paper/);
     await button(page, 'Undo').click();
-    await page.waitForTimeout(60);
-    assert.match(await answer(page), /It reads\s+1/);
+    await reads(page, 1);
     await button(page, 'sample digit 5').click();
-    await page.waitForFunction(() => /It reads\s+5/.test(document.querySelector('.guess').innerText));
+    await reads(page, 5);
     await button(page, 'Undo').click();
-    await page.waitForFunction(() => /It reads\s+1/.test(document.querySelector('.guess').innerText));
+    await reads(page, 1);
     await button(page, 'Undo').click();
     assert.equal(await button(page, 'Undo').getAttribute('aria-disabled'), 'true');
   }));
@@ -83,8 +80,7 @@ test('a second finger, or a palm, leaves the stroke of the first alone', () =>
       send('pointerup', 1, 0, 1);
       send('pointermove', 1, 1, 1);
     });
-    await page.waitForTimeout(500);
-    assert.equal(await strokes(), '000000zz');
+    await soon(async () => assert.equal(await strokes(), '000000zz'));
   }));
 
 test('a drawing of any length stays in the address', () =>
@@ -224,9 +220,8 @@ test('a logit opens: the dot product that made it, and its gradient where gradie
     await page.getByLabel('gradients', { exact: true }).check();
     await page.getByRole('button', { name: /^dL\/d logits.*, 5: / }).press('Enter');
     assert.match(await panel.innerText(), /dL\/d of logit = /);
-    await page.waitForTimeout(500);
+    await page.waitForURL(/number=logits%3A5%3Agradient/);
     const { hash } = new URL(page.url());
-    assert.match(hash, /number=logits%3A5%3Agradient/);
     await opened({ fragment: hash }, async (other) => assert.match(await other.getByRole('complementary').innerText(), /dL\/d of logit = /));
   }));
 
@@ -343,29 +338,31 @@ test('gradients are computed while something shows them, and no longer', () => {
     };
   };
   return opened({ before }, async (page) => {
-    const passes = async (action) => {
-      const was = await page.evaluate(() => window.backwards);
+    const passes = async (expected, action, why) => {
+      const count = () => page.evaluate(() => window.backwards);
+      const was = await count();
       await action();
-      await page.waitForTimeout(150);
-      return (await page.evaluate(() => window.backwards)) - was;
+      await soon(async () => assert.ok((await count()) - was >= expected, why));
+      await page.waitForTimeout(150); // and no more
+      assert.equal((await count()) - was, expected, why);
     };
     const gradients = page.getByLabel('gradients', { exact: true });
     const another = (digit) => () => button(page, `sample digit ${digit}`).click();
-    assert.equal(await passes(another(1)), 0);
-    assert.equal(await passes(() => gradients.check()), 1);
-    assert.equal(await passes(another(2)), 1);
+    await passes(0, another(1));
+    await passes(1, () => gradients.check());
+    await passes(1, another(2));
     await gradients.uncheck();
-    assert.equal(await passes(another(4)), 0, 'the switch is off again');
-    assert.equal(await passes(() => gradients.check()), 1, 'and of the new picture when it is on');
+    await passes(0, another(4), 'the switch is off again');
+    await passes(1, () => gradients.check(), 'and of the new picture when it is on');
     const hand = (name) => page.getByLabel(/A model of your own/).setInputFiles({ name, mimeType: 'application/octet-stream', buffer: weights });
-    assert.equal(await passes(() => hand('one.safetensors')), 1, 'and of a new model');
+    await passes(1, () => hand('one.safetensors'), 'and of a new model');
     await gradients.uncheck();
-    assert.equal(await passes(() => hand('two.safetensors')), 0);
+    await passes(0, () => hand('two.safetensors'));
     await button(page, 'Take the tour').click();
     await page.getByLabel('Go to stop').selectOption('10'); // backwards
     await button(page, 'End the tour').click();
     await page.locator('#draw').scrollIntoViewIfNeeded();
-    assert.equal(await passes(another(5)), 0, 'after the tour');
+    await passes(0, another(5), 'after the tour');
   });
 });
 
@@ -374,7 +371,7 @@ test('where the engine that reads breaks down, a fresh one takes its place', () 
     const error = page.getByRole('alert');
     const read = async (digit) => {
       await button(page, `sample digit ${digit}`).click();
-      await page.waitForFunction((n) => document.querySelector('.guess').innerText.replace(/\s+/g, ' ').startsWith(`It reads ${n}`), digit);
+      await reads(page, digit);
     };
     await read(5);
     await read(6);

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { allowed, closeBrowser, withPage, workOf, workToPaint } from './chromium.mjs';
 import { startEngine, weights } from './engine.mjs';
-import { axe, answer, button, desktop, opened, path, phone, stroke } from './explorer.mjs';
+import { answer, axe, button, desktop, opened, path, phone, reads, soon, stroke } from './explorer.mjs';
 
 after(closeBrowser);
 
@@ -39,12 +39,12 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
   opened({}, async (page) => {
     const file = page.getByLabel(/A model of your own/);
     const hand = (name, buffer) => file.setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
-    assert.match(await answer(page), /It reads\s+3/);
+    await reads(page, 3);
     await hand('model.safetensors', stubborn(7));
-    await page.waitForFunction(() => /It reads\s+7/.test(document.querySelector('.guess').innerText));
+    await reads(page, 7);
     await hand('nonsense.safetensors', Buffer.from('no weights at all'));
     await page.locator('.error').first().waitFor();
-    assert.match(await answer(page), /It reads\s+7/);
+    await reads(page, 7);
     const inside = page.getByRole('checkbox', { name: 'all pictures above show this model' });
     await inside.check();
     await page.locator('#learning .now').waitFor(); // of a model that knows nothing
@@ -62,7 +62,7 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
     await page.waitForFunction(() => /It reads\s*3/.test(document.querySelector('.guess').textContent));
     assert.match(await page.locator('#draw').textContent(), /trained on digits drawn by a program, runs/);
     await hand('model.safetensors', stubborn(7)); // the same file again
-    await page.waitForFunction(() => /It reads\s+7/.test(document.querySelector('.guess').innerText));
+    await reads(page, 7);
   }));
 
 test('what is recorded for the first picture is what the engine says', () =>
@@ -81,12 +81,11 @@ test('the numbers on the page are the engine’s', () =>
     const shown = (x) => (Math.abs(x) >= 0.01 ? x.toFixed(2) : x.toExponential(1)).replace('e-', 'e−').replace('-', '−');
     for (const [name, kind, index] of [['sample digit 7', 'digit', 7], ['sample digit 0', 'digit', 0], ['noise', 'noise', 0]]) {
       await button(page, name).click();
-      await page.waitForTimeout(80);
       engine.sample(kind, index);
       const forward = engine.forward();
       const logits = Array.from(engine.values(forward.tensors.find((t) => t.name === 'logits')), shown);
-      assert.deepEqual((await page.locator('#answer td.number').allTextContents()).slice(0, 10), logits, name);
-      assert.match(await answer(page), new RegExp(`It reads\\s+${forward.guess}`));
+      await soon(async () => assert.deepEqual((await page.locator('#answer td.number').allTextContents()).slice(0, 10), logits, name));
+      await reads(page, forward.guess);
     }
   }));
 
@@ -152,8 +151,7 @@ test('the tour gives back what the learner had', () =>
     for (const way of ['End the tour', 'Escape', 'Done']) {
       await button(page, 'Take the tour').click();
       for (let stop = 1; stop < (way === 'Done' ? 14 : 11); ++stop) await button(page, 'Next →').click();
-      await page.waitForTimeout(500);
-      assert.notEqual(await state(), before);
+      await soon(async () => assert.notEqual(await state(), before));
       if (way === 'Escape') {
         assert.equal(await button(page, 'the right answer is 8').getAttribute('aria-pressed'), 'true');
         await page.keyboard.press('Escape');
@@ -161,17 +159,15 @@ test('the tour gives back what the learner had', () =>
         await button(page, way).click();
         assert.equal(await page.evaluate(() => document.activeElement.innerText), 'Take the tour');
       }
-      await page.waitForTimeout(500);
-      assert.equal(await state(), before, way);
+      await soon(async () => assert.equal(await state(), before, way));
     }
     // What was chosen on the way stays: another digit, and its label.
     await button(page, 'Take the tour').click();
     await page.getByLabel('Go to stop').selectOption('10');
     await button(page, 'sample digit 5').click();
-    await page.waitForTimeout(100);
+    await reads(page, 5);
     await button(page, 'End the tour').click();
-    await page.waitForTimeout(500);
-    assert.match(await state(), /digit=5.*label=5/);
+    await page.waitForURL(/digit=5.*label=5/);
   }));
 
 test('a link brings back what was seen, and nonsense in it harms nothing', async () => {
@@ -180,17 +176,16 @@ test('a link brings back what was seen, and nonsense in it harms nothing', async
     await stroke(page, [[0.5, 0.2], [0.5, 0.8]]);
     await page.getByRole('button', { name: /^block 2 / }).click();
     await button(page, 'head 3').click();
-    await page.waitForTimeout(500);
+    await page.waitForURL(/ink=.*block=2&head=3/);
     link = new URL(page.url()).hash;
-    assert.match(link, /ink=.*block=2&head=3/);
   });
   await opened({ fragment: link }, async (page) => {
-    assert.match(await answer(page), /It reads\s+1/);
+    await reads(page, 1);
     assert.equal(await page.locator('.which').innerText(), 'Block 2 of 4');
     assert.equal(await button(page, 'head 3').getAttribute('aria-pressed'), 'true');
   });
   for (const fragment of ['#digit=99999999999&ink=%%%&block=77&head=-1&token=1e9&number=../x:3&fault=matmul.explode.9&tour=0', '#ink=zzzz0', '#<b>', '#number=blocks.0.msa:999999']) {
-    await opened({ fragment }, async (page) => assert.match(await answer(page), /It reads\s+3/));
+    await opened({ fragment }, async (page) => reads(page, 3));
   }
   await opened({ fragment: '#fault=nothing.flip_sign.0&gradients=1' }, async (page) => {
     assert.match(await page.getByRole('alert').innerText(), /the model has no op 'nothing'/);
@@ -244,8 +239,7 @@ test('on a phone a finger draws, and opens a number with its second tap', () =>
     await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: at(0.5, 0.2) });
     for (let v = 0.2; v < 0.85; v += 0.05) await touch.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: at(0.5, v) });
     await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
-    await page.waitForTimeout(100);
-    assert.match(await answer(page), /It reads\s+1/);
+    await reads(page, 1);
 
     const map = page.getByRole('application', { name: /^LN\(z\)/ });
     const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
@@ -285,8 +279,7 @@ test('a page that asks for something or complains is found out', () =>
       setTimeout(() => { throw new Error('slip'); });
       document.body.append(Object.assign(new Image(), { src: 'beside.png' }));
     });
-    await page.waitForTimeout(100);
     for (const sign of [/^request: .*beside\.png/, /^console: complaint/, /^thrown: slip/]) {
-      assert.ok(problems.some((p) => sign.test(p)), `${sign} in ${problems.join('; ')}`);
+      await soon(() => assert.ok(problems.some((p) => sign.test(p)), `${sign} in ${problems.join('; ')}`));
     }
   }));

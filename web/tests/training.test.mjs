@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { allowed, closeBrowser, confining, inWorkers, keptBy, trapping, workOf } from './chromium.mjs';
 import { startEngine } from './engine.mjs';
-import { answer, button, opened, phone, scrolledTo } from './explorer.mjs';
+import { button, opened, phone, reads, scrolledTo, soon } from './explorer.mjs';
 
 after(closeBrowser);
 
@@ -139,8 +139,8 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     await button(page, 'Train').click();
     await page.waitForFunction(() => /Step [1-9]/.test(document.querySelector('.now')?.innerText ?? ''));
     await button(page, 'Start anew').click(); // while steps are under way
-    await page.waitForTimeout(600);
-    assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images \(epoch\s+0\)\./);
+    await page.waitForTimeout(600); // long enough for what was on its way
+    await soon(async () => assert.match(await page.locator('.now').innerText(), /^Step 0, 0 images \(epoch\s+0\)\./));
     assert.equal(await page.locator('.strip').count(), 0);
     assert.match(await page.locator('#learning svg[role=img]').getAttribute('aria-label'), /the loss is not measured, and held-out digits were not read yet/);
     assert.equal(await page.locator('#learning path.right').getAttribute('d'), '', 'no accuracy before it is measured');
@@ -153,15 +153,16 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     await page.waitForFunction((was) => document.querySelectorAll('#answer td.number')[13].textContent !== was, trained[3]);
     await inside.evaluate((box) => { box.click(); box.click(); });
     await page.waitForTimeout(600);
-    assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents());
+    await soon(async () => assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents()));
 
     const orders = await page.evaluate(() => window.orders);
     await page.waitForTimeout(500);
     assert.equal(await page.evaluate(() => window.orders), orders, 'nothing is sent while nothing happens');
     await button(page, 'sample digit 7').click();
+    await soon(async () => assert.ok((await page.evaluate(() => window.orders)) > orders));
     await page.waitForTimeout(300);
     assert.equal(await page.evaluate(() => window.orders), orders + 1, 'another picture is sent once');
-    assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents());
+    await soon(async () => assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents()));
   });
 });
 
@@ -308,7 +309,7 @@ test('where the engine that trains breaks down, its worker is replaced by a fres
     assert.equal(page.workers().length, 0, 'the broken one is gone');
     assert.equal(await button(page, 'Train').count(), 1, 'nothing is under way');
     await button(page, 'sample digit 7').click(); // meanwhile, reading goes on
-    await page.waitForFunction(() => /reads\s+7/.test(document.querySelector('.guess').innerText));
+    await reads(page, 7);
     await page.getByLabel('all pictures above show this model').check();
     await button(page, 'ten steps').click();
     await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now').innerText));
