@@ -84,10 +84,12 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
             "Integrated gradients from black, in so many steps")
       ->group(more);
   const std::string run_of = "A run";
-  add_value(command, "--strip", "DIR", options.strip,
-            "Position similarity, epoch by epoch, of a run made with --save-every")
-      ->group(run_of);
+  CLI::Option* strip =
+      add_value(command, "--strip", "DIR", options.strip,
+                "Position similarity, epoch by epoch, of a run made with --save-every")
+          ->group(run_of);
   add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
+      ->needs(strip)
       ->group(run_of);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);

@@ -24,6 +24,7 @@ of 2 "whole number" --layer -1
 of 2 "not both" --dataset digits picture.png
 of 2 "did you mean mnist" --dataset mnits
 of 2 "--data DIR" --dataset mnist
+of 2 "--every requires --strip" --every 2
 inspect 4 "missing.safetensors" --checkpoint missing.safetensors --out o
 printf 'no weights' >damaged.safetensors
 inspect 4 "damaged.safetensors" --checkpoint damaged.safetensors --out o
