@@ -17,12 +17,8 @@ namespace {
 constexpr std::size_t widest_value = 24;  // of a column of text
 
 std::vector<std::string> names_of(const std::vector<RunGroup>& groups) {
-  std::set<std::string> different;
-  std::vector<std::string> names;
-  for (const RunGroup& group : groups) {
-    different.insert(group.name);
-    names.push_back(group.name);
-  }
+  std::vector<std::string> names = names_in(groups);
+  const std::set<std::string> different(names.begin(), names.end());
   if (different.size() == groups.size()) return names;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     names[i] = groups[i].runs[0].directory;
@@ -53,8 +49,7 @@ std::string seeds_text(const RunGroup& group) {
 
 // Settings in the order in which the runs name them; where runs are averaged the seeds are theirs.
 std::vector<Comparison::Row> differing_settings(const std::vector<RunGroup>& groups) {
-  const bool averaged = std::any_of(groups.begin(), groups.end(),
-                                    [](const RunGroup& group) { return group.several(); });
+  const bool averaged = std::ranges::any_of(groups, &RunGroup::several);
   std::vector<std::string> keys;
   std::set<std::string> seen;
   if (averaged) seen.insert("seed");
@@ -152,17 +147,17 @@ Comparison comparison_of(const std::vector<RunGroup>& groups) {
 }
 
 std::string to_text(const Comparison& comparison, std::size_t columns) {
+  std::vector<Comparison::Row> rows{{"", comparison.runs}};  // the heading is one of them
+  rows.insert(rows.end(), comparison.rows.begin(), comparison.rows.end());
   std::size_t label = 0;
-  for (const auto& row : comparison.rows) label = std::max(label, width_of(row.name));
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    widths.push_back(width_of(comparison.runs[i]));
-    for (const auto& row : comparison.rows) {
+  std::vector<std::size_t> widths(comparison.runs.size());
+  for (const auto& row : rows) {
+    label = std::max(label, width_of(row.name));
+    for (std::size_t i = 0; i < widths.size(); ++i) {
       widths[i] = std::max(widths[i], width_of(row.values[i]));
     }
   }
-  const bool differ = std::any_of(comparison.rows.begin(), comparison.rows.end(),
-                                  [](const Comparison::Row& row) { return row.setting; });
+  const bool differ = std::ranges::any_of(rows, &Comparison::Row::setting);
   std::string text = differ ? "" : "the settings are the same\n";
   for (std::size_t begin = 0; begin < widths.size();) {
     std::size_t end = begin;
@@ -171,12 +166,7 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
       if (used > columns && end > begin) break;
     }
     if (begin > 0) text += "\n";
-    text += std::string(label, ' ');
-    for (std::size_t i = begin; i < end; ++i) {
-      text += fmt::format("  {:>{}}", cell_text(comparison.runs[i]), widths[i]);
-    }
-    text += "\n";
-    for (const auto& row : comparison.rows) {
+    for (const auto& row : rows) {
       text += fmt::format("{:<{}}", cell_text(row.name), label);
       for (std::size_t i = begin; i < end; ++i) {
         text += fmt::format("  {:>{}}", cell_text(row.values[i]), widths[i]);

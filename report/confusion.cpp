@@ -37,8 +37,7 @@ std::vector<std::string> row_names(const std::vector<std::string>& names, std::s
   }
   const std::size_t digits = digits_of(K - 1);
   for (std::size_t k = 0; k < K; ++k) {
-    rows[k] =
-        plain ? fmt::format("{:>{}}", k, digits) : fmt::format("{:>{}} {}", k, digits, rows[k]);
+    rows[k] = fmt::format("{:>{}}{}", k, digits, plain ? "" : " " + rows[k]);
   }
   return rows;
 }
@@ -166,18 +165,16 @@ std::string to_json(const Evaluation& evaluation) {
   line["classes"] = Json::array();
   line["confusion"] = Json::array();
   for (std::size_t k = 0; k < confusion.classes; ++k) {
-    const std::size_t images = confusion.images_of(k);
-    const Json accuracy_of = images == 0 ? Json() : Json(confusion.accuracy_of(k));
     line["classes"].push_back({{"name", class_name(evaluation.class_names, k)},
-                               {"images", images},
-                               {"accuracy", accuracy_of}});
+                               {"images", confusion.images_of(k)},
+                               {"accuracy", confusion.accuracy_of(k)}});
     Json row = Json::array();
     for (std::size_t guess = 0; guess < confusion.classes; ++guess) {
       row.push_back(confusion.at(k, guess));
     }
     line["confusion"].push_back(std::move(row));
   }
-  // A folder's name need not be UTF-8.
+  // NaN becomes null, and a folder's name need not be UTF-8.
   return dump_json(line);
 }
 

@@ -35,7 +35,7 @@ struct FigureList {
   const InspectObserver& observer;
   std::vector<Figure> figures{};
   void add(Figure figure) {
-    if (observer.drawn) observer.drawn(figure);
+    observer.drawn(figure);
     figures.push_back(std::move(figure));
   }
 };

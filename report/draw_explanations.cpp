@@ -78,8 +78,8 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
   }
   std::vector<Explained> columns{
       {"rollout", "rollout"}, {"gradient_rollout", "gradient rollout"}, {"saliency", "saliency"}};
-  Explained smooth{"smooth_grad", "SmoothGrad"};
-  Explained integrated{"integrated_gradients", "integrated"};
+  if (options.smooth_grad > 0) columns.push_back({"smooth_grad", "SmoothGrad"});
+  if (options.integrated_gradients > 0) columns.push_back({"integrated_gradients", "integrated"});
   std::vector<std::string> verdicts;
   double gain = 0;
   std::size_t with_ink = 0;
@@ -107,12 +107,12 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
     append(columns[2].maps, inspect::saliency(inspect::input_gradient(model, x, target)));
     if (options.smooth_grad > 0) {
       const inspect::SmoothGrad how{.samples = options.smooth_grad};
-      append(smooth.maps, inspect::saliency(inspect::smooth_grad(model, x, how, target)));
+      append(columns[3].maps, inspect::saliency(inspect::smooth_grad(model, x, how, target)));
     }
     if (options.integrated_gradients > 0) {
       const auto found = inspect::integrated_gradients(model, x, black_of(config, samples.data),
                                                        options.integrated_gradients, target);
-      append(integrated.maps, inspect::saliency(found.attributions));
+      append(columns.back().maps, inspect::saliency(found.attributions));
       incompleteness = std::max(incompleteness, found.incompleteness());
     }
   }
@@ -123,11 +123,9 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
       "the channels of its derivative. Each map has its own scale.",
       classifies ? "the probable class's logit" : "the largest feature");
   if (options.smooth_grad > 0) {
-    columns.push_back(smooth);
     text += fmt::format(" SmoothGrad: the mean over {} noisy copies.", options.smooth_grad);
   }
   if (options.integrated_gradients > 0) {
-    columns.push_back(integrated);
     text += fmt::format(
         " Integrated gradients in {} steps from black: their sum misses the difference of the "
         "logits by {:.2g} of it at most.",

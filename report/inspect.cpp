@@ -116,14 +116,10 @@ Samples samples_of(const TrainedModel& trained, const InspectOptions& options,
   const bool asked = !options.dataset.empty() || known;
   if (options.images.empty() && asked) {
     std::string note;
-    DataConfig normalised_as = trained.data;
-    normalised_as.mean = data.mean;
-    normalised_as.std = data.std;
     TestImageOptions said;
     said.dataset = options.dataset;
     said.data = options.data;
-    const Loader images =
-        test_data(said, options.weights, trained.model.config, normalised_as, note);
+    const Loader images = test_data(said, options.weights, trained.model.config, data, note);
     if (!note.empty()) observer.note(note);
     samples = samples_of(images, options.count, trained.model.config);
   }

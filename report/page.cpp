@@ -115,8 +115,7 @@ using Step = RunRecord::Step;
 using Epoch = RunRecord::Epoch;
 
 Series line_of(const RunRecord& run, double Epoch::*value, std::string name, std::size_t colour) {
-  Series line{std::move(name)};
-  line.colour = colour;
+  Series line{.name = std::move(name), .colour = colour};
   for (const Epoch& e : run.epochs) {
     line.x.push_back(static_cast<double>(e.epoch));
     line.y.push_back(e.*value);
@@ -125,8 +124,7 @@ Series line_of(const RunRecord& run, double Epoch::*value, std::string name, std
 }
 
 Series line_of(const RunRecord& run, double Step::*value, std::string name, std::size_t colour) {
-  Series line{std::move(name)};
-  line.colour = colour;
+  Series line{.name = std::move(name), .colour = colour};
   const double steps = run.steps_an_epoch();
   for (const Step& s : run.steps) {
     line.x.push_back(steps > 0 ? s.step / steps : s.step);
@@ -137,8 +135,7 @@ Series line_of(const RunRecord& run, double Step::*value, std::string name, std:
 
 Series line_of(const RunGroup& group, double Epoch::*value, std::size_t colour) {
   if (!group.several()) return line_of(group.runs[0], value, group.name, colour);
-  Series line{group.name};
-  line.colour = colour;
+  Series line{.name = group.name, .colour = colour};
   const std::vector<Spread> spreads = group.spread(value);
   for (std::size_t i = 0; i < spreads.size(); ++i) {
     const Spread& s = spreads[i];

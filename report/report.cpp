@@ -18,7 +18,7 @@ namespace {
 std::vector<Figure> figures_of(const VisionTransformer& model, const Loader& images,
                                const std::string& directory) {
   constexpr std::size_t enough = 8;
-  const InspectObserver nobody{[](const std::string&) {}, {}};
+  const InspectObserver nobody;
   FigureList list{nobody};
   draw_weights(model, list);
   const Samples samples = samples_of(images, enough, model.config);

@@ -36,7 +36,7 @@ Samples three_images() {
   return samples;
 }
 
-const InspectObserver nobody{[](const std::string&) {}, {}};
+const InspectObserver nobody;
 
 std::string file(const FigureList& list, const std::string& name) {
   for (const Figure& figure : list.figures) {
