@@ -29,9 +29,8 @@ class Layouter {
     for (const Box& box : diagram.boxes) {
       columns_ = std::max(columns_, box.column + 1);
       rows_ = std::max(rows_, box.row + 1);
-      if (&at(box.column, box.row) != &box) {
-        fail("a diagram's boxes '{}' and '{}' stand in one place", at(box.column, box.row).name,
-             box.name);
+      if (const Box* const first = at(box.column, box.row); first != &box) {
+        fail("a diagram's boxes '{}' and '{}' stand in one place", first->name, box.name);
       }
     }
   }
@@ -43,13 +42,12 @@ class Layouter {
   }
 
  private:
-  [[nodiscard]] const Box& at(std::size_t column, std::size_t row) const {
-    return *std::find_if(diagram_.boxes.begin(), diagram_.boxes.end(),
-                         [&](const Box& box) { return box.column == column && box.row == row; });
-  }
-  [[nodiscard]] bool empty(std::size_t column, std::size_t row) const {
-    return std::none_of(diagram_.boxes.begin(), diagram_.boxes.end(),
-                        [&](const Box& box) { return box.column == column && box.row == row; });
+  // Null where there is none.
+  [[nodiscard]] const Box* at(std::size_t column, std::size_t row) const {
+    for (const Box& box : diagram_.boxes) {
+      if (box.column == column && box.row == row) return &box;
+    }
+    return nullptr;
   }
   [[nodiscard]] std::size_t named(const std::string& name) const {
     for (std::size_t i = 0; i < diagram_.boxes.size(); ++i) {
@@ -111,13 +109,13 @@ class Layouter {
 
   [[nodiscard]] bool free_row(const Box& a, const Box& b) const {
     for (std::size_t c = std::min(a.column, b.column) + 1; c < std::max(a.column, b.column); ++c) {
-      if (!empty(c, a.row)) return false;
+      if (at(c, a.row) != nullptr) return false;
     }
     return true;
   }
   [[nodiscard]] bool free_column(const Box& a, const Box& b) const {
     for (std::size_t r = std::min(a.row, b.row) + 1; r < std::max(a.row, b.row); ++r) {
-      if (!empty(a.column, r)) return false;
+      if (at(a.column, r) != nullptr) return false;
     }
     return true;
   }
@@ -144,12 +142,12 @@ class Layouter {
     }
     Box corner = a;
     corner.column = b.column;
-    if (empty(b.column, a.row) && free_row(a, corner) && free_column(corner, b)) {
+    if (at(b.column, a.row) == nullptr && free_row(a, corner) && free_column(corner, b)) {
       return {{leave_x, m.y}, {n.x, m.y}, {n.x, enter_y}};
     }
     corner = b;
     corner.column = a.column;
-    if (empty(a.column, b.row) && free_column(a, corner) && free_row(corner, b)) {
+    if (at(a.column, b.row) == nullptr && free_column(a, corner) && free_row(corner, b)) {
       return {{m.x, leave_y}, {m.x, n.y}, {enter_x, n.y}};
     }
     const double middle = enter_x + (right ? -1 : 1) * halved(measure_.gap_x);

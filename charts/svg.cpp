@@ -22,7 +22,6 @@ std::string text_at(double x, double y, const char* anchor, std::string_view tex
                      anchor, more, html_escaped(text));
 }
 
-// To be read from below, its middle at (x, y).
 std::string text_upwards(double x, double y, std::string_view text) {
   if (text.empty()) return "";
   return text_at(x, y, "middle", text,

@@ -11,6 +11,8 @@
 namespace vitruvian {
 namespace {
 
+constexpr std::array<std::string_view, 5> shades = {" ", "░", "▒", "▓", "█"};
+
 std::string repeated(std::string_view glyph, std::size_t times) {
   std::string result;
   for (std::size_t i = 0; i < times; ++i) result += glyph;
@@ -150,7 +152,6 @@ std::vector<std::string> text_of(const Chart& chart, std::size_t width) {
 }
 
 std::vector<std::string> text_of(const Matrix& matrix, std::size_t width) {
-  constexpr std::array<std::string_view, 5> shades = {" ", "░", "▒", "▓", "█"};
   const Range range = range_of(matrix.values);
   const std::size_t across = 2 * matrix.columns <= width ? 2 : 1;  // a glyph is tall
   std::vector<std::string> lines;
@@ -166,7 +167,6 @@ std::vector<std::string> text_of(const Matrix& matrix, std::size_t width) {
 }
 
 std::vector<std::string> text_of(const ImageGrid& grid, std::size_t width) {
-  constexpr std::array<std::string_view, 5> shades = {" ", "░", "▒", "▓", "█"};
   if (grid.images.empty() || grid.columns == 0) return {};
   const std::size_t columns = std::min(grid.columns, grid.images.size());
   const std::size_t room = std::max<std::size_t>((width + 2) / columns, 4) - 2;

@@ -103,9 +103,8 @@ std::vector<std::string> text_of(const Diagram& diagram, std::size_t width) {
   for (std::size_t i = 0; i < diagram.boxes.size(); ++i) {
     const DiagramLayout::Rectangle& r = layout.boxes[i];
     paper.clear(r);
-    const std::string edge(static_cast<std::size_t>(r.width) - 2, ' ');
     std::string bar;
-    for (const char blank : edge) bar += blank == ' ' ? "─" : "";
+    for (double x = 2; x < r.width; ++x) bar += "─";
     paper.write({r.x, r.y}, "┌" + bar + "┐");
     paper.write({r.x, r.y + r.height - 1}, "└" + bar + "┘");
     for (double y = r.y + 1; y < r.y + r.height - 1; ++y) {
