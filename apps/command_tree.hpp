@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <fmt/format.h>
-
 #include <string>
 #include <string_view>
 #include <vector>

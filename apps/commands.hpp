@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>

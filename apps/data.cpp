@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 namespace vitruvian {
 namespace {
 
@@ -86,19 +84,19 @@ void run_info(const DataOptions& options) {
         "folder: a directory for each class, of PNG, JPEG, PGM and PPM, in DIR, or in DIR/train "
         "and DIR/test (or val, valid, validation)\n");
   } else {
-    const PublicDataset* const dataset = &public_dataset(options.name);
-    console::print("{}: {}\n", options.name, dataset->about);
+    const PublicDataset& dataset = public_dataset(options.name);
+    console::print("{}: {}\n", options.name, dataset.about);
     const std::string place =
-        dataset->is_archive() ? options.data : options.data + "/" + dataset->folder;
+        dataset.is_archive() ? options.data : options.data + "/" + dataset.folder;
     console::print("files, into {}:\n", place);
-    for (const KnownFile& file : dataset->files) {
+    for (const KnownFile& file : dataset.files) {
       console::print("  {}{}\n    {}\n", file.name,
                      file.bytes != 0 ? fmt::format("  {} bytes", file.bytes) : "",
                      file.sha256.empty() ? "MD5 " + file.md5 : "SHA-256 " + file.sha256);
     }
-    if (dataset->is_archive()) console::print("unpacked to {}/{}\n", options.data, dataset->folder);
+    if (dataset.is_archive()) console::print("unpacked to {}/{}\n", options.data, dataset.folder);
     console::print("mirrors:\n");
-    for (const std::string& mirror : dataset->mirrors) console::print("  {}\n", mirror);
+    for (const std::string& mirror : dataset.mirrors) console::print("  {}\n", mirror);
   }
   if (!classes.empty()) console::print("classes: {}\n", joined(classes));
 }

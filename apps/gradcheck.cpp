@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,15 +70,14 @@ std::vector<Row> chosen(const std::string& op) {
   std::vector<Row> all = all_rows();
   if (op.empty()) return all;
   std::vector<Row> rows;
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (Row& row : all) {
-    if (names.empty() || names.back() != row.op) names.push_back(row.op);
+    names.insert(row.op);
     if (row.op == op) rows.push_back(std::move(row));
   }
   if (!rows.empty()) return rows;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  fail(Exit::usage, "--op: there is no op '{}'; {}", op, did_you_mean(op, names));
+  fail(Exit::usage, "--op: there is no op '{}'; {}", op,
+       did_you_mean(op, {names.begin(), names.end()}));
 }
 
 void print_row(const Row& row, std::size_t op_width, const GradcheckReport& report, bool colour) {

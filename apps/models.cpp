@@ -38,19 +38,16 @@ void print_row(const Variant& model, std::size_t batch) {
 }
 
 void list(const Options& options) {
-  std::vector<Variant> models = variants();
-  if (!options.name.empty()) models = {variant(options.name)};
+  const bool one = !options.name.empty();
+  std::vector<Variant> models;
   std::vector<std::string> refused;
-  for (auto model = models.begin(); model != models.end();) {
+  for (Variant model : one ? std::vector{variant(options.name)} : variants()) {
     try {
-      if (options.image_size != 0) {
-        model->config = with_image_size(model->config, options.image_size);
-      }
-      ++model;
+      if (options.image_size != 0) model.config = with_image_size(model.config, options.image_size);
+      models.push_back(model);
     } catch (const Error& error) {
-      if (!options.name.empty()) throw;
-      refused.push_back(fmt::format("{:<10} {}", model->name, error.what()));
-      model = models.erase(model);
+      if (one) throw;
+      refused.push_back(fmt::format("{:<10} {}", model.name, error.what()));
     }
   }
   if (options.json) {

@@ -64,9 +64,7 @@ void print_table(const RunGroup& group) {
     return epoch == nullptr ? not_recorded : epoch->val_accuracy;
   };
   const auto line = [&](const std::string& name, double accuracy, double loss, double val) {
-    const auto percent = [](double share) {
-      return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-";
-    };
+    const auto percent = [](double share) { return percent_text({1, share, not_recorded}); };
     console::print("{:<9}  {:>13}  {:>9}{}\n", name, percent(accuracy),
                    std::isfinite(loss) ? fmt::format("{:.4f}", loss) : "-",
                    validated ? fmt::format("  {:>15}", percent(val)) : "");

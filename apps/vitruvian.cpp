@@ -120,20 +120,11 @@ int run(int argc, char** argv) {
   bool version = false;
   app.add_flag("--version", version, "Versions, and what this program runs on");
   std::function<void()> command;
-  add_train(app, command);
-  add_eval(app, command);
-  add_models(app, command);
-  add_predict(app, command);
-  add_few_shot(app, command);
-  add_inspect(app, command);
-  add_convert(app, command);
-  add_trace(app, command);
-  add_report(app, command);
-  add_compare(app, command);
-  add_data(app, command);
-  add_weights(app, command);
-  add_completion(app, command);
-  add_man(app, command);
+  for (const auto add :
+       {add_train, add_eval, add_models, add_predict, add_few_shot, add_inspect, add_convert,
+        add_trace, add_report, add_compare, add_data, add_weights, add_completion, add_man}) {
+    add(app, command);
+  }
   run_command_line(app, argc, argv, [&] {
     if (version) {
       print_version();

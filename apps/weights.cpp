@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <memory>
 
 namespace vitruvian {
 namespace {
