@@ -6,6 +6,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/memory.hpp"
 #include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
@@ -122,14 +123,9 @@ double product_flops() {
 }
 
 MicroBatch random_images(const ViTConfig& c, std::size_t n, std::uint64_t seed) {
-  Array images = empty({n, c.C, c.H, c.W});
-  const Rng rng(seed);
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    images.data()[i] = static_cast<real>(rng.normal(i));
-  }
   std::vector<std::size_t> labels(n);
   for (std::size_t i = 0; i < n; ++i) labels[i] = i % c.K;
-  return {std::move(images), std::move(labels), rng};
+  return {random_normal({n, c.C, c.H, c.W}, seed), std::move(labels), Rng(seed)};
 }
 
 // Steps until the time is over, by rank 0's clock; the median of their seconds, after three that do
