@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/rng.hpp"
+#include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 
@@ -9,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace vitruvian {
@@ -25,10 +25,7 @@ constexpr double test_share = 0.2;
 // A folder is sorted by class: the first so many would be of one class, so they are drawn.
 void draw_subset(std::vector<std::size_t>& subset, std::size_t all, std::size_t n,
                  std::uint64_t seed) {
-  if (subset.empty()) {
-    subset.resize(all);
-    std::iota(subset.begin(), subset.end(), std::size_t{0});
-  }
+  if (subset.empty()) subset = natural_order(all);
   if (n == 0) return;
   if (n > subset.size()) {
     fail(Exit::usage, "folder: {} images were asked for, but it has {}", n, subset.size());

@@ -45,7 +45,6 @@ Loader::Loader(std::shared_ptr<const Images> images, LoaderOptions options)
 
 Loader::Loader(Dataset data, LoaderOptions options)
     : Loader(std::make_shared<MemoryImages>(std::move(data)), std::move(options)) {}
-Loader::~Loader() = default;
 
 std::size_t Loader::size() const {
   return options_.subset.empty() ? images_->size() : options_.subset.size();

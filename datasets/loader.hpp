@@ -38,7 +38,6 @@ class Loader {
   /// Throws (Exit::usage) for options that cannot be, or a subset beyond the data set.
   explicit Loader(std::shared_ptr<const Images> images, LoaderOptions options = {});
   explicit Loader(Dataset data, LoaderOptions options = {});
-  ~Loader();
   Loader(const Loader&) = delete;  // threads may be at work for it
   Loader& operator=(const Loader&) = delete;
 

@@ -81,16 +81,15 @@ const std::vector<PublicDataset>& public_datasets() {
 
 const PublicDataset& public_dataset(const std::string& name) {
   const std::string wanted = name == "cifar100-coarse" ? "cifar100" : name;
-  std::vector<std::string> names;
   for (const PublicDataset& known : public_datasets()) {
     if (known.name == wanted) return known;
-    names.push_back(known.name);
   }
   if (name == "digits") fail(Exit::usage, "digits are drawn by the program: there are no files");
   if (name == "folder") {
     fail(Exit::usage, "folder is a directory of yours: there is nothing to fetch");
   }
-  fail(Exit::usage, "there is no data set '{}' to fetch; {}", name, did_you_mean(name, names));
+  fail(Exit::usage, "there is no data set '{}' to fetch; {}", name,
+       did_you_mean(name, names_in(public_datasets())));
 }
 
 }  // namespace vitruvian

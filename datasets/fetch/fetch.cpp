@@ -137,12 +137,11 @@ class Fetch {
         reasons.push_back(without_password(mirror) + ": " + reason);
       }
     }
-    std::vector<std::string> names;
-    for (const KnownFile& each : dataset_.files) names.push_back(each.name);
     fail(Exit::data,
          "{}: {} could not be fetched ({}); put {} into {}, or name a place with --mirror URL or "
          "--from-file PATH",
-         dataset_.name, file.name, joined(reasons, "; "), joined(names), place_.string());
+         dataset_.name, file.name, joined(reasons, "; "), joined(names_in(dataset_.files)),
+         place_.string());
   }
 
   // "" when the file is there, else why it is not. A download that breaks off is continued as long

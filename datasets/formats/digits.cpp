@@ -134,11 +134,6 @@ std::vector<Path> write(const Glyph& glyph, Draws& draws) {
   return paths;
 }
 
-// Grey over the width of a pixel or two: the edge of a scanned, reduced stroke.
-InkCanvas cover(const std::vector<Path>& paths, Draws& draws) {
-  return inked(paths, static_cast<float>(draws.uniform(0.65, 1.15)));
-}
-
 // Shifts by whole pixels, so that the centre of mass comes to the middle, and adds the paper's and
 // the scanner's grain where there is ink.
 void centre(const InkCanvas& canvas, Draws& draws, std::uint8_t* out) {
@@ -161,7 +156,9 @@ void draw(std::size_t digit, const Rng& rng, std::uint8_t* out) {
   Draws draws(rng);
   std::vector<Path> paths = write(choose(digit, draws), draws);
   fit_to_box(paths);
-  centre(cover(paths, draws), draws, out);
+  // Grey over the width of a pixel or two: the edge of a scanned, reduced stroke.
+  const auto softness = static_cast<float>(draws.uniform(0.65, 1.15));
+  centre(inked(paths, softness), draws, out);
 }
 
 }  // namespace
