@@ -68,7 +68,7 @@ class Fetch {
     if (!can_sum()) {
       fail(Exit::failure, "this build cannot check what it fetches: it was made without OpenSSL");
     }
-    options_.validate();
+    for (const std::string& mirror : options_.mirrors) check_address(mirror);
     fs::create_directories(place_);
     FolderLock lock(place_.string());
     if (lock.taken()) {
@@ -253,10 +253,6 @@ std::map<std::string, std::string> written_sums(const fs::path& path) {
 }
 
 }  // namespace
-
-void FetchOptions::validate() const {
-  for (const std::string& mirror : mirrors) check_address(mirror);
-}
 
 void fetch(const PublicDataset& dataset, const FetchOptions& options) {
   try {

@@ -47,16 +47,14 @@ struct FetchOptions {
   std::function<void(const std::string& line)> say{};
   /// Told how far a file is; `total` is 0 where it is not known.
   std::function<void(const std::string& file, std::uint64_t bytes, std::uint64_t total)> progress{};
-
-  /// Throws (Exit::usage) for a mirror that is no http or https address.
-  void validate() const;
 };
 
 /// Brings a data set's files to `directory`: those that are there and right are left alone, a
 /// partial one (name.part) is continued, each is checked against its published sum before it gets
 /// its name, archives are unpacked. Throws (Exit::data) when no mirror gives the right bytes, in a
-/// sentence that says which files to put where; (Exit::failure) when something cannot be written.
-/// Where another process fetches into the same folder, it says so and waits for it to end.
+/// sentence that says which files to put where; (Exit::failure) when something cannot be written;
+/// (Exit::usage) for a mirror that is no http or https address. Where another process fetches into
+/// the same folder, it says so and waits for it to end.
 void fetch(const PublicDataset& dataset, const FetchOptions& options);
 
 enum class FileState { good, missing, wrong, unknown };
