@@ -223,30 +223,20 @@ std::string fish_completion(const Command& program) {
   return lines;
 }
 
-namespace {
-
-struct CompletionFlags {
-  std::string shell;
-};
-
-}  // namespace
-
 void add_completion(CLI::App& app, std::function<void()>& chosen) {
-  const auto print = [&app](const CompletionFlags& flags) {
+  const auto print = [&app](const std::string& shell) {
     const Command program = command_tree(app);
-    const std::string script = flags.shell == "bash"   ? bash_completion(program)
-                               : flags.shell == "zsh"  ? zsh_completion(program)
-                               : flags.shell == "fish" ? fish_completion(program)
-                                                       : "";
-    if (script.empty()) {
-      fail(Exit::usage, "completion: '{}' is none of bash, zsh, fish", flags.shell);
-    }
+    const std::string script = shell == "bash"   ? bash_completion(program)
+                               : shell == "zsh"  ? zsh_completion(program)
+                               : shell == "fish" ? fish_completion(program)
+                                                 : "";
+    if (script.empty()) fail(Exit::usage, "completion: '{}' is none of bash, zsh, fish", shell);
     console::print("{}", console::lines(script));
   };
-  auto [command, flags] = add_command<CompletionFlags>(
+  auto [command, shell] = add_command<std::string>(
       app, chosen, "completion", "Print a script by which a shell completes commands and flags",
       print);
-  offer(add_value(command, "SHELL", "", flags.shell, "bash, zsh or fish")->required(),
+  offer(add_value(command, "SHELL", "", shell, "bash, zsh or fish")->required(),
         {"bash", "zsh", "fish"});
 }
 
