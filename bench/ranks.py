@@ -34,12 +34,6 @@ def allowed_priority():
     return command
 
 
-def ratio_of_rates(one, other):
-    """The median of the turns' ratios, and the least and the largest."""
-    ratios = sorted(a.rate / b.rate for a, b in zip(one, other))
-    return median(ratios), f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="measure every pair so often (7)")
@@ -66,11 +60,18 @@ def main():
         reached = reached and holds
         rows.append(f"| {what} | {figure} | {asked} | {'yes' if holds else '**no**'} |")
 
+    def against(what, asked, rounds, *both):
+        """A row for the speed of one as a share of the other's; their results."""
+        one, other = in_turns(rounds, both)
+        ratios = sorted(a.rate / b.rate for a, b in zip(one, other))
+        row(what, f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})", f"{asked:.2f}",
+            median(ratios) >= asked)
+        return one, other
+
     def two_against_one(what, asked, rounds, *arguments):
-        two, one = in_turns(rounds, [ranks(2, "--threads", "1", *arguments),
-                                    ranks(1, "--threads", "2", *arguments)])
-        ratio, figure = ratio_of_rates(two, one)
-        row(f"{what}: 2 ranks of 1 thread, of the speed of 1 of 2", figure, f"{asked:.2f}", ratio >= asked)
+        two, one = against(f"{what}: 2 ranks of 1 thread, of the speed of 1 of 2", asked, rounds,
+                           ranks(2, "--threads", "1", *arguments),
+                           ranks(1, "--threads", "2", *arguments))
         rates = [f"{median(r.rate for r in results):.1f}" for results in (two, one)]
         note(f"{what}: {rates[0]} img/s of 2 ranks, {rates[1]} of 2 threads")
 
@@ -78,11 +79,9 @@ def main():
     two_against_one("the same, 2 lanes", 0.95, options.rounds, "--shape", "cifar", "--lanes", "2")
     for shape in "mnist", "cifar":
         many = ["--shape", shape, "--batch", "512"]
-        eight, one = in_turns(options.rounds, [ranks(1, *many, "--lanes", "8"),
-                                               ranks(1, *many, "--lanes", "1")])
-        ratio, figure = ratio_of_rates(eight, one)
-        row(f"{shape}, batch 512: 8 lanes, of the speed of 1, one process", figure, "0.98",
-            ratio >= 0.98)
+        eight, one = against(f"{shape}, batch 512: 8 lanes, of the speed of 1, one process", 0.98,
+                             options.rounds, ranks(1, *many, "--lanes", "8"),
+                             ranks(1, *many, "--lanes", "1"))
         more = median(r.megabytes for r in eight) - median(r.megabytes for r in one)
         note(f"{shape}: 8 lanes take {more:.1f} MB more than one")
     if not options.no_vit_b:
