@@ -2,9 +2,7 @@
 # link to each room. The public ones are vitruvian.hpp and all that it includes, in VITRUVIAN_HEADERS.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/vitruvian)
 foreach(name vitruvian.hpp core datasets media charts nn vit train mpi report)
-  if(EXISTS ${PROJECT_SOURCE_DIR}/${name})
-    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${PROJECT_BINARY_DIR}/include/vitruvian/${name} SYMBOLIC)
-  endif()
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${PROJECT_BINARY_DIR}/include/vitruvian/${name} SYMBOLIC)
 endforeach()
 
 set(VITRUVIAN_HEADERS "")

@@ -75,10 +75,9 @@ function(vitruvian_room name)
       PRIVATE ${ARG_PRIVATE} HEADERS ${precision} TOGETHER ${ARG_TOGETHER})
     string(REPLACE f VITRUVIAN_FLOAT definition ${precision})
     target_compile_definitions(vitruvian_${name}_${precision} PUBLIC ${definition})
-    if(precision STREQUAL "f64")
-      if(NOT VITRUVIAN_DOUBLE) # "no" said here would be heard before what add_subdirectory says
-        set_target_properties(vitruvian_${name}_${precision} PROPERTIES EXCLUDE_FROM_ALL YES)
-      endif()
+    if(precision STREQUAL "f64" AND NOT VITRUVIAN_DOUBLE)
+      # "no" said here would be heard before what add_subdirectory says
+      set_target_properties(vitruvian_${name}_${precision} PROPERTIES EXCLUDE_FROM_ALL YES)
     endif()
   endforeach()
 endfunction()
