@@ -93,8 +93,7 @@ Comparison comparison_of(const std::vector<RunGroup>& groups) {
   using Number = std::function<double(const RunRecord&)>;
   const auto add = [&](const char* name, const std::function<std::string(const RunGroup&)>& text) {
     Comparison::Row row = row_of(name, groups, text);
-    const bool any = std::any_of(row.values.begin(), row.values.end(),
-                                 [](const std::string& v) { return v != "-"; });
+    const bool any = std::ranges::any_of(row.values, [](const std::string& v) { return v != "-"; });
     if (any) result.rows.push_back(std::move(row));
   };
   const auto add_loss = [&](const char* name, const Number& loss) {

@@ -65,8 +65,7 @@ std::vector<double> counted(std::size_t n, double first) {
 
 // One point more of the series of this name.
 void add_point(Chart& chart, const std::string& name, double x, double y) {
-  const auto named = [&name](const Series& series) { return series.name == name; };
-  auto found = std::find_if(chart.series.begin(), chart.series.end(), named);
+  auto found = std::ranges::find(chart.series, name, &Series::name);
   if (found == chart.series.end()) {
     chart.series.push_back({name});
     found = chart.series.end() - 1;

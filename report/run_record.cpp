@@ -102,10 +102,7 @@ double RunRecord::steps_an_epoch() const {
 }
 
 bool RunRecord::validated() const {
-  for (const Epoch& e : epochs) {
-    if (!std::isnan(e.val_accuracy)) return true;
-  }
-  return false;
+  return std::ranges::any_of(epochs, [](const Epoch& e) { return !std::isnan(e.val_accuracy); });
 }
 
 const RunRecord::Epoch* RunRecord::best() const {
