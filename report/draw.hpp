@@ -55,8 +55,7 @@ void draw_layers(const VisionTransformer& model, const Samples& samples, FigureL
 void draw_strip(const std::vector<std::string>& checkpoints, const WeightsRequest& request,
                 FigureList& list);
 
-/// Whether something is added to the tokens that tells their places, and whether it is learned.
-bool has_position_table(const ViTConfig& config);
+/// Whether something is added to the tokens that tells their places, and is learned.
 bool learns_position_table(const ViTConfig& config);
 
 /// In either precision's stead.

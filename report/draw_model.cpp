@@ -76,10 +76,6 @@ void add_point(Chart& chart, const std::string& name, double x, double y) {
 
 }  // namespace
 
-bool has_position_table(const ViTConfig& config) {
-  return config.positions != Positions::none && config.positions != Positions::relative;
-}
-
 bool learns_position_table(const ViTConfig& config) {
   return config.positions == Positions::learned || config.positions == Positions::learned_2d;
 }
@@ -161,7 +157,8 @@ void draw_weights(const VisionTransformer& model, FigureList& list) {
              json_file("filter_components",
                        dump_json(Json{{"variances", variances}, {"total", total}}))}});
 
-  if (!has_position_table(model.config)) return;
+  const Positions positions = model.config.positions;
+  if (positions == Positions::none || positions == Positions::relative) return;  // adds no table
   const Array similarity = inspect::position_similarity(model);
   const auto lines = inspect::lines(similarity);
   list.add(figures::position_similarity(numbers(similarity), lines.line, lines.rest));
