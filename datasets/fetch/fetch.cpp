@@ -49,16 +49,6 @@ fs::path place_of(const PublicDataset& dataset, const fs::path& directory) {
   return dataset.is_archive() ? directory : directory / dataset.folder;
 }
 
-void copy_bytes(const fs::path& from, const fs::path& to) {
-  const RegularFile source(from.string(), Exit::data);
-  write_file_safely(to.string(), [&source](const WriteBytes& write) {
-    ByteStream bytes(source);
-    for (auto some = bytes.next(); !some.empty(); some = bytes.next()) {
-      write({some.data(), some.size()});
-    }
-  });
-}
-
 class Fetch {
  public:
   Fetch(const PublicDataset& dataset, const FetchOptions& options)
@@ -120,7 +110,9 @@ class Fetch {
     }
     const std::string wrong = difference(file, source);
     if (!wrong.empty()) fail(Exit::data, "{}: {}", source.string(), wrong);
-    copy_bytes(source, target);
+    const RegularFile given(source.string(), Exit::data);
+    ByteStream bytes(given);
+    write_bytes(target, [&bytes] { return bytes.next(); });
   }
 
   void take_from_mirrors(const KnownFile& file, const fs::path& target) {

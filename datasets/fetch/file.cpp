@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/safe_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -176,6 +177,12 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
     }
   }
   return place;
+}
+
+void write_bytes(const std::filesystem::path& path, const NextBytes& next) {
+  write_file_safely(path.string(), [&next](const WriteBytes& write) {
+    for (auto some = next(); !some.empty(); some = next()) write({some.data(), some.size()});
+  });
 }
 
 #if VITRUVIAN_HAS_OPENSSL

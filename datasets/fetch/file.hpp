@@ -61,6 +61,8 @@ std::filesystem::path plain_or_gzip(const std::filesystem::path& directory,
 
 /// The next bytes of something; none at its end.
 using NextBytes = std::function<std::span<const char>()>;
+/// Writes a file of these bytes, as write_file_safely does.
+void write_bytes(const std::filesystem::path& path, const NextBytes& next);
 /// Who takes a file of an archive; its path is relative and without "..".
 using TakeFile = std::function<void(const std::filesystem::path& path, const NextBytes& next)>;
 /// Reads the files of a tar archive, plain or packed by gzip, in its order. Throws (Exit::data),

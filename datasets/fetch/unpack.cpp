@@ -1,5 +1,4 @@
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/datasets/fetch/file.hpp"
 
 #if VITRUVIAN_HAS_LIBARCHIVE
@@ -138,11 +137,7 @@ void unpack_tar(const fs::path& archive, const fs::path& directory, std::uint64_
     if (fs::exists(target, error)) {
       fail(Exit::data, "{}: '{}' is there already", archive.string(), path.string());
     }
-    write_file_safely(target.string(), [&next](const WriteBytes& write_piece) {
-      for (auto some = next(); !some.empty(); some = next()) {
-        write_piece({some.data(), some.size()});
-      }
-    });
+    write_bytes(target, next);
   };
   read_tar(RegularFile(archive.string(), Exit::data), max_bytes, write);
 }
