@@ -1,5 +1,6 @@
 #pragma once
 
+#include "lessons/telling/contents.hpp"
 #include "vitruvian/charts/chart.hpp"
 #include "vitruvian/core/base/wrapping.hpp"
 
@@ -102,21 +103,6 @@ struct Figure {
   std::variant<Matrix, Chart, ImageGrid, Diagram> data;
 };
 
-/// The lesson before or after this one.
-struct Neighbour {
-  int number = 0;
-  std::string name;
-  std::string title;
-};
-
-/// An exercise that follows the lesson.
-struct Practice {
-  int number = 0;
-  std::string name;
-  std::string title;
-  std::string level;  ///< "easy", "middle", "hard"
-};
-
 /// A number that a reader may turn.
 struct Slider {
   std::string name;  ///< "temperature"
@@ -125,10 +111,11 @@ struct Slider {
   double start = 0.5;
   double step = 0.01;
 };
-/// What a lesson lets a reader turn, and the question that this answers.
+/// What a lesson lets a reader turn, on its page or by `--play VALUES`: nothing without sliders.
 struct Control {
-  std::string question;
-  std::vector<Slider> sliders;
+  /// That turning it answers: "How large a temperature makes two of them alike?"
+  std::string question = {};
+  std::vector<Slider> sliders = {};
 };
 
 /// The last event.
@@ -141,10 +128,10 @@ struct Closing {
       {};  ///< all there are, and what they do
   /// Of docs/requirements.md, that the lesson holds: "2-3", "B4". For tests: no reader sees them.
   std::vector<std::string> rows = {};
-  std::optional<Neighbour> previous = {}, next = {};
-  std::vector<Practice> exercises = {};
-  std::vector<std::string> words = {};  ///< of the glossary, which the lesson explains
-  std::optional<Control> control = {};
+  std::optional<Entry> previous = {}, next = {};  ///< lessons
+  std::vector<Exercise> exercises = {};           ///< that follow it
+  std::vector<std::string> words = {};            ///< of the glossary, which the lesson explains
+  Control control = {};
 };
 
 using Event = std::variant<Opening, Heading, Text, Remark, Equation, Code, ShapeLine, Table, Checks,
@@ -205,8 +192,8 @@ std::string shape_text(const ShapeLine& shape);
 std::string number_text(double x, double tolerance = 1e-6);
 /// Two digits and the power of ten: "3.1e-11".
 std::string error_text(double x);
-/// Where the sliders stand at first, as `--play` takes it: "0.5,3".
-std::string play_text(const Control& control);
+/// Where the sliders stand at first, or at another end of theirs, as `--play` takes it: "0.5,3".
+std::string play_text(const Control& control, double Slider::*where = &Slider::start);
 /// "temperature from 0.1 to 5; logit from 0 to 10".
 std::string ranges_text(const Control& control);
 /// "3 checks, all passed", or what went wrong and why.

@@ -62,7 +62,7 @@ std::string anchor_of(std::string_view text) {
   return anchor;
 }
 
-std::string link_to(const char* word, const std::optional<Neighbour>& lesson, const char* rel) {
+std::string link_to(const char* word, const std::optional<Entry>& lesson, const char* rel) {
   if (!lesson) return "";
   return fmt::format("<a rel=\"{}\" href=\"{}.html\">{}: {}. {}</a>", rel, lesson->name, word,
                      lesson->number, html_escaped(lesson->title));
@@ -166,7 +166,7 @@ class Html final : public Writer {
     }
     if (!e.exercises.empty()) {
       text += "<h2 id=\"now-you\">Now you</h2><ul>";
-      for (const Practice& p : e.exercises) {
+      for (const Exercise& p : e.exercises) {
         text += fmt::format("<li><a href=\"exercises.html#{}\">Exercise {}: {}</a> ({})</li>",
                             p.name, p.number, html_escaped(p.title), p.level);
       }

@@ -21,7 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShapeLine, name, symbols, lengths, holds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, columns, rows)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Check, what, left_name, left, right_name, right, tolerance,
                                    compared, unit, must_differ, passed, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Practice, number, name, title, level)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Exercise, number, name, title, level)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Slider, name, from, to, start, step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Closing, checks, failed, broken, rows, exercises, words)
 
@@ -81,12 +81,11 @@ json object(const Figure& e) {
 json object(const Closing& e) {
   json breaks = json::array();
   for (const auto& [name, what] : e.breaks) breaks.push_back({{"name", name}, {"what", what}});
-  const Control control = e.control.value_or(Control());
   return with(e, {{"event", "closing"},
                   {"summary", summary(e)},
                   {"breaks", breaks},
-                  {"question", control.question},
-                  {"sliders", control.sliders}});
+                  {"question", e.control.question},
+                  {"sliders", e.control.sliders}});
 }
 
 // Numbers that JSON does not know (NaN) become null.

@@ -104,13 +104,10 @@ void shapes(Narrator& say, const Trace& trace) {
 }
 
 bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
-                     const std::vector<Leaf>& leaves, const GradientOptions& options) {
-  GradcheckOptions how;
-  how.strict = options.strict;
-  how.entries = options.entries;
+                     const std::vector<Leaf>& leaves, const GradcheckOptions& options) {
   bool passed = true;
   for (const Leaf& leaf : leaves) {
-    const GradcheckReport report = gradcheck(f, std::vector<Tensor>{leaf.tensor}, how);
+    const GradcheckReport report = gradcheck(f, std::vector<Tensor>{leaf.tensor}, options);
     Check c{"gradient of " + leaf.name, "analytic", report.analytic, "numeric", report.numeric};
     c.error = report.error;
     c.tolerance = std::is_same_v<real, float> ? 2e-2 : options.strict ? 1e-8 : 1e-6;

@@ -48,20 +48,12 @@ void shapes(Narrator& say, std::string_view name_and_symbols, const Tensor& tens
   shapes(say, more...);
 }
 
-struct GradientOptions {
-  /// The strict form of `gradcheck`: four points, relative error at most
-  /// 1e-8; else two points and 1e-6.
-  bool strict = false;
-  /// How many entries of each leaf are moved; 0 means all.
-  std::size_t entries = 0;
-};
-
 /// One check a leaf: the tape's derivative of f's result with respect to it
 /// against differences. The numbers shown are of the leaf's largest gradient
 /// entry under a random cotangent (of the worst entry, when they disagree),
 /// the error is the largest of all.
 bool check_gradients(Narrator& say, const std::function<Tensor()>& f,
-                     const std::vector<Leaf>& leaves, const GradientOptions& options = {});
+                     const std::vector<Leaf>& leaves, const GradcheckOptions& options = {});
 
 /// Two arrays that should be equal to rounding: |a - b| relative to the
 /// largest |entry|. The numbers shown are where b is largest (where they

@@ -176,13 +176,13 @@ class Markdown final : public Writer {
     for (const auto& [name, what] : e.breaks) {
       line(fmt::format("- `--break {}`: {}", name, escaped(what)));
     }
-    if (e.control) {
+    if (!e.control.sliders.empty()) {
       line(fmt::format("\nTurn it: `build/bin/lesson {} --play {}`. {} ({})", name_,
-                       play_text(*e.control), escaped(e.control->question),
-                       escaped(ranges_text(*e.control))));
+                       play_text(e.control), escaped(e.control.question),
+                       escaped(ranges_text(e.control))));
     }
     if (!e.exercises.empty()) line("\nNow you:\n");
-    for (const Practice& p : e.exercises) {  // by name: numbers move when others come before them
+    for (const Exercise& p : e.exercises) {  // by name: numbers move when others come before them
       line(fmt::format("- `build/bin/lesson exercise {}`: {} ({})", p.name, escaped(p.title),
                        p.level));
     }
@@ -191,7 +191,7 @@ class Markdown final : public Writer {
       for (const std::string& word : e.words) links.push_back(glossary_link(word));
       line(fmt::format("\nWords to keep: {}.", joined(links)));
     }
-    const auto to = [](const std::string& word, const std::optional<Neighbour>& lesson) {
+    const auto to = [](const std::string& word, const std::optional<Entry>& lesson) {
       if (!lesson) return std::string();
       return fmt::format("{}: [{}. {}]({}.md)", word, lesson->number, escaped(lesson->title),
                          lesson->name);

@@ -70,19 +70,15 @@ Closing closing_of(const Entry& entry, const Lesson& lesson) {
   Closing closing;
   const std::vector<Entry>& all = contents();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Neighbour neighbour{all[i].number, all[i].name, all[i].title};
-    if (i + 1 < all.size() && all[i + 1].name == entry.name) closing.previous = neighbour;
-    if (i > 0 && all[i - 1].name == entry.name) closing.next = neighbour;
+    if (i + 1 < all.size() && all[i + 1].name == entry.name) closing.previous = all[i];
+    if (i > 0 && all[i - 1].name == entry.name) closing.next = all[i];
   }
   for (const Break& b : lesson.breaks) closing.breaks.emplace_back(b.name, b.what);
-  for (const Exercise& e : exercises_after(entry.name)) {
-    closing.exercises.push_back({e.number, e.name, e.title, e.level});
-  }
+  closing.exercises = exercises_after(entry.name);
   for (const Word& word : glossary()) {
     if (word.lesson.name == entry.name) closing.words.push_back(word.names[0]);
   }
-  if (!lesson.play.sliders.empty())
-    closing.control = Control{lesson.play.question, lesson.play.sliders};
+  closing.control = lesson.play;
   return closing;
 }
 
@@ -319,10 +315,7 @@ int tell(const Lesson& lesson, const Telling& telling, int argc, char** argv, co
       for (const std::string& op : lesson.teaches) console::print("op {}\n", op);
       for (const Break& b : lesson.breaks) console::print("break {}\n", b.name);
       for (const auto end : {&Slider::start, &Slider::from, &Slider::to}) {
-        std::string values;
-        for (const Slider& s : lesson.play.sliders) {
-          values += fmt::format("{}{}", values.empty() ? "" : ",", s.*end);
-        }
+        const std::string values = play_text(lesson.play, end);
         if (!values.empty()) console::print("play {}\n", values);
       }
       return static_cast<int>(Exit::ok);

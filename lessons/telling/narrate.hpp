@@ -1,6 +1,5 @@
 #pragma once
 
-#include "lessons/telling/contents.hpp"
 #include "lessons/telling/events.hpp"
 
 #include <fmt/format.h>
@@ -28,13 +27,6 @@ struct Break {
   std::string fault = {};
 };
 
-/// What `--play VALUES` turns, and a page has sliders for.
-struct Play {
-  std::string
-      question;  ///< that turning it answers: "How large a temperature makes two of them alike?"
-  std::vector<Slider> sliders;
-};
-
 /// What stands at the head of a lesson; its number is its place in lessons/course/contents.txt.
 struct Lesson {
   std::string title = {};
@@ -45,7 +37,7 @@ struct Lesson {
   std::string rows = {};
   std::vector<std::string> teaches = {};  ///< ops whose sign, flipped, must make it fail
   std::vector<Break> breaks = {};
-  Play play = {};
+  Control play = {};
 };
 
 /// A letter of the lesson and its value here. One of the paper's needs no meaning: it has the same

@@ -82,7 +82,7 @@ std::vector<double> played(const std::string& values, const Lesson& lesson) {
   const auto commas = static_cast<std::size_t>(std::count(values.begin(), values.end(), ','));
   if (numbers.size() != lesson.play.sliders.size() || commas + 1 != numbers.size()) {
     fail(Exit::usage, "--play {}: expected {} numbers with commas between: {}", values,
-         lesson.play.sliders.size(), ranges_text({"", lesson.play.sliders}));
+         lesson.play.sliders.size(), ranges_text(lesson.play));
   }
   return numbers;
 }
@@ -119,8 +119,8 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
       ->type_name("NAME")
       ->group(lesson.breaks.empty() ? "" : "Mistakes");
   std::string values;
-  const Control control{lesson.play.question, lesson.play.sliders};
-  app.add_option("--play", values, fmt::format("{}\n  {}", control.question, ranges_text(control)))
+  app.add_option("--play", values,
+                 fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
       ->type_name("X[,X]")
       ->group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
   flag("--html", o.html, "")->group("");

@@ -195,13 +195,13 @@ class Terminal final : public Writer {
     for (const auto& [name, what] : e.breaks)
       prose(fmt::format("{}: {}", name, what), "  --break ");
     if (!e.words.empty()) prose(fmt::format("Words to keep: {}.", joined(e.words)));
-    if (e.control) {
+    if (!e.control.sliders.empty()) {
       prose("Turn its numbers:");
-      prose(fmt::format("{} ({})", e.control->question, ranges_text(*e.control)),
-            fmt::format("  --play {}: ", play_text(*e.control)));
+      prose(fmt::format("{} ({})", e.control.question, ranges_text(e.control)),
+            fmt::format("  --play {}: ", play_text(e.control)));
     }
     if (!e.exercises.empty()) prose("Now you:");
-    for (const Practice& p : e.exercises)
+    for (const Exercise& p : e.exercises)
       prose(fmt::format("{}: {} ({})", p.number, p.title, p.level), "  lesson exercise ");
   }
 

@@ -175,11 +175,10 @@ Drawing drawing_of(const Figure& figure) {
   return {{{std::get<ImageGrid>(figure.data)}}};
 }
 
-std::string play_text(const Control& control) {
-  std::string text;
-  for (const Slider& s : control.sliders)
-    text += (text.empty() ? "" : ",") + fmt::format("{}", s.start);
-  return text;
+std::string play_text(const Control& control, double Slider::*where) {
+  std::vector<double> values;
+  for (const Slider& s : control.sliders) values.push_back(s.*where);
+  return joined(values, ",");
 }
 
 std::string ranges_text(const Control& control) {

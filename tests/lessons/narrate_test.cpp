@@ -95,9 +95,9 @@ std::vector<Event> all_events() {
                   "of this.",
                   {{"name", "does that"}},
                   {"2-3", "B4"},
-                  Neighbour{8, "chains", "Chains"},
+                  Entry{8, "chains", "I. The tape", "Chains"},
                   {},
-                  {{6, "square", "The square goes back", "easy"}},
+                  {{6, "square", "The square goes back", {}, "easy"}},
                   {"chain rule", "vjp"},
                   Control{"How wide?", {{"D", 1, 64, 8, 1}, {"h", 1, 8, 2, 1}}}}};
 }
