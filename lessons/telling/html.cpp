@@ -156,14 +156,12 @@ class Html final : public Writer {
   std::string show(const Closing& e) {
     std::string text =
         fmt::format("<footer class=\"{}\">{}", e.failed == 0 ? "" : "wrong", prose(summary(e)));
-    if (!e.words.empty()) {
-      text += "<p>Words to keep: ";
-      for (std::size_t i = 0; i < e.words.size(); ++i) {
-        text += fmt::format("{}<a href=\"glossary.html#{}\">{}</a>", i == 0 ? "" : ", ",
-                            anchor_of(e.words[i]), html_escaped(e.words[i]));
-      }
-      text += ".</p>";
+    std::vector<std::string> links;
+    for (const std::string& word : e.words) {
+      links.push_back(
+          fmt::format("<a href=\"glossary.html#{}\">{}</a>", anchor_of(word), html_escaped(word)));
     }
+    if (!links.empty()) text += fmt::format("<p>Words to keep: {}.</p>", joined(links));
     if (!e.exercises.empty()) {
       text += "<h2 id=\"now-you\">Now you</h2><ul>";
       for (const Exercise& p : e.exercises) {

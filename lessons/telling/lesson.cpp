@@ -13,11 +13,8 @@ namespace {
 double at(const Array& a, std::size_t i) { return static_cast<double>(a.data()[i]); }
 
 std::size_t largest_of(const Array& a) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < a.size(); ++i) {
-    if (std::abs(at(a, i)) > std::abs(at(a, best))) best = i;
-  }
-  return best;
+  const auto less = [](real x, real y) { return std::abs(x) < std::abs(y); };
+  return static_cast<std::size_t>(std::max_element(a.begin(), a.end(), less) - a.begin());
 }
 
 Array random_cotangent(const Tensor& y) {

@@ -50,8 +50,7 @@ std::string diagnosis(const Check& c) {
 }
 
 const Break* break_of(const Lesson& lesson, std::string_view name) {
-  const auto found = std::find_if(lesson.breaks.begin(), lesson.breaks.end(),
-                                  [&](const Break& b) { return b.name == name; });
+  const auto found = std::ranges::find(lesson.breaks, name, &Break::name);
   return found == lesson.breaks.end() ? nullptr : &*found;
 }
 
@@ -190,9 +189,7 @@ bool Narrator::differs(std::string_view what, const Value& left, const Value& ri
 }
 
 bool Narrator::holds(std::string_view what, bool yes) {
-  Check c{.what = std::string(what)};
-  c.passed = yes;
-  return check(std::move(c));
+  return check({.what = std::string(what), .passed = yes});
 }
 
 bool Narrator::is_zero(std::string_view what, const Value& value, double at_most) {
