@@ -165,13 +165,18 @@ std::vector<std::string> precompiled(const std::vector<std::string>& compiler) {
   return include;
 }
 
-// Compiles a learner's file, and says what the compiler says of it.
-void compile_answer(const fs::path& file, const fs::path& result, const fs::path& messages) {
+// Compiles a learner's file, as `compile` does.
+int compile_answer(const fs::path& file, const std::string& result, const fs::path& messages) {
   std::vector<std::string> words = compiler();
   const std::vector<std::string> first = precompiled(words);
   words.insert(words.end(), first.begin(), first.end());
-  words.insert(words.end(), {"-o", result.string(), file.string()});
-  const int code = compile(std::move(words), messages);
+  words.insert(words.end(), {"-o", result, file.string()});
+  return compile(std::move(words), messages);
+}
+
+// The same, and says what the compiler says of it.
+void compile_aloud(const fs::path& file, const std::string& result, const fs::path& messages) {
+  const int code = compile_answer(file, result, messages);
   const std::vector<std::string> said = lines_of(messages);
   std::size_t count = 0;
   if (code == 0) {
@@ -240,15 +245,10 @@ fs::path answer_to(const Exercise& part, const fs::path& folder, const fs::path&
   if (!fs::exists(file, gone)) return {};
   console::print("Your answer to exercise {} is judged again, as Vitruvian has changed.\n",
                  part.name);
-  console::flush();
-  std::vector<std::string> words = compiler();
-  const std::vector<std::string> first = precompiled(words);
   const std::string compiled = (scratch / (part.name + ".so")).string();
-  words.insert(words.end(), first.begin(), first.end());
-  words.insert(words.end(), {"-o", compiled, file.string()});
   const fs::path messages = scratch / "messages";
   const std::string judge = (program_folder() / "exercise_checks").string();
-  if (compile(std::move(words), messages) != 0 ||
+  if (compile_answer(file, compiled, messages) != 0 ||
       run_quietly({judge, part.name, compiled, "10"}, messages) != 0) {
     console::print("It no longer agrees: lesson check {}\n", part.name);
     return {};
@@ -270,11 +270,8 @@ std::vector<std::string> earlier_answers(const Exercise& exercise, const fs::pat
   std::string text;
   if (!yours.empty()) text += fmt::format("Yours in it: {}.\n", joined(yours));
   if (!ours.empty()) text += fmt::format("Ours, until yours are done: {}.\n", joined(ours));
-  for (const std::string& line : text.empty() ? std::vector<std::string>() : wrapped(text, 78)) {
-    console::print("{}\n", line);
-  }
+  for (const std::string& line : wrapped(text, 78)) console::print("{}\n", line);
   if (!text.empty()) console::print("\n");
-  console::flush();
   return answers;
 }
 
@@ -284,7 +281,7 @@ bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds)
   build_if_needed("exercise_checks", sources_of_checks());
   const Scratch scratch(fs::temp_directory_path());
   const std::string compiled = scratch / "yours.so";
-  compile_answer(file, compiled, scratch / "messages");
+  compile_aloud(file, compiled, scratch / "messages");
   std::vector<std::string> words = {(program_folder() / "exercise_checks").string(), exercise.name,
                                     compiled, std::to_string(seconds)};
   const fs::path folder = scratch / "";

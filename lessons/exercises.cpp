@@ -22,10 +22,6 @@ namespace fs = std::filesystem;
 
 // --- the files of exercises --------------------------------------------------------------------
 
-std::vector<std::string> lines_of(const Exercise& exercise) {
-  return source_lines(exercise.source());
-}
-
 // Whether a line is "// [NAME]", for a name that matches.
 bool is_marker(const std::string& line, const std::string& name) {
   return std::regex_match(line, std::regex(fmt::format(R"(\s*// \[{}\])", name)));
@@ -41,7 +37,7 @@ std::string text_of(const Exercise& exercise, bool solved) {
         fmt::format("// Filled in: lesson check {0}.  Stuck: lesson hint {0}.\n", exercise.name);
   }
   std::string part = "end";
-  const std::vector<std::string> lines = lines_of(exercise);
+  const std::vector<std::string> lines = source_lines(exercise.source());
   const bool has_tensors = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
     return line.starts_with("Tensor ") || line.find("const Tensor& ") != std::string::npos;
   });
@@ -65,7 +61,7 @@ std::string text_of(const Exercise& exercise, bool solved) {
 // From the vaguest to the plainest.
 std::vector<std::string> hints_of(const Exercise& exercise) {
   std::vector<std::string> hints;
-  for (const std::string& line : lines_of(exercise)) {
+  for (const std::string& line : source_lines(exercise.source())) {
     if (is_marker(line, R"(hint \d)")) {
       hints.emplace_back();
     } else if (!hints.empty() && line.starts_with("// ")) {
@@ -88,9 +84,8 @@ std::string remembered(const std::string& name) {
 void remember(const std::string& name, const std::string& line) {
   const fs::path file = state_file("exercises", name);
   if (file.empty()) return;
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
   try {
+    make_folder_of(file.string());
     write_file_safely(file.string(), line + "\n");
   } catch (const Error&) {  // lost, as was said
   }

@@ -46,16 +46,15 @@ const T& find(const std::vector<T>& all, const std::string& word, const char* ki
               const char* list, const std::vector<std::string>& commands = {}) {
   const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   const bool is_number = !word.empty() && std::all_of(word.begin(), word.end(), digit);
-  std::vector<std::string> names;
   for (const T& one : all) {
     if (word == one.name) return one;
     if (is_number && word.size() < 6 && std::stoi(word) == one.number) return one;
-    names.push_back(one.name);
   }
   if (is_number) {
     fail(Exit::usage, "there is no {} {}: they go from {} to {}; see {}", kind, word,
          all.front().number, all.back().number, list);
   }
+  std::vector<std::string> names = names_in(all);
   names.insert(names.end(), commands.begin(), commands.end());
   fail(Exit::usage, "there is no {} '{}'; {}", kind, word,
        did_you_mean(word, names, fmt::format("see {}", list)));

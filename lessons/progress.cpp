@@ -39,13 +39,6 @@ std::string text_of(const fs::path& file) {
   return text;
 }
 
-template <class T>
-const T* named(const std::vector<T>& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const T& t) { return t.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
 struct Marks {
   std::vector<const Entry*> lessons;
   std::vector<const Exercise*> exercises;
@@ -74,11 +67,15 @@ Marks marks_of(const fs::path& file) {
     const std::string kind = line.substr(0, blank);
     const std::string name = line.substr(std::min(blank + 1, line.size()));
     good = is_name(name) && (kind == "lesson" || kind == "exercise");
-    const Entry* const lesson = kind == "lesson" ? named(contents(), name) : nullptr;
-    const Exercise* const exercise = kind == "exercise" ? named(exercises(), name) : nullptr;
-    if (lesson != nullptr) marks.lessons.push_back(lesson);
-    if (exercise != nullptr) marks.exercises.push_back(exercise);
-    if (lesson == nullptr && exercise == nullptr) ++marks.unknown;
+    const auto lesson = std::ranges::find(contents(), name, &Entry::name);
+    const auto exercise = std::ranges::find(exercises(), name, &Exercise::name);
+    if (kind == "lesson" && lesson != contents().end()) {
+      marks.lessons.push_back(&*lesson);
+    } else if (kind == "exercise" && exercise != exercises().end()) {
+      marks.exercises.push_back(&*exercise);
+    } else {
+      ++marks.unknown;
+    }
   }
   if (!good) {
     fail(Exit::data,

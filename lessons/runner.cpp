@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace {
 
@@ -63,29 +64,17 @@ std::string done_of(const std::vector<T>& all) {
       all.size());
 }
 
-// The lessons, under the titles of their parts.
-template <class OnPart, class OnEntry>
-void for_each(const OnPart& on_part, const OnEntry& on_entry) {
-  std::string part;
-  for (const Entry& entry : contents()) {
-    if (part != entry.part) on_part(entry.part);
-    part = entry.part;
-    on_entry(entry);
-  }
-}
-
 void list(bool ascii) {
-  std::string text;
-  for_each([&](const std::string& part) { text += fmt::format("\n{}\n", part); },
-           [&](const Entry& e) {
-             text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", e.number,
-                                 is_done(e) ? "done" : "", e.minutes, e.title, "", e.equation);
-             for (const Exercise& exercise : exercises_after(e.name)) {
-               text += fmt::format("{:6}{:6}exercise {}: {} ({})\n", "",
-                                   is_done(exercise) ? "done" : "", exercise.number, exercise.title,
-                                   exercise.level);
-             }
-           });
+  std::string text, part;
+  for (const Entry& e : contents()) {
+    if (std::exchange(part, e.part) != e.part) text += fmt::format("\n{}\n", part);
+    text += fmt::format("{:4}  {:4}  {:2} min  {}\n{:20}{}\n", e.number, is_done(e) ? "done" : "",
+                        e.minutes, e.title, "", e.equation);
+    for (const Exercise& exercise : exercises_after(e.name)) {
+      text += fmt::format("{:6}{:6}exercise {}: {} ({})\n", "", is_done(exercise) ? "done" : "",
+                          exercise.number, exercise.title, exercise.level);
+    }
+  }
   const Next go_on = next();
   const bool all_done = go_on.lesson == nullptr && go_on.exercise == nullptr;
   text += fmt::format("\n{} lessons read, {} exercises done. {}\n", done_of(contents()),
@@ -101,11 +90,8 @@ const Entry& lesson_of(const Word& word) {
 
 // "also feed-forward network", or "".
 std::string other_names(const Word& word) {
-  std::string text;
-  for (std::size_t i = 1; i < word.names.size(); ++i) {
-    text += (i == 1 ? "also " : ", ") + word.names[i];
-  }
-  return text;
+  const std::vector<std::string> others(word.names.begin() + 1, word.names.end());
+  return others.empty() ? "" : "also " + joined(others);
 }
 
 std::string lower(std::string text) {
@@ -210,23 +196,23 @@ void list_markdown() {
                 number("walk_back"), number("unbroadcast"), number("own_linear"),
                 number("cross_entropy"), number("layer_norm"), number("patches"),
                 number("attention"), number("own_block"), number("adamw"), number("one_batch"))));
-  for_each(
-      [](const std::string& part) {
-        console::print(
-            "\n## {}\n\n| | lesson | equation | minutes | exercises |\n|---|---|---|---|---|\n",
-            part);
-      },
-      [](const Entry& e) {
-        std::string equation;  // a bar would end the cell, in code too
-        for (const char c : e.equation) equation += c == '|' ? "\\|" : std::string(1, c);
-        std::string own;
-        for (const Exercise& exercise : exercises_after(e.name)) {
-          own += fmt::format("{}{}. {} ({})", own.empty() ? "" : "<br>", exercise.number,
-                             exercise.title, exercise.level);
-        }
-        console::print("| {} | [{}]({}.md) | `{}` | {} | {} |\n", e.number, e.title, e.name,
-                       equation, e.minutes, own);
-      });
+  std::string part;
+  for (const Entry& e : contents()) {
+    if (std::exchange(part, e.part) != e.part) {
+      console::print(
+          "\n## {}\n\n| | lesson | equation | minutes | exercises |\n|---|---|---|---|---|\n",
+          part);
+    }
+    std::string equation;  // a bar would end the cell, in code too
+    for (const char c : e.equation) equation += c == '|' ? "\\|" : std::string(1, c);
+    std::string own;
+    for (const Exercise& exercise : exercises_after(e.name)) {
+      own += fmt::format("{}{}. {} ({})", own.empty() ? "" : "<br>", exercise.number,
+                         exercise.title, exercise.level);
+    }
+    console::print("| {} | [{}]({}.md) | `{}` | {} | {} |\n", e.number, e.title, e.name, equation,
+                   e.minutes, own);
+  }
 }
 
 [[noreturn]] void become(const Entry& entry, const std::vector<std::string>& flags) {
