@@ -96,11 +96,6 @@ void walk_back_check(Judge& judge) {
 
 // --- layers: a value, and what goes back to every input
 
-struct Mistake {
-  std::string why;
-  std::function<Tensor(const Parameters&)> made;
-};
-
 // Every way back gives a tensor for each input, of its shape: said here, as adding would stretch
 // it.
 void guard_ways_back(OwnTape& tape) {
@@ -127,10 +122,13 @@ void guard_ways_back(OwnTape& tape) {
   }
 }
 
+// The equations, on tensors, with the mistake of this number, from 1 on; 0 is none.
+using Equations = std::function<Tensor(const Parameters&, int slip)>;
+
+// `mistakes` is what is to be said of each, in the order of their numbers.
 void judge_layer(Judge& judge, const Parameters& inputs,
-                 const std::function<Var(const Weights&)>& yours,
-                 const std::function<Tensor(const Parameters&)>& right,
-                 const std::vector<Mistake>& mistakes) {
+                 const std::function<Var(const Weights&)>& yours, const Equations& equations,
+                 const std::vector<std::string>& mistakes) {
   OwnTape tape;
   Weights w;
   for (const auto& [name, value] : inputs) w[name] = leaf(tape, value);
@@ -140,8 +138,10 @@ void judge_layer(Judge& judge, const Parameters& inputs,
         "What comes back lies on no tape. The gap is still open; look for \"Yours\" in the file.");
   }
   std::vector<Guess> guesses;
-  for (const Mistake& mistake : mistakes) guesses.push_back({mistake.why, mistake.made(inputs)});
-  const Tensor value = right(inputs);
+  for (int slip = 1; slip <= std::ssize(mistakes); ++slip) {
+    guesses.push_back({mistakes[static_cast<std::size_t>(slip) - 1], equations(inputs, slip)});
+  }
+  const Tensor value = equations(inputs, 0);
   judge.compare("the value", got.value(), value, "the equation says", guesses);
   if (got.value().shape() != value.shape()) return;
   const Tensor g = normal(value.shape(), 99);
@@ -153,7 +153,7 @@ void judge_layer(Judge& judge, const Parameters& inputs,
     const auto moved = [&, name = name](const Tensor& there) {
       Parameters all = inputs;
       all[name] = there;
-      return right(all);
+      return equations(all, 0);
     };
     judge.compare_gradient("the cotangent of " + name, bars.at(w.at(name).place), moved, x, g);
   }
@@ -174,13 +174,15 @@ void own_linear_check(Judge& judge) {
     judge.in_case(fmt::format("x {}, W (5, {})", to_string(x), x.back()), [&] {
       judge_layer(
           judge, inputs, [&](const Weights& w) { return yours(w.at("x"), w.at("W"), w.at("b")); },
-          [](const Parameters& p) { return matmul(p.at("x"), transpose(p.at("W"))) + p.at("b"); },
+          [](const Parameters& p, int) {
+            return matmul(p.at("x"), transpose(p.at("W"))) + p.at("b");
+          },
           {});
     });
   }
 }
 
-// The equations, on tensors; `slip` is the number of a mistake, 0 for none.
+// The equations of the layers; `slip` as in Equations.
 Tensor layer(const Parameters& p, const std::string& name, const Tensor& x) {
   return matmul(x, transpose(p.at(name + ".weight"))) + p.at(name + ".bias");
 }
@@ -282,20 +284,18 @@ void own_mlp_check(Judge& judge) {
     Shapes shapes = linear_shapes("m.fc1", 2 * x[2], x[2]);
     shapes.merge(linear_shapes("m.fc2", x[2], 2 * x[2]));
     shapes["x"] = x;
-    const auto with = [](int slip) {
-      return [slip](const Parameters& p) { return mlp_of(p, "m", p.at("x"), slip); };
-    };
     judge.in_case(fmt::format("x {}, M = {}", to_string(x), 2 * x[2]), [&] {
       judge_layer(
           judge, drawn(shapes, seed += 10),
-          [&](const Weights& w) { return yours(w, "m", w.at("x")); }, with(0),
-          {{"The GELU is missing: two linear layers are one linear layer.", with(1)},
-           {"There is a GELU behind the second layer, too: only the hidden one has it.", with(2)},
-           {"The GELU stands behind the second layer; it belongs between the two.", with(3)},
-           {"The GELU stands before the first layer; it belongs between the two.", with(4)},
-           {"There is a GELU before the first layer, too: only the hidden one has it.", with(5)},
-           {"x is added: the residual connection belongs to the block (Eq. 3), not here.", with(6)},
-           {"That is the hidden layer: the second linear layer is missing.", with(7)}});
+          [&](const Weights& w) { return yours(w, "m", w.at("x")); },
+          [](const Parameters& p, int slip) { return mlp_of(p, "m", p.at("x"), slip); },
+          {"The GELU is missing: two linear layers are one linear layer.",
+           "There is a GELU behind the second layer, too: only the hidden one has it.",
+           "The GELU stands behind the second layer; it belongs between the two.",
+           "The GELU stands before the first layer; it belongs between the two.",
+           "There is a GELU before the first layer, too: only the hidden one has it.",
+           "x is added: the residual connection belongs to the block (Eq. 3), not here.",
+           "That is the hidden layer: the second linear layer is missing."});
     });
   }
 }
@@ -312,17 +312,15 @@ void own_heads_check(Judge& judge) {
     Shapes shapes = linear_shapes("a.qkv", 3 * z[2], z[2]);
     shapes.merge(linear_shapes("a.proj", z[2], z[2]));
     shapes["z"] = z;
-    const auto with = [h = heads](int slip) {
-      return [slip, h](const Parameters& p) { return msa_of(p, "a", p.at("z"), h, slip); };
-    };
     judge.in_case(fmt::format("z {}, h = {}", to_string(z), heads), [&, h = heads] {
-      judge_layer(judge, drawn(shapes, seed += 10),
-                  [&](const Weights& w) { return yours(w, "a", w.at("z"), h); }, with(0),
-                  {{"q and k are exchanged: split_heads gives q, k, v.", with(1)},
-                   {"k and v are exchanged: split_heads gives q, k, v.", with(2)},
-                   {"U_msa, the last linear layer (proj), is missing.", with(3)},
-                   {"z is added: the residual connection belongs to the block (Eq. 2), not here.",
-                    with(4)}});
+      judge_layer(
+          judge, drawn(shapes, seed += 10),
+          [&](const Weights& w) { return yours(w, "a", w.at("z"), h); },
+          [&](const Parameters& p, int slip) { return msa_of(p, "a", p.at("z"), h, slip); },
+          {"q and k are exchanged: split_heads gives q, k, v.",
+           "k and v are exchanged: split_heads gives q, k, v.",
+           "U_msa, the last linear layer (proj), is missing.",
+           "z is added: the residual connection belongs to the block (Eq. 2), not here."});
     });
   }
 }
@@ -339,23 +337,20 @@ void own_block_check(Judge& judge) {
        {Case{{1, 2, 2}, {.D = 2, .h = 1, .M = 3}}, Case{{2, 3, 4}, {.D = 4, .h = 2, .M = 6}}}) {
     Shapes shapes = block_shapes("b", sizes);
     shapes["z"] = z;
-    const auto with = [h = sizes.h](int slip) {
-      return [slip, h](const Parameters& p) { return block_of(p, "b", p.at("z"), h, slip); };
-    };
     judge.in_case(fmt::format("z {}, h = {}", to_string(z), sizes.h), [&, h = sizes.h] {
       judge_layer(
           judge, drawn(shapes, seed += 20),
-          [&](const Weights& w) { return yours(w, "b", w.at("z"), h); }, with(0),
-          {{"Both residual connections are missing: + z and + z'.", with(1)},
-           {"Layer norm stands behind the sum, as in the Transformer of 2017; here it comes first.",
-            with(2)},
-           {"What is added is the normed input; the residual is the input as it came.", with(3)},
-           {"Equation 3 reads z where it should read z': LN(z').", with(4)},
-           {"Equation 3 adds z where it should add z'.", with(5)},
-           {"Equation 3 has a layer norm of its own: norm2.", with(6)},
-           {"Equation 3's residual connection, + z', is missing.", with(7)},
-           {"That is z', Equation 2 alone: Equation 3 is still to come.", with(8)},
-           {"Equation 3's layer norm is missing.", with(9)}});
+          [&](const Weights& w) { return yours(w, "b", w.at("z"), h); },
+          [&](const Parameters& p, int slip) { return block_of(p, "b", p.at("z"), h, slip); },
+          {"Both residual connections are missing: + z and + z'.",
+           "Layer norm stands behind the sum, as in the Transformer of 2017; here it comes first.",
+           "What is added is the normed input; the residual is the input as it came.",
+           "Equation 3 reads z where it should read z': LN(z').",
+           "Equation 3 adds z where it should add z'.",
+           "Equation 3 has a layer norm of its own: norm2.",
+           "Equation 3's residual connection, + z', is missing.",
+           "That is z', Equation 2 alone: Equation 3 is still to come.",
+           "Equation 3's layer norm is missing."});
     });
   }
 }
@@ -365,23 +360,19 @@ void own_vit_check(Judge& judge) {
   std::uint64_t seed = 1;
   for (const Tiny& tiny : tiny_ones()) {
     const Tensor images = tiny.images();
-    const auto with = [&](int slip) {
-      return [&images, &tiny, slip](const Parameters& p) {
-        return vit_of(p, images, tiny.sizes, slip);
-      };
-    };
     judge.in_case(tiny.text(), [&] {
       judge_layer(
           judge, tiny.parameters(seed += 50),
-          [&](const Weights& w) { return yours(w, images, tiny.sizes); }, with(0),
-          {{"E_pos is missing in Equation 1.", with(1)},
-           {"The class token has a position, too: add E_pos when it stands in front.", with(2)},
-           {"One block too few: L of them.", with(3)},
-           {"Every block is blocks.0: each l has parameters of its own.", with(4)},
-           {"Equation 4's layer norm is missing.", with(5)},
-           {"That is the mean over all tokens; Equation 4 takes token 0.", with(6)},
-           {"That is the last token; Equation 4 takes token 0, the class token.", with(7)},
-           {"That is y: the head is still to come.", with(8)}});
+          [&](const Weights& w) { return yours(w, images, tiny.sizes); },
+          [&](const Parameters& p, int slip) { return vit_of(p, images, tiny.sizes, slip); },
+          {"E_pos is missing in Equation 1.",
+           "The class token has a position, too: add E_pos when it stands in front.",
+           "One block too few: L of them.",
+           "Every block is blocks.0: each l has parameters of its own.",
+           "Equation 4's layer norm is missing.",
+           "That is the mean over all tokens; Equation 4 takes token 0.",
+           "That is the last token; Equation 4 takes token 0, the class token.",
+           "That is y: the head is still to come."});
     });
   }
 }
