@@ -283,27 +283,25 @@ void momentum_steps(Judge& judge) {
     std::size_t steps;
     double eta, mu;
   };
-  for (const auto& [count, rate, kept] : {Case{1, 0.1, 0.9}, Case{3, 0.1, 0}, Case{6, 0.2, 0.7}}) {
-    const std::size_t steps = count;
-    const double eta = rate, mu = kept;
-    judge.in_case(fmt::format("{}, η = {}, μ = {}", counted(steps, "step"), eta, mu), [&] {
+  for (const Case& c : {Case{1, 0.1, 0.9}, Case{3, 0.1, 0}, Case{6, 0.2, 0.7}}) {
+    judge.in_case(fmt::format("{}, η = {}, μ = {}", counted(c.steps, "step"), c.eta, c.mu), [&] {
       const Tensor w = normal({2, 2}, 1);
       std::vector<Tensor> g;
-      for (std::size_t s = 0; s < steps; ++s) g.push_back(normal({2, 2}, 2 + s));
+      for (std::size_t s = 0; s < c.steps; ++s) g.push_back(normal({2, 2}, 2 + s));
       const auto run = [&](int slip) {
         Tensor at = w, v = zeros({2, 2});
         for (const Tensor& gradient : g) {
           const Tensor before = v;
-          v = v * mu + gradient * (slip == 1 ? 1 - mu : 1);
+          v = v * c.mu + gradient * (slip == 1 ? 1 - c.mu : 1);
           const Tensor direction = slip == 2   ? gradient
                                    : slip == 3 ? before
-                                   : slip == 5 ? gradient + v * mu
+                                   : slip == 5 ? gradient + v * c.mu
                                                : v;
-          at = at - direction * (slip == 4 ? -eta : eta);
+          at = at - direction * (slip == 4 ? -c.eta : c.eta);
         }
         return at;
       };
-      judge.compare("w", yours(w, g, eta, mu), run(0), "the equations say",
+      judge.compare("w", yours(w, g, c.eta, c.mu), run(0), "the equations say",
                     {{"That is Adam's running mean; here g is added whole.", run(1)},
                      {"That is plain descent: w moves by v, not by g.", run(2)},
                      {"w moves by the v of the step before.", run(3)},
@@ -319,9 +317,9 @@ void label_smoothing(Judge& judge) {
     Shape shape;
     double epsilon;
   };
-  for (const auto& [size, share] : {Case{{1, 2}, 0.1}, Case{{3, 4}, 0}, Case{{4, 10}, 0.2}}) {
-    const Shape shape = size;
-    const double epsilon = share;
+  for (const Case& c : {Case{{1, 2}, 0.1}, Case{{3, 4}, 0}, Case{{4, 10}, 0.2}}) {
+    const Shape& shape = c.shape;
+    const double epsilon = c.epsilon;
     judge.in_case(fmt::format("logits {}, ε = {}", to_string(shape), epsilon), [&] {
       const Tensor logits = normal(shape, 1);
       const double K = static_cast<double>(shape[1]), B = static_cast<double>(shape[0]);

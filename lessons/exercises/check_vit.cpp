@@ -201,8 +201,7 @@ void split_heads(Judge& judge) {
     std::size_t B, T, h, D_h;
   };
   const Case cases[] = {{1, 2, 1, 2}, {1, 2, 2, 1}, {3, 1, 4, 2}, {2, 3, 3, 2}, {2, 3, 2, 4}};
-  for (const auto& [B, T, h, D_h] : cases) {
-    const Case c{B, T, h, D_h};
+  for (const Case& c : cases) {
     const Tensor x = counting({c.B, c.T, 3 * c.h * c.D_h});
     judge.in_case(fmt::format("qkv {}, h = {}", to_string(x.shape()), c.h), [&] {
       Array right = empty({3, c.B, c.h, c.T, c.D_h});

@@ -46,11 +46,6 @@ bool same(const Array& a, const Array& b) {
                     [&](double x, double y) { return near(x, y, scale); });
 }
 
-Array scaled(Array a, double factor) {
-  for (double& x : a) x *= factor;
-  return a;
-}
-
 Array sorted(Array a) {
   std::sort(a.data(), a.data() + a.size());
   return a;
@@ -71,17 +66,13 @@ std::string diagnosis(const Array& yours, const Array& right) {
   if (yours.size() == 1) return "";
   if (largest(yours) == 0) return "Yours is zero everywhere.";
   if (const double factor = factor_between(yours, right);
-      std::isfinite(factor) && factor != 0 && same(yours, scaled(right, factor))) {
+      std::isfinite(factor) && factor != 0 && same(yours, Array(right * factor))) {
     if (near(factor, -1, 1)) return "All of it has the opposite sign.";
     return fmt::format("All of yours is {:.6g} times what it should be: a factor is wrong.",
                        factor);
   }
-  if (yours.dimension() == 2 && yours.shape(0) == yours.shape(1)) {
-    Array turned = yours;
-    for (std::size_t i = 0; i < yours.shape(0); ++i) {
-      for (std::size_t j = 0; j < yours.shape(1); ++j) turned(i, j) = yours(j, i);
-    }
-    if (same(turned, right)) return "Yours is the transpose of what it should be.";
+  if (yours.dimension() == 2 && same(transpose(Tensor(yours)).value(), right)) {
+    return "Yours is the transpose of what it should be.";
   }
   if (same(sorted(yours), sorted(right))) return "The numbers are right, but in another order.";
   return "";
