@@ -2,6 +2,7 @@
 
 #include "lessons/exercises.hpp"
 
+#include "apps/command_line.hpp"
 #include "lessons/telling/contents.hpp"
 #include "lessons/telling/events.hpp"
 #include "lessons/telling/source.hpp"
@@ -239,14 +240,11 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
   const auto command = [&](const char* name, int (*run)(const Request&), const char* text) {
     CLI::App* const added = app.add_subcommand(name, text);
     added->callback([=, &chosen] { chosen = [=] { return run(*request); }; });
-    if (run != list)
-      added->add_option("N", request->word, "The exercise: its number or name")->type_name("");
+    if (run != list) add_value(*added, "N", "", request->word, "The exercise: its number or name");
     if (run != check) added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
-      added
-          ->add_option("--dir", request->dir,
-                       "Your folder; else the one you used last, or ./exercises")
-          ->type_name("DIR");
+      add_value(*added, "--dir", "DIR", request->dir,
+                "Your folder; else the one you used last, or ./exercises");
     }
     return added;
   };
@@ -258,9 +256,8 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
       ->type_name("N")
       ->check(CLI::Range(1, 3600).description(""));
   checked->add_flag("--watch", request->watch, "Again whenever you save the file, until q");
-  command("hint", hint, "A hint; three, each plainer than the one before")
-      ->add_option("--level", request->level, "This one, 1 to 3")
-      ->type_name("N")
+  CLI::App* const hinted = command("hint", hint, "A hint; three, each plainer than the one before");
+  add_value(*hinted, "--level", "N", request->level, "This one, 1 to 3")
       ->check(CLI::Range(1, 3).description(""));
   command("solution", solution, "Ours, once yours agrees")
       ->add_flag("--give-up", request->give_up, "Before yours agrees");

@@ -98,16 +98,14 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   };
   flag("--step", o.step, "Wait for Enter after each piece");
   flag("--no-input", o.no_input, "Never wait, not even for an answer");
-  app.add_option("--width", o.width, "Columns (the terminal's, at most 80)")
-      ->type_name("N")
+  add_value(app, "--width", "N", o.width, "Columns (the terminal's, at most 80)")
       ->check(CLI::Range(20, 1000).description(""));
   flag("--all", o.all, "Each check with its numbers, also where it agrees");
   flag("--plain", o.plain, "No colour");
   flag("--ascii", o.ascii, "No glyph beyond ASCII");
   CLI::Option* const markdown = flag("--markdown", o.markdown, "The lesson as a page");
-  app.add_option("--figures", o.figures,
-                 "A folder for its figures (NAME-1.svg); else they are text")
-      ->type_name("DIR")
+  add_value(app, "--figures", "DIR", o.figures,
+            "A folder for its figures (NAME-1.svg); else they are text")
       ->needs(markdown);
   flag("--json", o.json, "Its events, one object a line")->excludes(markdown);
   app.add_option("--seed", o.seed, "Of what is drawn at random (1)")
@@ -115,13 +113,11 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
       ->check(whole_number(largest_seed));
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
-  app.add_option("--break", o.broken, mistakes)
-      ->type_name("NAME")
+  add_value(app, "--break", "NAME", o.broken, mistakes)
       ->group(lesson.breaks.empty() ? "" : "Mistakes");
   std::string values;
-  app.add_option("--play", values,
-                 fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
-      ->type_name("X[,X]")
+  add_value(app, "--play", "X[,X]", values,
+            fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
       ->group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
   flag("--html", o.html, "")->group("");
   flag("--describe", o.describe, "")->group("");
