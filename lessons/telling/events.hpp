@@ -201,8 +201,6 @@ std::string summary(const Closing& closing);
 
 using console::columns_of;
 using console::wrapped;
-/// `text` with blanks behind it, up to `width` columns.
-std::string padded(std::string_view text, std::size_t width);
 /// The same in ASCII: Greek letters by name, and so on; '?' for what has no name here.
 std::string to_ascii(std::string_view text);
 

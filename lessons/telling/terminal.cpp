@@ -19,6 +19,13 @@ std::string bar(std::string_view glyph, std::size_t n) {
   return result;
 }
 
+// `text` with blanks behind it, up to `width` columns.
+std::string padded(std::string_view text, std::size_t width) {
+  std::string result(text);
+  result.append(width - std::min(width, columns_of(text)), ' ');
+  return result;
+}
+
 class Terminal final : public Writer {
  public:
   explicit Terminal(const TerminalStyle& style) : style_(style) {}

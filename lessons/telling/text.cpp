@@ -45,12 +45,6 @@ constexpr auto spellings = std::to_array<std::pair<std::string_view, std::string
 
 }  // namespace
 
-std::string padded(std::string_view text, std::size_t width) {
-  std::string result(text);
-  result.append(width - std::min(width, columns_of(text)), ' ');
-  return result;
-}
-
 std::string to_ascii(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
