@@ -278,8 +278,9 @@ void lesson(Narrator& say) {
       "B 31",
       "The blog post computes D_h = int(D / h): of D = 8, three heads leave two numbers over. "
       "It also keeps a constant, the root, as a tensor on a GPU. Here such heads are refused:");
-  const auto three_heads = [] { const MultiHeadSelfAttention three(D, 3, Rng(1)); };
-  check_refused(say, "refused with a sentence", three_heads);
+  const std::string said = refusal([] { const MultiHeadSelfAttention three(D, 3, Rng(1)); });
+  say.text("`{}`", said);
+  say.holds("refused with a sentence", !said.empty());
 
   say.heading("PyTorch's module, argument by argument");
   say.text("What `nn.MultiheadAttention` takes, when it is made and when it is called, and what of "

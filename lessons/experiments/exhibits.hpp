@@ -18,7 +18,7 @@ namespace vitruvian::lessons {
 inline namespace VITRUVIAN_PRECISION {
 
 /// Digit `i` of the built-in test images, as a model takes it: (1, 1, 28, 28).
-Tensor digit_image(std::size_t i, std::uint64_t seed = 1);
+Tensor digit_image(std::size_t i);
 
 /// The model of models/digits.safetensors. Throws (Exit::checkpoint) when it
 /// is not there or damaged.

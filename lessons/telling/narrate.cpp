@@ -169,47 +169,45 @@ void Narrator::bars(std::string caption, const std::vector<std::pair<std::string
   figure({std::move(caption), std::move(chart)});
 }
 
-bool Narrator::check(std::string_view what, const Value& left, const Value& right,
+void Narrator::check(std::string_view what, const Value& left, const Value& right,
                      double tolerance) {
   Check c{std::string(what), left.name, left.value, right.name, right.value};
   c.error = relative_error(left.value, right.value);
   c.tolerance = tolerance;
   c.passed = c.error <= tolerance;
-  return check(std::move(c));
+  check(std::move(c));
 }
 
-bool Narrator::differs(std::string_view what, const Value& left, const Value& right,
+void Narrator::differs(std::string_view what, const Value& left, const Value& right,
                        double at_least) {
   Check c{std::string(what), left.name, left.value, right.name, right.value};
   c.error = relative_error(left.value, right.value);
   c.tolerance = at_least;
   c.must_differ = true;
   c.passed = c.error >= at_least;
-  return check(std::move(c));
+  check(std::move(c));
 }
 
-bool Narrator::holds(std::string_view what, bool yes) {
-  return check({.what = std::string(what), .passed = yes});
+void Narrator::holds(std::string_view what, bool yes) {
+  check({.what = std::string(what), .passed = yes});
 }
 
-bool Narrator::is_zero(std::string_view what, const Value& value, double at_most) {
+void Narrator::is_zero(std::string_view what, const Value& value, double at_most) {
   Check c{.what = std::string(what), .left_name = value.name, .left = value.value};
   c.error = std::abs(value.value);
   c.tolerance = at_most;
   c.passed = c.error <= at_most;
-  return check(std::move(c));
+  check(std::move(c));
 }
 
-bool Narrator::check(Check finished) {
+void Narrator::check(Check finished) {
   ++checks_;
   if (!finished.passed) ++failed_;
   if (!finished.passed && !finished.must_differ && finished.reason.empty()) {
     finished.reason = diagnosis(finished);
   }
   finished.what = numbered(finished.what);
-  const bool passed = finished.passed;
   pending_.all.push_back(std::move(finished));
-  return passed;
 }
 
 void Narrator::sources_disagree(std::string_view row, std::string_view text) {

@@ -113,15 +113,15 @@ class Narrator {
     double value;
   };
   /// Passes when |left - right| / max(|left|, |right|) is at most `tolerance`; both 0 pass.
-  bool check(std::string_view what, const Value& left, const Value& right, double tolerance);
+  void check(std::string_view what, const Value& left, const Value& right, double tolerance);
   /// The wrong variant beside the right one: passes when they differ by at least `at_least`.
-  bool differs(std::string_view what, const Value& left, const Value& right, double at_least);
+  void differs(std::string_view what, const Value& left, const Value& right, double at_least);
   /// Passes when |value| is at most `at_most`.
-  bool is_zero(std::string_view what, const Value& value, double at_most);
+  void is_zero(std::string_view what, const Value& value, double at_most);
   /// A question of yes or no: passes when it is a yes.
-  bool holds(std::string_view what, bool yes);
+  void holds(std::string_view what, bool yes);
   /// A comparison that was made elsewhere.
-  bool check(Check finished);
+  void check(Check finished);
 
   /// A row of requirements.md B ("B 8"), or "" for a mistake that is in none, and what is right.
   /// Readers do not see the row.
