@@ -113,12 +113,11 @@ void play(Narrator& say, const std::vector<double>& at) {
   const Tensor image = slice(all_of(data).images, 0, n, n + 1);
   std::vector<Array> A = inspect::attention(kept, image.value()).probs;
   const Array p = softmax(kept(image)).value();
-  const auto best = std::max_element(p.begin(), p.end()) - p.begin();
+  const std::size_t best = largest_of(p);
   A.resize(std::size_t(at[1]));
-  say.figure(
-      picture_of(fmt::format("It is a {}; the model says {}, with {:.1f} %.",
-                             data.labels[std::size_t(n)], best, 100 * p(0, std::size_t(best))),
-                 {image}));
+  say.figure(picture_of(fmt::format("It is a {}; the model says {}, with {:.1f} %.",
+                                    data.labels[std::size_t(n)], best, 100 * p(0, best)),
+                        {image}));
   say.figure(tiles(fmt::format("Layer {}: four heads, the largest share of each as 1.", A.size()),
                    class_token_looks(A.back()), h, 2));
   say.figure(tiles("Rollout of the layers up to this one.",
@@ -149,10 +148,10 @@ void lesson(Narrator& say) {
   std::size_t read = 0;
   for (const Scene& scene : drawn) {
     originals.images.push_back(scene.picture), originals.x_names.push_back(scene.name);
-    const Tensor p = softmax(colour.model(Tensor(normalised(scene.picture, colour.data))));
-    const auto best = std::max_element(p.value().begin(), p.value().end()) - p.value().begin();
-    answers.push_back(row(scene.name, classes[std::size_t(best)], in_fives(p.value()(0, best))));
-    read += std::size_t(best) == scene.label ? 1 : 0;
+    const Array p = softmax(colour.model(normalised(scene.picture, colour.data))).value();
+    const std::size_t best = largest_of(p);
+    answers.push_back(row(scene.name, classes[best], in_fives(p(0, best))));
+    read += best == scene.label ? 1 : 0;
   }
   say.figure(
       {"A ship, a car, an aeroplane, a lorry, of 32 x 32 pixels: 64 patches of 4 x 4.", originals});
@@ -196,10 +195,7 @@ void lesson(Narrator& say) {
   check_equal(say, "rollout of even attention", "rollout", roll(even), "closed form", known, 1e-5);
 
   say.heading("Over its picture");
-  ImageGrid over{.images = {}, .columns = drawn.size(), .width = 110};
-  over.x_names = originals.x_names;
-  over.images = originals.images;
-  ImageGrid each{.images = {}, .columns = colour.model.config.h, .width = 80};
+  ImageGrid over = originals;
   Array by_head;
   for (const Scene& scene : drawn) {
     const Array x = normalised(scene.picture, colour.data);
@@ -212,13 +208,12 @@ void lesson(Narrator& say) {
     by_head =
         reshape(slice(select(select(maps.back(), 0, 0), 1, 0), 1, 1, patches), {-1, 8, 8}).value();
   }
-  each.images = shades(by_head);
   say.figure({"Above the pictures, below as bright as the rollout of the class token: the model's "
               "answer comes from the lit patches.",
               over});
   say.figure({"The ship again: what each of the six heads of the last block attends to, from the "
               "class token. Bright is much.",
-              each});
+              ImageGrid{.images = shades(by_head), .columns = colour.model.config.h, .width = 80}});
   say.text(
       "The light lies on what is drawn more than on sky and sea, on some pictures better than on "
       "others. It says from where, not why.");
@@ -243,12 +238,11 @@ void lesson(Narrator& say) {
            "those that are like it. And U_v U_msa is what attention adds: where that leans to "
            "minus the identity, a token is moved away from what it has just looked at.");
   say.code("diagonal");
-  Series qk{"U_q U_kᵀ", {}, {}}, vp{"U_v U_msa", {}, {}};
-  for (std::size_t l = 0; l < colour.model.blocks.size(); ++l) {
-    const auto [of_scores, of_values] = leanings(colour.model.blocks[l].attn);
-    for (auto& [line, y] : {std::pair<Series&, double>{qk, of_scores}, {vp, of_values}}) {
-      line.x.push_back(double(l + 1)), line.y.push_back(y);
-    }
+  const std::vector<double> blocks = places(1, double(colour.model.blocks.size()));
+  Series qk{"U_q U_kᵀ", blocks, {}}, vp{"U_v U_msa", blocks, {}};
+  for (const Block& block : colour.model.blocks) {
+    const auto [of_scores, of_values] = leanings(block.attn);
+    qk.y.push_back(of_scores), vp.y.push_back(of_values);
   }
   say.figure({"The mean of the diagonal, in deviations of the other numbers, block by block of the "
               "model of photographs. Drawn at random it would be 0, give or take 0.1.",

@@ -65,17 +65,14 @@ void play(Narrator& say, const std::vector<double>& at) {
   const std::size_t place = std::size_t(at[0]);
   const Tensor E = at[1] > 0 ? reshape(learned, {N, 64}) : Tensor(sine_cosine(N, 64));
   const Tensor unit = E / sqrt(sum(square(E), {1}, true));
-  const Array alike = matmul(unit, transpose(unit)).value();
-  Matrix image{4, 4, {}};
-  Series line{"likeness", {}, {}}, here{"the place itself", {double(place)}, {1}, Mark::dots};
-  for (std::size_t n = 0; n < N; ++n) {
-    image.values.push_back(alike(place, n));
-    line.x.push_back(double(n)), line.y.push_back(alike(place, n));
-  }
+  const std::vector<double> alike =
+      numbers_of(select(matmul(unit, transpose(unit)), 0, std::ptrdiff_t(place)));
+  const Series line{"likeness", places(0, N - 1), alike};
+  const Series here{"the place itself", {double(place)}, {1}, Mark::dots};
   say.figure({fmt::format("Place {}, row {} and column {}: how alike all 16 places are to it, as "
                           "they lie in the image. Bright is alike.",
                           place, place / 4, place % 4),
-              image});
+              Matrix{4, 4, alike}});
   say.figure(
       {"The same in reading order: the cosine of the two vectors.", Chart{.x_label = "place",
                                                                           .y_label = "cosine",

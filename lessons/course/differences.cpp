@@ -47,11 +47,8 @@ void play(Narrator& say, const std::vector<double>& at) {
   std::vector<Series> lines;
   Rows rows;
   for (const auto& [name, formula] : formulas) {
-    Series line{name, {}, {}};
-    for (double e = -13; e <= 0; e += 0.25) {
-      line.x.push_back(e), line.y.push_back(error(formula, std::pow(10, e)));
-    }
-    lines.push_back(line);
+    lines.push_back(graph_of(name, places(-13, 0, 0.25),
+                             [&, f = formula](double e) { return error(f, std::pow(10, e)); }));
     rows.push_back(
         row(name, fmt::format("{:.12f}", formula(x, h)), fmt::format("{:.1e}", error(formula, h))));
   }

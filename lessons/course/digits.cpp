@@ -127,18 +127,15 @@ void lesson(Narrator& say) {
   const double length = clip_grad_norm(theta, 1e9), eta = 0.01 / (length * length);
   SGD(theta).step(eta);
   const double after = gradients(model, images, first);
-  Series real_loss{"L(θ − s g / ‖g‖²)", {}, {}}, tangent{"L(θ) − s", {}, {}};
-  const double start = before;
-  for (int i = 0; i <= 20; ++i) {
-    const double s = 0.1 * i;
-    VisionTransformer moved(o.model, Rng(say.seed()).fork("weights"));
-    const auto there = named_parameters(moved);
+  const std::vector<double> far = places(0, 2, 0.1);
+  const Series real_loss = graph_of("L(θ − s g / ‖g‖²)", far, [&](double s) {
+    const VisionTransformer moved(o.model, Rng(say.seed()).fork("weights"));
     gradients(moved, images, first);
-    SGD(there).step(s / (length * length));
-    real_loss.x.push_back(s), tangent.x.push_back(s);
-    real_loss.y.push_back(rounded(loss_of(moved, images, first), 3));
-    tangent.y.push_back(rounded(start - s, 3));
-  }
+    SGD(named_parameters(moved)).step(s / (length * length));
+    return rounded(loss_of(moved, images, first), 3);
+  });
+  const Series tangent =
+      graph_of("L(θ) − s", far, [&](double s) { return rounded(before - s, 3); });
   say.figure({"The loss of 64 digits along the gradient, s = η ‖g‖². Near 0 the tangent foretells "
               "it; further on the landscape bends, which is why steps are small.",
               Chart{.x_label = "s", .y_label = "L", .series = {real_loss, tangent}}});

@@ -100,10 +100,7 @@ void play(Narrator& say, const std::vector<double>& at) {
   const Tensor images(random_normal({B, c.C, c.H, c.W}, say.seed()));
   const NamedParameter& theta = all[std::size_t(at[0])];
   const Array g = grad(loss_of(vit, images), {theta.tensor})[0];
-  std::size_t i = 0;  // its largest derivative
-  for (std::size_t j = 1; j < g.size(); ++j) {
-    if (std::abs(g.data()[j]) > std::abs(g.data()[i])) i = j;
-  }
+  const std::size_t i = largest_of(g);
   const double right = g.data()[i], wrong = right * (1 + std::pow(10, at[1]));
   const Array kept = theta.tensor.value();
   const auto loss_at = [&](double x) {
@@ -112,11 +109,11 @@ void play(Narrator& say, const std::vector<double>& at) {
     theta.tensor.mutable_value() = moved;
     return loss_of(vit, images).item();
   };
-  Series of_right{"the tape's", {}, {}}, of_wrong{"with the mistake", {}, {}};
-  for (int step = 20; step >= 2; --step) {
-    const double h = std::pow(10, -step / 2.0);
+  const std::vector<double> powers = places(-10, -1, 0.5);
+  Series of_right{"the tape's", powers, {}}, of_wrong{"with the mistake", powers, {}};
+  for (const double power : powers) {
+    const double h = std::pow(10, power);
     const double slope = (loss_at(h) - loss_at(-h)) / (2 * h);
-    for (Series* s : {&of_right, &of_wrong}) s->x.push_back(-step / 2.0);
     of_right.y.push_back(std::max(1e-16, std::abs(slope - right) / std::abs(right)));
     of_wrong.y.push_back(std::max(1e-16, std::abs(slope - wrong) / std::abs(right)));
   }
@@ -169,9 +166,7 @@ void lesson(Narrator& say) {
 
   say.heading("All of them");
   std::vector<Leaf> leaves = leaves_of(parameters);
-  std::size_t total = 0;
-  for (const Leaf& leaf : leaves) total += leaf.tensor.size();
-  say.check("parameters in the list", {"counted", double(total)},
+  say.check("parameters in the list", {"counted", double(count_parameters(vit))},
             {"formula", double(c.parameters())}, 0);
   leaves.push_back({"the images", images});
   const auto logits = [&] { return vit(images); };

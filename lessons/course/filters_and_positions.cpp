@@ -66,16 +66,14 @@ double in_patches(const Tensor& A) { return distance(A) / P; }
 // 28 principal components, each in the full range of a picture; grey is 0.
 ImageGrid components(const Array& filters) {
   const Array all = inspect::principal_components(filters).components;
-  const std::size_t channels = all.shape(1), side = all.shape(2), size = channels * side * side;
+  const std::size_t channels = all.shape(1), side = all.shape(2);
   ImageGrid grid{.images = {}, .columns = 7, .width = 60};
   for (std::size_t k = 0; k < all.shape(0); ++k) {
-    double most = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      most = std::max(most, std::abs(double(all.data()[k * size + i])));
-    }
-    std::vector<std::uint8_t> planes(size);
-    for (std::size_t i = 0; i < size; ++i) {
-      planes[i] = std::uint8_t(std::lround(127.5 + 127 * double(all.data()[k * size + i]) / most));
+    const std::vector<double> filter = numbers_of(select(Tensor(all), 0, k));
+    const double most = symmetric_range_of(filter).high;
+    std::vector<std::uint8_t> planes;
+    for (const double x : filter) {
+      planes.push_back(std::uint8_t(std::lround(127.5 + 127 * x / most)));
     }
     grid.images.push_back(from_planes(planes.data(), channels, side, side));
   }
@@ -236,17 +234,13 @@ void lesson(Narrator& say) {
     nearest = std::min(nearest, d), farthest = std::max(farthest, d);
   }
   const TrainedModel colour = cifar_model();
-  Tensor pictures;
-  for (const Scene& scene : scenes()) {
-    const Tensor one(normalised(scene.picture, colour.data));
-    pictures = pictures ? concat({pictures, one}, 0) : one;
-  }
-  const Array reach = inspect::heads(inspect::attention(photos, pictures.value())).distance;
-  for (std::size_t l = 0; l < reach.shape(0); ++l) {
-    for (std::size_t k = 0; k < reach.shape(1); ++k) {
-      photo_heads.x.push_back(double(l + 1));
-      photo_heads.y.push_back(std::round(10 * double(reach(l, k))) / 10);
-    }
+  std::vector<Tensor> pictures;
+  for (const Scene& scene : scenes()) pictures.push_back(normalised(scene.picture, colour.data));
+  const inspect::Attention seen = inspect::attention(photos, concat(pictures, 0).value());
+  const Array reach = inspect::heads(seen).distance;
+  for (std::size_t i = 0; i < reach.size(); ++i) {
+    photo_heads.x.push_back(double(i / reach.shape(1) + 1));
+    photo_heads.y.push_back(std::round(10 * double(reach.data()[i])) / 10);
   }
   const auto depths = [](const Series& dots) {
     return Chart{.title = dots.name,

@@ -97,33 +97,36 @@ Tensor as_a_sequence(const Tensor& E_pos) {
 
 // [end]
 
+// One entry of the vectors over the image: (1, side, side).
+Tensor over_image(const Tensor& positions, std::ptrdiff_t entry, std::size_t side) {
+  const auto n = std::ptrdiff_t(side);
+  return reshape(slice(select(positions, 2, entry), 1, 1, n * n + 1), {1, n, n});
+}
+
 // One entry of the learned positions on another grid.
 void play(Narrator& say, const std::vector<double>& at) {
   static const Tensor E_pos = digits_model().pos_embed.table.tensor().detach();
   const auto to = std::size_t(at[0]);
-  const auto n = std::ptrdiff_t(to), entry = std::ptrdiff_t(at[1]);
+  const auto entry = std::ptrdiff_t(at[1]);
   const auto grid = [&](const Tensor& R) {
-    const auto side = std::ptrdiff_t(R.size(0));
-    return reshape(slice(select(resized(E_pos, R), 2, entry), 1, 1, side * side + 1),
-                   {1, side, side});
+    return over_image(resized(E_pos, R), entry, R.size(0)).value();
   };
-  const Array old = grid(bilinear(g, g)).value(), fine = grid(bilinear(to, g)).value(),
-              corners = grid(bilinear_corners(to, g)).value();
+  const Array old = grid(bilinear(g, g)), fine = grid(bilinear(to, g)),
+              corners = grid(bilinear_corners(to, g));
   say.figure(
       tiles(fmt::format("Entry {} over the image: the 4 x 4 that were learned.", entry), old, 1));
-  say.figure(tiles(fmt::format("The {} x {} of a picture of {} pixels.", n, n, 7 * to), fine, 1));
-  Series learned{"learned", {}, {}, Mark::dots}, torch{"PyTorch's", {}, {}}, jax{"JAX's", {}, {}};
-  for (std::size_t i = 0; i < g; ++i) {
-    learned.x.push_back((double(i) + .5) / g), learned.y.push_back(double(old(0, 0, i)));
-  }
-  for (std::size_t i = 0; i < to; ++i) {
-    for (Series* s : {&torch, &jax}) s->x.push_back((double(i) + .5) / double(to));
-    torch.y.push_back(double(fine(0, 0, i))), jax.y.push_back(double(corners(0, 0, i)));
-  }
+  say.figure(tiles(fmt::format("The {} x {} of a picture of {} pixels.", to, to, 7 * to), fine, 1));
+  const auto top = [](const char* name, const Array& of, Mark mark) {
+    Series row{name, {}, numbers_of(select(select(Tensor(of), 0, 0), 0, 0)), mark};
+    const std::size_t n = row.y.size();
+    for (std::size_t i = 0; i < n; ++i) row.x.push_back((double(i) + .5) / double(n));
+    return row;
+  };
   say.figure({"The top row: 0 is the image's left edge, 1 its right one.",
               Chart{.x_label = "place of the patch's centre",
                     .y_label = "entry",
-                    .series = {learned, torch, jax}}});
+                    .series = {top("learned", old, Mark::dots), top("PyTorch's", fine, Mark::line),
+                               top("JAX's", corners, Mark::line)}}});
   say.text("{} tokens in place of 17, and {} times the work of attention's maps.", to * to + 1,
            fmt::format("{:.1f}", std::pow(double(to * to + 1) / 17, 2)));
 }
@@ -166,13 +169,9 @@ void lesson(Narrator& say) {
   };
 
   const auto entry = [](const Tensor& positions, std::size_t side, std::size_t zoom) {
-    const auto n = std::ptrdiff_t(side);
-    const Array small = reshape(slice(select(positions, 2, 3), 1, 1, n * n + 1), {n, n}).value();
-    Array large = empty({side * zoom, side * zoom});
-    for (std::size_t y = 0; y < side * zoom; ++y) {
-      for (std::size_t x = 0; x < side * zoom; ++x) large(y, x) = small(y / zoom, x / zoom);
-    }
-    return reshape(large, {1, n * std::ptrdiff_t(zoom), -1});
+    const auto n = std::ptrdiff_t(side), large = std::ptrdiff_t(side * zoom);
+    const Tensor small = reshape(over_image(positions, 3, side), {n, 1, n, 1});
+    return reshape(broadcast_to(small, {side, zoom, side, zoom}), {1, large, large});
   };
   say.figure(tiles("One entry of the position vectors over the image: the 4 x 4 that were learned, "
                    "and the 8 x 8 between them.",

@@ -83,15 +83,10 @@ void lesson(Narrator& say) {
       "it has a slope everywhere, and left of {:.4f} it even falls as x grows, so it is not "
       "monotone.",
       lowest);
-  Series curve{"GELU", {}, {}}, hard{"relu", {}, {}};
-  Series bent{"GELU's slope", {}, {}}, step{"relu's slope", {}, {}};
-  for (int i = -64; i <= 48; ++i) {
-    const double x = i / 16.0;
-    for (Series* s : {&hard, &curve, &step, &bent}) s->x.push_back(x);
-    hard.y.push_back(std::max(x, 0.0)), step.y.push_back(x > 0 ? 1 : 0);
-    curve.y.push_back(door(x)), bent.y.push_back(rule(x));
-  }
-  say.curves("GELU and relu. They meet at 0, and differ most at ±0.75, by 0.17.", {hard, curve});
+  const std::vector<double> all_x = places(-4, 3, 1.0 / 16);
+  say.curves("GELU and relu. They meet at 0, and differ most at ±0.75, by 0.17.",
+             {graph_of("relu", all_x, [](double x) { return std::max(x, 0.0); }),
+              graph_of("GELU", all_x, door)});
 
   say.heading("The equation as code");
   say.code_of("core/composed.cpp", "Tensor gelu(");
@@ -125,7 +120,8 @@ void lesson(Narrator& say) {
   say.heading("How steep");
   say.curves("The slopes. relu's jumps from 0 to 1; GELU's passes from one to the other, below 0 "
              "and above 1 on its way.",
-             {step, bent});
+             {graph_of("relu's slope", all_x, [](double at) { return at > 0 ? 1 : 0; }),
+              graph_of("GELU's slope", all_x, rule)});
   say.text("A slope above 1, and below 0 left of the lowest point: neither can happen with relu.");
   const Tensor z(random_normal({3, 5}, say.seed()), true);
   check_gradients(say, [&] { return gelu(z); }, {{"x", z}});

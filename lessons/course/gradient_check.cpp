@@ -75,22 +75,22 @@ void play(Narrator& say, const std::vector<double>& at) {
   Array g = grad(softmax(leaf), {leaf}, c)[0];
   g(2) *= 1 + wrong;
   double largest = 0, error = 0;
-  std::vector<Series> lines = {{"by the rule", {}, {}, Mark::dots}, {"by differences", {}, {}}};
+  std::vector<double> numeric;
   for (std::size_t i = 0; i < 6; ++i) {
     const double h = 6e-6 * size;
     Array up = x, down = x;
     up(i) += h, down(i) -= h;
-    const double n = (f(up) - f(down)) / (2 * h);
-    largest = std::max({largest, std::abs(n), std::abs(g(i))});
-    lines[0].x.push_back(double(i)), lines[0].y.push_back(g(i));
-    lines[1].x.push_back(double(i)), lines[1].y.push_back(n);
+    numeric.push_back((f(up) - f(down)) / (2 * h));
+    largest = std::max({largest, std::abs(numeric[i]), std::abs(g(i))});
   }
   for (std::size_t i = 0; i < 6; ++i) {
-    const double a = lines[0].y[i], n = lines[1].y[i];
+    const double a = g(i), n = numeric[i];
     const double measure = std::max({std::abs(a), std::abs(n), 1e-3 * largest, 1e-300});
     error = std::max(error, std::abs(a - n) / measure);
   }
-  say.curves("Six entries of a gradient: the third has the error.", lines);
+  say.curves("Six entries of a gradient: the third has the error.",
+             {{"by the rule", places(0, 5), numbers_of(g), Mark::dots},
+              {"by differences", places(0, 5), numeric}});
   say.text("Largest relative error {:.1e}: {}.", error,
            error <= 1e-6 ? "the judge agrees" : "the judge disagrees");
 }

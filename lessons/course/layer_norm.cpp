@@ -70,15 +70,13 @@ void play(Narrator& say, const std::vector<double>& at) {
   const Tensor leaf(x, true);
   const Tensor y = plain(leaf, eps);
   const Array dx = grad(y, {leaf}, array({1, 5}, {1, 0, 0, 0, 0}))[0];
-  Series before{"x", {}, {}}, after{"y", {}, {}};
   Rows rows;
   for (std::size_t d = 0; d < 5; ++d) {
-    before.x.push_back(double(d)), after.x.push_back(double(d));
-    before.y.push_back(x(0, d)), after.y.push_back(y.value()(0, d));
     rows.push_back(row(fmt::format("{:.3g}", x(0, d)), fmt::format("{:.3f}", y.value()(0, d)),
                        fmt::format("{:.3g}", dx(0, d))));
   }
-  say.curves("The five numbers of a token, before the norm and after it.", {before, after});
+  say.curves("The five numbers of a token, before the norm and after it.",
+             {{"x", places(0, 4), numbers_of(x)}, {"y", places(0, 4), numbers_of(y)}});
   say.table({"x", "y", "dx, when only the first y matters"}, rows);
   say.text("Standard deviation of y: {:.4f}.", std::sqrt(var(y, {-1}, 0).value()(0)));
 }
@@ -128,10 +126,8 @@ void lesson(Narrator& say) {
   const Tensor axes(array({3, 2}, {std::sqrt(.5), std::sqrt(1 / 6.), -std::sqrt(.5),
                                    std::sqrt(1 / 6.), 0, -std::sqrt(4 / 6.)}));
   const auto seen = [&](const char* name, const Tensor& t) {
-    const Array xy = matmul(t, axes).value();
-    Series dots{name, {}, {}, Mark::dots};
-    for (std::size_t i = 0; i < 60; ++i) dots.x.push_back(xy(i, 0)), dots.y.push_back(xy(i, 1));
-    return dots;
+    const Tensor xy = matmul(t, axes);
+    return Series{name, numbers_of(select(xy, 1, 0)), numbers_of(select(xy, 1, 1)), Mark::dots};
   };
   say.figure(
       {"60 random tokens, D = 3. After layer norm all lie on a circle of radius √3 (drawn wider "

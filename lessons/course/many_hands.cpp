@@ -97,14 +97,18 @@ double seconds_of_one(std::size_t R, double whole) {
 }
 // [end]
 
+double seconds_chained(std::size_t R, double whole) {  // in 32 slices a rank
+  return seconds_by_formula(R, 32 * R, whole / double(32 * R));
+}
+double seconds_ringed(std::size_t R, double whole) { return 2 * double(R - 1) / double(R) * whole; }
+
 void play(Narrator& say, const std::vector<double>& at) {
   const auto R = std::size_t(at[0]);
   const double whole = at[1] * 1e6 / (at[2] * 1e9 / 8);
-  const double chained = seconds_by_formula(R, 32 * R, whole / double(32 * R));
-  const double ringed = 2 * double(R - 1) / double(R) * whole;
+  const double chained = seconds_chained(R, whole);
   say.bars("Seconds of a sum, beside a step of 0.7 s.", {{"a step", 0.7},
                                                          {"to one", seconds_of_one(R, whole)},
-                                                         {"ring", ringed},
+                                                         {"ring", seconds_ringed(R, whole)},
                                                          {"chain", chained}});
   say.text("{} ranks compute {:.0f} % of the time, where the sum goes round in slices.", R,
            100 * 0.7 / (0.7 + chained));
@@ -133,16 +137,11 @@ void lesson(Narrator& say) {
   say.table({"in this order", "is"}, {row("(1 + 1e8) - 1e8", first), row("(1e8 - 1e8) + 1", last)});
   say.check("the small one first", {"is", first}, {"expected", 0}, 0);
   say.check("the small one last", {"is", last}, {"expected", 1}, 0);
-  const auto gradients = [&] {
-    Sums g;
-    for (std::size_t i = 0; i < n; ++i) {
-      const Rng rng = Rng(say.seed()).fork("gradient", {i});
-      Numbers numbers(N);
-      for (std::size_t k = 0; k < N; ++k) numbers[k] = float(rng.normal(k));
-      g.push_back(numbers);
-    }
-    return g;
-  }();
+  Sums gradients(n, Numbers(N));
+  for (std::size_t i = 0; i < n; ++i) {
+    const Rng rng = Rng(say.seed()).fork("gradient", {i});
+    for (std::size_t k = 0; k < N; ++k) gradients[i][k] = float(rng.normal(k));
+  }
   say.text("Now {} gradients of {} numbers each. The usual way: each rank adds its own, then the "
            "ranks' sums are added. How many of the {} numbers come out otherwise than on one "
            "rank?",
@@ -219,19 +218,15 @@ void lesson(Narrator& say) {
   }
   say.is_zero("the clock against the formula, 2 to 16 ranks", {"off by", worst}, 1e-9);
   const double whole = 346e6 / 1.25e9;  // ViT-B over 10 Gb/s
-  Series one_line{.name = "all to one", .x = {}, .y = {}};
-  Series chained{.name = "chain", .x = {}, .y = {}};
-  Series ringed{.name = "ring", .x = {}, .y = {}};
-  for (const std::size_t R : {2, 4, 8, 16, 32, 64}) {
-    const auto x = double(R);
-    one_line.x.push_back(x), one_line.y.push_back(seconds_of_one(R, whole));
-    chained.x.push_back(x);
-    chained.y.push_back(seconds_by_formula(R, 32 * R, whole / double(32 * R)));
-    ringed.x.push_back(x), ringed.y.push_back(2 * (x - 1) / x * whole);
-  }
+  const auto against_ranks = [&](const char* name, double (*seconds)(std::size_t, double)) {
+    return graph_of(name, {2, 4, 8, 16, 32, 64},
+                    [&](double R) { return seconds(std::size_t(R), whole); });
+  };
+  const Series chained = against_ranks("chain", seconds_chained);
+  const Series ringed = against_ranks("ring", seconds_ringed);
   say.curves("Seconds to add the gradients of ViT-B (346 MB) over 10 Gb/s, against the number of "
              "ranks: chain and ring stay near twice the bytes over the bandwidth, 0.55 s.",
-             {one_line, chained, ringed}, true);
+             {against_ranks("all to one", seconds_of_one), chained, ringed}, true);
   say.check("64 ranks, chain over ring", {"chain", chained.y.back()}, {"ring", ringed.y.back()},
             0.05);
   say.question(

@@ -26,9 +26,8 @@ void play(Narrator& say, const std::vector<double>& at) {
   const auto &one = record[std::size_t(at[0])], &other = record[std::size_t(at[1])];
   std::vector<Series> dots;
   for (const auto& r : {one, other}) {
-    Series s{r[0], {1, 2, 3}, {}, Mark::dots};
-    for (std::size_t seed = 0; seed < 3; ++seed) s.y.push_back(std::stod(r[2 + seed]));
-    dots.push_back(s);
+    dots.push_back(
+        {r[0], {1, 2, 3}, {std::stod(r[2]), std::stod(r[3]), std::stod(r[4])}, Mark::dots});
   }
   say.figure({"Percent of unseen digits that each seed's run read, as recorded. Where the two rows "
               "of dots do not overlap, the choice matters.",

@@ -75,35 +75,36 @@ Tensor bent_at_the_end(const Mlp& f, const Tensor& z) { return gelu(f.fc2(gelu(f
 
 // [end]
 
+Series gelu_curve(double end, double apart) {
+  return graph_of("GELU(u)", places(-end, end, apart),
+                  [](double u) { return gelu(Tensor(scalar(u))).item(); });
+}
+
 // A token whose first number is turned, in an MLP of `at[1]` units.
 void play(Narrator& say, const std::vector<double>& at) {
   const Mlp turned(D, std::size_t(at[1]), Rng(say.seed()));
   draw(named_parameters(turned), Rng(say.seed()));
-  constexpr std::size_t points = 65;
+  const std::vector<double> turns = places(-4, 4, 1.0 / 8);
+  const std::size_t points = turns.size();
   Array tokens = empty({points + 1, D});
   const Array rest = random_normal({D}, say.seed());
   for (std::size_t i = 0; i <= points; ++i) {
     for (std::size_t d = 1; d < D; ++d) tokens(i, d) = rest(d);
-    tokens(i, 0) = i < points ? double(i) / 8 - 4 : at[0];
+    tokens(i, 0) = i < points ? turns[i] : at[0];
   }
-  const Array u = turned.fc1(tokens).value(), y = turned(tokens).value();
-  const Array straight = without_gelu(turned, tokens).value(), opened = gelu(Tensor(u)).value();
-  Series gate{"GELU(u)", {}, {}}, units{"the units", {}, {}, Mark::dots};
-  Series answer{"MLP(z)", {}, {}}, line{"without GELU", {}, {}};
-  for (std::size_t i = 0; i < points; ++i) {
-    const double x = double(i) / 8 - 4;
-    gate.x.push_back(x), gate.y.push_back(gelu(Tensor(scalar(x))).item());
-    answer.x.push_back(x), answer.y.push_back(y(i, 0));
-    line.x.push_back(x), line.y.push_back(straight(i, 0));
-  }
-  std::size_t open = 0;
-  for (std::size_t m = 0; m < u.shape(1); ++m) {
-    units.x.push_back(u(points, m)), units.y.push_back(opened(points, m));
-    open += u(points, m) > 0 ? 1 : 0;
-  }
-  const Series here{"now", {at[0]}, {y(points, 0)}, Mark::dots};
-  say.figure({fmt::format("The units on GELU's curve: {} of {} are open, right of 0.", open, at[1]),
-              Chart{.x_label = "u", .y_label = "GELU(u)", .series = {gate, units}}});
+  const Tensor u = turned.fc1(tokens), y = turned(tokens);
+  const auto now = [&](const Tensor& t) { return numbers_of(select(t, 0, points)); };
+  const Series units{"the units", now(u), now(gelu(u)), Mark::dots};
+  const auto open = std::count_if(units.x.begin(), units.x.end(), [](double x) { return x > 0; });
+  const auto firsts = [&](const Tensor& t) {
+    return numbers_of(select(slice(t, 0, 0, points), 1, 0));
+  };
+  const Series answer{"MLP(z)", turns, firsts(y)};
+  const Series line{"without GELU", turns, firsts(without_gelu(turned, tokens))};
+  const Series here{"now", {at[0]}, {now(y)[0]}, Mark::dots};
+  say.figure(
+      {fmt::format("The units on GELU's curve: {} of {} are open, right of 0.", open, at[1]),
+       Chart{.x_label = "u", .y_label = "GELU(u)", .series = {gelu_curve(4, 1.0 / 8), units}}});
   say.figure(
       {"The first number of the answer against the one that you turn. Every unit that opens "
        "on the way bends it; without GELU it stays straight.",
@@ -144,18 +145,12 @@ void lesson(Narrator& say) {
   say.text("And for one token, without a matrix:");
   say.code("loops");
   check_equal(say, "MLP(z)", "equation", right, "loops", by_loops(mlp, z.value()));
-  Series shut{"the token's units", {}, {}, Mark::dots}, opened{"GELU(u)", {}, {}};
-  for (int i = -48; i <= 48; ++i) {
-    const double x = i / 16.0;
-    opened.x.push_back(x), opened.y.push_back(gelu(Tensor(scalar(x))).item());
-  }
-  const Array u_of_token = reshape(linear(z, mlp.fc1.weight, mlp.fc1.bias), {B * T, M}).value();
-  const Array answers = gelu(Tensor(u_of_token)).value();
-  for (std::size_t m = 0; m < M; ++m) {
-    shut.x.push_back(u_of_token(0, m)), shut.y.push_back(answers(0, m));
-  }
-  say.figure({"The 16 hidden units for one token, on GELU's curve: some are open, most hardly.",
-              Chart{.x_label = "u", .y_label = "GELU(u)", .series = {opened, shut}}});
+  const Tensor u_of_tokens = reshape(linear(z, mlp.fc1.weight, mlp.fc1.bias), {B * T, M});
+  const Series units{"the token's units", numbers_of(select(u_of_tokens, 0, 0)),
+                     numbers_of(select(gelu(u_of_tokens), 0, 0)), Mark::dots};
+  say.figure(
+      {"The 16 hidden units for one token, on GELU's curve: some are open, most hardly.",
+       Chart{.x_label = "u", .y_label = "GELU(u)", .series = {gelu_curve(3, 1.0 / 16), units}}});
   say.text("A unit asks one question of the token; if the answer is yes, it adds one vector to it. "
            "M questions, M vectors: a memory looked up by content.");
 

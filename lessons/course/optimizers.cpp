@@ -197,12 +197,8 @@ void lesson(Narrator& say) {
   say.check("first step without hats", {"steps of η", bare}, {"0.1/√0.001", too_long}, 1e-6);
   say.code("mistakes");
   const auto lengths = [](const char* name, const Rule& rule) {
-    Series steps{name, {}, {}};
     Memory memory;
-    for (int t = 1; t <= 60; ++t) {
-      steps.x.push_back(t), steps.y.push_back(-rule(0, 1, memory, 1, 0));
-    }
-    return steps;
+    return graph_of(name, places(1, 60), [&](double) { return -rule(0, 1, memory, 1, 0); });
   };
   say.figure({"How long each step is, in η, while the slope stays 1. It ought to be 1 from the "
               "first step on; without hats, the first ones are several times too long.",

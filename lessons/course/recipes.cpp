@@ -129,14 +129,12 @@ void play(Narrator& say, const std::vector<double>& at) {
   const std::pair<const char*, Rate> schedules[] = {
       {"constant", constant_schedule}, {"linear", linear_schedule}, {"cosine", cosine_schedule}};
   for (const auto& [name, rate] : schedules) {
-    Series line{name, {}, {}};
-    double sum = 0;
-    for (std::uint64_t t = 0; t < steps; ++t) {
-      line.x.push_back(double(t)), line.y.push_back(peak * rate(t, steps, warm_up));
-      sum += line.y.back();
-    }
-    lines.push_back(line);
-    rows.push_back(row(line.name, fmt::format("{:.4f}", sum),
+    lines.push_back(graph_of(name, places(0, double(steps) - 1), [&, rate_at = rate](double t) {
+      return peak * rate_at(std::size_t(t), steps, warm_up);
+    }));
+    const std::vector<double>& rates = lines.back().y;
+    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+    rows.push_back(row(name, fmt::format("{:.4f}", sum),
                        fmt::format("{:.1f} %", 100 * sum / (peak * double(steps)))));
   }
   say.figure({"The learning rate, step by step.",
@@ -304,19 +302,18 @@ void lesson(Narrator& say) {
   const auto reached = double(cross_entropy(Tensor(best), label, e).item());
   const double entropy = -high * std::log(high) - (K - 1) * low * std::log(low);
   say.check("L at a lead of ln 91", {"library", reached}, {"entropy of y", entropy}, 1e-5);
-  Series hard{"e = 0", {}, {}}, soft{"e = 0.1", {}, {}};
-  for (int i = 0; i <= 60; ++i) {
-    Array logits = zeros({1, K});
-    logits(0, 3) = real(i * 0.2);
-    hard.x.push_back(i * 0.2), soft.x.push_back(i * 0.2);
-    const auto loss = [&](const auto& of) {  // in float32: no further
-      return std::round(1e4 * double(cross_entropy(Tensor(logits), of).item())) / 1e4;
-    };
-    hard.y.push_back(loss(label)), soft.y.push_back(loss(target));
-  }
+  const auto against_lead = [](const char* name, const auto& answer) {
+    return graph_of(name, places(0, 12, 0.2), [&](double by) {
+      Array logits = zeros({1, K});
+      logits(0, 3) = real(by);  // in float32: no further than four places
+      return std::round(1e4 * double(cross_entropy(Tensor(logits), answer).item())) / 1e4;
+    });
+  };
   say.figure({"L against the lead of the label's logit. Without smoothing more is always better; "
               "with it, too much confidence costs.",
-              Chart{.x_label = "lead", .y_label = "L", .series = {hard, soft}}});
+              Chart{.x_label = "lead",
+                    .y_label = "L",
+                    .series = {against_lead("e = 0", label), against_lead("e = 0.1", target)}}});
 
   say.heading("Early stopping");
   say.code("stopping");

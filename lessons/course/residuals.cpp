@@ -89,14 +89,15 @@ Series stream_of(std::string name, Form form) {
   return sizes;
 }
 
+const std::pair<const char*, Form> forms[] = {{"plain", Form::plain},
+                                              {"residual", Form::residual},
+                                              {"post-LN", Form::post_ln},
+                                              {"pre-LN", Form::pre_ln}};
+
 // What comes back to z_0 through L layers, in each of the four forms.
 void play(Narrator& say, const std::vector<double>& at) {
   const auto L = std::size_t(at[0]);
   std::vector<std::pair<std::string, double>> sizes;
-  const std::pair<const char*, Form> forms[] = {{"plain", Form::plain},
-                                                {"residual", Form::residual},
-                                                {"post-LN", Form::post_ln},
-                                                {"pre-LN", Form::pre_ln}};
   for (const auto& [name, form] : forms)
     sizes.emplace_back(name, returned(form, L, std::uint64_t(at[1])));
   say.bars(fmt::format("What comes back to z_0 through {} layers, beside what was sent in at the "
@@ -166,18 +167,17 @@ void lesson(Narrator& say) {
 
   say.heading("Measured against depth");
   say.code("measure");
-  const char* const names[] = {"plain", "residual", "post-LN", "pre-LN"};
-  const Form forms[] = {Form::plain, Form::residual, Form::post_ln, Form::pre_ln};
-  std::vector<Series> series(4);
+  const std::vector<double> depths = {1, 2, 4, 8, 12, 16, 24, 32};
+  std::vector<Series> series;
+  for (const auto& [name, form] : forms) {
+    series.push_back(graph_of(name, depths, [&, of = form](double L) {
+      return returned(of, std::size_t(L), say.seed());
+    }));
+  }
   Rows rows;
-  for (const std::size_t L : {1, 2, 4, 8, 12, 16, 24, 32}) {
-    rows.push_back({std::to_string(L)});
-    for (std::size_t i = 0; i < 4; ++i) {
-      const double size = returned(forms[i], L, say.seed());
-      rows.back().push_back(fmt::format("{:.1e}", size));
-      series[i].name = names[i];
-      series[i].x.push_back(double(L)), series[i].y.push_back(size);
-    }
+  for (std::size_t i = 0; i < depths.size(); ++i) {
+    rows.push_back(row(depths[i]));
+    for (const Series& line : series) rows.back().push_back(fmt::format("{:.1e}", line.y[i]));
   }
 
   say.heading("What arrives");

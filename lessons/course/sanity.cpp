@@ -113,22 +113,18 @@ void lesson(Narrator& say) {
             {"ln 10", std::log(10.0)}, 1e-4);
   say.differs("the same with head weights from N(0, 1)",
               {"measured", rounded(loss_of(loud, batch), 3)}, {"ln 10", std::log(10.0)}, 0.1);
-  const auto says = [&](const VisionTransformer& m) {
+  const auto says = [&](const char* name, const VisionTransformer& m) {
     const NoGrad no_grad;
     const Array p = softmax(m(batch.images)).value();
-    Series s{.x = {}, .y = {}};
-    for (std::size_t k = 0; k < K; ++k)
-      s.x.push_back(double(k)), s.y.push_back(std::round(100 * p(0, k)) / 100);
-    return s;
+    return graph_of(
+        name, places(0, K - 1),
+        [&](double k) { return std::round(100 * p(0, std::size_t(k))) / 100; }, Mark::dots);
   };
-  Series zero = says(model), large = says(loud);
-  zero.name = "a head of zeros", large.name = "a head from N(0, 1)";
-  zero.mark = large.mark = Mark::dots;
   say.figure({"What an untrained model says of the first digit: with zeros, a tenth of everything; "
               "with large weights, it is sure of something that it cannot know.",
               Chart{.x_label = "class",
                     .y_label = "probability",
-                    .series = {zero, large},
+                    .series = {says("a head of zeros", model), says("a head from N(0, 1)", loud)},
                     .from_zero = true,
                     .whole_x = true}});
   say.text(

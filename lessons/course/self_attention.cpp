@@ -90,12 +90,9 @@ void play(Narrator& say, const std::vector<double>& at) {
   Rows rows;
   const auto divided = [&](const std::string& name, double power) {
     const double divisor = std::pow(double(width), power);
-    const Array A = softmax(S * (1 / divisor)).value();
-    std::vector<double> sorted(A.begin(), A.end());
+    std::vector<double> sorted = numbers_of(softmax(S * (1 / divisor)));
     std::sort(sorted.rbegin(), sorted.rend());
-    Series share{name, {}, {sorted.begin(), sorted.begin() + 16}};
-    for (std::size_t i = 0; i < 16; ++i) share.x.push_back(double(i + 1));
-    shares.push_back(share);
+    shares.push_back({name, places(1, 16), {sorted.begin(), sorted.begin() + 16}});
     const Sharpness all = sharpness(width, divisor, say.seed());
     rows.push_back(row(name, fmt::format("{:.2f}", divisor), fmt::format("{:.2f}", all.spread),
                        fmt::format("{:.3f}", all.share), fmt::format("{:.3f}", all.gradient)));

@@ -196,18 +196,17 @@ void lesson(Narrator& say) {
       say.broken("double-softmax") ? double_softmax : [](const Tensor& z, const Labels& k) {
         return cross_entropy(z, k);
       };
-  Series once{"logits to the loss", {}, {}}, twice{"softmax twice", {}, {}};
-  for (int i = 0; i <= 40; ++i) {
-    const Tensor logits(array({1, K}, {i * 0.25, 0, 0, 0, 0}));
-    once.x.push_back(i * 0.25), twice.x.push_back(i * 0.25);
-    once.y.push_back(loss_in_use(logits, {0}).item());
-    twice.y.push_back(double_softmax(logits, {0}).item());
-  }
+  const auto against_lead = [](const char* name, Tensor (*of)(const Tensor&, const Labels&)) {
+    return graph_of(name, places(0, 10, 0.25), [of](double lead) {
+      return of(array({1, K}, {lead, 0, 0, 0, 0}), {0}).item();
+    });
+  };
   say.figure({"The loss while the right class' logit grows, K = 5: with logits it goes to 0, after "
               "two softmaxes it stops falling.",
               Chart{.x_label = "lead of the right logit",
                     .y_label = "L",
-                    .series = {once, twice},
+                    .series = {against_lead("logits to the loss", loss_in_use),
+                               against_lead("softmax twice", double_softmax)},
                     .from_zero = true}});
   say.is_zero("loss of a model that is right and sure", {"L", loss_in_use(sure, labels).item()},
               1e-12);

@@ -12,11 +12,6 @@ namespace {
 
 double at(const Array& a, std::size_t i) { return static_cast<double>(a.data()[i]); }
 
-std::size_t largest_of(const Array& a) {
-  const auto less = [](real x, real y) { return std::abs(x) < std::abs(y); };
-  return static_cast<std::size_t>(std::max_element(a.begin(), a.end(), less) - a.begin());
-}
-
 Array random_cotangent(const Tensor& y) {
   return y.size() == 1 ? full(y.shape(), 1)
                        : random_normal(y.shape(), Rng(7).fork("cotangent").key());
@@ -180,6 +175,14 @@ Array identity(std::size_t n) {
   return a;
 }
 
+std::size_t largest_of(const Array& a) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < a.size(); ++i) {
+    if (std::abs(at(a, i)) > std::abs(at(a, best))) best = i;
+  }
+  return best;
+}
+
 double distance(const Array& a, const Array& b) { return compared("", "", a, "", b).error; }
 
 std::string refusal(const std::function<void()>& attempt) {
@@ -189,6 +192,10 @@ std::string refusal(const std::function<void()>& attempt) {
     return error.what();
   }
   return {};
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) {
+  return {tensor.value().begin(), tensor.value().end()};
 }
 
 std::string entries_text(const Array& a, int digits) {

@@ -82,9 +82,14 @@ Array identity(std::size_t n);
 /// |a - b| relative to the largest |entry| of both, as `check_equal` measures it.
 double distance(const Array& a, const Array& b);
 
+/// The place of the largest |entry|.
+std::size_t largest_of(const Array& a);
+
 /// What the library says when it refuses to do this; "" when it does it.
 std::string refusal(const std::function<void()>& attempt);
 
+/// An array's entries, in their order.
+std::vector<double> numbers_of(const Tensor& tensor);
 /// An array's entries for people: "1.20 -0.35 0.00", a row each line when it
 /// is a matrix.
 std::string entries_text(const Array& a, int digits = 3);

@@ -83,6 +83,13 @@ Closing closing_of(const Entry& entry, const Lesson& lesson) {
 
 }  // namespace
 
+std::vector<double> places(double from, double to, double apart) {
+  std::vector<double> all;
+  const auto steps = std::lround((to - from) / apart);
+  for (long i = 0; i <= steps; ++i) all.push_back(from + static_cast<double>(i) * apart);
+  return all;
+}
+
 Narrator::Narrator(const Entry& entry, const Lesson& lesson, const Options& options)
     : entry_(entry), lesson_(lesson), options_(options) {
   std::istringstream rows(lesson.rows);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // What lessons are told with. It knows strings and numbers only: lessons/telling/lesson.hpp hands
@@ -54,6 +55,17 @@ using SymbolValues = std::map<std::string, std::size_t, std::less<>>;
 /// The lengths that a shape in symbols has: "(B, T, 3 D)" with the symbols' values. A length is a
 /// sum of products of symbols and numbers, `P^2` a power. Throws on a symbol without a value.
 std::vector<std::size_t> lengths_of(std::string_view shape, const SymbolValues& values);
+
+/// The numbers from one to another, both included, so far apart.
+std::vector<double> places(double from, double to, double apart = 1);
+/// y = f(x) at each x.
+template <class F>
+Series graph_of(std::string name, const std::vector<double>& x, const F& f,
+                Mark mark = Mark::line) {
+  Series series{std::move(name), x, {}, mark};
+  for (const double at : x) series.y.push_back(f(at));
+  return series;
+}
 
 /// A table's rows, and one of them: texts as they are, numbers as `{}` prints them.
 using Rows = std::vector<std::vector<std::string>>;
