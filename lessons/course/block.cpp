@@ -92,13 +92,12 @@ void play(Narrator& say, const std::vector<double>& at) {
                     .series = {ours, after, cut},
                     .whole_x = true,
                     .log_y = true}});
-  say.table(
-      {"size", "z_0", fmt::format("z_{}", depth)},
-      {row("ours", fmt::format("{:.2f}", start * size_of(z)), fmt::format("{:.2f}", ours.y.back())),
-       row("post-LN", fmt::format("{:.2f}", start * size_of(z)),
-           fmt::format("{:.2f}", after.y.back())),
-       row("around from the norm", fmt::format("{:.2f}", start * size_of(z)),
-           fmt::format("{:.2f}", cut.y.back()))});
+  Rows rows;
+  for (const Series& s : {ours, after, cut}) {
+    rows.push_back(
+        row(s.name, fmt::format("{:.2f}", start * size_of(z)), fmt::format("{:.2f}", s.y.back())));
+  }
+  say.table({"size", "z_0", fmt::format("z_{}", depth)}, rows);
 }
 
 void lesson(Narrator& say) {

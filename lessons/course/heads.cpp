@@ -117,11 +117,11 @@ void play(Narrator& say, const std::vector<double>& at) {
                           "attention.",
                           at[0], at[1], who),
               looks});
-  const auto best = std::max_element(map.begin(), map.end()) - map.begin();
+  const std::size_t best = largest_of(map);
   say.table({"its attention", "share"},
             {row("to the class token", fmt::format("{:.2f}", shares.value()(0))),
              row(fmt::format("to patch {}, the brightest", best),
-                 fmt::format("{:.2f}", map(std::size_t(best) / 4, std::size_t(best) % 4))),
+                 fmt::format("{:.2f}", map(best / 4, best % 4))),
              row("if it looked at all 17 alike", fmt::format("{:.2f}", 1 / 17.0))});
 }
 

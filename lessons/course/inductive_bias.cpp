@@ -139,15 +139,9 @@ void lesson(Narrator& say) {
   say.check("linear layer over all pixels", {"pixels", sees(dense, image)}, {"28 x 28", 784}, 0);
   say.check("patches", {"pixels", sees(patches, image)}, {"7 x 7", 49}, 0);
   say.check("encoder, one block or many", {"pixels", sees(placed, image)}, {"28 x 28", 784}, 0);
-  Array areas = zeros({3, H, H});
-  const Map maps_seen[] = {conv, patches, placed};
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Array area = seen_by(maps_seen[k], image);
-    std::copy(area.begin(), area.end(), areas.begin() + std::ptrdiff_t(k * H * H));
-  }
-  say.figure(tiles("The pixels that one place depends on, of 28 x 28: a convolution's, a patch's, "
-                   "an encoder's.",
-                   areas, 3));
+  say.figure(picture_of(
+      "The pixels that one place depends on, of 28 x 28: a convolution's, a patch's, an encoder's.",
+      {seen_by(conv, image), seen_by(patches, image), seen_by(placed, image)}));
   say.text("A convolution must be repeated until it has seen the whole image; attention sees all "
            "of it at once, and has to learn where to look. \"MLP has neither, attention is "
            "global\", says the blog post. Of a network of MLPs alone that is so. In a ViT, says "
@@ -164,20 +158,16 @@ void lesson(Narrator& say) {
   const MlpNet mlp(rng);
   const ConvNet cnn(rng);
   const FitOptions how{.steps = 200, .lr = 4e-3, .seed = say.seed()};
-  struct Row {
-    const char* name;
-    Learner net;
-  };
   Rows rows;
   std::vector<double> centred, away;
-  for (const Row& row : {Row{"MLP", mlp}, Row{"convolutions", cnn}, Row{"ViT", m.vit}}) {
+  for (const auto& [name, net] :
+       {std::pair<const char*, Learner>{"MLP", mlp}, {"convolutions", cnn}, {"ViT", m.vit}}) {
     std::size_t size = 0;
-    for (const NamedParameter& p : row.net.parameters) size += p.tensor.size();
-    fit(row.net, train, how);
-    centred.push_back(score(row.net, Loader(test)).accuracy);
-    away.push_back(score(row.net, Loader(moved(test))).accuracy);
-    rows.push_back(
-        {row.name, std::to_string(size), in_fives(centred.back()), in_fives(away.back())});
+    for (const NamedParameter& p : net.parameters) size += p.tensor.size();
+    fit(net, train, how);
+    centred.push_back(score(net, Loader(test)).accuracy);
+    away.push_back(score(net, Loader(moved(test))).accuracy);
+    rows.push_back({name, std::to_string(size), in_fives(centred.back()), in_fives(away.back())});
   }
   say.table({"model", "parameters", "as they were", "moved (both to the next 5 %)"}, rows);
   const auto lost = [&](std::size_t i) { return centred[i] - away[i]; };

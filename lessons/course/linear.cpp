@@ -116,10 +116,6 @@ void play(Narrator& say, const std::vector<double>& at) {
            digits(total(all) - foretold));
 }
 
-std::string shape_text(std::size_t rows, std::size_t columns) {
-  return fmt::format("({}, {})", rows, columns);
-}
-
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   const ViTConfig& base = variant("vit_b_16").config;
@@ -164,11 +160,11 @@ void lesson(Narrator& say) {
 
   say.heading("The derivative by hand");
   say.diagram("The shapes, forwards (full lines) and back (dashed), with g = dy.",
-              {.boxes = {{"x", {"(B T, D)", shape_text(B * T, D)}, 0, 0},
-                         {"W", {"(M, D)", shape_text(M, D)}, 1, 1},
-                         {"x Wᵀ", {"(B T, M)", shape_text(B * T, M)}, 1, 0},
+              {.boxes = {{"x", {"(B T, D)", to_string({B * T, D})}, 0, 0},
+                         {"W", {"(M, D)", to_string({M, D})}, 1, 1},
+                         {"x Wᵀ", {"(B T, M)", to_string({B * T, M})}, 1, 0},
                          {"b", {"(M)", fmt::format("({})", M)}, 2, 1},
-                         {"y", {"(B T, M)", shape_text(B * T, M)}, 2, 0}},
+                         {"y", {"(B T, M)", to_string({B * T, M})}, 2, 0}},
                .arrows = {{"x", "x Wᵀ", "", "g W"},
                           {"W", "x Wᵀ", "", "gᵀ x"},
                           {"x Wᵀ", "y", "", "g"},

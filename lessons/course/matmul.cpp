@@ -55,13 +55,12 @@ void play(Narrator& say, const std::vector<double>& at) {
   const Tensor left(random_normal({m, k}, 1), true), right(random_normal({k, n}, 2), true);
   const Tensor C = matmul(left, right);
   const std::vector<Array> d = grad(C, {left, right}, random_normal({m, n}, 3));
-  const auto shape = [](const Shape& s) { return to_string(s); };
   say.diagram("Forwards (full lines) and back (dashed).",
-              {.boxes = {{"A", {shape(left.shape())}, 0, 0},
-                         {"B", {shape(right.shape())}, 0, 1},
-                         {"C", {shape(C.shape())}, 1, 0}},
-               .arrows = {{"A", "C", "", "g Bᵀ " + shape(d[0].shape())},
-                          {"B", "C", "", "Aᵀ g " + shape(d[1].shape())}}});
+              {.boxes = {{"A", {to_string(left.shape())}, 0, 0},
+                         {"B", {to_string(right.shape())}, 0, 1},
+                         {"C", {to_string(C.shape())}, 1, 0}},
+               .arrows = {{"A", "C", "", "g Bᵀ " + to_string(d[0].shape())},
+                          {"B", "C", "", "Aᵀ g " + to_string(d[1].shape())}}});
   say.bars("Multiplications and additions.", {{"C = A B", double(2 * m * k * n)},
                                               {"dA = g Bᵀ", double(2 * m * n * k)},
                                               {"dB = Aᵀ g", double(2 * k * m * n)}});
@@ -151,11 +150,9 @@ void lesson(Narrator& say) {
   const Tensor A4(random_normal({4, 4}, say.seed() + 6), true);
   const Tensor B4(random_normal({4, 4}, say.seed() + 7), true);
   const Array g4 = random_normal({4, 4}, say.seed() + 8);
-  const auto dA = [&](const auto& times) { return grad(times(A4, B4), {A4}, g4)[0]; };
-  const auto right = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
-  const Array wrong = dA(without_transpose);
-  const bool broken = say.broken("forgotten-transpose");
-  const Array ours = broken ? wrong : dA(right);
+  const auto dA = [&](const auto& product) { return grad(product(A4, B4), {A4}, g4)[0]; };
+  const auto times = say.broken("forgotten-transpose") ? without_transpose : matmul;
+  const Array wrong = dA(without_transpose), ours = dA(times);
   say.table({"row 0 of", "its numbers"},
             {{"g Bᵀ", entries_text(select(back_to_A(g4, B4.detach()), 0, 0).value())},
              {"dA, the tape's", entries_text(select(Tensor(ours), 0, 0).value())},
@@ -163,8 +160,7 @@ void lesson(Narrator& say) {
   check_equal(say, "dA for square matrices", "by hand", back_to_A(g4, B4.detach()), "tape", ours);
   check_differs(say, "dA for square matrices", "without the transpose", wrong, "by hand",
                 back_to_A(g4, B4.detach()));
-  check_gradients(say, [&] { return broken ? without_transpose(A4, B4) : matmul(A4, B4); },
-                  {{"A", A4}});
+  check_gradients(say, [&] { return times(A4, B4); }, {{"A", A4}});
 
   say.pytorch("`torch.matmul`, or `a @ b`, with the same rules for batches. "
               "`torch.einsum(\"bhte,bhse->bhts\", q, k)` writes the sum of the equation out.");

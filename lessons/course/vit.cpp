@@ -70,37 +70,35 @@ void play(Narrator& say, const std::vector<double>& at) {
 void lesson(Narrator& say) {
   say.heading("What we want to know");
   const ViTConfig demo = variant("mini_vit").config;
-  const auto size = [](std::size_t rows, std::size_t columns) {
-    return fmt::format("({}, {})", rows, columns);
-  };
   const std::size_t T = demo.T(), D = demo.D;
   say.text(
       "All parts are there; now they become the model that reads. The slides count five steps, "
       "as the paper's Figure 1 does: cut the image into patches and embed each; tell each "
       "where it is; put a class token in front; let all look at each other; read the class "
       "off that, with an \"MLP head\".");
-  say.diagram("Figure 1 of the paper, with the shapes of the demonstration below.",
-              {.boxes = {{"image",
-                          {"an image, cut into patches",
-                           fmt::format("(C, H, W) = ({}, {}, {})", demo.C, demo.H, demo.W)},
-                          0,
-                          0},
-                         {"x_p", {"(N, P² C)", size(demo.N(), demo.patch_length())}, 1, 0},
-                         {"x_p E", {"(N, D)", size(demo.N(), D)}, 2, 0},
-                         {"x_class", {"the class token, in front", size(1, D)}, 0, 1},
-                         {"E_pos", {"positions", size(T, D)}, 1, 1},
-                         {"z_0", {"(N + 1, D)", size(T, D)}, 2, 1},
-                         {"logits", {fmt::format("K = {}, by the head", demo.K)}, 0, 2},
-                         {"y", {"LN(z_L⁰)", fmt::format("({})", D)}, 1, 2},
-                         {"z_L", {fmt::format("after {} blocks", demo.L), size(T, D)}, 2, 2}},
-               .arrows = {{"image", "x_p", ""},
-                          {"x_p", "x_p E", ""},
-                          {"x_p E", "z_0", "in a row"},
-                          {"x_class", "z_0", ""},
-                          {"E_pos", "z_0", "+"},
-                          {"z_0", "z_L", "encoder"},
-                          {"z_L", "y", ""},
-                          {"y", "logits", ""}}});
+  say.diagram(
+      "Figure 1 of the paper, with the shapes of the demonstration below.",
+      {.boxes = {{"image",
+                  {"an image, cut into patches",
+                   fmt::format("(C, H, W) = ({}, {}, {})", demo.C, demo.H, demo.W)},
+                  0,
+                  0},
+                 {"x_p", {"(N, P² C)", to_string({demo.N(), demo.patch_length()})}, 1, 0},
+                 {"x_p E", {"(N, D)", to_string({demo.N(), D})}, 2, 0},
+                 {"x_class", {"the class token, in front", to_string({1, D})}, 0, 1},
+                 {"E_pos", {"positions", to_string({T, D})}, 1, 1},
+                 {"z_0", {"(N + 1, D)", to_string({T, D})}, 2, 1},
+                 {"logits", {fmt::format("K = {}, by the head", demo.K)}, 0, 2},
+                 {"y", {"LN(z_L⁰)", fmt::format("({})", D)}, 1, 2},
+                 {"z_L", {fmt::format("after {} blocks", demo.L), to_string({T, D})}, 2, 2}},
+       .arrows = {{"image", "x_p", ""},
+                  {"x_p", "x_p E", ""},
+                  {"x_p E", "z_0", "in a row"},
+                  {"x_class", "z_0", ""},
+                  {"E_pos", "z_0", "+"},
+                  {"z_0", "z_L", "encoder"},
+                  {"z_L", "y", ""},
+                  {"y", "logits", ""}}});
   say.text("Is that the ViT? The equations say what the boxes do.");
 
   say.heading("The equations");

@@ -1,5 +1,5 @@
 #include "lessons/telling/lesson.hpp"
-#include "vitruvian/vit/config.hpp"
+#include "vitruvian/vit/variants.hpp"
 
 using namespace vitruvian::lessons;
 
@@ -179,10 +179,8 @@ void lesson(Narrator& say) {
              {"cosine_schedule", "CosineAnnealingLR", "cosine_decay_schedule"},
              {"gradcheck", "autograd.gradcheck", "test_util.check_grads"},
              {"Trace", "register_forward_hook", "capture_intermediates"}});
-  ViTConfig base;
-  base.C = 3, base.H = base.W = 224, base.P = 16, base.K = 1000;
-  base.D = 768, base.L = base.h = 12, base.M = 3072;
-  say.check("parameters of what all four call ViT-B/16", {"here", double(base.parameters())},
+  say.check("parameters of what all four call ViT-B/16",
+            {"here", double(variant("vit_b_16").config.parameters())},
             {"torchvision, timm", 86567656}, 0);
 
   say.heading("Where to read on");
