@@ -176,11 +176,8 @@ Array identity(std::size_t n) {
 }
 
 std::size_t largest_of(const Array& a) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < a.size(); ++i) {
-    if (std::abs(at(a, i)) > std::abs(at(a, best))) best = i;
-  }
-  return best;
+  const auto less = [](real x, real y) { return std::abs(x) < std::abs(y); };
+  return static_cast<std::size_t>(std::max_element(a.begin(), a.end(), less) - a.begin());
 }
 
 double distance(const Array& a, const Array& b) { return compared("", "", a, "", b).error; }
