@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -53,12 +52,12 @@ void Exchanged::exchange() const {
   }
 }
 
-Reducer::Reducer(std::vector<Tensor> parameters, LaneSum* lanes)
+Reducer::Reducer(std::vector<Tensor> parameters, LaneSum& lanes)
     : parameters_(std::move(parameters)),
       lanes_(lanes),
       sums_(parameters_.size()),
       ahead_(2 * threads()) {
-  if (lanes_ != nullptr) lanes_->expect(parameters_);
+  lanes_.expect(parameters_);
 }
 
 void Reducer::add(std::size_t turn, std::size_t i, Array gradient) {
@@ -86,11 +85,10 @@ void Reducer::add_next(Sum& its, std::size_t i, Array gradient) {
   } else {
     its.sum = std::move(gradient);
   }
-  if (lanes_ == nullptr) return;
-  if (lanes_->ends_lane(its.next)) {
-    lanes_->add(i, *std::exchange(its.sum, std::nullopt));
+  if (lanes_.ends_lane(its.next)) {
+    lanes_.add(i, *std::exchange(its.sum, std::nullopt));
   } else {
-    lanes_->move_on();
+    lanes_.move_on();
   }
 }
 
@@ -101,12 +99,8 @@ void Reducer::abandon(std::size_t turn) {
 }
 
 void Reducer::finish() {
-  std::vector<Array> whole = lanes_ != nullptr ? lanes_->finish() : std::vector<Array>{};
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    if (lanes_ == nullptr) whole.push_back(*std::move(sums_[i].sum));
-    parameters_[i].set_grad(std::move(whole[i]));
-    sums_[i] = {};
-  }
+  std::vector<Array> whole = lanes_.finish();
+  for (std::size_t i = 0; i < whole.size(); ++i) parameters_[i].set_grad(std::move(whole[i]));
 }
 
 std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
@@ -148,7 +142,7 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
                              double label_smoothing, const Sharing& sharing) {
   const std::vector<Tensor> parameters = trainable(learner.parameters);
   LaneSum lanes(micro_batches.count, sharing);
-  Reducer reducer(parameters, &lanes);
+  Reducer reducer(parameters, lanes);
   std::vector<StepResult> results(micro_batches.count);
   const auto run = [&](std::size_t position) {
     const std::size_t i = lanes.turns()[position];

@@ -41,23 +41,22 @@ struct MicroBatches {
 /// ready: what makes gradient accumulation, and any number of threads, give the same bits.
 class Reducer {
  public:
-  /// With lanes the turns are the positions of this rank's micro-batches, and what a parameter has
-  /// in a lane goes to them as soon as it is there; they must outlive this. Without there is one
-  /// sum.
-  explicit Reducer(std::vector<Tensor> parameters, LaneSum* lanes = nullptr);
+  /// The turns are the positions of this rank's micro-batches, and what a parameter has in a lane
+  /// goes to `lanes` as soon as it is there; they must outlive this.
+  Reducer(std::vector<Tensor> parameters, LaneSum& lanes);
   /// Adds the gradient of parameter `i` in micro-batch `turn` (from 0), after those of all earlier
   /// turns. Where those are still to come it leaves it for the thread that brings those, and waits
   /// only when it is two turns a thread ahead. Throws when one of those was abandoned.
   void add(std::size_t turn, std::size_t i, Array gradient);
   /// Micro-batch `turn` failed: those after it must not wait for it.
   void abandon(std::size_t turn);
-  /// Makes the sums the parameters' `.grad`.
+  /// Makes the sums the parameters' `.grad`: the end of it.
   void finish();
 
  private:
   // What has come of a parameter.
   struct Sum {
-    std::optional<Array> sum;  // of the turns before next, touched by the thread that is adding
+    std::optional<Array> sum;  // of its lane before next, touched by the thread that is adding
     std::size_t next = 0;
     std::map<std::size_t, Array> waiting;
     bool adding = false;
@@ -65,7 +64,7 @@ class Reducer {
   void add_next(Sum& its, std::size_t i, Array gradient);
 
   std::vector<Tensor> parameters_;
-  LaneSum* lanes_;
+  LaneSum& lanes_;
   std::vector<Sum> sums_;
   std::size_t ahead_;
   std::mutex mutex_;

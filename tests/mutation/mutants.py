@@ -393,7 +393,7 @@ MUTANTS = [
     ("train/lane_sum.cpp", "ranks_.rank() == «(lanes_ - 1) % ranks_.size()»;", "0"),
     ("train/lane_sum.cpp", "«slice(s).size()» > ends_[own_[visit].open]", "0"),
     ("train/lane_sum.cpp", "if («line») carry(asked_.size(), false);", "false"),
-    ("train/step.cpp", "if («lanes_->ends_lane(its.next)») {", "its.next + 1 == lanes_->turns().size()"),
+    ("train/step.cpp", "if («lanes_.ends_lane(its.next)») {", "its.next + 1 == lanes_.turns().size()"),
     ("train/trainer.cpp", "ranks.size() <= options.lanes", "true"),
     ("train/trainer.cpp", "if (differs.empty()) continue;", "continue;"),
     ("train/step.cpp", "exchange(*sharing.ranks, results, [&](std::size_t i) { return lanes.owner(i); });", ";"),

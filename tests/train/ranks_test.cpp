@@ -129,7 +129,7 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
                std::vector<Tensor> own;
                for (const Shape& shape : shapes) own.emplace_back(zeros(shape), true);
                LaneSum sum(turns, {lanes, &rank});
-               Reducer reducer(own, &sum);
+               Reducer reducer(own, sum);
                for (std::size_t p = 0; p < sum.turns().size(); ++p) {
                  ++computed[sum.turns()[p]];
                  CHECK(sum.owner(sum.turns()[p]) == rank.rank());

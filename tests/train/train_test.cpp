@@ -53,20 +53,23 @@ TEST_CASE("gradients are added in their order, not in that of their arrival") {
   const std::vector<real> turns = {huge, 1, -huge, 1};
   const auto gradient = [&](std::size_t turn) { return full({1}, turns[turn]); };
   {
-    Reducer reducer({x});
+    LaneSum lanes(turns.size(), {});
+    Reducer reducer({x}, lanes);
     for (const std::size_t turn : {3, 1, 2, 0}) reducer.add(turn, 0, gradient(turn));
     reducer.finish();
     CHECK((*x.grad())(0) == 1);
   }
   // Two turns a thread ahead is as far as it goes: the fifth waits for the first.
-  Reducer reducer({x});
+  LaneSum lanes(5, {});
+  Reducer reducer({x}, lanes);
   std::thread ahead([&] { reducer.add(4, 0, gradient(1)); });
   for (const std::size_t turn : {1, 2, 3, 0}) reducer.add(turn, 0, gradient(turn));
   ahead.join();
   reducer.finish();
   CHECK((*x.grad())(0) == 2);
 
-  Reducer failed({x});
+  LaneSum none(3, {});
+  Reducer failed({x}, none);
   failed.abandon(1);
   failed.add(0, 0, gradient(0));
   CHECK_FAILS_WITH(failed.add(2, 0, gradient(2)), "reducer: micro-batch 1 failed before 2");
