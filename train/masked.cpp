@@ -1,6 +1,5 @@
 #include "vitruvian/train/masked.hpp"
 
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/train/step.hpp"

@@ -18,7 +18,6 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 
 namespace vitruvian {

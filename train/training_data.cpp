@@ -1,6 +1,5 @@
 #include "vitruvian/train/training_data.hpp"
 
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/media/image.hpp"

@@ -3,8 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
-#include "vitruvian/train/settings/options.hpp"
-#include "vitruvian/vit/weights/weights.hpp"
 
 #include <algorithm>
 #include <cmath>

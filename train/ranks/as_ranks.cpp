@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -1,6 +1,5 @@
 #include "vitruvian/train/run/run.hpp"
 
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 
 #include <map>

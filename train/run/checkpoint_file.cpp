@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
-#include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/vit/fields.hpp"
 
 #if VITRUVIAN_HAS_ZLIB
@@ -12,7 +11,6 @@
 #include "vitruvian/core/base/checksum.hpp"
 #endif
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 

@@ -3,10 +3,8 @@
 #include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
-#include "vitruvian/core/base/safe_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <sstream>
 #include <system_error>

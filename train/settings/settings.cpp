@@ -1,6 +1,5 @@
 #include "vitruvian/train/settings/settings.hpp"
 #include "vitruvian/core/base/json.hpp"
-#include "vitruvian/vit/fields.hpp"
 
 #include <fmt/format.h>
 
