@@ -3,12 +3,12 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/media/image.hpp"
+#include "vitruvian/train/report.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 namespace vitruvian {
@@ -27,13 +27,8 @@ std::vector<Guess> guesses(const Array& logits, std::size_t top,
   double sum = 0;
   for (const double x : z) sum += std::exp(x - largest);
   if (!std::isfinite(sum)) fail(Exit::checkpoint, "the model's logits are NaN or infinite");
-  std::vector<std::size_t> order(z.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&z](std::size_t a, std::size_t b) { return z[a] > z[b]; });
-  order.resize(std::min(top, order.size()));
   std::vector<Guess> result;
-  for (const std::size_t k : order) {
+  for (const std::size_t k : largest_of(z, top)) {
     result.push_back({k, names.empty() ? "" : names[k], std::exp(z[k] - largest) / sum});
   }
   return result;

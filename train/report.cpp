@@ -2,8 +2,7 @@
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/json.hpp"
-
-#include <fmt/format.h>
+#include "vitruvian/core/base/text.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -41,6 +40,15 @@ std::string TestReport::to_json() const {
       Json{{"kind", "test"}, {"epoch", epoch}, {"test_loss", loss}, {"test_accuracy", accuracy}});
 }
 
+std::vector<std::size_t> largest_of(std::span<const double> values, std::size_t n) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [values](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  order.resize(std::min(n, order.size()));
+  return order;
+}
+
 std::span<const double> Predictions::of(std::size_t i) const {
   return std::span(probabilities).subspan(i * classes, classes);
 }
@@ -51,13 +59,7 @@ std::size_t Predictions::guess(std::size_t i) const {
 }
 
 std::vector<std::size_t> Predictions::likeliest(std::size_t i, std::size_t n) const {
-  const auto p = of(i);
-  std::vector<std::size_t> order(classes);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [p](std::size_t a, std::size_t b) { return p[a] > p[b]; });
-  order.resize(std::min(n, classes));
-  return order;
+  return largest_of(of(i), n);
 }
 
 std::vector<std::size_t> Predictions::worst_mistakes(std::size_t n) const {

@@ -77,6 +77,9 @@ struct TestReport {
   [[nodiscard]] std::string to_json() const;
 };
 
+/// Where the `n` largest of some values are, the largest first; equal ones in their order.
+std::vector<std::size_t> largest_of(std::span<const double> values, std::size_t n);
+
 /// What a model says of n labelled images: the probabilities of K classes for each.
 struct Predictions {
   std::size_t classes = 0;            ///< K

@@ -512,7 +512,7 @@ MUTANTS = [
     ("report/draw_explanations.cpp", "-data.mean[i / plane] / data.std[i / plane]", "0.0"),
     ("report/draw_explanations.cpp", "p.data()[«target»]", "0"),
     ("report/inspect.cpp", "image.height != config.H || image.width != config.W", "false"),
-    ("train/predict.cpp", "return z[a] > z[b];", "return z[a] < z[b];"),
+    ("train/report.cpp", "return values[a] > values[b];", "return values[a] < values[b];"),
     ("train/predict.cpp", "std::exp(z[k] - largest) / sum", "std::exp(z[k] - largest)"),
     ("train/predict.cpp", "!std::isfinite(sum)", "false"),
     # --- the command line
