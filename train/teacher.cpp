@@ -4,13 +4,11 @@
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/train/predict.hpp"
-#include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 namespace vitruvian {
@@ -52,15 +50,6 @@ std::vector<Plane> with_channels(std::vector<Plane> planes, std::size_t C) {
     grey[i] = 0.299 * planes[0][i] + 0.587 * planes[1][i] + 0.114 * planes[2][i];
   }
   return {std::move(grey)};
-}
-
-std::string checksum_of(const VisionTransformer& model) {
-  std::uint32_t sum = 0;
-  for (const NamedParameter& p : named_parameters(model)) {
-    const Array& w = p.tensor.value();
-    sum = crc32_of(w.data(), w.size() * sizeof(real), sum);
-  }
-  return fmt::format("{:08x}", sum);
 }
 
 }  // namespace
@@ -145,7 +134,7 @@ Teacher open_teacher(const TrainOptions& options, const DataConfig& images,
   }
   for (const std::string& sentence : trained.notes) note("teacher: " + sentence);
   const DataConfig its_images = normalisation(trained, {}, {}, path, note);
-  std::string checksum = checksum_of(trained.model);
+  std::string checksum = fmt::format("{:08x}", checksum_of(named_parameters(trained.model)));
   return {std::move(trained.model), its_images.mean, its_images.std, images, std::move(checksum)};
 }
 

@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/safetensors.hpp"
+#include "vitruvian/train/run/checkpoint_file.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 
 #include <algorithm>
@@ -12,6 +13,15 @@ inline namespace VITRUVIAN_PRECISION {
 
 void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path) {
   save(model, path, to_metadata(model.config, data));
+}
+
+std::uint32_t checksum_of(const std::vector<NamedParameter>& parameters) {
+  std::uint32_t sum = 0;
+  for (const NamedParameter& p : parameters) {
+    const Array& w = p.tensor.value();
+    sum = crc32_of(w.data(), w.size() * sizeof(real), sum);
+  }
+  return sum;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,6 +30,9 @@ struct TrainedModel {
 /// Writes a safetensors file with timm's names; the config and what the model was trained on are
 /// its metadata, so that the file says all there is to know. The same model gives the same bytes.
 void save_weights(const VisionTransformer& model, const DataConfig& data, const std::string& path);
+
+/// CRC-32 of the values of all parameters, one after the other.
+std::uint32_t checksum_of(const std::vector<NamedParameter>& parameters);
 
 /// What the weights of any learner say in their file: save_weights' entries, or those of its images
 /// alone.

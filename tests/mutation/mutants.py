@@ -292,7 +292,7 @@ MUTANTS = [
     ("train/teacher.cpp", "!its.empty() && !ours.empty() && its != ours", "false"),
     ("train/teacher.cpp", "if («!options.resume») throw;", "true"),
     ("train/trainer.cpp", "data.checksum += TrainingData::of_teacher + teacher.checksum;", ""),
-    ("train/teacher.cpp", "sum = crc32_of(w.data(), w.size() * sizeof(real), sum);", ""),
+    ("train/teacher.cpp", "checksum_of(named_parameters(trained.model))", "0"),
     ("train/run/run.cpp", "taught = «images(checksum) == images(file.state.data)»;", "false"),
     ("train/settings/resolve_settings.cpp", "if («!distilled_is_said») options.model.distilled", "true"),
     ("train/settings/resolve_settings.cpp", "«c.head == Head::linear» && !c.mean_pooling", "true"),

@@ -7,6 +7,7 @@
 #include "vitruvian/core/profile.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/train/run/run.hpp"
+#include "vitruvian/train/weights.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -175,12 +176,7 @@ void Run::check_weights() const {
 // Every rank has computed them from the same sums. Where one has others, most are right.
 void Run::compare_weights() const {
   if (ranks_.size() == 1) return;
-  std::uint32_t sum = 0;
-  for (const NamedParameter& p : learner_.parameters) {
-    const Array& w = p.tensor.value();
-    sum = crc32_of(w.data(), w.size() * sizeof(real), sum);
-  }
-  const std::vector<std::uint32_t> sums = all_of(ranks_, sum);
+  const std::vector<std::uint32_t> sums = all_of(ranks_, checksum_of(learner_.parameters));
   const auto votes = [&](std::uint32_t s) { return std::count(sums.begin(), sums.end(), s); };
   std::uint32_t right = sums[0];
   for (const std::uint32_t s : sums) right = votes(s) > votes(right) ? s : right;
