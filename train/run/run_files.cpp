@@ -28,9 +28,16 @@ constexpr const char* checkpoints = names_of_run.back();
 
 constexpr std::uintmax_t largest_config = 1'000'000;
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+// What a folder's config.json says; null where there is none that could be a run's.
+SortedJson config_in(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path config = folder / "config.json";
+  if (!fs::is_regular_file(config, ignored) || fs::file_size(config, ignored) > largest_config) {
+    return nullptr;
+  }
+  std::ifstream file(config);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_json<SortedJson>(text, nullptr, false);
 }
 
 bool is_file_of_run(const std::string& name) {
@@ -96,12 +103,7 @@ void remove_results(const fs::path& path) {
 }
 
 bool is_run(const fs::path& folder) {
-  std::error_code ignored;
-  const fs::path config = folder / "config.json";
-  if (!fs::is_regular_file(config, ignored) || fs::file_size(config, ignored) > largest_config) {
-    return false;
-  }
-  const auto json = parse_json<SortedJson>(text_of(config), nullptr, false);
+  const SortedJson json = config_in(folder);
   return json.is_object() && json.contains(made_by);
 }
 
@@ -167,10 +169,8 @@ std::string weights_file(const std::string& path) {
   const fs::path file = fs::path(path) / "model.safetensors";
   const fs::path best = fs::path(path) / checkpoints / "best.safetensors";
   // Another project's config is no run's, but one that nobody can read is a damaged one.
-  const fs::path config = fs::path(path) / "config.json";
-  if (fs::is_regular_file(config, ignored) && fs::file_size(config, ignored) <= largest_config &&
-      parse_json<SortedJson>(text_of(config), nullptr, false).is_discarded()) {
-    fail(Exit::checkpoint, "{}: damaged: it is no JSON", config.string());
+  if (config_in(path).is_discarded()) {
+    fail(Exit::checkpoint, "{}: damaged: it is no JSON", (fs::path(path) / "config.json").string());
   }
   if (!fs::exists(file, ignored) && is_run(path)) {
     fail(Exit::checkpoint, "{}: an unfinished run: train --resume {} goes on with it{}", path,
