@@ -30,10 +30,7 @@ Json size_of(std::size_t height, std::size_t width) {
 }
 
 bool is_our_json(const std::string& path) {
-  const RegularFile file(path, Exit::usage);
-  if (file.size() > longest_json) return false;
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  file.read_at(0, text);
+  const std::string text = RegularFile(path, Exit::usage).text(longest_json, "a config");
   const Json json = parse_json(text, nullptr, false);
   return json.is_object() && json.contains(ours);
 }
@@ -43,15 +40,13 @@ bool is_our_model(const std::string& path) {
   return file.metadata.contains("config") && detect_scheme(file) == Scheme::hf;
 }
 
-template <class IsOurs>
-void check_file(const fs::path& path, const IsOurs& is_ours) {
+void check_file(const fs::path& path, bool (*is_ours)(const std::string&)) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return;
   bool known = false;
   try {
     known = is_ours(path.string());
-  } catch (const Error&) {
-    known = false;  // whatever it is
+  } catch (const Error&) {  // whatever it is
   }
   if (!known) {
     fail(Exit::usage,
