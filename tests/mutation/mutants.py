@@ -347,7 +347,7 @@ MUTANTS = [
     ("train/run/run.cpp", "restore(checkpoint, arrays());", ";"),
     ("train/run/run.cpp", 'rng_.fork("order"), «epoch»', '1'),
     ("train/run/run.cpp", "state_.loss_sum = state_.grad_norm_sum = 0;", "state_.grad_norm_sum = 0;"),
-    ("train/run/run.cpp", "report.step % log_every_ == 0 || last_of_epoch", "last_of_epoch"),
+    ("train/run/run.cpp", "report.step % log_every_ == 0 || last)", "last)"),
     ("train/step.cpp", "cross_entropy(q.logits, *q.targets, smoothing)", "cross_entropy(q.logits, *q.targets, 0)"),
     ("train/step.cpp", "cross_entropy(q.logits, q.labels, smoothing)", "cross_entropy(q.logits, q.labels, 0)"),
     ("train/step.cpp", "(k == labels[b] || row[k] < mine)", "(k == labels[b] || row[k] <= mine)"),

@@ -211,7 +211,9 @@ EpochReport Run::epoch() {
     const bool profile = options_.profile && state_.step == std::min<std::size_t>(3, steps_ - 1);
     const StepReport report = profile ? profiled_step(steps[i]) : step(steps[i]);
     const bool last = i + 1 == steps.size();
-    log(report, last);
+    if (directory_ != nullptr && (report.step % log_every_ == 0 || last)) {
+      directory_->append_metrics(report.to_json());
+    }
     observer_.stepped(report);
     const bool due = options_.checkpoint_every != 0 ? state_.step % options_.checkpoint_every == 0
                                                     : Clock::now() - saved_ >= between_checkpoints;
@@ -311,11 +313,6 @@ void Run::stop_if_asked() {
                                ? "to go on: vitruvian train --resume " + shell_word(options_.out)
                                : "its program goes on with `resume` and out = " + options_.out;
   fail(exit, "stopped after step {} of {}; {}", state_.step, steps_, next);
-}
-
-void Run::log(const StepReport& report, bool last_of_epoch) {
-  if (directory_ == nullptr) return;
-  if (report.step % log_every_ == 0 || last_of_epoch) directory_->append_metrics(report.to_json());
 }
 
 }  // namespace VITRUVIAN_PRECISION

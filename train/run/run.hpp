@@ -98,7 +98,6 @@ class Run {
                                           const Rng& rng) const;
   void update_average();
   Score score_of(const std::vector<NamedParameter>& parameters, const Loader& images);
-  void log(const StepReport& report, bool last_of_epoch);
   void keep_best(double accuracy, double loss);
   void checkpoint();
   void stop_if_asked();

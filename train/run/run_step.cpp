@@ -79,8 +79,7 @@ MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>&
   std::size_t images = 0;
   for (const auto part : parts) images += part.size();
   return {parts.size(), images, [this, &parts](std::size_t i) {
-            const Rng rng = rng_.fork("dropout", {state_.step, i});
-            MicroBatch part = training_batch(parts[i], rng);
+            MicroBatch part = training_batch(parts[i], rng_.fork("dropout", {state_.step, i}));
             part.step = rng_.fork("step", {state_.step});
             for (std::size_t before = 0; before < i; ++before) part.first += parts[before].size();
             return part;
