@@ -65,11 +65,11 @@ void note_other_pictures(const Source& source, const std::string& run, const Ima
 // `run` is the directory of the one that the weights are of, empty where there is none.
 Loader open_test(Source source, const ViTConfig& model, const DataConfig& trained,
                  const std::string& run, std::string& note) {
-  const LoaderOptions normalisation{.mean = trained.mean, .std = trained.std};
+  LoaderOptions how{.mean = trained.mean, .std = trained.std};
   if (source.name != "folder") {
     Dataset data = at_size_of(model, load_test(source));
     check_shapes(model, data);
-    return Loader(std::move(data), normalisation);
+    return Loader(std::move(data), std::move(how));
   }
   source.height = model.H;
   source.width = model.W;
@@ -78,9 +78,8 @@ Loader open_test(Source source, const ViTConfig& model, const DataConfig& traine
   check_shapes(model, test.images->about());
   note = test.note;
   note_other_pictures(source, run, *test.images, note);
-  return Loader(
-      test.images,
-      {.subset = std::move(test.subset), .mean = normalisation.mean, .std = normalisation.std});
+  how.subset = std::move(test.subset);
+  return Loader(test.images, std::move(how));
 }
 
 }  // namespace

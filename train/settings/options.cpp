@@ -46,21 +46,20 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
 TrainOptions default_options(const std::string& dataset) {
   TrainOptions options;
   options.dataset = dataset;
-  if (dataset == "cifar10" || dataset.starts_with("cifar100")) {
+  const bool folder = dataset == "folder";
+  if (folder || dataset == "cifar10" || dataset.starts_with("cifar100")) {
     options.model = variant("cifar").config;
     options.epochs = 20;
   } else if (dataset != "digits") {
     options.epochs = 15;
   }
-  if (dataset == "folder") {
-    options.model = variant("cifar").config;
+  if (folder) {
     options.image_size = options.model.H = options.model.W = 64;
     options.model.P = 8;
-    options.epochs = 20;
-    return options;
+  } else {
+    check_dataset_name(dataset);
+    options.model.K = class_names(dataset).size();
   }
-  check_dataset_name(dataset);
-  options.model.K = class_names(dataset).size();
   return options;
 }
 

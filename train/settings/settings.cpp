@@ -44,8 +44,7 @@ std::map<std::string, std::string> flag_values(const TrainOptions& options) {
 
 std::string with_settings(const std::string& config, const TrainOptions& options) {
   Json json = parse_json(config);
-  const Json settings = parse_json(options.to_json());
-  for (const auto& item : settings.items()) json[item.key()] = item.value();
+  json.update(parse_json(options.to_json()));
   return dump_json(json, 2) + "\n";
 }
 
