@@ -70,7 +70,7 @@ std::vector<std::string> read_labels(const std::string& path, std::size_t K) {
   if (names.size() != K) {
     fail(Exit::data, "{}: {} lines, but the model has {} classes", path, names.size(), K);
   }
-  return DataConfig{{}, {}, {}, std::move(names)}.class_names(K);  // each on a line of its own
+  return DataConfig{{}, {}, {}, std::move(names)}.class_names(K);  // without control characters
 }
 
 }  // namespace vitruvian
