@@ -21,24 +21,8 @@ using Plane = std::vector<double>;  // of H x W, row by row
 Plane resized(const Plane& plane, std::size_t H, std::size_t W, std::size_t to_H,
               std::size_t to_W) {
   if (H == to_H && W == to_W) return plane;
-  const std::vector<Taps> across = antialiased(Filter::bilinear, W, to_W, 0, to_W);
-  const std::vector<Taps> down = antialiased(Filter::bilinear, H, to_H, 0, to_H);
-  Plane narrow(H * to_W), result(to_H * to_W);
-  for (std::size_t y = 0; y < H; ++y) {
-    for (std::size_t x = 0; x < to_W; ++x) {
-      for (std::size_t i = 0; i < across[x].weights.size(); ++i) {
-        narrow[y * to_W + x] += across[x].weights[i] * plane[y * W + across[x].first + i];
-      }
-    }
-  }
-  for (std::size_t y = 0; y < to_H; ++y) {
-    for (std::size_t i = 0; i < down[y].weights.size(); ++i) {
-      for (std::size_t x = 0; x < to_W; ++x) {
-        result[y * to_W + x] += down[y].weights[i] * narrow[(down[y].first + i) * to_W + x];
-      }
-    }
-  }
-  return result;
+  const Plane narrow = along_axis(plane, antialiased(Filter::bilinear, W, to_W, 0, to_W), H, W, 1);
+  return along_axis(narrow, antialiased(Filter::bilinear, H, to_H, 0, to_H), 1, H, to_W);
 }
 
 // An image's planes with another number of channels.

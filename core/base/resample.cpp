@@ -72,4 +72,21 @@ std::vector<Taps> interpolated(const Interpolation& how, std::size_t n_in, std::
   return result;
 }
 
+std::vector<double> along_axis(const std::vector<double>& values, const std::vector<Taps>& taps,
+                               std::size_t outer, std::size_t length, std::size_t inner) {
+  std::vector<double> result(outer * taps.size() * inner);
+  double* to = result.data();
+  for (std::size_t o = 0; o < outer; ++o) {
+    for (const Taps& tap : taps) {
+      const double* from = values.data() + (o * length + tap.first) * inner;
+      for (const double w : tap.weights) {
+        for (std::size_t i = 0; i < inner; ++i) to[i] += w * from[i];
+        from += inner;
+      }
+      to += inner;
+    }
+  }
+  return result;
+}
+
 }  // namespace vitruvian

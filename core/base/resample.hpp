@@ -35,4 +35,8 @@ struct Interpolation {
 /// the end.
 std::vector<Taps> interpolated(const Interpolation& how, std::size_t n_in, std::size_t n_out);
 
+/// Numbers (outer, length, inner) resampled along their middle axis: (outer, taps, inner).
+std::vector<double> along_axis(const std::vector<double>& values, const std::vector<Taps>& taps,
+                               std::size_t outer, std::size_t length, std::size_t inner);
+
 }  // namespace vitruvian

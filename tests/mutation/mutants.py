@@ -14,7 +14,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: the first that a name begins with.
 TESTS = [
-    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
@@ -286,7 +286,7 @@ MUTANTS = [
     ("train/teacher.cpp", "static_cast<real>((plane[i] - mean[channel]) / «std[channel]»)", "std[0]"),
     ("train/teacher.cpp", "«0.299» * planes[0][i]", "1 / 3.0"),
     ("train/teacher.cpp", "«antialiased(Filter::bilinear, W, to_W, 0, to_W)»", "antialiased(Filter::bicubic, W, to_W, 0, to_W)"),
-    ("train/teacher.cpp", "plane[y * W + «across[x].first + i»]", "i"),
+    ("core/base/resample.cpp", "(o * length + «tap.first») * inner", "0"),
     ("train/teacher.cpp", "if («c.K != options.model.K») {", "false"),
     ("train/teacher.cpp", "if («c.head == Head::none») {", "false"),
     ("train/teacher.cpp", "!its.empty() && !ours.empty() && its != ours", "false"),

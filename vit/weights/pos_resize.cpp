@@ -21,24 +21,6 @@ std::vector<Taps> taps_of(PosResize how, std::size_t from, std::size_t to) {
   }
 }
 
-// (outer, taps' inputs, inner) to (outer, taps' outputs, inner).
-std::vector<double> along_axis(const std::vector<double>& values, const std::vector<Taps>& taps,
-                               std::size_t outer, std::size_t length, std::size_t inner) {
-  std::vector<double> result(outer * taps.size() * inner);
-  double* to = result.data();
-  for (std::size_t o = 0; o < outer; ++o) {
-    for (const Taps& tap : taps) {
-      const double* from = values.data() + (o * length + tap.first) * inner;
-      for (const double w : tap.weights) {
-        for (std::size_t i = 0; i < inner; ++i) to[i] += w * from[i];
-        from += inner;
-      }
-      to += inner;
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 const std::vector<std::string>& pos_resize_names() {
