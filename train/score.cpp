@@ -11,29 +11,6 @@
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
-namespace {
-
-// Calls use(i, question) for every group i of images that is this rank's, each carried through the
-// net by one thread; none once `stop` says so.
-template <class Use>
-void each_group(const Learner& learner, const Loader& data,
-                const std::vector<std::span<const std::size_t>>& groups, const Ranks& ranks,
-                const std::function<bool()>& stop, const Use& use) {
-  const NoGrad no_grad;
-  const std::size_t R = ranks.size();
-  const std::size_t own = (groups.size() + R - 1 - ranks.rank()) / R;
-  parallel_for(own, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      if (stop && stop()) return;
-      const std::size_t i = k * R + ranks.rank();
-      MicroBatch group = micro_batch(data, groups[i]);
-      group.first = groups[i].front();
-      use(i, learner.ask(group, {}).front());
-    }
-  });
-}
-
-}  // namespace
 
 MicroBatch micro_batch(const Loader& data, std::span<const std::size_t> indices) {
   const Dataset& about = data.images().about();
@@ -55,19 +32,30 @@ Score score(const Learner& learner, const Loader& data, Predictions* predictions
     *predictions = {K, {}, std::vector<double>(data.size() * K)};
     for (const std::size_t i : order) predictions->labels.push_back(data.label(i));
   }
-  each_group(learner, data, groups, ranks, stop, [&](std::size_t i, const Question& q) {
-    if (predictions != nullptr && q.logits.size() != groups[i].size() * K) {
-      fail("{}: its logits are {}, and the data has {} classes", learner.name,
-           to_string(q.logits.shape()), K);
+  const NoGrad no_grad;
+  const std::size_t R = ranks.size();  // group i is rank i mod R's, carried by one thread of it
+  const std::size_t own = (groups.size() + R - 1 - ranks.rank()) / R;
+  parallel_for(own, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      if (stop && stop()) return;
+      const std::size_t i = k * R + ranks.rank();
+      MicroBatch group = micro_batch(data, groups[i]);
+      group.first = groups[i].front();
+      const std::vector<Question> asked = learner.ask(group, {});
+      const Question& q = asked.front();
+      if (predictions != nullptr && q.logits.size() != groups[i].size() * K) {
+        fail("{}: its logits are {}, and the data has {} classes", learner.name,
+             to_string(q.logits.shape()), K);
+      }
+      losses[i] = static_cast<double>(cross_entropy(q.logits, q.labels, 0, Reduction::sum).item());
+      correct[i] = count_correct(q.logits.value(), q.labels);
+      if (predictions == nullptr) continue;
+      const Tensor p = softmax(q.logits);
+      std::copy_n(p.value().data(), p.value().size(),
+                  predictions->probabilities.data() + groups[i].front() * K);
     }
-    losses[i] = static_cast<double>(cross_entropy(q.logits, q.labels, 0, Reduction::sum).item());
-    correct[i] = count_correct(q.logits.value(), q.labels);
-    if (predictions == nullptr) return;
-    const Tensor p = softmax(q.logits);
-    std::copy_n(p.value().data(), p.value().size(),
-                predictions->probabilities.data() + groups[i].front() * K);
   });
-  const auto owner = [&](std::size_t i) { return i % ranks.size(); };
+  const auto owner = [R](std::size_t i) { return i % R; };
   exchange(ranks, losses, owner);
   exchange(ranks, correct, owner);
   if (predictions != nullptr) {
