@@ -80,18 +80,15 @@ class Run {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Cut = std::vector<std::span<const std::size_t>>;  // the images of each micro-batch
 
   StepReport step(std::span<const std::size_t> indices);
   StepReport profiled_step(std::span<const std::size_t> indices);
-  [[nodiscard]] std::vector<std::span<const std::size_t>> cut(
-      std::span<const std::size_t> indices) const;
+  [[nodiscard]] Cut cut(std::span<const std::size_t> indices) const;
   [[nodiscard]] std::vector<std::size_t> own_images(
       std::span<const std::span<const std::size_t>> steps) const;
-  [[nodiscard]] MicroBatches micro_batches(
-      const std::vector<std::span<const std::size_t>>& parts) const;
-  [[noreturn]] void broke_down(const MicroBatches& parts,
-                               const std::vector<std::span<const std::size_t>>& indices,
-                               const std::string& what) const;
+  [[nodiscard]] MicroBatches micro_batches(const Cut& parts) const;
+  [[noreturn]] void broke_down(const Cut& parts, const std::string& what) const;
   void check_weights() const;
   void compare_weights() const;
   [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,

@@ -33,8 +33,8 @@ double Run::schedule() const {
 
 // How a step's images are cut: into batches, and each into micro-batches. Accumulating batches and
 // a larger batch with micro-batches of the same sizes are the same list, and give the same bits.
-std::vector<std::span<const std::size_t>> Run::cut(std::span<const std::size_t> indices) const {
-  std::vector<std::span<const std::size_t>> parts;
+Run::Cut Run::cut(std::span<const std::size_t> indices) const {
+  Cut parts;
   for (const auto batch : batches(indices, options_.batch_size)) {
     const auto some = options_.micro_batch == 0
                           ? shares(batch, micro_batches_of(learner_.tokens, batch.size()))
@@ -75,7 +75,7 @@ std::vector<std::size_t> Run::own_images(
   return result;
 }
 
-MicroBatches Run::micro_batches(const std::vector<std::span<const std::size_t>>& parts) const {
+MicroBatches Run::micro_batches(const Cut& parts) const {
   std::size_t images = 0;
   for (const auto part : parts) images += part.size();
   return {parts.size(), images, [this, &parts](std::size_t i) {
@@ -109,13 +109,13 @@ StepReport Run::step(std::span<const std::size_t> indices) {
     result =
         compute_gradients(learner_, micro, options_.label_smoothing, {options_.lanes, &ranks_});
   } catch (const NotFinite&) {
-    broke_down(micro, parts, "--anomaly found");
+    broke_down(parts, "--anomaly found");
   }
   const double norm =
       clip_grad_norm(learner_.parameters,
                      options_.clip > 0 ? options_.clip : std::numeric_limits<double>::infinity());
   if (!std::isfinite(result.loss) || !std::isfinite(norm)) {
-    broke_down(micro, parts, fmt::format("loss {}, gradient norm {}", result.loss, norm));
+    broke_down(parts, fmt::format("loss {}, gradient norm {}", result.loss, norm));
   }
   Profile::mark("clipping");
   std::visit([lr](auto& optimizer) { optimizer.step(lr); }, optimizer_);
@@ -190,9 +190,8 @@ void Run::compare_weights() const {
 }
 
 // The weights are still those before the step: it is computed again, with every number looked at.
-void Run::broke_down(const MicroBatches& micro,
-                     const std::vector<std::span<const std::size_t>>& indices,
-                     const std::string& what) const {
+void Run::broke_down(const Cut& parts, const std::string& what) const {
+  const MicroBatches micro = micro_batches(parts);
   std::string found = "every op's numbers are finite: their sum is not";
   for (std::size_t i = 0; i < micro.count; ++i) {
     const MicroBatch part = micro.make(i);
@@ -205,9 +204,9 @@ void Run::broke_down(const MicroBatches& micro,
     } catch (const NotFinite& first) {
       std::vector<std::size_t> images;
       if (first.finding.axis0 == part.labels.size()) {
-        for (const std::size_t row : first.finding.rows) images.push_back(indices[i][row]);
+        for (const std::size_t row : first.finding.rows) images.push_back(parts[i][row]);
       } else {
-        images.assign(indices[i].begin(), indices[i].end());
+        images.assign(parts[i].begin(), parts[i].end());
       }
       if (images.size() > 8) images.resize(8);
       for (std::size_t& image : images) image = data_.indices.train[image];
