@@ -116,10 +116,6 @@ std::map<std::string, double> rate_factors(const VisionTransformer& model, doubl
   return factors;
 }
 
-Metadata metadata_of(const Learner& learner, const DataConfig& data) {
-  return learner.vit != nullptr ? to_metadata(learner.vit->config, data) : to_metadata(data);
-}
-
 TrainedModel load_weights(const std::string& path, const WeightsRequest& request) {
   VitWeights weights = open_weights(path, request);
   const ViTConfig& config = weights.config;

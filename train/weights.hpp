@@ -3,7 +3,6 @@
 #include "vitruvian/core/array.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/data_config.hpp"
-#include "vitruvian/train/learner.hpp"
 #include "vitruvian/train/report.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -33,10 +32,6 @@ void save_weights(const VisionTransformer& model, const DataConfig& data, const 
 
 /// CRC-32 of the values of all parameters, one after the other.
 std::uint32_t checksum_of(const std::vector<NamedParameter>& parameters);
-
-/// What the weights of any learner say in their file: save_weights' entries, or those of its images
-/// alone.
-Metadata metadata_of(const Learner& learner, const DataConfig& data);
 
 /// The model that a run begins with: drawn by its seed, or `init`'s with a head of zeros; what the
 /// settings freeze requires no gradient. What is to be known of the file the observer is told.

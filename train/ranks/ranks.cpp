@@ -92,9 +92,7 @@ std::vector<std::string> all_texts(Ranks& ranks, std::string mine) {
   for (const std::size_t size : sizes) texts.emplace_back(size, ' ');
   texts[ranks.rank()] = std::move(mine);
   std::vector<std::span<std::byte>> parts;
-  for (std::string& text : texts) {
-    parts.push_back(std::as_writable_bytes(std::span(text.data(), text.size())));
-  }
+  for (std::string& text : texts) parts.push_back(std::as_writable_bytes(std::span(text)));
   exchange_parts(ranks, parts, [](std::size_t i) { return i; });
   return texts;
 }
