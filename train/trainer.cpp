@@ -125,8 +125,7 @@ struct Opened {
       } else if (weights) {
         fail(Exit::checkpoint,
              "{0}: it has weights, but no checkpoint any more to go on from; --init {1} begins a "
-             "new "
-             "run with the weights",
+             "new run with the weights",
              options.out, shell_word(options.out));
       } else {
         observer.noted("it has no checkpoint yet: it begins anew");

@@ -14,9 +14,7 @@
 #include <cmath>
 #include <type_traits>
 
-#if __has_include(<unistd.h>)
 #include <unistd.h>
-#endif
 
 namespace vitruvian {
 
@@ -85,8 +83,7 @@ void check_masked(const TrainOptions& o) {
   if (!o.own_model.empty()) {
     fail(Exit::usage,
          "--task masked is for the library's ViT, whose patches are known: a program's own model "
-         "asks "
-         "by `Learner::questions`");
+         "asks by `Learner::questions`");
   }
   if (o.model.head != Head::none) {
     fail(Exit::usage,

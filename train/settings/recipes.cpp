@@ -7,10 +7,8 @@ namespace {
 
 const std::string adamw_for_adam =
     " AdamW where the paper says Adam with weight decay: coupled decay of this size stops Adam "
-    "from "
-    "learning. Batch 4096 is 64 batches of 64. Warm-up: 10,000 steps in the paper; here the "
-    "smaller "
-    "of that and 5 % of the run.";
+    "from learning. Batch 4096 is 64 batches of 64. Warm-up: 10,000 steps in the paper; here the "
+    "smaller of that and 5 % of the run.";
 
 // CIFAR-10 with the means of 2023 and 2024: attention that begins as it looks after training, and
 // Muon. docs/results/recipes.md, selfsupervised.md and distillation.md have what was measured.
@@ -92,8 +90,7 @@ const std::vector<Recipe>& recipes() {
   "label_smoothing": 0.1})"},
       {"vit-pretrain",
        "S4's summary of the paper's pre-training: Adam, linear decay of the rate, weight decay "
-       "0.1, "
-       "label smoothing, dropout, early stopping on the validation accuracy." +
+       "0.1, label smoothing, dropout, early stopping on the validation accuracy." +
            adamw_for_adam,
        R"({"epochs": 90, "batch_size": 64, "accumulate": 64, "optimizer": "adamw", "beta1": 0.9,
   "beta2": 0.999, "lr": 1e-3, "schedule": "linear", "warmup": 0.05, "warmup_steps": 10000,
@@ -101,9 +98,8 @@ const std::vector<Recipe>& recipes() {
   "val_fraction": 0.1, "patience": 5})"},
       {"finetune",
        "SGD with momentum, a cosine, no weight decay, clipping at 1, and a new head of zeros. "
-       "Needs "
-       "--init FILE; --image-size for another resolution. Batch 64, for small data; table4-* have "
-       "the paper's 512.",
+       "Needs --init FILE; --image-size for another resolution. Batch 64, for small data; table4-* "
+       "have the paper's 512.",
        R"({"epochs": 20, "batch_size": 64, "optimizer": "sgd", "momentum": 0.9, "lr": 0.01,
   "schedule": "cosine", "warmup": 0.05, "warmup_steps": 500, "weight_decay": 0, "dropout": 0,
   "clip": 1, "label_smoothing": 0})",
