@@ -31,6 +31,11 @@ export async function soon(check) {
   }
 }
 export const reads = (page, digit) => soon(async () => assert.match(await answer(page), new RegExp(`^It reads\\s+${digit}`)));
+/** Presses a button of those that train, and waits for the step that it leads to. */
+export async function trained(page, name, step) {
+  await button(page, name).click();
+  await page.waitForFunction((n) => document.querySelector('.now')?.innerText.startsWith(`Step ${n},`), step);
+}
 export const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 /** Scrolls there, and again while sections that come into sight on the way take their true heights. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { allowed, closeBrowser, trapping, workOf } from './chromium.mjs';
 import { weights } from './engine.mjs';
-import { answer, button, median, opened, phone, reads, soon, stroke } from './explorer.mjs';
+import { answer, button, median, opened, phone, reads, soon, stroke, trained } from './explorer.mjs';
 
 after(closeBrowser);
 
@@ -381,6 +381,5 @@ test('where the engine that reads breaks down, a fresh one takes its place', () 
     await read(8);
     assert.equal(await error.count(), 0, 'until something that was asked for succeeds');
     await page.getByLabel('gradients', { exact: true }).check();
-    await button(page, 'ten steps').click();
-    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now')?.innerText ?? ''));
+    await trained(page, 'ten steps', 10);
   }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { allowed, closeBrowser, confining, inWorkers, keptBy, trapping, workOf } from './chromium.mjs';
 import { startEngine } from './engine.mjs';
-import { button, opened, phone, reads, scrolledTo, soon } from './explorer.mjs';
+import { button, opened, phone, reads, scrolledTo, soon, trained } from './explorer.mjs';
 
 after(closeBrowser);
 
@@ -28,10 +28,8 @@ test('learning: 90 % within half a minute, one step, one image, a look inside', 
     await button(page, 'Train').waitFor();
     const step = async () => Number(/Step (\d+)/.exec(await page.locator('.now').innerText())[1]);
     const before = await step();
-    await button(page, 'one step').click();
-    await page.waitForFunction((n) => document.querySelector('.now').innerText.includes(`Step ${n}`), before + 1);
-    await button(page, 'ten steps').click();
-    await page.waitForFunction((n) => document.querySelector('.now').innerText.includes(`Step ${n}`), before + 11);
+    await trained(page, 'one step', before + 1);
+    await trained(page, 'ten steps', before + 11);
     await button(page, 'the right answer is 8').click();
     await button(page, 'one image: yours, as a 8').click();
     const told = page.getByText(/The last step saw your picture, as a 8/);
@@ -40,15 +38,15 @@ test('learning: 90 % within half a minute, one step, one image, a look inside', 
     assert.ok(to < from, await told.innerText());
     assert.ok(Math.abs(to - from - got) < 2e-4, await told.innerText());
 
-    const trained = await page.locator('#answer td.number').allTextContents();
+    const own = await page.locator('#answer td.number').allTextContents();
     await page.getByLabel('all pictures above show this model').check();
     await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 2);
-    assert.notDeepEqual(await page.locator('#answer td.number').allTextContents(), trained);
+    assert.notDeepEqual(await page.locator('#answer td.number').allTextContents(), own);
     const probe = await page.locator('#learning td.number').allTextContents();
     assert.deepEqual((await page.locator('#answer td.number').allTextContents()).slice(10), probe, 'the page and the worker say the same of the picture');
     await page.getByLabel('all pictures above show this model').uncheck();
     await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 4);
-    assert.deepEqual(await page.locator('#answer td.number').allTextContents(), trained);
+    assert.deepEqual(await page.locator('#answer td.number').allTextContents(), own);
 
     await page.getByLabel('batch', { exact: true }).fill('0');
     await button(page, 'Start anew').click();
@@ -145,12 +143,11 @@ test('learning: a model begun anew is all there is of it, a quick look away and 
     assert.match(await page.locator('#learning svg[role=img]').getAttribute('aria-label'), /the loss is not measured, and held-out digits were not read yet/);
     assert.equal(await page.locator('#learning path.right').getAttribute('d'), '', 'no accuracy before it is measured');
 
-    await button(page, 'ten steps').click();
-    await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 10,'));
+    await trained(page, 'ten steps', 10);
     const shown = async () => (await page.locator('#answer td.number').allTextContents()).slice(10);
-    const trained = await shown();
+    const own = await shown();
     await inside.check();
-    await page.waitForFunction((was) => document.querySelectorAll('#answer td.number')[13].textContent !== was, trained[3]);
+    await page.waitForFunction((was) => document.querySelectorAll('#answer td.number')[13].textContent !== was, own[3]);
     await inside.evaluate((box) => { box.click(); box.click(); });
     await page.waitForTimeout(600);
     await soon(async () => assert.deepEqual(await shown(), await page.locator('#learning td.number').allTextContents()));
@@ -173,8 +170,7 @@ test('why a step lowered the loss: its own digits before and after it, beside wh
     const fine = (x) => x.toFixed(4).replace('-', '−');
     for (let step = 1; step <= 3; ++step) {
       const { effect, batch } = engine.train(1);
-      await button(page, 'one step').click();
-      await page.waitForFunction((n) => document.querySelector('.now')?.innerText.includes(`Step ${n},`), step);
+      await trained(page, 'one step', step);
       const said = await page.locator('#effect').innerText();
       for (const part of [`The last step saw ${batch} digits`, `${fine(effect.before)} → ${fine(effect.after)}`, `promised about ${fine(effect.promised)}`, `got ${fine(effect.after - effect.before)}`]) {
         assert.ok(said.includes(part), `${part} is not in ${said}`);
@@ -192,8 +188,7 @@ test('a broken rule is what the model in training learns by, and the page says s
     // Ten steps, in the page and beside it.
     const same = async (steps) => {
       const { effect } = engine.train(10);
-      await button(page, 'ten steps').click();
-      await page.waitForFunction((n) => document.querySelector('.now')?.innerText.includes(`Step ${n},`), steps);
+      await trained(page, 'ten steps', steps);
       const said = await page.locator('#effect').innerText();
       const loss = `${effect.before.toFixed(4)} → ${effect.after.toFixed(4)}`;
       assert.ok(said.includes(loss), `${loss} is not in ${said}`);
@@ -211,8 +206,7 @@ test('a broken rule is what the model in training learns by, and the page says s
     assert.match(await warning.innerText(), /is broken, matmul turns the sign: this model learns by it/);
     await same(20);
     engine.create(settings);
-    await button(page, 'Start anew').click(); // broken from the beginning
-    await page.waitForFunction(() => document.querySelector('.now').innerText.includes('Step 0,'));
+    await trained(page, 'Start anew', 0); // broken from the beginning
     assert.notEqual(await same(10), sound);
     engine.fault(null);
     await button(page, 'Mend the rule').click();
@@ -258,14 +252,12 @@ test('settings that cannot be are refused beside the switch that asks for their 
     await page.getByLabel('all pictures above show this model').check();
     await page.waitForFunction(() => document.querySelectorAll('#blocks .block[role=button]').length === 2);
     assert.equal(await refused.count(), 0);
-    await button(page, 'one step').click();
-    await page.waitForFunction(() => /^Step 1,/.test(document.querySelector('.now')?.innerText ?? ''));
+    await trained(page, 'one step', 1);
     await page.getByLabel('batch', { exact: true }).fill('');
     await button(page, 'Start anew').click();
     assert.equal(await refused.innerText(), 'Batch: a whole number from 1 to 512.');
     assert.match(await page.locator('.now').innerText(), /^Step 1,/); // the model that there is goes on
-    await button(page, 'one step').click();
-    await page.waitForFunction(() => /^Step 2,/.test(document.querySelector('.now').innerText));
+    await trained(page, 'one step', 2);
   }));
 
 test('by keys alone: a button that was pressed keeps the focus, or hands it on', () =>
@@ -311,8 +303,7 @@ test('where the engine that trains breaks down, its worker is replaced by a fres
     await button(page, 'sample digit 7').click(); // meanwhile, reading goes on
     await reads(page, 7);
     await page.getByLabel('all pictures above show this model').check();
-    await button(page, 'ten steps').click();
-    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now').innerText));
+    await trained(page, 'ten steps', 10);
     assert.equal(await error.count(), 0);
     assert.equal(page.workers().length, 1);
   }));
@@ -328,16 +319,14 @@ test('where memory does not suffice, that is said, and a smaller model is traine
     for (const [name, value] of [['blocks L', '1'], ['patch P', '14']]) await page.getByLabel(name).selectOption(value);
     await page.getByLabel('batch', { exact: true }).fill('4');
     await button(page, 'Start anew').click();
-    await button(page, 'ten steps').click();
-    await page.waitForFunction(() => /^Step 10,/.test(document.querySelector('.now').innerText));
+    await trained(page, 'ten steps', 10);
     assert.equal(await error.count(), 0);
   }));
 
 test('a guess before training stands beside what it took', () =>
   opened({}, async (page) => {
     await page.getByLabel(/how many digits must it see/).fill('5000');
-    await button(page, 'one step').click();
-    await page.waitForFunction(() => document.querySelector('.now')?.innerText.includes('Step 1,'));
+    await trained(page, 'one step', 1);
     assert.doesNotMatch(await page.locator('.now').innerText(), /NaN/);
     await button(page, 'until 90 %').click();
     await page.getByText(/You guessed 5,000 digits; it took \d\d,\d+ to read nine of ten/).waitFor();
