@@ -7,16 +7,24 @@ import { pathToFileURL } from 'node:url';
 
 /** A module whose one function, `t`, traps. */
 const trap = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 116, 0, 0, 10, 5, 1, 3, 0, 0, 11];
-/** A script after which the engine that is started traps at its n-th call of a function, once. */
-export const trapping = (name, n) => `{
+/** A script after which a function of the engine that is started is another, which may `call` it. */
+const replacing = (name, other) => `
   const { instantiate } = WebAssembly;
-  let calls = 0;
   WebAssembly.instantiate = async (...all) => {
     const { instance } = await instantiate(...all);
-    const { t } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(${JSON.stringify(trap)}))).exports;
     const { ${name}: call } = instance.exports;
-    return { instance: { exports: { ...instance.exports, ${name}: (...args) => (++calls === ${n} ? t() : call(...args)) } } };
-  };
+    return { instance: { exports: { ...instance.exports, ${name}: ${other} } } };
+  };`;
+/** A script after which the engine that is started traps at its n-th call of a function, once. */
+export const trapping = (name, n) => `{
+  let calls = 0;
+  const { t } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(${JSON.stringify(trap)}))).exports;
+  ${replacing(name, `(...args) => (++calls === ${n} ? t() : call(...args))`)}
+}`;
+/** A script that counts the calls of a function of the engine in window.calls. */
+export const counting = (name) => `{
+  window.calls = 0;
+  ${replacing(name, '(...args) => (++window.calls, call(...args))')}
 }`;
 /** A script after which the engine's memory is so many pages of 64 KB, and no more: what its module says of it is changed. */
 export const confining = (pages) => `{

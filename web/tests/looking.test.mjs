@@ -1,11 +1,21 @@
 // The page that is looked into: what is drawn, what opens, what goes back.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { allowed, closeBrowser, trapping, workOf } from './chromium.mjs';
+import { allowed, closeBrowser, counting, trapping, workOf } from './chromium.mjs';
 import { weights } from './engine.mjs';
 import { answer, button, median, opened, phone, reads, soon, stroke, trained } from './explorer.mjs';
 
 after(closeBrowser);
+
+/** What fingers do on the pad: [event, which finger, x, y], in parts of its side. */
+const fingers = (page, all) =>
+  page.locator('.pad canvas').evaluate((pad, all) => {
+    const { left, top, width, height } = pad.getBoundingClientRect();
+    pad.setPointerCapture = () => {};
+    for (const [type, pointerId, x, y] of all) {
+      pad.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: left + x * width, clientY: top + y * height, bubbles: true }));
+    }
+  }, all);
 
 test('drawing: by mouse, by keys, undone and cleared; every stroke is shown within 16 ms, its gradients within 40', (t) =>
   opened({}, async (page) => {
@@ -68,32 +78,18 @@ test('a second finger, or a palm, leaves the stroke of the first alone', () =>
   opened({}, async (page) => {
     await button(page, 'Clear').click();
     const strokes = () => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).get('ink'));
-    await page.locator('.pad canvas').evaluate((pad) => {
-      const { left, top, width, height } = pad.getBoundingClientRect();
-      pad.setPointerCapture = () => {};
-      const send = (type, pointerId, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: left + x * width, clientY: top + y * height, bubbles: true }));
-      send('pointerdown', 1, 0, 0);
-      send('pointerdown', 2, 1, 1);
-      send('pointermove', 2, 1, 0.5);
-      send('pointerup', 2, 1, 0.5);
-      send('pointermove', 1, 0, 1);
-      send('pointerup', 1, 0, 1);
-      send('pointermove', 1, 1, 1);
-    });
+    await fingers(page, [
+      ['pointerdown', 1, 0, 0], ['pointerdown', 2, 1, 1], ['pointermove', 2, 1, 0.5], ['pointerup', 2, 1, 0.5],
+      ['pointermove', 1, 0, 1], ['pointerup', 1, 0, 1], ['pointermove', 1, 1, 1],
+    ]);
     await soon(async () => assert.equal(await strokes(), '000000zz'));
   }));
 
 test('a drawing of any length stays in the address', () =>
   opened({}, async (page) => {
     await button(page, 'Clear').click();
-    await page.locator('.pad canvas').evaluate((pad) => {
-      const { left, top, width, height } = pad.getBoundingClientRect();
-      pad.setPointerCapture = () => {};
-      const send = (type, x, y) => pad.dispatchEvent(new PointerEvent(type, { pointerId: 1, button: 0, clientX: left + x * width, clientY: top + y * height, bubbles: true }));
-      send('pointerdown', 0.5, 0.1);
-      for (let i = 0; i < 7000; ++i) send('pointermove', 0.5 + 0.01 * Math.sin(i), 0.1 + (0.8 * i) / 7000);
-      send('pointerup', 0.5, 0.9);
-    });
+    const moves = Array.from({ length: 7000 }, (_, i) => ['pointermove', 1, 0.5 + 0.01 * Math.sin(i), 0.1 + (0.8 * i) / 7000]);
+    await fingers(page, [['pointerdown', 1, 0.5, 0.1], ...moves, ['pointerup', 1, 0.5, 0.9]]);
     await page.waitForFunction(() => /It reads/.test(document.querySelector('.guess').innerText));
     await page.waitForTimeout(500); // and stands in the address
     const said = await answer(page);
@@ -327,19 +323,10 @@ test('a word that is pressed is explained below its line, and the sentence stays
     assert.ok(Math.abs(comma - said.top) < 8, 'the comma is beside its word');
   }));
 
-test('gradients are computed while something shows them, and no longer', () => {
-  const before = () => { // counts the engine's backward passes
-    window.backwards = 0;
-    const { instantiate } = WebAssembly;
-    WebAssembly.instantiate = async (...all) => {
-      const { instance } = await instantiate(...all);
-      const { explorer_backward: backward } = instance.exports;
-      return { instance: { exports: { ...instance.exports, explorer_backward: (label) => { ++window.backwards; return backward(label); } } } };
-    };
-  };
-  return opened({ before }, async (page) => {
+test('gradients are computed while something shows them, and no longer', () =>
+  opened({ before: counting('explorer_backward') }, async (page) => {
     const passes = async (expected, action, why) => {
-      const count = () => page.evaluate(() => window.backwards);
+      const count = () => page.evaluate(() => window.calls);
       const was = await count();
       await action();
       await soon(async () => assert.ok((await count()) - was >= expected, why));
@@ -363,8 +350,7 @@ test('gradients are computed while something shows them, and no longer', () => {
     await button(page, 'End the tour').click();
     await page.locator('#draw').scrollIntoViewIfNeeded();
     await passes(0, another(5), 'after the tour');
-  });
-});
+  }));
 
 test('where the engine that reads breaks down, a fresh one takes its place', () =>
   opened({ before: trapping('explorer_forward', 4) }, async (page) => {
