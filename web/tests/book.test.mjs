@@ -2,17 +2,15 @@
 // in a terminal.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { root, runLesson } from '../book/lessons.mjs';
-import { allowed, closeBrowser, paintedAfter, withPage, workToPaint } from './chromium.mjs';
+import { allowed, axe, closeBrowser, paintedAfter, withPage, workToPaint } from './chromium.mjs';
 
 after(closeBrowser);
 const book = new URL('build-web/book/', root);
 const path = (name) => fileURLToPath(new URL(name, book));
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const pages = readdirSync(book).filter((name) => name.endsWith('.html') && name !== 'explorer.html'); // which goes elsewhere
 const lessons = readFileSync(new URL('lessons/course/contents.txt', root), 'utf8').split('\n')
   .filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0]);
@@ -23,7 +21,15 @@ const opened = (name, options, use) =>
     await use(page, context);
     assert.deepEqual(problems.filter((problem) => !problem.startsWith(`request: ${book.href}`)), [], name);
   });
-const ran = (page) => page.waitForFunction(() => /Done|noticed|Stopped/.test(document.querySelector('.run output').textContent), null, { timeout: 120_000 });
+/** What a run says in the end. */
+async function ended(page) {
+  await page.waitForFunction(() => /Done|noticed|Stopped/.test(document.querySelector('.run output').textContent), null, { timeout: 120_000 });
+  return page.locator('.run output').innerText();
+}
+async function ran(page) {
+  await page.getByRole('button', { name: 'Run' }).click();
+  return ended(page);
+}
 
 test('at most 6 MB, a page for each lesson, every link to a page and a place in it', () => {
   const files = readdirSync(book, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -94,14 +100,10 @@ test('every lesson runs on its page, and every mistake is noticed', async (t) =>
   for (const name of lessons) {
     if (trains.includes(name) && !process.env.VITRUVIAN_SLOW) continue;
     await opened(`${name}.html`, {}, async (page) => {
-      await page.getByRole('button', { name: 'Run' }).click();
-      await ran(page);
-      assert.match(await page.locator('.run output').innerText(), /Done in .* All is as the page had it/, name);
+      assert.match(await ran(page), /Done in .* All is as the page had it/, name);
       for (const mistake of await page.locator('#mistake option').evaluateAll((all) => all.map((one) => one.value).filter((value) => value))) {
         await page.locator('#mistake').selectOption(mistake);
-        await page.getByRole('button', { name: 'Run' }).click();
-        await ran(page);
-        assert.match(await page.locator('.run output').innerText(), /A check noticed the mistake/, `${name} ${mistake}`);
+        assert.match(await ran(page), /A check noticed the mistake/, `${name} ${mistake}`);
         assert.ok(await page.locator('.event.changed').count() > 0, `${name} ${mistake}`);
         ++mistakes;
       }
@@ -113,12 +115,10 @@ test('every lesson runs on its page, and every mistake is noticed', async (t) =>
 
 test('a training lesson can be stopped, and goes on when asked again', () =>
   opened('fine_tuning.html', {}, async (page) => {
-    await page.getByRole('button', { name: 'Run' }).click();
-    await page.waitForFunction(() => /Running/.test(document.querySelector('.run output').textContent));
-    await page.getByRole('button', { name: 'Stop' }).click();
-    await page.waitForFunction(() => /Stopped/.test(document.querySelector('.run output').textContent));
-    await page.getByRole('button', { name: 'Run' }).click();
-    await page.waitForFunction(() => /Running/.test(document.querySelector('.run output').textContent));
+    for (const [name, sign] of [['Run', 'Running'], ['Stop', 'Stopped'], ['Run', 'Running']]) {
+      await page.getByRole('button', { name }).click();
+      await page.waitForFunction((text) => document.querySelector('.run output').textContent.includes(text), sign);
+    }
   }));
 
 test('a link with a typing mistake says what it asks for in vain, and runs nothing', async () => {
@@ -137,12 +137,9 @@ test('a link with a typing mistake says what it asks for in vain, and runs nothi
 
 test('another seed is another lesson, and what changed is marked; an address keeps seed and mistake', () =>
   opened('softmax.html#seed=3&break=elementwise', {}, async (page) => {
-    await ran(page);
-    assert.match(await page.locator('.run output').innerText(), /noticed/);
+    assert.match(await ended(page), /noticed/);
     await page.locator('#mistake').selectOption('');
-    await page.getByRole('button', { name: 'Run' }).click();
-    await ran(page);
-    assert.match(await page.locator('.run output').innerText(), /Done in .* [1-9]\d* of \d+ parts differ/);
+    assert.match(await ran(page), /Done in .* [1-9]\d* of \d+ parts differ/);
   }));
 
 test('every control redraws, and says what the program in node says', async (t) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, startEngine, weights } from './engine.mjs';
 
-const explainer = async () => (await load('explain')).explain;
+const { explain } = await load('explain');
 
 function readerOf(engine, model, forward) {
   const find = (name) => forward.tensors.find((t) => t.name === name);
@@ -18,7 +18,6 @@ function readerOf(engine, model, forward) {
 }
 
 async function takesApart(engine, model) {
-  const explain = await explainer();
   engine.sample('digit', 3);
   const forward = engine.forward();
   const reader = readerOf(engine, model, forward);
@@ -79,7 +78,6 @@ test('GELU is x times the share of a bell curve below x', async () => {
   const model = engine.open(weights);
   engine.sample('digit', 3);
   const reader = readerOf(engine, model, engine.forward());
-  const explain = await explainer();
   const share = (x) => {
     let sum = 0.5;
     const n = 2000;

@@ -1,12 +1,10 @@
 // The explorer's page for its tests: opened from the disk, and used as people use it.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { withPage } from './chromium.mjs';
 import { root } from './engine.mjs';
 
 export const path = fileURLToPath(new URL('build-web/explorer.html', root));
-export const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 export const desktop = { viewport: { width: 1440, height: 900 } };
 export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
 const still = { reducedMotion: 'reduce' }; // nothing to wait for

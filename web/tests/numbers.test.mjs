@@ -16,19 +16,15 @@ const weights = fileURLToPath(new URL('models/digits.safetensors', root));
 const digits = Number(process.env.EXPLORER_DIGITS ?? 1000);
 
 // FNV-1a of 32-bit words: each bit counts.
-class Hash {
-  value = 0x811c9dc5;
-  add(view) {
+function hash(...views) {
+  let h = 0x811c9dc5;
+  for (const view of views) {
     const bytes = view.byteOffset % 4 === 0 ? view : view.slice();
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
-    let h = this.value;
     for (const word of words) h = Math.imul(h ^ word, 0x01000193);
-    this.value = h;
-    return this;
   }
-  toString() { return (this.value >>> 0).toString(16).padStart(8, '0'); }
+  return (h >>> 0).toString(16).padStart(8, '0');
 }
-const hash = (...views) => views.reduce((h, view) => h.add(view), new Hash());
 const double = (...numbers) => hash(new Float64Array(numbers));
 
 function* readDigits(engine, count) {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { allowed, closeBrowser, withPage, workOf, workToPaint } from './chromium.mjs';
+import { allowed, axe, closeBrowser, withPage, workOf, workToPaint } from './chromium.mjs';
 import { startEngine, weights } from './engine.mjs';
-import { answer, axe, button, desktop, opened, path, phone, reads, soon, stroke } from './explorer.mjs';
+import { answer, button, desktop, opened, path, phone, reads, soon, stroke } from './explorer.mjs';
 
 after(closeBrowser);
 
