@@ -104,9 +104,7 @@ export class Engine {
   draw(drawing: Drawing): Drawn { return this.ask('draw', drawing); }
   sample(kind: Kind, index = 0, seed = 1): Sample { return this.ask('sample', { kind, index, seed }); }
   /** The 28 x 28 bytes that are read next: 0 paper, 255 ink. */
-  pixels(): Uint8Array {
-    return new Uint8Array(this.exports.memory.buffer, this.run('explorer_pixels'), 784);
-  }
+  pixels(): Uint8Array { return this.bytes(this.run('explorer_pixels'), 784); }
   bytes(at: number, length: number): Uint8Array { return new Uint8Array(this.exports.memory.buffer, at, length); }
   forward(): Forward { return this.call('forward'); }
   backward(label: number): Backward { return this.call('backward', label); }
@@ -141,7 +139,7 @@ export class Engine {
   private handed<T>(bytes: Uint8Array, call: (at: number) => T): T {
     const at = this.run('malloc', bytes.length);
     if (at === 0) throw new EngineError('there is not enough memory for this');
-    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
+    this.bytes(at, bytes.length).set(bytes);
     try {
       return call(at);
     } finally {

@@ -60,24 +60,19 @@ class Explorer {
   values(name: string): Float32Array | undefined {
     return this.read(this.forward?.tensors.find((t) => t.name === name));
   }
-  gradientOf(name: string): Float32Array | undefined {
+  gradientOf(name: string, among = this.backward?.tensors): Float32Array | undefined {
     void this.version;
-    const tensor = this.backward?.tensors.find((t) => t.name === name);
+    const tensor = among?.find((t) => t.name === name);
     return tensor && this.numbers?.gradient(tensor);
   }
   parameter(name: string): Float32Array | undefined {
-    void this.version;
-    const tensor = this.model?.parameters.find((t) => t.name === name);
-    return tensor && this.engine ? this.engine.values(tensor) : undefined;
+    return this.read(this.model?.parameters.find((t) => t.name === name));
   }
   /** A parameter, or the gradient by it, as `shown`. */
   shownParameter(name: string): Float32Array | undefined {
-    if (!this.gradients) return this.parameter(name);
-    void this.version;
-    const tensor = this.backward?.parameters.find((t) => t.name === name);
-    return tensor && this.engine?.gradient(tensor);
+    return this.gradients ? this.gradientOf(name, this.backward?.parameters) : this.parameter(name);
   }
-  /** The numbers of one of the answers' own tensors: probabilities, lens, rollout, saliency. */
+  /** The numbers of a tensor that an answer gave: of probabilities, lens, rollout, saliency. */
   read(tensor: Tensor | undefined): Float32Array | undefined {
     void this.version;
     return tensor && this.numbers ? this.numbers.values(tensor) : undefined;
