@@ -11,17 +11,22 @@ export interface Scored { images: number; accuracy: number }
 
 /** At most so many of a growing list, at even distances: when there are more, every other one goes. */
 class Thinned<T> {
-  all: T[] = [];
+  all = $state.raw<T[]>([]);
   private stride = 1;
   private seen = 0;
   constructor(private readonly most: number) {}
   add(...items: T[]): void {
-    for (const item of items) if (this.seen++ % this.stride === 0) this.all.push(item);
-    while (this.all.length > this.most) {
-      this.all = this.all.filter((_, i) => i % 2 === 0);
+    let all = [...this.all, ...items.filter(() => this.seen++ % this.stride === 0)];
+    while (all.length > this.most) {
+      all = all.filter((_, i) => i % 2 === 0);
       this.stride *= 2;
     }
-    this.all = [...this.all]; // another list, so that what shows it knows
+    this.all = all;
+  }
+  clear(): void {
+    this.all = [];
+    this.stride = 1;
+    this.seen = 0;
   }
 }
 
@@ -60,9 +65,9 @@ class Learning {
   now = $state.raw<Snapshot | null>(null);
   step = $state(0);
   images = $state(0);
-  curve = $state.raw<Point[]>([]);
-  scores = $state.raw<Scored[]>([]);
-  strip = $state.raw<Float32Array[]>([]); // the probe's ten probabilities, a snapshot each
+  readonly losses = new Thinned<Point>(300);
+  readonly scores = new Thinned<Scored>(300);
+  readonly probes = new Thinned<Float32Array>(240); // of the page's picture: its ten probabilities, a snapshot each
   trained = $state.raw<Trained | null>(null); // what the engine said of the last step
   told = $state.raw<{ before: number; after: number; label: number } | null>(null); // of a last step that was on the page's picture
   guess = $state<number | null>(null); // of the learner: images until nine of ten are read
@@ -80,9 +85,6 @@ class Learning {
   private looked: Uint8Array = new Uint8Array(); // the picture that the worker has
   private fault: FaultRequest | null = null; // the broken rule that it has
   private smooth = 0;
-  private losses = new Thinned<Point>(300);
-  private accuracies = new Thinned<Scored>(300);
-  private probes = new Thinned<Float32Array>(240);
 
   /** What the last step did, and why: the loss of its own digits before and after. */
   last = $derived.by(() => {
@@ -118,12 +120,7 @@ class Learning {
     this.error = '';
     this.running = false;
     this.step = this.images = this.smooth = 0;
-    this.losses = new Thinned(300);
-    this.accuracies = new Thinned(300);
-    this.probes = new Thinned(240);
-    this.curve = [];
-    this.scores = [];
-    this.strip = [];
+    for (const list of [this.losses, this.scores, this.probes]) list.clear();
     this.accuracy = this.smoothLoss = this.reached = null;
     this.trained = this.told = null;
     this.now = null;
@@ -187,20 +184,17 @@ class Learning {
       this.step = s.trained.step;
       const batch = s.trained.batch;
       const points = s.losses.map((loss, i) => {
-        this.smooth = this.curve.length || i ? 0.95 * this.smooth + 0.05 * loss : loss;
+        this.smooth = this.losses.all.length || i ? 0.95 * this.smooth + 0.05 * loss : loss;
         return { images: s.trained!.images - (s.losses.length - 1 - i) * batch, loss, smooth: this.smooth };
       });
       this.images = s.trained.images;
       this.smoothLoss = this.smooth;
       this.trained = s.trained;
       this.losses.add(...points);
-      this.curve = this.losses.all;
       this.probes.add(s.probe);
-      this.strip = this.probes.all;
     }
     if (s.score !== null) {
-      this.accuracies.add({ images: this.images, accuracy: s.score });
-      this.scores = this.accuracies.all;
+      this.scores.add({ images: this.images, accuracy: s.score });
       this.accuracy = s.score;
       if (s.score >= 0.9) this.reached ??= this.images;
     }
