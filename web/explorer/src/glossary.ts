@@ -25,5 +25,4 @@ export const glossary: Record<string, string> = {
   optimizer: 'The optimizer turns gradients into updates. A gradient whose norm is above 1 is shortened to 1 before (clipping). SGD follows them as they are, with momentum; Adam scales each by its usual size; AdamW also shrinks the weights a little.',
   rate: 'The learning rate is how long a step is; it rises to what you set over the first 20 steps (warm-up). Too small, and learning takes forever; too large, and steps jump over what they look for.',
   dropout: 'Dropout silences a random part of the numbers at every step, so that none is relied on alone.',
-  learned: 'A parameter is a number that was learned. Training nudges each against its gradient, again and again.',
 };
