@@ -51,6 +51,7 @@ function runnable(page: HTMLElement): void {
     for (const shown of printed) shown.classList.remove('changed', 'gone');
     let count = 0, changed = 0;
     const began = performance.now();
+    const seconds = () => ((performance.now() - began) / 1000).toFixed(1);
     const errors: string[] = [];
     const last = () => page.querySelector<HTMLElement>(':scope > .event:last-of-type');
     const mine = new Program((line) => {
@@ -63,7 +64,7 @@ function runnable(page: HTMLElement): void {
         if (before === undefined) last()?.after(now); else before.replaceWith(now);
       }
       ++count;
-      status.textContent = `Running: ${count} of ${printed.length} parts, ${((performance.now() - began) / 1000).toFixed(1)} s.`;
+      status.textContent = `Running: ${count} of ${printed.length} parts, ${seconds()} s.`;
     }, (error) => errors.push(error));
     program = mine;
     run.setAttribute('aria-disabled', 'true'); // and keeps the focus
@@ -71,17 +72,16 @@ function runnable(page: HTMLElement): void {
     status.textContent = 'Starting its program.';
     const words = [name, '--html', '--no-input', '--seed', String(seed.valueAsNumber || 0)];
     if (mistake.value !== '') words.push('--break', mistake.value);
-    const code = await mine.run(words).catch((error: Error) => { errors.push(error.message); return -1; });
+    const code = await mine.run(words);
     run.setAttribute('aria-disabled', 'false');
     if (document.activeElement === stop) run.focus();
     stop.disabled = true;
     if (code >= 0) for (const rest of printed.slice(count)) rest.classList.add('gone');
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
     const marks = changed === 0 ? 'All is as the page had it' : `${changed} of ${count} parts differ from what the page had, and are marked`;
     status.textContent = errors.length > 0 ? errors.join(' ')
-      : code < 0 ? `Stopped after ${seconds} s; ${marks}.`
-      : code === 1 && mistake.value !== '' ? `A check noticed the mistake. ${marks}. (${seconds} s)`
-      : `Done in ${seconds} s. ${marks}.`;
+      : code < 0 ? `Stopped after ${seconds()} s; ${marks}.`
+      : code === 1 && mistake.value !== '' ? `A check noticed the mistake. ${marks}. (${seconds()} s)`
+      : `Done in ${seconds()} s. ${marks}.`;
     if (mistake.value !== '' && code === 1) page.querySelector('.wrong')?.scrollIntoView({ block: 'center' });
   };
   const asked = new URLSearchParams(location.hash.slice(1));
@@ -103,11 +103,11 @@ function turnable(place: HTMLElement): void {
   const shown = place.querySelector<HTMLElement>('.shown');
   const inputs = [...place.querySelectorAll<HTMLInputElement>('input[type=range]')];
   const status = place.querySelector<HTMLElement>('output.status');
-  if (shown === null) return;
+  if (shown === null || status === null) return;
   let lines: string[] = [];
   let wanted: string | undefined;
   let busy = false;
-  const program = new Program((line) => lines.push(line), (error) => { if (status !== null) status.textContent = error; });
+  const program = new Program((line) => lines.push(line), (error) => { status.textContent = error; });
   const draw = async (): Promise<void> => {
     wanted = inputs.map((input) => input.value).join(',');
     if (busy) return;
@@ -117,17 +117,12 @@ function turnable(place: HTMLElement): void {
       wanted = undefined;
       lines = [];
       const began = performance.now();
-      if (status !== null && status.textContent === '') status.textContent = 'Starting its program.';
-      const code = await program.run([name, '--html', '--no-input', '--play', values]).catch((error: Error) => {
-        if (status !== null) status.textContent = error.message;
-        return -1;
-      });
-      if (code !== 0) break;
-      const height = shown.offsetHeight; // nothing jumps while a picture is decoded
-      shown.style.minHeight = `${height}px`;
+      if (status.textContent === '') status.textContent = 'Starting its program.';
+      if (await program.run([name, '--html', '--no-input', '--play', values]) !== 0) break;
+      shown.style.minHeight = `${shown.offsetHeight}px`; // nothing jumps while a picture is decoded
       shown.replaceChildren(...lines.slice(1).map(dressed));
       performance.measure('turn', { start: began });
-      if (status !== null) status.textContent = '';
+      status.textContent = '';
     }
     busy = false;
   };

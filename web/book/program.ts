@@ -51,10 +51,12 @@ export class Program {
   private stopped = false;
   constructor(private readonly said: (line: string) => void, private readonly complained: (error: string) => void) {}
 
+  /** The program's exit code; -1 where it came to none, stopped or not even begun. */
   async run(words: string[]): Promise<number> {
     engine ??= load();
-    const { url, module, models } = await engine;
-    if (this.stopped) return -1;
+    const loaded = await engine.catch((error: Error) => this.complained(error.message));
+    if (!loaded || this.stopped) return -1;
+    const { url, module, models } = loaded;
     const first = this.worker === undefined;
     this.worker ??= new Worker(url);
     this.worker.onmessage = ({ data }) => {
