@@ -1,6 +1,5 @@
 #pragma once
 
-#include "vitruvian/core/array.hpp"
 #include "vitruvian/core/base/json.hpp"
 
 #include <cstdint>

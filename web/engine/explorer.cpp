@@ -86,7 +86,7 @@ Explorer& here() {
 
 // The symbols of a parameter's shape, by the end of its name.
 std::string symbols_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 14> all = {
+  constexpr std::array<std::pair<std::string_view, const char*>, 13> all = {
       {{"patch_embed.proj.weight", "(D, C, P, P)"},
        {"cls_token", "(1, 1, D)"},
        {"pos_embed", "(1, T, D)"},
@@ -98,7 +98,6 @@ std::string symbols_of(std::string_view name) {
        {"fc2.weight", "(D, M)"},
        {"head.weight", "(K, D)"},
        {"head.bias", "(K)"},
-       {"pre_logits.weight", "(D, D)"},
        {"weight", "(D)"},
        {"bias", "(D)"}}};
   const auto found = std::find_if(all.begin(), all.end(),
