@@ -1,4 +1,5 @@
 // A lesson's program in the browser. lessons.js, which brings it, is loaded when one is first asked for.
+import { unpacked } from '../explorer/src/packed';
 
 /** What lessons.js hands over: the Worker's text, and files as gzip in base64. */
 interface Packed {
@@ -15,11 +16,6 @@ declare global {
   interface Window {
     vitruvianBook?: (packed: Packed) => void;
   }
-}
-
-async function unpacked(base64: string): Promise<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
 }
 
 export function script(source: string): Promise<void> {
@@ -39,7 +35,7 @@ async function load(): Promise<Engine> {
   await script('lessons.js');
   if (packed === undefined) throw new Error('lessons.js is not this book’s.');
   const models: Record<string, Uint8Array> = {};
-  for (const [name, bytes] of Object.entries(packed.models)) models[name] = new Uint8Array(await unpacked(bytes));
+  for (const [name, bytes] of Object.entries(packed.models)) models[name] = await unpacked(bytes);
   const module = await WebAssembly.compile(await unpacked(packed.wasm));
   return { url: URL.createObjectURL(new Blob([packed.worker], { type: 'text/javascript' })), module, models };
 }

@@ -3,17 +3,15 @@ import { Engine } from './engine';
 import type { Tensor } from './engine';
 import { followAddress } from './address';
 import { learning } from './learning.svelte';
+import { bytesOf, unpacked } from './packed';
 import { app } from './state.svelte';
 
 // First what was recorded of the engine when the page was built, at once; then the engine itself.
 
-const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-
-/** A file that stands at the page's end, as gzip in base64: once all of the page is read. */
+/** A file that stands at the page's end: once all of the page is read. */
 async function unpack(id: 'wasm' | 'weights'): Promise<Uint8Array> {
   if (document.readyState === 'loading') await new Promise((read) => document.addEventListener('DOMContentLoaded', read));
-  const stream = new Blob([bytesOf(document.getElementById(id)!.textContent)]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  return unpacked(document.getElementById(id)!.textContent);
 }
 
 export function showFirst(): void {
