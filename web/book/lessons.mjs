@@ -21,6 +21,5 @@ export async function runLesson(words) {
   for (const name of models) module.FS.writeFile(`/vitruvian/models/${name}.safetensors`, readFileSync(new URL(`models/${name}.safetensors`, root)));
   const code = module.callMain(words);
   const file = (path) => module.FS.readFile(path, { encoding: 'utf8' });
-  const folder = (path) => module.FS.readdir(path).filter((name) => !name.startsWith('.'));
-  return { lines, code, file, folder };
+  return { lines, code, file };
 }

@@ -1,5 +1,5 @@
 // One lesson's program at a time, beside the page: it is told { module, models, words }, and says { line } for each line
-// that the program prints, then { code }. With { keep: true } it waits for the next words, as sliders have many.
+// that the program prints, then { code }; it waits for the next { words }, as sliders have many.
 declare function vitruvianLessons(options: object): Promise<{
   FS: { mkdirTree(path: string): void; writeFile(path: string, bytes: Uint8Array): void };
   callMain(words: string[]): number;
