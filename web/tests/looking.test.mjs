@@ -7,6 +7,9 @@ import { answer, button, median, opened, phone, reads, soon, stroke, trained } f
 
 after(closeBrowser);
 
+/** Keys, one after the other. */
+const type = async (page, ...keys) => { for (const key of keys) await page.keyboard.press(key); };
+
 /** What fingers do on the pad: [event, which finger, x, y], in parts of its side. */
 const fingers = (page, all) =>
   page.locator('.pad canvas').evaluate((pad, all) => {
@@ -107,9 +110,7 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     await button(page, 'head 2').click();
     const scores = page.getByRole('application', { name: /^scores/ });
     await scores.focus();
-    await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('ArrowRight');
+    await type(page, 'ArrowRight', 'ArrowDown', 'ArrowRight');
     const said = await page.locator('.said').innerText();
     assert.match(said, /^head 2 · patch 1, 1 → patch 1, 1: −?[\d.]+/);
     await page.keyboard.press('Enter');
@@ -118,14 +119,11 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     assert.ok((await panel.innerText()).includes(`= ${value}`), await panel.innerText());
     assert.equal(await panel.locator('tbody tr').count(), 16);
     assert.match(await panel.innerText(), new RegExp(`÷ √16: ${value}`));
-    await page.keyboard.press('Enter'); // again: into the panel, to its terms, and back to the same number
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
+    await type(page, 'Enter', 'Tab', 'Tab'); // again: into the panel, to its terms, and back to the same number
     assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText), /^Equation: q times k/);
     await page.keyboard.press('Tab');
     assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^symbols: q times k/);
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Tab');
+    await type(page, 'Tab', 'Tab');
     assert.equal(await page.evaluate(() => document.activeElement.innerText), 'largest first');
     await page.keyboard.press('Enter');
     assert.match(await panel.locator('tbody tr').first().innerText(), /^number 1\s/);
@@ -138,9 +136,7 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     for (const scope of ['the block', 'the model', 'each map']) await button(page, scope).click();
     const digit = page.getByRole('application', { name: /^16 patches/ });
     await digit.focus();
-    await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Enter');
+    await type(page, 'ArrowRight', 'ArrowRight', 'Enter');
     assert.match(await page.locator('#attention + p').innerText(), /^patch 1, 2 asks/);
   }));
 
@@ -174,8 +170,7 @@ test('backwards: another label, a walk, derivatives everywhere, and a broken rul
     const panel = page.getByRole('complementary', { name: 'One number, taken apart' });
     for (const [map, title] of [[/^dL\/d of it/, /^×\s*dL\/d of MLP = (\S+) .*the loss would (rise|fall) by about \d.*A sum hands its gradient on.*The number itself: MLP = /s], [/^what it is/, /^×\s*MLP = (\S+) /]]) {
       await node.getByRole('application', { name: map }).focus();
-      await page.keyboard.press('ArrowRight');
-      await page.keyboard.press('ArrowRight');
+      await type(page, 'ArrowRight', 'ArrowRight');
       const [, value] = /: (−?[\d.e−]+) \(/.exec(await node.locator('.said').innerText());
       await page.keyboard.press('Enter');
       assert.equal(title.exec(await panel.innerText())?.[1], value, await panel.innerText());

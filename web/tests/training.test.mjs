@@ -270,25 +270,19 @@ test('by keys alone: a button that was pressed keeps the focus, or hands it on',
       await page.waitForFunction(() => document.activeElement?.getAttribute('aria-disabled') === 'false');
       assert.equal(await focused(), 'one step');
     }
-    await button(page, 'Train').focus();
-    await page.keyboard.press('Space');
+    await button(page, 'Train').press('Space');
     await button(page, 'Pause').waitFor();
     assert.equal(await focused(), 'Pause');
     await page.keyboard.press('Space');
     await button(page, 'Train').waitFor();
 
-    await button(page, 'Break it').focus();
-    await page.keyboard.press('Enter');
+    await button(page, 'Break it').press('Enter');
     assert.equal(await focused(), 'Mend it');
-    await button(page, 'Mend the rule').focus();
-    await page.keyboard.press('Enter');
+    await button(page, 'Mend the rule').press('Enter');
     assert.equal(await focused(), 'Train');
-    await button(page, 'Just show it').focus();
-    await page.keyboard.press('Enter');
+    await button(page, 'Just show it').press('Enter');
     await page.waitForFunction(() => document.activeElement?.closest('#heads') !== null);
-    const back = page.locator('#walk').getByRole('button', { name: 'Back' });
-    await back.focus();
-    await page.keyboard.press('Enter');
+    await page.locator('#walk').getByRole('button', { name: 'Back' }).press('Enter');
     assert.equal(await focused(), 'Back');
   }));
 
