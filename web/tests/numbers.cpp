@@ -23,18 +23,19 @@ using vitruvian::console::print;
 // FNV-1a of 32-bit words: each bit counts.
 class Hash {
  public:
-  void add(const void* at, std::size_t bytes) {
+  Hash& add(const void* at, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; i += sizeof(std::uint32_t)) {
       std::uint32_t word = 0;
       std::memcpy(&word, static_cast<const char*>(at) + i, sizeof word);
       h_ = (h_ ^ word) * 0x01000193U;
     }
+    return *this;
   }
-  void add(double x) { add(&x, sizeof x); }
-  void add(const Json& tensor, const char* what = "at") {
+  Hash& add(double x) { return add(&x, sizeof x); }
+  Hash& add(const Json& tensor, const char* what = "at") {
     std::size_t bytes = sizeof(float);
     for (const std::size_t d : tensor.at("shape")) bytes *= d;
-    add(reinterpret_cast<const void*>(tensor.at(what).get<std::uintptr_t>()), bytes);
+    return add(reinterpret_cast<const void*>(tensor.at(what).get<std::uintptr_t>()), bytes);
   }
   [[nodiscard]] std::string text() const { return fmt::format("{:08x}", h_); }
 
@@ -51,19 +52,16 @@ Json checked(const char* answer) {
 void read_digits(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const Json sample = checked(explorer_sample(fmt::format("{{\"index\":{}}}", i).c_str()));
-    Hash pixels;
-    pixels.add(explorer_pixels(), 784);
+    const Hash pixels = Hash().add(explorer_pixels(), 784);
 
     const Json forward = checked(explorer_forward());
     Hash values;
     for (const Json& tensor : forward["tensors"]) values.add(tensor);
     for (const char* name : {"probabilities", "lens", "rollout"}) values.add(forward[name]);
-    Hash logits;
-    logits.add(forward["tensors"].back());
+    const Hash logits = Hash().add(forward["tensors"].back());
 
     const Json backward = checked(explorer_backward(sample["label"]));
-    Hash loss;
-    loss.add(backward["loss"].get<double>());
+    const Hash loss = Hash().add(backward["loss"].get<double>());
     Hash gradients;
     for (const Json& tensor : backward["tensors"]) gradients.add(tensor, "gradient");
     for (const Json& tensor : backward["parameters"]) gradients.add(tensor, "gradient");
@@ -74,8 +72,7 @@ void read_digits(std::size_t count) {
 }
 
 void look_inside() {
-  Hash similarity;
-  similarity.add(checked(explorer_weights())["similarity"]);
+  const Hash similarity = Hash().add(checked(explorer_weights())["similarity"]);
   checked(explorer_sample(R"({"index": 3})"));
   const Json check = checked(explorer_check(R"({"parameter": "blocks.1.attn.qkv.weight"})"));
   Hash derivatives;
@@ -83,8 +80,7 @@ void look_inside() {
     derivatives.add(check[name].get<double>());
   }
   checked(explorer_draw(R"({"strokes": [[[0.2, 0.3], [0.7, 0.25], [0.4, 0.8]]]})"));
-  Hash drawn;
-  drawn.add(explorer_pixels(), 784);
+  const Hash drawn = Hash().add(explorer_pixels(), 784);
   print("similarity {} derivatives {} drawn {}\n", similarity.text(), derivatives.text(),
         drawn.text());
 }
