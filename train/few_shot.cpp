@@ -111,12 +111,11 @@ void save_with_head(const VisionTransformer& model, const LinearMap& head, const
   std::map<std::string, Tensor> its;
   for (const NamedParameter& p : named_parameters(model)) its.emplace(p.name, p.tensor);
   for (const NamedParameter& p : named_parameters(result)) {
-    if (p.name == "head.weight") {
-      p.tensor.mutable_value() = array(p.tensor.shape(), head.weight);
-    } else if (p.name == "head.bias") {
-      p.tensor.mutable_value() = array(p.tensor.shape(), head.bias);
-    } else {
+    if (!p.name.starts_with("head")) {
       p.tensor.mutable_value() = its.at(p.name).value();
+    } else {  // a distilled model's answer is the mean of two: both are this one
+      p.tensor.mutable_value() =
+          array(p.tensor.shape(), p.name.ends_with(".weight") ? head.weight : head.bias);
     }
   }
   save_weights(result, data, path);

@@ -64,13 +64,16 @@ std::vector<std::string> read_labels(const std::string& path, std::size_t K) {
   std::istringstream lines(RegularFile(path, Exit::data).text(largest, "a list of names"));
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
+    for (char& c : line) {
+      if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    }
     names.push_back(line);
   }
   while (!names.empty() && names.back().empty()) names.pop_back();
   if (names.size() != K) {
     fail(Exit::data, "{}: {} lines, but the model has {} classes", path, names.size(), K);
   }
-  return DataConfig{{}, {}, {}, std::move(names)}.class_names(K);  // without control characters
+  return names;
 }
 
 }  // namespace vitruvian

@@ -223,8 +223,14 @@ void check_learner(const Learner& learner, const TrainingData& data) {
   }
 }
 
+// Whom a rank tells: one observer hears of all of them, by rank 0.
+Observer& heard(Observer& rank_0s, const Ranks& ranks) {
+  static Observer nobody;
+  return ranks.rank() == 0 ? rank_0s : nobody;
+}
+
 RunResult carry_out(TrainOptions options, const Learner& learner, const TrainingData& data,
-                    Opened& opened, std::uint64_t bytes, Observer& rank_0s, const AtEnd& at_end,
+                    Opened& opened, std::uint64_t bytes, Observer& observer, const AtEnd& at_end,
                     Ranks& ranks, std::map<std::string, std::string> made = {}) {
   const bool first = ranks.rank() == 0;
   if (options.precision == Precision::float64 && !std::is_same_v<real, double>) {
@@ -232,8 +238,6 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
          "precision: this library computes in float32; that of float64 is "
          "vitruvian::vitruvian_f64");
   }
-  Observer nobody;
-  Observer& observer = first ? rank_0s : nobody;
   const Composed composed(options.composed);
   const kernels::GemmPrecisionScope products(options.precision == Precision::bfloat16
                                                  ? kernels::GemmPrecision::bfloat16
@@ -307,8 +311,8 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
 
 }  // namespace
 
-RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at_end,
-                Ranks& ranks) {
+RunResult train(const TrainOptions& options, Observer& rank_0s, const AtEnd& at_end, Ranks& ranks) {
+  Observer& observer = heard(rank_0s, ranks);
   options.validate();
   check_lanes(options, ranks);
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
@@ -326,9 +330,8 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
       options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
   if (!warning.empty()) observer.noted(warning);
   if (!options.teacher.empty()) {
-    const Teacher teacher = open_teacher(options, data_config_of(data), [&](const std::string& s) {
-      if (ranks.rank() == 0) observer.noted(s);
-    });
+    const Teacher teacher = open_teacher(options, data_config_of(data),
+                                         [&](const std::string& s) { observer.noted(s); });
     data.checksum += TrainingData::of_teacher + teacher.checksum;
     const std::uint64_t both = bytes + teacher.model.config.forward_bytes(resident, sizeof(real));
     check_fits_in_memory(options.model, both, "to train beside its teacher");
@@ -339,12 +342,10 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
     const Dataset& about = data.images.train->about();
     const MaskedViT masked(model, about.mean, about.std, Rng(options.seed).fork("weights"));
     const double guess = commonest_colour(masked, test_images_of(data));
-    if (ranks.rank() == 0) {
-      observer.noted(fmt::format(
-          "accuracy is the share of hidden patches whose mean colour, one of {}, is said right: "
-          "{:.2f} % of the test images' are of the commonest",
-          colours_of(model.config.C), 100 * guess));
-    }
+    observer.noted(fmt::format(
+        "accuracy is the share of hidden patches whose mean colour, one of {}, is said right: "
+        "{:.2f} % of the test images' are of the commonest",
+        colours_of(model.config.C), 100 * guess));
     return carry_out(options, learner_of(masked), data, opened, bytes, observer, at_end, ranks,
                      {{commonest_colour_key, fmt::format("{:.4f}", guess)}});
   }
@@ -352,7 +353,8 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
 }
 
 RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageSplit& images,
-                Observer& observer, const AtEnd& at_end, Ranks& ranks) {
+                Observer& rank_0s, const AtEnd& at_end, Ranks& ranks) {
+  Observer& observer = heard(rank_0s, ranks);
   TrainOptions options = wanted;
   options.own_model = learner.name;
   check_there(images);

@@ -42,13 +42,10 @@ Array map(double (*f)(double), const Array& x) {
 // GELU, its slope, and where x stands on both.
 void play(Narrator& say, const std::vector<double>& at) {
   const double x = at[0];
-  Series value{"GELU", {}, {}}, derivative{"its slope", {}, {}},
-      here{"x", {x, x}, {gelu_of(x), slope(x)}, Mark::dots};
-  for (double z = -4; z <= 4; z += 0.1) {
-    value.x.push_back(z), value.y.push_back(gelu_of(z));
-    derivative.x.push_back(z), derivative.y.push_back(slope(z));
-  }
-  say.curves("GELU and its slope; the dots are your x.", {value, derivative, here});
+  const std::vector<double> axis = places(-4, 4, 0.1);
+  const Series here{"x", {x, x}, {gelu_of(x), slope(x)}, Mark::dots};
+  say.curves("GELU and its slope; the dots are your x.",
+             {graph_of("GELU", axis, gelu_of), graph_of("its slope", axis, slope), here});
   const Tensor leaf(array({1}, {x}), true);
   const Tensor y = gelu(leaf);
   say.table(

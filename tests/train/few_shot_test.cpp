@@ -12,10 +12,11 @@ using namespace vitruvian;
 namespace {
 
 // A model of images of 14 x 14 in one class of its own, with features of order one.
-std::string small_weights(const Folder& folder) {
+std::string small_weights(const Folder& folder, Head head = Head::tanh, bool distilled = false) {
   ViTConfig config = small_options().model;
   config.K = 1;
-  config.head = Head::tanh;
+  config.head = head;
+  config.distilled = distilled;
   const VisionTransformer model(config, Rng(3));
   std::string path = folder.file("w.safetensors");
   save_weights(model, {"digits", {0.4}, {0.3}}, path);
@@ -117,6 +118,20 @@ TEST_CASE("the model that few-shot writes does what it said of it, for any numbe
   o.seeds = {5};
   CHECK(few_shot(o, notes).rows[0].accuracies[0] == result.rows[0].accuracies[2]);
   CHECK(said.empty());
+}
+
+TEST_CASE("a distilled model gets the head twice, whatever head it had") {
+  for (const Head head : {Head::linear, Head::none}) {
+    const Folder folder;
+    FewShotOptions o = small_shots(small_weights(folder, head, true));
+    o.out = folder.file("head.safetensors");
+    const FewShotResult result = few_shot(o, [](const std::string&) {});
+    EvalOptions of_head;
+    of_head.weights = o.out;
+    of_head.dataset = "digits";
+    of_head.test_size = 50;
+    CHECK(f64::evaluate(of_head).accuracy == result.rows[1].accuracies[0]);
+  }
 }
 
 TEST_CASE("few-shot says what it cannot do") {

@@ -282,6 +282,20 @@ TEST_CASE("more threads than processors are noticed, and ranks without work") {
   CHECK(said(processors_of_machine() + 1));
 }
 
+TEST_CASE("the observer hears of a file that all ranks read once") {
+  if (one_thread_only()) return;
+  const Folder folder;
+  TrainOptions o = laned("");
+  o.epochs = 1;
+  ViTConfig three_classes = o.model;
+  three_classes.K = 3;
+  o.init = folder.file("three.safetensors");
+  save_weights(VisionTransformer(three_classes, Rng(1)), {"digits", {0.4}, {0.3}}, o.init);
+  Listener notes;
+  train_on(3, o, notes);
+  CHECK(std::ranges::count(notes.said, "the head for 3 classes is replaced by zeros for 10") == 1);
+}
+
 TEST_CASE("a rank whose weights are not the others' is named") {
   if (one_thread_only()) return;
   for (const std::size_t wrong : {0, 1, 2}) {
