@@ -35,7 +35,8 @@ Range widened(Range range) {
 }
 
 bool has_bars(const Chart& chart) {
-  return std::ranges::any_of(chart.series, [](const Series& s) { return s.mark == Mark::bars; });
+  return std::any_of(chart.series.begin(), chart.series.end(),
+                     [](const Series& s) { return s.mark == Mark::bars; });
 }
 
 Frame frame_of(const Chart& chart, const Extent& extent) {

@@ -167,7 +167,8 @@ std::filesystem::path data_directory(const std::string& dataset, const std::stri
     return std::filesystem::exists(plain_or_gzip(place, file), ignored);
   };
   const auto any_in = [&](const std::filesystem::path& place) {
-    return std::ranges::any_of(files, [&](const std::string& file) { return holds(place, file); });
+    return std::any_of(files.begin(), files.end(),
+                       [&](const std::string& file) { return holds(place, file); });
   };
   const std::filesystem::path place = !any_in(path) && any_in(path / child) ? path / child : path;
   for (const std::string& file : files) {

@@ -50,7 +50,8 @@ std::string diagnosis(const Check& c) {
 }
 
 const Break* break_of(const Lesson& lesson, std::string_view name) {
-  const auto found = std::ranges::find(lesson.breaks, name, &Break::name);
+  const auto found = std::find_if(lesson.breaks.begin(), lesson.breaks.end(),
+                                  [&](const Break& b) { return b.name == name; });
   return found == lesson.breaks.end() ? nullptr : &*found;
 }
 
