@@ -10,14 +10,6 @@ export const tokenName = (token: number, { W, P }: Config): string => {
 export const features = (config: Config) => (row: number, col: number): string =>
   `${tokenName(row, config)} · number ${col + 1}`;
 
-/** The cell of a grid that an event points at; null beside it. */
-export function cellAt(event: MouseEvent, grid: Element, cols: number, rows: number): number | null {
-  const box = grid.getBoundingClientRect();
-  const col = Math.floor(((event.clientX - box.left) / box.width) * cols);
-  const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
-  return row >= 0 && col >= 0 && row < rows && col < cols ? row * cols + col : null;
-}
-
 /** Says whether this is on the screen, or this near to it, until what is returned is called. */
 export function watched(place: Element, say: (visible: boolean) => void, rootMargin = '0px'): () => void {
   const watch = new IntersectionObserver(([entry]) => say(entry.isIntersecting), { rootMargin });

@@ -43,8 +43,6 @@ export function niceRange(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= most * (1 - 1e-9))!;
 }
-/** The range of a scale that all of these have a place in. */
-export const rangeOf = (values: Float32Array | undefined): number => niceRange(values ? largest(values) : 1);
 
 export const indexOfMost = (values: ArrayLike<number>): number => {
   let best = 0;
