@@ -39,11 +39,11 @@ _WEIGHTS = "vit/inspect/weights.cpp"
 _DENSITY = (*_GELU, "for (std::size_t i = 0; i < y.size(); ++i) { const double v = x.value().data()[i]; "
             "y.data()[i] = static_cast<real>(v * 0.3989422804014327 * __builtin_exp(-v * v / 2)); }")
 _CLASS_TOKEN_LAST = (_MODEL, "«concat({of_each(cls_token), tokens}, 1)»",
-                     "concat({patches, broadcast_to(cls_token, {B, 1, config.D})}, 1)")
+                     "concat({tokens, of_each(cls_token)}, 1)")
 # One of its own for the first image of a batch, none for the others.
 _OF_ONE_IMAGE = (_MODEL, "concat({«of_each(cls_token)», tokens}, 1)",
-                 "B < 2 ? broadcast_to(cls_token, {B, 1, config.D}) : concat({cls_token.tensor(), "
-                 "Tensor(zeros({B - 1, 1, config.D}))}, 0)")
+                 "patches.size(0) < 2 ? of_each(cls_token) : concat({cls_token.tensor(), "
+                 "Tensor(zeros({patches.size(0) - 1, 1, config.D}))}, 0)")
 _SCALE = (_COMPOSED, "std::sqrt(D_h)", "std::sqrt(D_h * 2)")
 _OTHER_ROW = (_MODEL, "config.distilled ? slice(z, 1, 0, 2) : select(z, 1, «0»)", "1")
 _NO_U_MSA = (_LAYERS, "return under(\"proj_drop\", proj_drop, «under(\"proj\", proj, heads_output)», pass);", "heads_output")
@@ -87,7 +87,7 @@ ROWS = [
     ("1-10", _MODEL, "«MSA(LN1(z)) + past»;", "MSA(LN1(z))"),
     ("1-11", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(32, 2, 192, 3)"),
     ("1-12", _VARIANTS, "imagenet(16, 2, 192, 3)", "imagenet(16, 3, 192, 3)"),
-    ("1-13", _MODEL, "concat({«of_each(cls_token)», tokens}, 1)", "Tensor(zeros({B, 1, config.D}))"),
+    ("1-13", _MODEL, "concat({«of_each(cls_token)», tokens}, 1)", "Tensor(zeros({patches.size(0), 1, config.D}))"),
     ("1-14", *_POSITIONS_OFF),
     ("1-15", *_OVER_ALL_TOKENS),
     ("1-15", "core/ops/norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),

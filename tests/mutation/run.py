@@ -94,6 +94,18 @@ def cases_of_rows(where):
     return rows_of_page
 
 
+def check_whole(m, code):
+    """A piece of an expression, as "a, b" of a call or "if (a) {", is another program behind a switch, or none."""
+    if code.rstrip().endswith((";", "}")):
+        return  # statements
+    depth, commas = 0, 0
+    for c in re.sub(r"'\\?.'|\"(?:\\.|[^\"])*\"", "", code):
+        depth += (c in "([{") - (c in ")]}")
+        commas += c == "," and depth == 0
+    if depth or commas or code.endswith("?") or code.startswith("if "):
+        sys.exit(f"{m}: '{code}' is no whole expression")
+
+
 def place_of(m, text):
     """Where in `text` the code is that m changes: (begin, end)."""
     whole = m.old[0] if isinstance(m.old, tuple) else m.old.replace("«", "").replace("»", "")
@@ -103,9 +115,10 @@ def place_of(m, text):
     if isinstance(m.old, tuple):
         begin = text.rindex('R"(', 0, at + 3)
         return begin, text.index(')"', begin) + 2
-    if "«" in m.old:
-        return at + m.old.index("«"), at + m.old.index("»") - 1
-    return at, at + len(whole)
+    begin, end = (m.old.index("«"), m.old.index("»") - 1) if "«" in m.old else (0, len(whole))
+    for code in whole[begin:end], m.new:
+        check_whole(m, code)
+    return at + begin, at + end
 
 
 def switched(code, group, is_statement):
