@@ -10,7 +10,7 @@ using namespace vitruvian;
 
 namespace {
 
-constexpr ViTConfig usual{.C = 3, .H = 8, .W = 8, .P = 4, .D = 8, .L = 2, .h = 2, .M = 12, .K = 3};
+const ViTConfig usual{.C = 3, .H = 8, .W = 8, .P = 4, .D = 8, .L = 2, .h = 2, .M = 12, .K = 3};
 
 nlohmann::json said(const std::string& text) {
   nlohmann::json json = nlohmann::json::parse(text);
