@@ -3,7 +3,7 @@
 #include "vitruvian/core/kept_weights.hpp"
 
 #include "kernel_cases.hpp"
-#include "vitruvian/core/base/parallel.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/kept_panels.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/ops.hpp"
@@ -146,14 +146,8 @@ TEST_CASE("KeptWeights reaches the workers, ends with itself, and may be off") {
 
 TEST_CASE("linear under KeptWeights: the same bits, and those of a weight that was changed") {
   const NoGrad no_grad;
-  const auto values = [](std::size_t rows, std::size_t columns, unsigned seed) {
-    Array x = empty({rows, columns});
-    const auto numbers = kernel_cases::random<real>(x.size(), seed);
-    std::copy(numbers.begin(), numbers.end(), x.data());
-    return x;
-  };
-  const Tensor x(values(64, 400, 1));
-  const Tensor weight(values(96, 400, 2));
+  const Tensor x(random_normal({64, 400}, 1));
+  const Tensor weight(random_normal({96, 400}, 2));
   const auto without = [&](const Tensor& w) {
     const KeptWeights off(false);
     return linear(x, w).value();
@@ -161,7 +155,7 @@ TEST_CASE("linear under KeptWeights: the same bits, and those of a weight that w
   const KeptWeights kept;
   CHECK(linear(x, weight).value() == without(weight));
   CHECK(linear(x, weight).value() == without(weight));
-  weight.mutable_value() = values(96, 400, 3);
+  weight.mutable_value() = random_normal({96, 400}, 3);
   CHECK(linear(x, weight).value() == without(weight));
   // Behind the guard's back: whoever keeps does not see it.
   const Array before = without(weight);
@@ -172,7 +166,7 @@ TEST_CASE("linear under KeptWeights: the same bits, and those of a weight that w
   const bool kept_it = linear(x, weight).value() == before;
   if (ours) CHECK(kept_it);
   // While it is being changed nothing of it is kept.
-  const Tensor changing(values(96, 400, 4));
+  const Tensor changing(random_normal({96, 400}, 4));
   {
     const WriteGuard value = changing.mutable_value();
     CHECK(linear(x, changing).value() == without(changing));
@@ -180,7 +174,7 @@ TEST_CASE("linear under KeptWeights: the same bits, and those of a weight that w
     CHECK(linear(x, changing).value() == without(changing));
   }
   // A result is no weight that stays, and nothing of it does.
-  std::optional<Tensor> result = neg(Tensor(values(96, 400, 5)));
+  std::optional<Tensor> result = neg(Tensor(random_normal({96, 400}, 5)));
   const std::weak_ptr<const Node> alive = result->node_ptr();
   CHECK(linear(x, *result).value() == without(*result));
   result.reset();

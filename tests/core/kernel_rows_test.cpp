@@ -103,17 +103,14 @@ TEST_CASE_TEMPLATE("softmax of masked, huge, infinite and undefined logits", T, 
       return y;
     };
     const auto all_nan = [](const std::vector<T>& y) {
-      for (const T v : y) {
-        if (!std::isnan(v)) return false;
-      }
-      return true;
+      return std::all_of(y.begin(), y.end(), [](T v) { return std::isnan(v); });
     };
     for (const std::size_t at : {0, 6, 40}) {
-      std::vector<T> y = softmax_at(at, T(2), -inf_of<T>);
-      for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i == at % n ? T(1) : T(0)));
-      y = softmax_at(at, T(1e30), T(-1e30));
-      for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i == at % n ? T(1) : T(0)));
-      y = softmax_at(at, -inf_of<T>, T(1e30));
+      for (const std::vector<T>& y :
+           {softmax_at(at, T(2), -inf_of<T>), softmax_at(at, T(1e30), T(-1e30))}) {
+        for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i == at % n ? T(1) : T(0)));
+      }
+      const std::vector<T> y = softmax_at(at, -inf_of<T>, T(1e30));
       for (std::size_t i = 0; i < n && n > 1; ++i) {
         CHECK(y[i] == doctest::Approx(i == at % n ? 0 : 1.0 / static_cast<double>(n - 1)));
       }

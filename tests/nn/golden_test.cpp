@@ -2,6 +2,7 @@
 // argument for argument, and optimizers.
 
 #include "tests/golden.hpp"
+#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/optim.hpp"
@@ -135,11 +136,7 @@ TEST_CASE("MultiheadAttention is PyTorch's with every argument, MLP torchvision'
 TEST_CASE("their dropout needs a generator; the weights are those before it") {
   const MultiheadAttention attention(8, 2, Rng(1), {.dropout = 0.5, .batch_first = true});
   const MLP mlp(8, {6, 4}, Rng(1), {.dropout = 0.5});
-  Array values = empty({2, 5, 8});
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values.data()[i] = static_cast<real>(Rng(3).normal(i));
-  }
-  const Tensor x(values);
+  const Tensor x(random_normal({2, 5, 8}, 3));
   const Rng rng(4);
   const auto plain = MultiheadAttention(8, 2, Rng(1), {.batch_first = true})(x, x, x);
   const auto dropped = attention(x, x, x, {.rng = &rng});
