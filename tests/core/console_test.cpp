@@ -121,27 +121,23 @@ Ended run(const Folder& folder, const std::function<int()>& body) {
 
 TEST_CASE("whatever is thrown becomes one line and the exit code that belongs to it") {
   const Folder folder;
-  const Ended good = run(folder, [] {
-    console::print("said\n");
-    return 7;
-  });
-  CHECK(good.code == 7);
-  CHECK(good.out == "said\n");
-  CHECK(good.err.empty());
-  const Ended data = run(folder, []() -> int { fail(Exit::data, "a {} b", "x\n\x1b"); });
-  CHECK(data.code == 3);
-  CHECK(data.err == "name: a x\\n\\u001b b\n");
-  const Ended memory = run(folder, []() -> int { throw std::bad_alloc(); });
-  CHECK(memory.code == 1);
-  CHECK(memory.err == "name: out of memory\n");
-  const Ended other = run(folder, []() -> int { throw std::runtime_error("two\nlines"); });
-  CHECK(other.code == 1);
-  CHECK(other.err == "name: two\\nlines\n");
+  const auto check = [&](int code, const std::string& err, const std::function<int()>& body) {
+    const Ended ended = run(folder, body);
+    CHECK(ended.code == code);
+    CHECK(ended.err == err);
+    return ended.out;
+  };
+  CHECK(check(7, "", [] {
+          console::print("said\n");
+          return 7;
+        }) == "said\n");
+  check(3, "name: a x\\n\\u001b b\n", []() -> int { fail(Exit::data, "a {} b", "x\n\x1b"); });
+  check(1, "name: out of memory\n", []() -> int { throw std::bad_alloc(); });
+  check(1, "name: two\\nlines\n", []() -> int { throw std::runtime_error("two\nlines"); });
   const std::filesystem::path loop = folder.path / "loop";
   std::filesystem::create_symlink("loop", loop);
-  const Ended link = run(folder, [&] { return static_cast<int>(is_directory(loop)); });
-  CHECK(link.code == 3);
-  CHECK(link.err == "name: " + loop.string() + ": Too many levels of symbolic links\n");
+  check(3, "name: " + loop.string() + ": Too many levels of symbolic links\n",
+        [&] { return static_cast<int>(is_directory(loop)); });
 }
 
 TEST_CASE("a terminal is asked for its width and colours and letters") {
