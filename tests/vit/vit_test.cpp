@@ -67,24 +67,19 @@ TEST_CASE("the demonstration of the sources: shapes and 1,077,706 parameters") {
 }
 
 TEST_CASE("the names are timm's") {
-  std::set<std::string> names;
-  for (const NamedParameter& p : named_parameters(undrawn(tiny_vit()))) names.insert(p.name);
-  for (const char* name :
-       {"cls_token", "pos_embed", "patch_embed.proj.weight", "patch_embed.proj.bias",
-        "blocks.0.norm1.weight", "blocks.0.attn.qkv.weight", "blocks.1.attn.proj.bias",
-        "blocks.1.norm2.bias", "blocks.1.mlp.fc1.weight", "blocks.1.mlp.fc2.bias", "norm.weight",
-        "head.weight", "head.bias"}) {
-    CHECK_MESSAGE(names.contains(name), name);
-  }
+  const auto has = [](const ViTConfig& config, const std::vector<const char*>& expected) {
+    std::set<std::string> names;
+    for (const NamedParameter& p : named_parameters(undrawn(config))) names.insert(p.name);
+    for (const char* name : expected) CHECK_MESSAGE(names.contains(name), name);
+  };
+  has(tiny_vit(), {"cls_token", "pos_embed", "patch_embed.proj.weight", "patch_embed.proj.bias",
+                   "blocks.0.norm1.weight", "blocks.0.attn.qkv.weight", "blocks.1.attn.proj.bias",
+                   "blocks.1.norm2.bias", "blocks.1.mlp.fc1.weight", "blocks.1.mlp.fc2.bias",
+                   "norm.weight", "head.weight", "head.bias"});
   ViTConfig more = tiny_vit();
   more.distilled = more.qk_norm = more.swiglu = true, more.registers = 4, more.layer_scale = 1;
-  names.clear();
-  for (const NamedParameter& p : named_parameters(undrawn(more))) names.insert(p.name);
-  for (const char* name :
-       {"dist_token", "reg_token", "blocks.0.ls1.gamma", "blocks.1.ls2.gamma",
-        "blocks.0.attn.q_norm.weight", "blocks.1.attn.k_norm.bias", "head_dist.weight"}) {
-    CHECK_MESSAGE(names.contains(name), name);
-  }
+  has(more, {"dist_token", "reg_token", "blocks.0.ls1.gamma", "blocks.1.ls2.gamma",
+             "blocks.0.attn.q_norm.weight", "blocks.1.attn.k_norm.bias", "head_dist.weight"});
 }
 
 TEST_CASE("the class token's row alone is the whole last block: logits and every gradient") {
