@@ -2,13 +2,10 @@
 // for 224 x 224, whose numbers are made up here and in golden_figure7.py, which computes the figure
 // by numpy.
 
-#include "tests/folder.hpp"
-#include "tests/golden.hpp"
+#include "tests/vit/weights_testing.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "vitruvian/vit/variants.hpp"
-#include "vitruvian/vit/weights/weights.hpp"
 
 using namespace vitruvian;
 
@@ -61,13 +58,10 @@ Array some_of(const Array& a, const std::vector<std::size_t>& places) {
 TEST_CASE("Figure 7 of a published layout at its own size: numpy's numbers") {
   const golden::Json json = golden::read("figure7.json");
   const double tolerance = in_double ? 1e-10 : 3e-4;
-  const Folder folder;
-  write_safetensors(folder.file("w"), made_up(json["tensors"]).tensors, {});
-  const VitWeights weights = open_weights(folder.file("w"));
+  const VitWeights weights = opened(made_up(json["tensors"]), {});
   CHECK(name_of(weights.scheme) == "jax");
   CHECK(weights.config == variant("vit_ti_16").config);
-  const VisionTransformer model = undrawn(weights.config);
-  load(model, weights.tensors);
+  const VisionTransformer model = model_of(weights);
 
   // Left: the filters' principal components.
   const auto pca = inspect::principal_components(inspect::filters(model));

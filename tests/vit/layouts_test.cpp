@@ -1,12 +1,8 @@
 // Every layout that is read, each under its publisher's names and shapes: PyTorch's logits, and the
 // derivative by every tensor (golden_layouts.py), wherever reading puts it.
 
-#include "tests/folder.hpp"
-#include "tests/golden.hpp"
+#include "tests/vit/weights_testing.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/weights/weights.hpp"
 
 using namespace vitruvian;
 
@@ -61,11 +57,8 @@ struct Loaded {
   VisionTransformer model;
 };
 Loaded loaded(const TensorFile& file, std::size_t heads) {
-  const Folder folder;
-  write_safetensors(folder.file("w"), file.tensors, file.metadata);
-  VitWeights weights = open_weights(folder.file("w"), {.heads = heads});
-  VisionTransformer model = undrawn(weights.config);
-  load(model, weights.tensors);
+  VitWeights weights = opened(file, {.heads = heads});
+  VisionTransformer model = model_of(weights);
   return {std::move(weights), std::move(model)};
 }
 
@@ -159,19 +152,15 @@ TEST_CASE("what is not as in the file is said") {
 }
 
 TEST_CASE("both heads of a distilled model are replaced where classes are, and so are positions") {
-  const Folder folder;
   const TensorFile file = published(layout_of("timm, DeiT distilled"));
-  write_safetensors(folder.file("w"), file.tensors, {});
   WeightsRequest request{.heads = 2};
   request.height = request.width = 12;
   request.classes = 5;
-  const VitWeights weights = open_weights(folder.file("w"), request);
+  const VitWeights weights = opened(file, request);
   CHECK(weights.tensors.at("head_dist.weight").shape == std::vector<std::size_t>{5, 8});
   CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 11, 8});
   const auto old = file.at("pos_embed").values();
   const auto resized = weights.tensors.at("pos_embed").values();
   CHECK(std::equal(old.begin(), old.begin() + 16, resized.begin()));  // both tokens' rows
-  const VisionTransformer model(weights.config, Rng(1));
-  load(model, weights.tensors);
-  CHECK(model(Tensor(zeros({1, 3, 12, 12}))).shape() == Shape{1, 5});
+  CHECK(model_of(weights)(Tensor(zeros({1, 3, 12, 12}))).shape() == Shape{1, 5});
 }

@@ -3,11 +3,7 @@
 // missing, unknown, misshapen or there twice is named.
 
 #include "vitruvian/vit/weights/naming.hpp"
-#include "tests/folder.hpp"
-#include "tests/golden.hpp"
-#include "vitruvian/nn/safetensors.hpp"
-#include "vitruvian/vit/model.hpp"
-#include "vitruvian/vit/weights/weights.hpp"
+#include "tests/vit/weights_testing.hpp"
 
 using namespace vitruvian;
 
@@ -29,8 +25,12 @@ TensorFile golden_file(const std::string& scheme) {
   return file;
 }
 
-void write(const TensorFile& file, const std::string& path) {
-  write_safetensors(path, file.tensors, file.metadata);
+void prefix(TensorFile& file, const std::string& by) {
+  for (StoredTensor& t : file.tensors) t.name = by + t.name;
+}
+
+void erase_all(TensorFile& file, const std::string& beginning) {
+  std::erase_if(file.tensors, [&](const auto& t) { return t.name.starts_with(beginning); });
 }
 
 bool same(const TensorFile& a, const TensorFile& b) {
@@ -42,12 +42,10 @@ bool same(const TensorFile& a, const TensorFile& b) {
 }
 
 TEST_CASE("a model written as each project writes it gives that project's logits here") {
-  const Folder folder;
   const Tensor images = golden::tensor(document()["images"]);
   for (const std::string scheme : {"torchvision", "hf", "jax"}) {
     CAPTURE(scheme);
-    write(golden_file(scheme), folder.file("w"));
-    const VitWeights weights = open_weights(folder.file("w"), {.heads = 2});
+    const VitWeights weights = opened(golden_file(scheme));
     CHECK(name_of(weights.scheme) == scheme);
     CHECK_FALSE(weights.ours);
     ViTConfig expected;
@@ -60,10 +58,9 @@ TEST_CASE("a model written as each project writes it gives that project's logits
     expected.K = 3;
     expected.eps = scheme == "hf" ? 1e-12 : 1e-6;
     CHECK(weights.config == expected);
-    const VisionTransformer model(weights.config, Rng(1));
-    load(model, weights.tensors);
     const Array logits = golden::tensor(document()[scheme]["logits"]);
-    CHECK(golden::difference(model(images).value(), logits) < (in_double ? 1e-12 : 1e-5));
+    CHECK(golden::difference(model_of(weights)(images).value(), logits) <
+          (in_double ? 1e-12 : 1e-5));
   }
 }
 
@@ -168,7 +165,7 @@ TEST_CASE("integers that some project saves beside its weights are left out, and
       "such ViT has");
 
   const Folder folder;
-  write(golden_file("hf"), folder.file("w"));
+  write_safetensors(folder.file("w"), golden_file("hf").tensors, {});
   std::string bytes = content(folder.file("w"));
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -179,7 +176,7 @@ TEST_CASE("integers that some project saves beside its weights are left out, and
   bytes.insert(end, more);
   length += more.size();
   std::memcpy(bytes.data(), &length, sizeof length);
-  vitruvian::write(folder.path / "w", bytes + "12345678");
+  write(folder.path / "w", bytes + "12345678");
   const VitWeights weights = open_weights(folder.file("w"), {.heads = 2});
   REQUIRE(weights.notes.size() == 1);
   CHECK(weights.notes[0] == "'n': no floating-point numbers, left out");
@@ -187,17 +184,15 @@ TEST_CASE("integers that some project saves beside its weights are left out, and
 }
 
 TEST_CASE("a config that another project wrote does not stop whoever names the scheme") {
-  const Folder folder;
   TensorFile file = golden_file("hf");
   for (const char* const config : {R"({"hidden_size":8})", "yaml: no", R"({"C":3,"H":8})"}) {
     CAPTURE(config);
     file.metadata["config"] = config;
-    write(file, folder.file("w"));
-    const VitWeights weights = open_weights(folder.file("w"), {.scheme = Scheme::hf, .heads = 2});
+    const VitWeights weights = opened(file, {.scheme = Scheme::hf, .heads = 2});
     CHECK_FALSE(weights.ours);
     CHECK(weights.config.D == 8);
     check_error(Exit::checkpoint, {"the model's config ", " (--from-scheme, "},
-                [&] { return open_weights(folder.file("w"), {.heads = 2}); });
+                [&] { return opened(file); });
   }
 }
 
@@ -215,31 +210,12 @@ TEST_CASE("old and bare names are read") {
   CHECK(same(to_timm(file, Scheme::torchvision).file, ours));
 
   file = golden_file("hf");  // ViTModel: no head, no prefix
-  std::erase_if(file.tensors, [](const auto& t) { return t.name.starts_with("classifier"); });
+  erase_all(file, "classifier");
   for (StoredTensor& t : file.tensors) t.name.erase(0, 4);
   CHECK_SAYS(to_timm(file, Scheme::hf),
              "f: its names look like Hugging Face's, but it lacks 'classifier.weight', "
              "'classifier.bias'");
   CHECK(to_timm(file, Scheme::hf, {.head = true}).sizes.K == 0);
-}
-
-// What opening a file of these tensors makes of them.
-VitWeights opened(const TensorFile& file, const WeightsRequest& request = {.heads = 2}) {
-  const Folder folder;
-  write(file, folder.file("w"));
-  VitWeights weights = open_weights(folder.file("w"), request);
-  for (StoredTensor& t : weights.tensors.tensors) {  // before the folder goes
-    t = stored(t.name, t.shape, t.values(), t.dtype);
-  }
-  return weights;
-}
-
-void prefix(TensorFile& file, const std::string& by) {
-  for (StoredTensor& t : file.tensors) t.name = by + t.name;
-}
-
-void erase_all(TensorFile& file, const std::string& beginning) {
-  std::erase_if(file.tensors, [&](const auto& t) { return t.name.starts_with(beginning); });
 }
 
 TEST_CASE("what wrapped a model is taken off its names") {
@@ -276,12 +252,10 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
     CHECK(weights.config.head == Head::none);
     CHECK(weights.config.K == 8);
     CHECK(weights.notes == notes);
-    const VisionTransformer model(weights.config, Rng(1));
-    load(model, weights.tensors);
     const TensorFile whole = golden_file(scheme);
     const auto W = whole.at(head + "weight").values();
     const auto b = whole.at(head + "bias").values();
-    const Array y = model(images).value();
+    const Array y = model_of(weights)(images).value();
     const Array logits = golden::tensor(document()[scheme]["logits"]);
     REQUIRE(y.size() == 2 * 8);
     for (std::size_t i = 0; i < 2; ++i) {
@@ -346,8 +320,7 @@ TEST_CASE("files without a class token, and a class token without a position") {
   CHECK(weights.config.mean_pooling);
   CHECK_FALSE(weights.config.norm_after_pooling);
   CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 4, 8});
-  const VisionTransformer model(weights.config, Rng(1));
-  load(model, weights.tensors);
+  model_of(weights);  // takes them all
   CHECK(same(opened(from_timm(pooled, Scheme::jax, 2)).tensors, weights.tensors));
   const TensorFile before = weights.tensors;
   const auto rename = [](TensorFile& file) {
@@ -440,7 +413,7 @@ TEST_CASE("positions resize as the four projects' own functions do it") {
 
 TEST_CASE("another image size and another number of classes") {
   const Folder folder;
-  write(golden_file("torchvision"), folder.file("w"));
+  write_safetensors(folder.file("w"), golden_file("torchvision").tensors, {});
   WeightsRequest request{.heads = 2};
   request.height = 12;
   request.width = 16;
@@ -459,9 +432,7 @@ TEST_CASE("another image size and another number of classes") {
   const auto grid =
       resize_grid({old.begin() + 8, old.end()}, {2, 2}, {3, 4}, 8, PosResize::torchvision);
   CHECK(std::equal(grid.begin(), grid.end(), resized.begin() + 8));
-  const VisionTransformer model(weights.config, Rng(1));
-  load(model, weights.tensors);
-  CHECK(model(Tensor(zeros({1, 3, 12, 16}))).shape() == Shape{1, 5});
+  CHECK(model_of(weights)(Tensor(zeros({1, 3, 12, 16}))).shape() == Shape{1, 5});
 
   request.height = 13;
   CHECK(error_of(Exit::usage, [&] { return open_weights(folder.file("w"), request); }) ==
