@@ -51,17 +51,6 @@ TensorFile published(const golden::Json& layout) {
   });
 }
 
-// What opening the file makes of the tensors, as the model holds them.
-struct Loaded {
-  VitWeights weights;
-  VisionTransformer model;
-};
-Loaded loaded(const TensorFile& file, std::size_t heads) {
-  VitWeights weights = opened(file, {.heads = heads});
-  VisionTransformer model = model_of(weights);
-  return {std::move(weights), std::move(model)};
-}
-
 golden::Json layout_of(const std::string& name) {
   std::size_t i = 0;  // a name that is not there ends in an error of the list's end
   while (all_layouts()["layouts"][i]["name"].get<std::string>() != name) ++i;
@@ -76,27 +65,25 @@ TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative
   const Array images = array({2, 3, 8, 8}, golden::numbers(1'000'003, 2 * 3 * 8 * 8));
   for (const golden::Json& layout : all_layouts()["layouts"]) {
     CAPTURE(layout["name"].get<std::string>());
-    const Loaded whole = loaded(published(layout), heads);
-    CHECK(whole.weights.config.to_json() ==
-          ViTConfig::from_json(layout["config"].dump()).to_json());
-    const Tensor logits = whole.model(Tensor(images));
+    const VitWeights weights = opened(published(layout), {.heads = heads});
+    CHECK(weights.config.to_json() == ViTConfig::from_json(layout["config"].dump()).to_json());
+    const VisionTransformer model = model_of(weights);
+    const Tensor logits = model(Tensor(images));
     CHECK(golden::difference(logits.value(), golden::tensor(layout["logits"])) < exactly);
 
     const Array cotangent = array(logits.shape(), golden::numbers(2'000'003, logits.size()));
-    const std::vector<NamedParameter> parameters = named_parameters(whole.model);
+    const std::vector<NamedParameter> parameters = named_parameters(model);
     const std::vector<Array> gradients = grad(logits, trainable(parameters), cotangent);
     // Reading is linear: a direction of a publisher's tensor is a direction of ours.
     for (const auto& [name, derivative] : layout["derivatives"].items()) {
       const std::string moved = name;  // clang 14 captures no structured binding
       CAPTURE(moved);
-      const Loaded along = loaded(
-          file_of(layout,
-                  [&](const std::string& tensor, const auto& shape, std::size_t) {
-                    const std::size_t n = size_of(shape);
-                    return tensor == moved ? golden::numbers(3'000'017, n) : std::vector<double>(n);
-                  }),
-          heads);
-      const std::vector<NamedParameter> directions = named_parameters(along.model);
+      const TensorFile one_alone =
+          file_of(layout, [&](const std::string& tensor, const auto& shape, std::size_t) {
+            const std::size_t n = size_of(shape);
+            return tensor == moved ? golden::numbers(3'000'017, n) : std::vector<double>(n);
+          });
+      const auto directions = named_parameters(model_of(opened(one_alone, {.heads = heads})));
       double sum = 0;
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Array& direction = directions[i].tensor.value();
@@ -111,11 +98,11 @@ TEST_CASE("each publisher's layout: the config, PyTorch's logits, the derivative
 }
 
 TEST_CASE("norms of q and k tell the heads; half of a part is damage") {
-  CHECK(loaded(published(layout_of("timm, qk_norm")), 0).weights.config.h == 2);
+  CHECK(opened(published(layout_of("timm, qk_norm")), {}).config.h == 2);
   const auto lacking = [](const std::string& layout, const std::string& lost) {
     TensorFile file = published(layout_of(layout));
     std::erase_if(file.tensors, [&](const StoredTensor& t) { return t.name == lost; });
-    const std::string message = error_of(Exit::checkpoint, [&] { return loaded(file, 2); });
+    const std::string message = error_of(Exit::checkpoint, [&] { return opened(file); });
     CHECK(says(message, "but it lacks '"));
     CHECK(message.ends_with(lost + "'"));
   };
@@ -128,7 +115,7 @@ TEST_CASE("norms of q and k tell the heads; half of a part is damage") {
 
 TEST_CASE("what is not as in the file is said") {
   const auto notes = [](const std::string& layout) {
-    return loaded(published(layout_of(layout)), 2).weights.notes;
+    return opened(published(layout_of(layout))).notes;
   };
   using Notes = std::vector<std::string>;
   const std::string no_head =
@@ -145,10 +132,10 @@ TEST_CASE("what is not as in the file is said") {
   for (StoredTensor& t : file.tensors) t.name = "dinov2." + t.name;
   file.tensors.push_back(stored_zeros("classifier.weight", {3, 16}));
   file.tensors.push_back(stored_zeros("classifier.bias", {3}));
-  const Loaded wide = loaded(file, 2);
-  CHECK(wide.weights.config.head == Head::none);
-  CHECK(wide.weights.notes.size() == 3);
-  CHECK(wide.weights.notes[1].starts_with("the head is of the class token and the mean over"));
+  const VitWeights wide = opened(file);
+  CHECK(model_of(wide).config.head == Head::none);
+  CHECK(wide.notes.size() == 3);
+  CHECK(wide.notes[1].starts_with("the head is of the class token and the mean over"));
 }
 
 TEST_CASE("both heads of a distilled model are replaced where classes are, and so are positions") {
