@@ -1,10 +1,8 @@
 // Products of factors rounded to bfloat16: the instructions, the readable twin, and a plain loop
 // that knows none of them, to the last bit.
 #include "kernel_cases.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
-#include <algorithm>
 #include <bit>
 
 using namespace vitruvian;

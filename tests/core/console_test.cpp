@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/console.hpp"
 
 #include "tests/folder.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/wrapping.hpp"
 
 #include <fcntl.h>

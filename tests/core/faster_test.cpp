@@ -2,11 +2,9 @@
 #include "vitruvian/core/kernels/faster.hpp"
 
 #include "kernel_cases.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <thread>
 
 using namespace vitruvian;

@@ -3,7 +3,6 @@
 
 #include "tests/folder.hpp"
 #include "vitruvian/core/base/byte_source.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 
 #include <sys/resource.h>

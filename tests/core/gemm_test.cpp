@@ -3,7 +3,6 @@
 
 #include "kernel_cases.hpp"
 #include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
 using namespace vitruvian;

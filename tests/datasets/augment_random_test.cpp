@@ -2,7 +2,6 @@
 // every picture a function of seed, epoch and number alone.
 
 #include "tests/datasets/datasets_testing.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 
 namespace vitruvian {

@@ -1,5 +1,4 @@
 #include "tests/datasets/datasets_testing.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"

@@ -1,12 +1,10 @@
 // The data sets beside MNIST and CIFAR-10: their readers, folders of pictures, splits, checksums.
 
 #include "tests/datasets/datasets_testing.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/datasets/formats/cifar.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/datasets/images.hpp"
-#include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/datasets/prefetcher.hpp"
 
 namespace vitruvian {

@@ -2,7 +2,6 @@
 
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 

@@ -3,7 +3,6 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "tests/folder.hpp"
 #include "tests/nn/archives.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/nn/layers.hpp"
 
 using namespace vitruvian;

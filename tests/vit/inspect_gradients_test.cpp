@@ -4,10 +4,8 @@
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/memory.hpp"
-#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/gradients.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
 

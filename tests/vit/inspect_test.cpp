@@ -3,7 +3,6 @@
 
 #include "vitruvian/vit/inspect/inspect.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/core/ops.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
 
 using namespace vitruvian;

@@ -4,7 +4,6 @@
 #include "tests/folder.hpp"
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 
 using namespace vitruvian;

@@ -2,7 +2,6 @@
 
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/core/composed.hpp"
-#include "vitruvian/core/ops.hpp"
 
 using namespace vitruvian;
 using golden::difference;
