@@ -221,10 +221,8 @@ std::string png_in(const std::string& svg, std::size_t n) {
 TEST_CASE("pictures lie in rows, a pixel a number, with a frame around the part that is marked") {
   const Matrix matrix{2, 3, {0, 1, 2, 3, 4, 5}};
   const Image image = coloured(matrix, ColourMap::viridis, {0, 5});
-  ImageGrid grid{"", "", "", {image, image, image}};
-  grid.columns = 2;
-  grid.width = 60;
-  grid.marked = Box{1, 2, 1, 1};
+  const ImageGrid grid{
+      .images = {image, image, image}, .columns = 2, .width = 60, .marked = Box{1, 2, 1, 1}};
   std::string svg = svg_of(grid);
   CHECK(found(svg, "<image x=\"([^\"]*)\" y=\"([^\"]*)\" width=\"([^\"]*)\" height=\"([^\"]*)\"") ==
         Texts{{"0.0", "0.0", "60.0", "40.0"},

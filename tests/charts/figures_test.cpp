@@ -144,15 +144,12 @@ TEST_CASE("JSON has lists in lists, and null for NaN") {
 }
 
 Figure figure(const std::string& name) {
-  Figure result;
-  result.name = name;
-  result.title = "A < B";
-  result.text = "\"it\"";
-  ImageGrid grid{"A < B"};
-  grid.images = {Image{1, 1, 1, {7}}};
-  result.drawing = {{{grid}}};
-  result.files = {{name + ".json", "{}"}};
-  return result;
+  const ImageGrid grid{.title = "A < B", .images = {Image{1, 1, 1, {7}}}};
+  return {.name = name,
+          .title = "A < B",
+          .text = "\"it\"",
+          .drawing = {{{grid}}},
+          .files = {{name + ".json", "{}"}}};
 }
 
 TEST_CASE("a folder of figures holds every figure, its files, and a page of them") {

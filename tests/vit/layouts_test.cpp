@@ -140,10 +140,7 @@ TEST_CASE("what is not as in the file is said") {
 
 TEST_CASE("both heads of a distilled model are replaced where classes are, and so are positions") {
   const TensorFile file = published(layout_of("timm, DeiT distilled"));
-  WeightsRequest request{.heads = 2};
-  request.height = request.width = 12;
-  request.classes = 5;
-  const VitWeights weights = opened(file, request);
+  const VitWeights weights = opened(file, {.heads = 2, .height = 12, .width = 12, .classes = 5});
   CHECK(weights.tensors.at("head_dist.weight").shape == std::vector<std::size_t>{5, 8});
   CHECK(weights.tensors.at("pos_embed").shape == std::vector<std::size_t>{1, 11, 8});
   const auto old = file.at("pos_embed").values();

@@ -48,14 +48,7 @@ TEST_CASE("a model written as each project writes it gives that project's logits
     const VitWeights weights = opened(golden_file(scheme));
     CHECK(name_of(weights.scheme) == scheme);
     CHECK_FALSE(weights.ours);
-    ViTConfig expected;
-    expected.C = 3;
-    expected.H = expected.W = 8;
-    expected.P = 4;
-    expected.D = 8;
-    expected.L = expected.h = 2;
-    expected.M = 12;
-    expected.K = 3;
+    ViTConfig expected{.C = 3, .H = 8, .W = 8, .P = 4, .D = 8, .L = 2, .h = 2, .M = 12, .K = 3};
     expected.eps = scheme == "hf" ? 1e-12 : 1e-6;
     CHECK(weights.config == expected);
     const Array logits = golden::tensor(document()[scheme]["logits"]);
@@ -414,10 +407,7 @@ TEST_CASE("positions resize as the four projects' own functions do it") {
 TEST_CASE("another image size and another number of classes") {
   const Folder folder;
   write_safetensors(folder.file("w"), golden_file("torchvision").tensors, {});
-  WeightsRequest request{.heads = 2};
-  request.height = 12;
-  request.width = 16;
-  request.classes = 5;
+  WeightsRequest request{.heads = 2, .height = 12, .width = 16, .classes = 5};
   const VitWeights weights = open_weights(folder.file("w"), request);
   CHECK(weights.notes ==
         std::vector<std::string>{"the head for 3 classes is replaced by zeros for 5",

@@ -414,11 +414,7 @@ TEST_CASE(
       if (row.of == Of::uncut) CHECK(top > 2.2 * row.value);
     }
   };
-  for (const Row& row : rows) {
-    ViTConfig c;
-    c.C = 3, c.init = row.init, c.head = Head::tanh;
-    check(c, row);
-  }
+  for (const Row& row : rows) check({.C = 3, .head = Head::tanh, .init = row.init}, row);
   // A stem of 3 to 32 to 64 channels, and E of 64 x 2 x 2.
   constexpr const char* first = "patch_embed.stem.0.conv.weight";
   constexpr const char* second = "patch_embed.stem.1.conv.weight";
@@ -435,9 +431,7 @@ TEST_CASE(
                                  {timm, {"patch_embed.stem.1.norm.weight"}, Of::std, 1, 0},
                                  {timm, {"patch_embed.stem.1.norm.bias"}, Of::bound, 0, 0}};
   for (const Row& row : of_stem) {
-    ViTConfig c;
-    c.C = 3, c.H = c.W = 32, c.P = 8, c.stem = 2, c.init = row.init;
-    check(c, row);
+    check({.C = 3, .H = 32, .W = 32, .P = 8, .stem = 2, .init = row.init}, row);
   }
   // A head of zeros: every class is as likely as any other, and the loss begins at ln K.
   const VisionTransformer model(ViTConfig{}, Rng(3));
