@@ -134,9 +134,7 @@ TEST_CASE("ten thousand training steps leave nothing behind") {
     const Tensor h = tanh(matmul(x, w));
     mean(square(h - x)).backward();
     const WriteGuard value = w.mutable_value();
-    for (std::size_t i = 0; i < value->size(); ++i) {
-      value->data()[i] -= real(0.1) * w.grad()->data()[i];
-    }
+    *value -= real(0.1) * *w.grad();
     w.zero_grad();
   };
   constexpr int steps = sanitized ? 1'000 : 10'000;

@@ -9,13 +9,10 @@ using namespace vitruvian;
 
 namespace {
 
-std::string refusal(const std::string& bytes) {
-  return error_of(Exit::checkpoint, [&] { return parse_safetensors(bytes, "f"); });
-}
-
 TEST_CASE("malformed files are refused in one line that says why") {
   const auto refused = [](const std::string& bytes, const std::string& message) {
-    CHECK(refusal(bytes) == "f: " + message);
+    CHECK(error_of(Exit::checkpoint, [&] { return parse_safetensors(bytes, "f"); }) ==
+          "f: " + message);
   };
   refused("", "0 bytes are too few for a safetensors file");
   refused(std::string("\x02\0\0", 3), "3 bytes are too few for a safetensors file");

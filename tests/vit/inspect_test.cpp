@@ -30,12 +30,6 @@ inspect::Attention with_maps(const ViTConfig& config, std::size_t B, const Array
   return result;
 }
 
-Trace traced(const VisionTransformer& model, const Tensor& images) {
-  Trace trace;
-  model(images, {.trace = &trace});
-  return trace;
-}
-
 Array identity(std::size_t T) {
   Array I = zeros({T, T});
   for (std::size_t t = 0; t < T; ++t) I.data()[t * T + t] = 1;
@@ -255,7 +249,9 @@ TEST_CASE("registers and a distillation token are no patches: no map, distance o
     for (std::size_t d = 0; d < 8; ++d)
       CHECK(positions(11, d) == table(0, 11 + c.class_tokens(), d));
     CHECK(inspect::block_graph(model, 1).nodes.back().shape == std::vector<std::size_t>{1, T, 8});
-    CHECK(inspect::logit_lens(model, traced(model, images_for(c, 2, 4))).shape() == Shape{3, 2, 3});
+    Trace trace;
+    model(images_for(c, 2, 4), {.trace = &trace});
+    CHECK(inspect::logit_lens(model, trace).shape() == Shape{3, 2, 3});
   }
 }
 

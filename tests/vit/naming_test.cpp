@@ -193,11 +193,8 @@ TEST_CASE("old and bare names are read") {
   TensorFile file = golden_file("torchvision");
   const TensorFile ours = to_timm(file, Scheme::torchvision).file;
   for (StoredTensor& t : file.tensors) {
-    if (const auto at = t.name.find("mlp.0"); at != std::string::npos) {
-      t.name.replace(at, 5, "mlp.linear_1");
-    }
-    if (const auto at = t.name.find("mlp.3"); at != std::string::npos) {
-      t.name.replace(at, 5, "mlp.linear_2");
+    for (const auto& [now, old] : {std::pair{"mlp.0", "mlp.linear_1"}, {"mlp.3", "mlp.linear_2"}}) {
+      if (const auto at = t.name.find(now); at != std::string::npos) t.name.replace(at, 5, old);
     }
   }
   CHECK(same(to_timm(file, Scheme::torchvision).file, ours));
