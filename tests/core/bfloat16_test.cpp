@@ -10,7 +10,6 @@ using kernels::Bfloat16Body;
 using kernels::Gemm;
 using kernels::GemmPrecision;
 using Product = kernel_cases::Product<float>;
-using kernel_cases::same_bits;
 
 namespace {
 
@@ -191,7 +190,7 @@ TEST_CASE("bfloat16: the same bits for any number of threads") {
         std::vector<float> c = one.c;
         kernels::gemm(one.into(c));
         if (count == 1) expected = c;
-        CHECK(same_bits(c, expected));
+        CHECK(kernel_cases::same_bits(c, expected));
       }
     }
   }

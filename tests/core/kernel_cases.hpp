@@ -28,8 +28,6 @@ void for_each_isa(const Body& body) {
   vitruvian::kernels::set_isa(before);
 }
 
-inline constexpr std::size_t sizes[] = {1, 2, 3, 7, 16, 17, 33, 65, 100, 193};
-
 template <class T>
 inline constexpr T nan_of = std::numeric_limits<T>::quiet_NaN();
 template <class T>
@@ -126,7 +124,7 @@ inline Wide sum(const Row& x, const std::function<Wide(std::size_t)>& term) {
 template <class Body>
 void over_sizes(const Body& body) {
   for_each_isa([&] {
-    for (const std::size_t n : sizes) {
+    for (const std::size_t n : {1, 2, 3, 7, 16, 17, 33, 65, 100, 193}) {
       CAPTURE(n);
       body(n);
     }

@@ -57,17 +57,14 @@ TEST_CASE(
     "in one pass no two dropouts share a mask, outside of `under` or in a module used twice") {
   const Rng rng(3);
   const Tensor ones(full({40, 50}, 1));
-  struct Net {
-    Dropout drop1{0.5}, drop2{0.5};
-  };
-  const Net net;
+  const Dropout drop1{0.5}, drop2{0.5};
   const auto masks = [&] {  // four uses of one path, two of another
     const Pass pass{.rng = &rng};
     std::vector<Array> all;
-    for (const Dropout* drop : {&net.drop1, &net.drop2, &net.drop1, &net.drop2}) {
+    for (const Dropout* drop : {&drop1, &drop2, &drop1, &drop2}) {
       all.push_back((*drop)(ones, pass).value());
     }
-    for (int use = 0; use < 2; ++use) all.push_back(under("a", net.drop1, ones, pass).value());
+    for (int use = 0; use < 2; ++use) all.push_back(under("a", drop1, ones, pass).value());
     return all;
   };
   const std::vector<Array> first = masks();

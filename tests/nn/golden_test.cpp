@@ -56,9 +56,10 @@ void check(const Module& module, const Json& c) {
 
 // Holds one golden module of the given kinds after the other: checks[kind](case, options, sizes).
 using Sizes = std::vector<std::size_t>;
+using Seen = std::map<std::string, int>;
 using Check = std::function<void(const Json& c, const Json& options, const Sizes& sizes)>;
-std::map<std::string, int> check_cases(const std::map<std::string, Check>& checks) {
-  std::map<std::string, int> seen;
+Seen check_cases(const std::map<std::string, Check>& checks) {
+  Seen seen;
   for (const Json& c : golden::read("modules.json")["cases"]) {
     const auto name = c["module"].get<std::string>();
     if (!checks.contains(name)) continue;
@@ -74,7 +75,7 @@ std::map<std::string, int> check_cases(const std::map<std::string, Check>& check
 
 TEST_CASE("layers have PyTorch's values and gradients") {
   const Rng rng(1);
-  const std::map<std::string, int> seen = check_cases({
+  const Seen seen = check_cases({
       {"linear",
        [&](const Json& c, const Json& options, const Sizes& n) {
          check(Linear(n[0], n[1], rng, options.value("bias", true)), c);
@@ -97,14 +98,13 @@ TEST_CASE("layers have PyTorch's values and gradients") {
          }
        }},
   });
-  using Seen = std::map<std::string, int>;
   CHECK(seen == Seen{{"linear", 2}, {"layer_norm", 4}, {"mlp", 2}, {"attention", 3}});
 }
 
 TEST_CASE("MultiheadAttention is PyTorch's with every argument, MLP torchvision's") {
   static const std::map<std::string, Activation> activations{
       {"relu", Activation::relu}, {"gelu", Activation::gelu}, {"tanh", Activation::tanh}};
-  const std::map<std::string, int> seen = check_cases({
+  const Seen seen = check_cases({
       {"MLP",
        [](const Json& c, const Json& options, const Sizes& widths) {
          check(MLP(4, widths, Rng(1),
@@ -130,7 +130,7 @@ TEST_CASE("MultiheadAttention is PyTorch's with every argument, MLP torchvision'
          });
        }},
   });
-  CHECK(seen == std::map<std::string, int>{{"MultiheadAttention", 5}, {"MLP", 4}});
+  CHECK(seen == Seen{{"MultiheadAttention", 5}, {"MLP", 4}});
 }
 
 TEST_CASE("their dropout needs a generator; the weights are those before it") {
@@ -218,7 +218,7 @@ void follow(Optimizer optimizer, const Json& file, const Json& run) {
 }
 
 TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch's") {
-  std::map<std::string, int> seen;
+  Seen seen;
   for (const Json& file : golden::read("modules.json")["optimizers"]) {
     CHECK(file["steps"].get<int>() == 20);
     for (const Json& run : file.at("runs")) {
@@ -255,7 +255,6 @@ TEST_CASE("20 steps of every optimizer, with schedules and clipping, are PyTorch
       }
     }
   }
-  using Seen = std::map<std::string, int>;
   CHECK(seen == Seen{{"sgd", 5}, {"adam", 3}, {"adamw", 4}, {"muon", 3}});
 }
 
