@@ -123,7 +123,6 @@ TEST_CASE("SmoothGrad is a mean of gradients, its noise a share of each image's 
 TEST_CASE("saliency is the largest magnitude over channels") {
   const Array g = array({1, 2, 1, 3}, {1, -2, 0, -3, 1, 0});
   CHECK(difference(inspect::saliency(g), array({1, 1, 3}, {3, 2, 0})) == 0);
-  CHECK(inspect::saliency(g).shape() == Shape{1, 1, 3});
 }
 
 TEST_CASE("gradient rollout moves nothing where nothing is attended for") {
