@@ -2,15 +2,12 @@
 
 #include "tests/golden.hpp"
 #include "tests/train/small.hpp"
-#include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/draw.hpp"
 #include "vitruvian/report/progress.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/step.hpp"
-#include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/model.hpp"
 #include "vitruvian/vit/variants.hpp"
 
@@ -27,6 +24,36 @@ MicroBatch part(std::size_t begin, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) result.labels.push_back((begin + i) % 3);
   return result;
 }
+
+ViTConfig of_grey() {
+  ViTConfig c = tiny_vit();
+  c.C = 1;
+  return c;
+}
+
+// A picture of one grey.
+void write_grey(const std::filesystem::path& path, char grey) {
+  write(path, "P5\n8 8\n255\n" + std::string(64, grey));
+}
+
+// A file of weights, and what `predict` says by them.
+struct Predictor {
+  Folder folder;
+  PredictOptions options;
+  std::vector<std::string> notes;  // of the last time
+  Predictor() { options.weights = folder.file("w.safetensors"); }
+  std::vector<Prediction> ask(const VisionTransformer& model,
+                              const std::string& dataset = "drawn") {
+    save_weights(model, {dataset, {0.5}, {0.5}}, options.weights);
+    std::vector<Prediction> said;
+    notes.clear();
+    vitruvian::VITRUVIAN_PRECISION::predict(
+        options, {[&](const std::string& note) { notes.push_back(note); },
+                  [&](const Prediction& p) { said.push_back(p); }});
+    REQUIRE(said.size() == options.images.size());
+    return said;
+  }
+};
 
 }  // namespace
 
@@ -141,20 +168,12 @@ TEST_CASE("weights come back as they were, and say what they were trained on") {
 }
 
 TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN there is none") {
-  const Folder folder;
-  ViTConfig c = tiny_vit();
-  c.C = 1;
-  const VisionTransformer model(c, Rng(5));
+  Predictor predictor;
+  const VisionTransformer model(of_grey(), Rng(5));
   model.head.bias.tensor().mutable_value() = array({3}, {0.5, -1, 2});  // its weights are zeros
-  PredictOptions options;
-  options.weights = folder.file("w.safetensors");
-  options.images = {folder.file("grey.pgm")};
-  write(options.images[0], "P5\n8 8\n255\n" + std::string(64, 'a'));
-  std::vector<Guess> guesses;
-  const PredictObserver observer{[](const std::string&) {},
-                                 [&](const Prediction& p) { guesses = p.guesses; }};
-  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
-  vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+  predictor.options.images = {predictor.folder.file("grey.pgm")};
+  write_grey(predictor.options.images[0], 'a');
+  const std::vector<Guess> guesses = predictor.ask(model)[0].guesses;
   REQUIRE(guesses.size() == 3);
   const double sum = std::exp(0.5) + std::exp(-1.0) + std::exp(2.0);
   const std::array<std::size_t, 3> order{2, 0, 1};
@@ -164,39 +183,29 @@ TEST_CASE("a prediction is softmax of the logits, the likeliest first; of NaN th
     CHECK(guesses[i].probability == doctest::Approx(std::exp(logits[i]) / sum));
   }
   model.head.bias.tensor().mutable_value().fill(std::numeric_limits<real>::quiet_NaN());
-  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
-  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
-                   options.weights + ": 'head.bias' holds NaN or infinite numbers");
+  CHECK_FAILS_WITH(predictor.ask(model),
+                   predictor.options.weights + ": 'head.bias' holds NaN or infinite numbers");
   model.head.bias.tensor().mutable_value().fill(0);
   model.head.weight.tensor().mutable_value().fill(std::numeric_limits<real>::max());
-  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
-  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
-                   "the model's logits are NaN or infinite");
+  CHECK_FAILS_WITH(predictor.ask(model), "the model's logits are NaN or infinite");
 }
 
 TEST_CASE("a picture is fitted as its weights want it, and by the filter that was asked for") {
-  const Folder folder;
-  ViTConfig c = tiny_vit();
-  c.C = 1;
-  const VisionTransformer model = of_order_half(c, Rng(6));
+  Predictor predictor;
+  PredictOptions& options = predictor.options;
+  const VisionTransformer model = of_order_half(of_grey(), Rng(6));
   Image image{20, 12, 1, std::vector<std::uint8_t>(240)};
   for (std::size_t i = 0; i < 240; ++i) image.pixels[i] = static_cast<std::uint8_t>(i * i % 251);
-  PredictOptions options;
   options.numbers = true;
-  options.weights = folder.file("w.safetensors");
-  options.images = {folder.file("a.png")};
+  options.images = {predictor.folder.file("a.png")};
   write_png(options.images[0], image);
-  std::vector<double> features;
-  const PredictObserver observer{[](const std::string&) {},
-                                 [&](const Prediction& p) { features = p.features; }};
   // Data sets of their own are stretched; of a folder's pictures the middle is cut out.
   for (const char* const dataset : {"drawn", "folder"}) {
     for (const Filter filter : {Filter::bilinear, Filter::bicubic}) {
       const DataConfig data{dataset, {0.5}, {0.5}, {}};
       const bool crop = data.dataset == "folder";
-      save_weights(model, data, options.weights);
       options.filter = filter;
-      vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
+      const std::vector<double> features = predictor.ask(model, dataset)[0].features;
       const Image fit =
           fitted(image, {.height = 8, .width = 8, .channels = 1, .filter = filter, .crop = crop});
       CHECK_FAILS_WITH(normalised(fit, DataConfig{}), "8 x 8 x 1 cannot be normalised by 0 means");
@@ -218,19 +227,13 @@ TEST_CASE("a picture is fitted as its weights want it, and by the filter that wa
 }
 
 TEST_CASE("digits of ink on paper are told of, and other pictures are not") {
-  const Folder folder;
-  ViTConfig c = tiny_vit();
-  c.C = 1;
-  PredictOptions options;
-  options.weights = folder.file("w.safetensors");
-  options.images = {folder.file("paper.pgm")};
-  write(options.images[0], "P5\n8 8\n255\n" + std::string(64, '\xFF'));
+  Predictor predictor;
+  predictor.options.images = {predictor.folder.file("paper.pgm")};
+  write_grey(predictor.options.images[0], '\xFF');
   for (const char* const dataset : {"digits", "mnist", "drawn"}) {
-    save_weights(VisionTransformer(c, Rng(5)), {dataset, {0.5}, {0.5}}, options.weights);
-    std::size_t told = 0;
-    vitruvian::VITRUVIAN_PRECISION::predict(
-        options, {[&](const std::string& note) { told += says(note, "dark on light") ? 1 : 0; },
-                  [](const Prediction&) {}});
+    predictor.ask(VisionTransformer(of_grey(), Rng(5)), dataset);
+    const auto told = std::count_if(predictor.notes.begin(), predictor.notes.end(),
+                                    [](const auto& note) { return says(note, "dark on light"); });
     CHECK(told == (dataset == std::string("drawn") ? 0 : 1));
   }
 }
@@ -251,34 +254,21 @@ TEST_CASE("what a user says of the normalisation goes before what is usual, each
 }
 
 TEST_CASE("features are y, of which the head makes the logits; a model without one has them too") {
-  const Folder folder;
-  ViTConfig c = tiny_vit();
-  c.C = 1;
-  const VisionTransformer model = of_order_half(c, Rng(6));
-  PredictOptions options;
-  options.weights = folder.file("w.safetensors");
-  std::filesystem::create_directories(folder.path / "pictures/below");
-  write(folder.path / "pictures/below/b.pgm", "P5\n8 8\n255\n" + std::string(64, 'b'));
-  write(folder.path / "pictures/a.pgm", "P5\n8 8\n255\n" + std::string(64, 'a'));
+  Predictor predictor;
+  const Folder& folder = predictor.folder;
+  PredictOptions& options = predictor.options;
+  const VisionTransformer model = of_order_half(of_grey(), Rng(6));
+  write_grey(folder.path / "pictures/below/b.pgm", 'b');
+  write_grey(folder.path / "pictures/a.pgm", 'a');
   write(folder.path / "pictures/.hidden", "");
   options.images = pictures_of({folder.file("pictures"), folder.file("elsewhere.png")});
   CHECK(options.images == std::vector<std::string>{folder.file("pictures/a.pgm"),
                                                    folder.file("pictures/below/b.pgm"),
                                                    folder.file("elsewhere.png")});
   options.images.pop_back();
-  std::vector<Prediction> said;
-  const PredictObserver observer{[](const std::string&) {},
-                                 [&](const Prediction& p) { said.push_back(p); }};
-  const auto predicted = [&] {
-    said.clear();
-    vitruvian::VITRUVIAN_PRECISION::predict(options, observer);
-    REQUIRE(said.size() == 2);
-    return said;
-  };
-  save_weights(model, {"drawn", {0.5}, {0.5}}, options.weights);
-  CHECK(predicted()[0].features.empty());
+  CHECK(predictor.ask(model)[0].features.empty());
   options.numbers = true;
-  const std::vector<Prediction> whole = predicted();
+  const std::vector<Prediction> whole = predictor.ask(model);
   for (std::size_t i = 0; i < 2; ++i) {
     const real pixel = static_cast<real>(((i == 0 ? 'a' : 'b') / 255.0 - 0.5) / 0.5);
     const Tensor x(full({1, 1, 8, 8}, pixel));
@@ -288,6 +278,7 @@ TEST_CASE("features are y, of which the head makes the logits; a model without o
     CHECK(whole[i].logits == std::vector<double>(z.data(), z.data() + z.size()));
     CHECK(whole[i].guesses.size() == 3);
   }
+  ViTConfig c = of_grey();
   c.head = Head::none;
   VisionTransformer headless = undrawn(c);
   for (const NamedParameter& p : named_parameters(headless)) {
@@ -295,11 +286,11 @@ TEST_CASE("features are y, of which the head makes the logits; a model without o
       if (p.name == q.name) p.tensor.mutable_value() = q.tensor.value();
     }
   }
-  save_weights(headless, {"drawn", {0.5}, {0.5}}, options.weights);
-  CHECK(predicted()[1].features == whole[1].features);
+  const std::vector<Prediction> said = predictor.ask(headless);
+  CHECK(said[1].features == whole[1].features);
   CHECK(said[1].logits.empty());
   CHECK(said[1].guesses.empty());
   options.numbers = false;
-  CHECK_FAILS_WITH(vitruvian::VITRUVIAN_PRECISION::predict(options, observer),
+  CHECK_FAILS_WITH(predictor.ask(headless),
                    "it has no head, and so names no classes; --features FILE");
 }
