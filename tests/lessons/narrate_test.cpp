@@ -3,7 +3,6 @@
 #include "lessons/telling/source.hpp"
 #include "lessons/telling/stage.hpp"
 #include "tests/folder.hpp"
-#include "vitruvian/core/base/error.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,6 @@
 
 #include "tests/json.hpp"
 #include "tests/report/seeing.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/page.hpp"

@@ -3,8 +3,6 @@
 
 #include "tests/train/small.hpp"
 #include "vitruvian/core/anomaly.hpp"
-#include "vitruvian/core/base/error.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/composed.hpp"

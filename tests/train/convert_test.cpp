@@ -7,7 +7,6 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
-#include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/fields.hpp"
 #include "vitruvian/vit/variants.hpp"
 #include "vitruvian/vit/weights/held.hpp"

@@ -2,13 +2,9 @@
 // and runs.
 
 #include "vitruvian/train/masked.hpp"
-#include "tests/golden.hpp"
 #include "tests/train/small.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/core/check/gradcheck.hpp"
-#include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/batch.hpp"
-#include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/train.hpp"

@@ -5,7 +5,6 @@
 #include "tests/vit/vit_testing.hpp"
 #include "vitruvian/nn/tensor_file.hpp"
 #include "vitruvian/train/convert.hpp"
-#include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/onnx/graph.hpp"
 
 #include <sys/wait.h>

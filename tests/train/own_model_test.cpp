@@ -2,7 +2,6 @@
 // threads and interruptions, and what it refuses.
 
 #include "tests/train/small.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/fault.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/datasets/formats/digits.hpp"
@@ -11,8 +10,6 @@
 #include "vitruvian/report/report.hpp"
 #include "vitruvian/report/run_record.hpp"
 #include "vitruvian/train/train.hpp"
-
-#include <csignal>
 
 using namespace vitruvian;
 

@@ -2,7 +2,6 @@
 
 #include "tests/expect.hpp"
 #include "vitruvian/core/anomaly.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/base/scope.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/ops.hpp"

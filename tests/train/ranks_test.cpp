@@ -3,7 +3,6 @@
 
 #include "vitruvian/train/ranks/ranks.hpp"
 #include "tests/train/small.hpp"
-#include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/train/ranks/as_ranks.hpp"
 #include "vitruvian/train/train.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "vitruvian/train/run/run_directory.hpp"
 #include "tests/train/small.hpp"
-#include "vitruvian/core/base/error.hpp"
 
 #include <numbers>
 

@@ -1,7 +1,6 @@
 // What a run goes on from, a checkpoint; how its images are split; and what a step is made of.
 
 #include "tests/train/small.hpp"
-#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/datasets/formats/folder.hpp"
 #include "vitruvian/train/run/checkpoint_file.hpp"

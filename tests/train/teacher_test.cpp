@@ -1,10 +1,8 @@
 // Hard distillation: PyTorch's numbers, DeiT's equation 3, and what a teacher is shown.
 
 #include "vitruvian/train/teacher.hpp"
-#include "tests/golden.hpp"
 #include "tests/train/teaching.hpp"
 #include "tests/vit/vit_testing.hpp"
-#include "vitruvian/core/ops.hpp"
 
 using namespace vitruvian;
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tests/train/small.hpp"
-#include "vitruvian/nn/init.hpp"
 #include "vitruvian/train/teacher.hpp"
 
 // Tiny teachers and students.

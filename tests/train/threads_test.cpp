@@ -7,7 +7,6 @@
 // A signal in the middle of a product must not touch its matrices: see core/base/parallel.cpp.
 
 #include "tests/expect.hpp"
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
 #include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/train/run/stop.hpp"

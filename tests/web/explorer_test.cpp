@@ -8,10 +8,6 @@
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/vit/model.hpp"
 
-#include <cmath>
-#include <cstring>
-#include <functional>
-
 // The C interface of pages in a browser, natively: so it is compiled and sanitized wherever the
 // library is. web/tests/ asks the same of WebAssembly.
 
