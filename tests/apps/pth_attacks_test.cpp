@@ -11,14 +11,9 @@ namespace {
 
 const char* const trace = "vitruvian_ran_a_pickle";
 
-struct Odd {
-  const char *name, *message;
-  std::function<std::string()> make;
-};
-
-void check_all(const std::vector<Odd>& all) {
-  for (const Odd& odd : all) {
-    check({odd.name, odd.message, odd.make}, 4, {"predict", digit_model, "--weights"});
+void check_all(const std::vector<Attack>& all) {
+  for (const Attack& attack : all) {
+    check(attack, 4, {"predict", digit_model, "--weights"});
     CHECK(!std::filesystem::exists(trace));
   }
 }
@@ -224,7 +219,7 @@ TEST_CASE("tensors of a .pth that are not there") {
       {"storages without a type", "names torch.UntypedStorage", {2, 0, {2}, {1}, "UntypedStorage"}},
       {"a model of one tensor", "it lacks", {2}},
   };
-  std::vector<Odd> all;
+  std::vector<Attack> all;
   for (const Wrong& w : wrong) {
     all.push_back({w.name, w.message, [w] {
                      return pth(state_dict({{"cls_token", w.said}}), {std::string(w.bytes, 'x')});
@@ -270,7 +265,7 @@ TEST_CASE("archives of a .pth that are none") {
     };
   };
   constexpr std::size_t record = 22 + 20 + 56;
-  std::vector<Odd> all{
+  std::vector<Attack> all{
       {"cut in the middle", "cut short", [=] { return good.substr(0, good.size() / 2); }},
       {"without its last byte", "cut short", [=] { return good.substr(0, good.size() - 1); }},
       {"with more behind it", "cut short, or has more", [=] { return good + "x"; }},

@@ -5,7 +5,6 @@
 #include "vitruvian/datasets/loader.hpp"
 #include "vitruvian/report/compare.hpp"
 #include "vitruvian/report/inspect.hpp"
-#include "vitruvian/report/page.hpp"
 #include "vitruvian/report/progress.hpp"
 
 #include <cstdio>

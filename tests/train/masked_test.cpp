@@ -7,7 +7,6 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/safetensors.hpp"
 #include "vitruvian/train/predict.hpp"
-#include "vitruvian/train/train.hpp"
 
 using namespace vitruvian;
 

@@ -230,19 +230,17 @@ TEST_CASE("a learner or data that cannot be right are refused before anything is
   twice.parameters.push_back(twice.parameters.front());
   CHECK_FAILS_WITH(train_here(o, twice, both()), "two parameters are called 'fc1.weight'");
   CHECK_FAILS_WITH(train_here(o, Learner({}, twice.logits), both()), "no parameter to train");
-  TrainOptions other = o;
-  other.train_size = 10;
-  CHECK_FAILS_WITH(train_here(other, net, both()), "come as they are");
-  other = o;
-  other.freeze = 1;
-  CHECK_FAILS_WITH(train_here(other, net, both()), "by set_requires_grad(false)");
-  other = o;
-  other.linear_probe = true;
-  CHECK_FAILS_WITH(train_here(other, net, both()), "by set_requires_grad(false)");
+  const auto refused = [&](const auto& change, const char* part) {
+    TrainOptions other = o;
+    change(other);
+    CHECK_FAILS_WITH(train_here(other, net, both()), part);
+  };
+  refused([](TrainOptions& other) { other.train_size = 10; }, "come as they are");
+  refused([](TrainOptions& other) { other.freeze = 1; }, "by set_requires_grad(false)");
+  refused([](TrainOptions& other) { other.linear_probe = true; }, "by set_requires_grad(false)");
   if constexpr (std::is_same_v<real, float>) {
-    other = o;
-    other.precision = Precision::float64;
-    CHECK_FAILS_WITH(train_here(other, net, both()), "this library computes in float32");
+    refused([](TrainOptions& other) { other.precision = Precision::float64; },
+            "this library computes in float32");
   }
   CHECK_FAILS_WITH(train_here(o, net, {}), "there are no images to train on");
   CHECK_FAILS_WITH(train_here(o, net, {both().train, nullptr}), "there are no images to test with");

@@ -25,6 +25,19 @@ RunResult train_on(std::size_t ranks, const TrainOptions& options,
   return result;
 }
 
+constexpr Network network{20e-6, 1.25e9};  // 10 Gb/s
+
+// The clock of the slowest of so many ranks on this network, when each has done it.
+double seconds_of(std::size_t ranks, const std::function<void(RankThread&)>& body) {
+  std::vector<double> clocks(ranks);
+  const auto timed = [&](RankThread& rank) {
+    body(rank);
+    clocks[rank.rank()] = rank.clock();
+  };
+  as_ranks(ranks, timed, network);
+  return *std::max_element(clocks.begin(), clocks.end());
+}
+
 TrainOptions laned(const std::string& out) {
   TrainOptions o = small_options(out);
   o.lanes = 4, o.micro_batch = 3, o.log_every = 1, o.checkpoint_every = 2;
@@ -317,30 +330,23 @@ TEST_CASE("a rank whose weights are not the others' is named") {
 
 TEST_CASE("a pretended network takes the time that its model says") {
   if (one_thread_only()) return;
-  const Network network{20e-6, 1.25e9};  // 10 Gb/s
   const std::size_t numbers = 3'000'000;
   for (const std::size_t R : {2, 3, 4, 5, 6, 7, 8}) {
     if (sanitized && R != 3 && R != 8) continue;  // ten times as long, and the same code
     CAPTURE(R);
-    std::vector<double> clocks(R);
     double bytes_a_slice = 0, slices = 0;
-    as_ranks(
-        R,
-        [&](RankThread& rank) {
-          const Tensor like(zeros({numbers}), true);
-          LaneSum sum(R, {R, &rank});
-          sum.expect({like});
-          sum.add(0, full({numbers}, real(1)));
-          const std::vector<Array> total = sum.finish();
-          CHECK(total[0](numbers - 1) == static_cast<real>(R));
-          clocks[rank.rank()] = rank.clock();
-          if (rank.rank() == 0) {
-            bytes_a_slice = static_cast<double>(sum.slice_size() * sizeof(real));
-            slices = static_cast<double>((numbers + sum.slice_size() - 1) / sum.slice_size());
-          }
-        },
-        network);
-    const double seconds = *std::max_element(clocks.begin(), clocks.end());
+    const double seconds = seconds_of(R, [&](RankThread& rank) {
+      const Tensor like(zeros({numbers}), true);
+      LaneSum sum(R, {R, &rank});
+      sum.expect({like});
+      sum.add(0, full({numbers}, real(1)));
+      const std::vector<Array> total = sum.finish();
+      CHECK(total[0](numbers - 1) == static_cast<real>(R));
+      if (rank.rank() == 0) {
+        bytes_a_slice = static_cast<double>(sum.slice_size() * sizeof(real));
+        slices = static_cast<double>((numbers + sum.slice_size() - 1) / sum.slice_size());
+      }
+    });
     const double hop = network.latency + bytes_a_slice / network.bandwidth;
     const auto n = static_cast<double>(R);
     const double model = (R == 2 ? slices + 1 : 2 * slices + n - 3) * hop;
@@ -353,28 +359,21 @@ TEST_CASE("what is sent while a backward goes on is not waited for") {
   if (one_thread_only()) return;
   // 150 parameters, as ViT-B has, each final as far after the one before it.
   const std::size_t parameters = 150, numbers = 20'000;
-  const Network network{20e-6, 1.25e9};
   const auto seconds = [&](std::size_t R, double backward) {
-    std::vector<double> clocks(R);
-    as_ranks(
-        R,
-        [&](RankThread& rank) {
-          LaneSum sum(R, {R, &rank});
-          sum.expect(std::vector<Tensor>(parameters, Tensor(zeros({numbers}), true)));
-          for (std::size_t i = parameters; i-- > 0;) {
-            rank.spend(backward / static_cast<double>(parameters));
-            sum.add(i, full({numbers}, static_cast<real>(i)));
-          }
-          const std::vector<Array> total = sum.finish();
-          bool right = true;
-          for (std::size_t i = 0; i < parameters; ++i) {
-            right = right && total[i](numbers - 1) == static_cast<real>(i * R);
-          }
-          CHECK(right);
-          clocks[rank.rank()] = rank.clock();
-        },
-        network);
-    return *std::max_element(clocks.begin(), clocks.end());
+    return seconds_of(R, [&](RankThread& rank) {
+      LaneSum sum(R, {R, &rank});
+      sum.expect(std::vector<Tensor>(parameters, Tensor(zeros({numbers}), true)));
+      for (std::size_t i = parameters; i-- > 0;) {
+        rank.spend(backward / static_cast<double>(parameters));
+        sum.add(i, full({numbers}, static_cast<real>(i)));
+      }
+      const std::vector<Array> total = sum.finish();
+      bool right = true;
+      for (std::size_t i = 0; i < parameters; ++i) {
+        right = right && total[i](numbers - 1) == static_cast<real>(i * R);
+      }
+      CHECK(right);
+    });
   };
   for (const std::size_t R : {2, 4, 8}) {
     if (sanitized && R == 8) continue;

@@ -71,18 +71,10 @@ TrainOptions finetuning() {
   return o;
 }
 
-const Recipe& recipe(const std::string& name) {
-  for (const Recipe& r : recipes()) {
-    if (r.name == name) return r;
-  }
-  FAIL(name);
-  return recipes().front();
-}
-
 void check_told(const std::string& name, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     INFO(name << " should say: " << part);
-    CHECK(says(recipe(name).about, part));
+    CHECK(says(recipe_named(name).about, part));
   }
 }
 
@@ -154,9 +146,9 @@ TEST_CASE("fine-tuning is Table 4's") {
     o.lr = row.lr;
     INFO(row.name);
     CHECK(settled(row.name).to_json() == o.to_json());
-    CHECK(recipe(row.name).steps == row.steps);
-    CHECK(recipe(row.name).rates == row.rates);
-    CHECK(recipe(row.name).fine_tunes);
+    CHECK(recipe_named(row.name).steps == row.steps);
+    CHECK(recipe_named(row.name).rates == row.rates);
+    CHECK(recipe_named(row.name).fine_tunes);
     check_told(
         row.name,
         {fmt::format("Table 4, {}: {} steps there, learning rate", row.row, row.steps),
@@ -189,8 +181,8 @@ TEST_CASE("the sources' summaries: pre-training and fine-tuning") {
   o.lr = 0.01;
   o.val_fraction = 0;
   CHECK(settled("finetune").to_json() == o.to_json());
-  CHECK(recipe("finetune").fine_tunes);
-  CHECK_FALSE(recipe("vit-pretrain").fine_tunes);
+  CHECK(recipe_named("finetune").fine_tunes);
+  CHECK_FALSE(recipe_named("vit-pretrain").fine_tunes);
   check_told("finetune", {"SGD with momentum", "a cosine", "no weight decay", "clipping at 1",
                           "a new head of zeros", "Batch 64", "table4-* have the paper's 512"});
 }

@@ -20,13 +20,11 @@ TrainOptions short_run(const std::string& out) {
   return o;
 }
 
-struct Rates : Observer {
+struct Rates : Listener {
   void stepped(const StepReport& step) override { of_step[step.step] = step.lr; }
-  void noted(const std::string& sentence) override { notes += sentence + "\n"; }
   void started(const RunStart& start) override { begun = start; }
   std::map<std::size_t, double> of_step;  // from 1
   RunStart begun;
-  std::string notes;
 };
 
 TrainOptions resumed(const std::string& run, const std::map<std::string, std::string>& flags = {}) {
@@ -238,7 +236,7 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
     CHECK(longer.epochs == 2);
     CHECK(longer.prolong_to == 4);
     train_here(longer, rates);
-    CHECK(says(rates.notes, "prolonged from 2 epochs to 4"));
+    CHECK(rates.heard("prolonged from 2 epochs to 4"));
     CHECK(rates.of_step.size() == 12);
     for (const auto& of_step : rates.of_step) {
       const std::size_t step = of_step.first;  // no structured binding: clang 14 cannot capture one
@@ -336,7 +334,7 @@ TEST_CASE("weights that are lost are made again, and a run without checkpoints d
   fs::remove(o.out + "/model.safetensors");
   Rates seen;
   CHECK(train_here(resumed(o.out), seen).last.epoch == o.epochs);
-  CHECK(says(seen.notes, "it has no checkpoint yet: it begins anew"));
+  CHECK(seen.heard("it has no checkpoint yet: it begins anew"));
   CHECK(content(o.out + "/model.safetensors") == before["model.safetensors"]);
 }
 
