@@ -14,15 +14,7 @@ TrainOptions settled(const std::string& recipe) { return resolve_settings({recip
 TrainOptions digits() {
   TrainOptions o;
   o.dataset = "digits";
-  o.model = ViTConfig{};
-  o.model.C = 1;
-  o.model.H = o.model.W = 28;
-  o.model.P = 7;
-  o.model.D = 64;
-  o.model.L = 4;
-  o.model.h = 4;
-  o.model.M = 256;
-  o.model.K = 10;
+  o.model = {.C = 1, .H = 28, .W = 28, .P = 7, .D = 64, .L = 4, .h = 4, .M = 256, .K = 10};
   o.model.head = Head::linear;
   o.model.positions = Positions::learned;
   o.model.mean_pooling = false;

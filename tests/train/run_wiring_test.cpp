@@ -349,9 +349,7 @@ TEST_CASE("what `train` writes is what its weights say of the images") {
   CHECK(record.test_loss == kept.test->loss);
   CHECK(record.test_accuracy == kept.test->accuracy);
   CHECK(result.directory == o.out);
-  EvalOptions of_run;  // which says the rest
-  of_run.weights = o.out;
-  const Evaluation evaluated = f64::evaluate(of_run);
+  const Evaluation evaluated = f64::evaluate({{}, o.out});  // which says the rest
   CHECK(evaluated.predictions.size() == 30);
   CHECK(evaluated.loss == doctest::Approx(found.loss).epsilon(1e-12));
   CHECK(evaluated.accuracy == doctest::Approx(found.accuracy).epsilon(1e-12));
