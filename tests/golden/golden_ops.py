@@ -55,10 +55,8 @@ def elementwise():
     case("pow", lambda x: x**2, [t(-2, 0, 3)], p=2.0, note="at zero")
     case("pow", lambda x: x**0, [t(-2, 0, 3)], p=0.0, note="to the zeroth at zero")
 
-    unary = {
-        "neg": torch.neg, "exp": torch.exp, "square": torch.square, "tanh": torch.tanh,
-        "sigmoid": torch.sigmoid, "erf": torch.erf, "relu": torch.relu, "abs": torch.abs,
-        "expm1": torch.expm1, "log1p": torch.log1p, "sin": torch.sin, "cos": torch.cos,
+    names = "neg exp square tanh sigmoid erf relu abs expm1 log1p sin cos".split()
+    unary = {name: getattr(torch, name) for name in names} | {
         "silu": F.silu, "softplus": F.softplus,
         "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     }
@@ -78,14 +76,11 @@ def elementwise():
 
 
 def reductions():
-    functions = {
-        "sum": torch.sum, "mean": torch.mean, "amax": torch.amax, "logsumexp": torch.logsumexp,
-    }
-    for op, function in functions.items():
+    for op in ("sum", "mean", "amax", "logsumexp"):
         for shape, axes, keepdim in [((3, 4), [1], False), ((2, 3, 4), [0, 2], True),
                                      ((2, 3, 4), [-2], False), ((5,), [0], True),
                                      ((2, 1, 3), [0, 1, 2], False)]:
-            case(op, lambda x, f=function, a=axes, k=keepdim: f(x, a, keepdim=k), [shape],
+            case(op, lambda x, f=getattr(torch, op), a=axes, k=keepdim: f(x, a, keepdim=k), [shape],
                  axes=axes, keepdim=keepdim)
     ties = t(1, 3, 3, 2, 2, 2).reshape(2, 3)
     case("amax", lambda x: torch.amax(x, [1]), [ties], axes=[1], keepdim=False, note="ties")
