@@ -289,16 +289,11 @@ TEST_CASE("flags") {
   CHECK(parse({"--width", "60", "--seed=7", "--ascii"}).width == 60);
   CHECK(parse({"--seed=7"}).seed == 7);
   CHECK(parse({"--break", "no-scale"}).broken == "no-scale");
-  for (const std::vector<std::string>& wrong :
-       std::vector<std::vector<std::string>>{{"--widht", "60"},
-                                             {"--width"},
-                                             {"--width", "6"},
-                                             {"--width", "6x"},
-                                             {"--break", "scale"},
-                                             {"nine"},
-                                             {"--seed", "-1"},
-                                             {"--json", "--markdown"},
-                                             {"--ascii=yes"}}) {
+  const std::vector<std::vector<std::string>> refused{
+      {"--widht", "60"},    {"--width"}, {"--width", "6"}, {"--width", "6x"},
+      {"--break", "scale"}, {"nine"},    {"--seed", "-1"}, {"--json", "--markdown"},
+      {"--ascii=yes"}};
+  for (const std::vector<std::string>& wrong : refused) {
     CAPTURE(wrong[0]);
     CHECK(failure_of([&] { parse(wrong); }).exit == Exit::usage);
   }

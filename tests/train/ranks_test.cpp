@@ -102,18 +102,10 @@ TEST_CASE("the lanes' sum is its formula's, on any number of ranks") {
       for (real& x : gradients[turn].back()) x = number(turn, at++);
     }
   }
-  for (const auto& row : std::vector<std::array<std::size_t, 3>>{{1, 1, 1},
-                                                                 {7, 1, 1},
-                                                                 {7, 3, 1},
-                                                                 {7, 3, 2},
-                                                                 {7, 3, 3},
-                                                                 {8, 8, 2},
-                                                                 {8, 8, 3},
-                                                                 {8, 8, 5},
-                                                                 {8, 8, 8},
-                                                                 {5, 16, 4},
-                                                                 {2, 4, 4},
-                                                                 {13, 6, 4}}) {
+  const std::vector<std::array<std::size_t, 3>> rows{{1, 1, 1}, {7, 1, 1},  {7, 3, 1}, {7, 3, 2},
+                                                     {7, 3, 3}, {8, 8, 2},  {8, 8, 3}, {8, 8, 5},
+                                                     {8, 8, 8}, {5, 16, 4}, {2, 4, 4}, {13, 6, 4}};
+  for (const auto& row : rows) {
     const std::size_t turns = row[0], lanes = row[1], ranks = row[2];
     INFO("turns ", turns, ", lanes ", lanes, ", ranks ", ranks);
     const std::size_t L = std::min(lanes, turns);
