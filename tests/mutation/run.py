@@ -123,16 +123,13 @@ def place_of(m, text):
 
 def switched(code, group, is_statement):
     """`code` behind the switches of all mutants that change it."""
-    if isinstance(group[0].old, tuple):
-        for m in group:
-            code = f'::mutation::text({m.number}, {code}, R"__({m.old[1]})__", R"__({m.new})__")'
-        return code
-    if is_statement:
-        for m in group:
-            code = f"if (::mutation::on({m.number})) {{ {m.new} }} else {{ {code} }}"
-        return code
     for m in group:
-        code = f"(::mutation::on({m.number}) ? ({m.new}) : ({code}))"
+        if isinstance(m.old, tuple):
+            code = f'::mutation::text({m.number}, {code}, R"__({m.old[1]})__", R"__({m.new})__")'
+        elif is_statement:
+            code = f"if (::mutation::on({m.number})) {{ {m.new} }} else {{ {code} }}"
+        else:
+            code = f"(::mutation::on({m.number}) ? ({m.new}) : ({code}))"
     return code
 
 

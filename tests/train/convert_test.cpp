@@ -176,10 +176,9 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     // Heads of their own are summed in another order, and OpenBLAS does not promise the same bits.
     const bool same_bits =
         !config.per_head_qkv && kernels::gemm_backend() != kernels::GemmBackend::cblas;
-    const double rounding = in_double ? 1e-12 : 1e-5;
-    CHECK(golden::difference(logits_of(to, images, how), expected) < (folded      ? of_a_fold
-                                                                      : same_bits ? 1e-30
-                                                                                  : rounding));
+    const double rounding = same_bits ? 1e-30 : in_double ? 1e-12 : 1e-5;
+    CHECK(golden::difference(logits_of(to, images, how), expected) <
+          (folded ? of_a_fold : rounding));
   }
   CHECK(completed > 150);
   CHECK(completed < 250);

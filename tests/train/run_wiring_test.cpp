@@ -217,13 +217,10 @@ TEST_CASE(
   config.positions = Positions::relative;
   const auto factors = rate_factors(VisionTransformer(config, Rng(1)), 0.5, 3);
   std::size_t seen = 0;
-  for (const auto& one : std::map<std::string, double>{{"cls_token", 0.125},
-                                                       {"patch_embed.", 0.125},
-                                                       {"blocks.0.", 0.25},
-                                                       {"blocks.1.", 0.5},
-                                                       {"norm.", 1},
-                                                       {"pre_logits.", 3},
-                                                       {"head.", 3}}) {
+  const std::map<std::string, double> expected{
+      {"cls_token", 0.125}, {"patch_embed.", 0.125}, {"blocks.0.", 0.25}, {"blocks.1.", 0.5},
+      {"norm.", 1},         {"pre_logits.", 3},      {"head.", 3}};
+  for (const auto& one : expected) {
     const auto& name = one.first;
     CAPTURE(name);
     for (auto at = factors.lower_bound(name); at != factors.end() && at->first.starts_with(name);
