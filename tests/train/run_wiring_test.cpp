@@ -12,10 +12,6 @@ using namespace vitruvian;
 
 namespace {
 
-Array value(const VisionTransformer& model, const std::string& name) {
-  return value_of(named_parameters(model), name);
-}
-
 struct Kept : Observer {
   RunStart start;
   std::optional<TestReport> test;
@@ -91,11 +87,11 @@ TEST_CASE("--init: positions are resized as --pos-resize says, and the rest is t
                                       {6, 5}, D, pos_resize_of(as))) {
       expected.push_back(x);
     }
-    CHECK(value(vit, "pos_embed") == array({1, 31, D}, expected));
+    CHECK(value_of(vit, "pos_embed") == array({1, 31, D}, expected));
     for (const NamedParameter& p : named_parameters(old)) {
       if (p.name == "pos_embed") continue;
       const bool head = p.name.starts_with("head.");
-      CHECK(value(vit, p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
+      CHECK(value_of(vit, p.name) == (head ? zeros(p.tensor.shape()) : p.tensor.value()));
     }
   }
   o.pos_resize = "jacks";
@@ -147,13 +143,13 @@ TEST_CASE("fine-tuning begins with the file's model and a new head of zeros") {
     return resolve_settings({"finetune", "", {{"init", bare}, {"heads", heads}}});
   };
   CHECK(with_heads("4").model.h == 4);
-  CHECK(value(initial_model(with_heads("4"), nobody_looks), "blocks.0.attn.qkv.weight") ==
-        value(old, "blocks.0.attn.qkv.weight"));
+  CHECK(value_of(initial_model(with_heads("4"), nobody_looks), "blocks.0.attn.qkv.weight") ==
+        value_of(old, "blocks.0.attn.qkv.weight"));
   CHECK_FAILS_WITH(resolve_settings({"finetune", "", {{"init", bare}}}), "the heads are a guess");
   const VisionTransformer fresh = initial_model(settled("seed", "1"), nobody_looks);
   for (const NamedParameter& p : named_parameters(fresh)) {
     const bool head = p.name.starts_with("head.");
-    CHECK(p.tensor.value() == (head ? zeros(p.tensor.shape()) : value(old, p.name)));
+    CHECK(p.tensor.value() == (head ? zeros(p.tensor.shape()) : value_of(old, p.name)));
   }
   const std::string damaged = folder.file("nan.safetensors");
   const VisionTransformer broken(config, Rng(3));
@@ -292,7 +288,7 @@ TEST_CASE("weights that are NaN or infinite after an epoch are refused, and not 
     CHECK_FAILS_WITH(run.epoch(), "training broke down: 'head.bias' holds");
     CHECK(read_run(folder.file("run")).epochs.size() == 1);
     CHECK(read_checkpoint(directory.checkpoint("last")).state.step == 3);
-    const Array best = value(load_weights(directory.checkpoint("best")).model, "head.bias");
+    const Array best = value_of(load_weights(directory.checkpoint("best")).model, "head.bias");
     CHECK(std::isfinite(static_cast<double>(best.data()[best.size() - 1])));
   }
 }

@@ -103,8 +103,8 @@ inline VisionTransformer of_order_half(const ViTConfig& config, const Rng& rng) 
   return model;
 }
 
-inline Array value_of(const std::vector<NamedParameter>& parameters, const std::string& name) {
-  for (const NamedParameter& p : parameters) {
+inline Array value_of(const VisionTransformer& model, const std::string& name) {
+  for (const NamedParameter& p : named_parameters(model)) {
     if (p.name == name) return p.tensor.value();
   }
   FAIL(name);
