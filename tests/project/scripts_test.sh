@@ -20,9 +20,10 @@ stand_in() { # stand_in COMMAND BODY
   printf '#!/bin/bash\necho "%s $*" >>"%s/calls"\n%s\n' "$1" "$scratch" "$2" >"$scratch/bin/$1"
   chmod +x "$scratch/bin/$1"
 }
-lacks() { stand_in dpkg-query "case \$* in $1) exit 1 ;; *) echo installed ;; esac"; } # lacks PATTERN
+lacking() { echo "dpkg-query case \$* in $1) exit 1 ;; *) echo installed ;; esac"; } # lacking PATTERN: a stand-in
 
-# A Debian 12 with every package, for root, where builds and tests succeed.
+# pretend NAME ["COMMAND BODY"...]: a Debian 12 with every package, for root, where builds and tests succeed, but
+# for these stand-ins.
 pretend() {
   name=$1
   rm -rf "${scratch:?}/bin"
@@ -31,7 +32,7 @@ pretend() {
   system 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian 12"'
   for command in 'uname echo Linux' 'id echo 0' 'dpkg-query echo installed' 'apt-cache exit 0' \
     'apt-get exit 0' 'sudo [ "$1" = -n ] && shift; "$@"' 'g++ :' 'ninja :' 'cmake exit 0' \
-    'ctest echo "100% tests passed"' 'vitruvian echo "test accuracy 98.00 %"'; do
+    'ctest echo "100% tests passed"' 'vitruvian echo "test accuracy 98.00 %"' "${@:2}"; do
     stand_in "${command%% *}" "${command#* }"
   done
   mv "$scratch/bin/vitruvian" "$root/build/bin"
@@ -115,51 +116,35 @@ pretend "a training that fails"
 printf 'exit 3\n' >>"$root/build/bin/vitruvian"
 run 3 "silent:Try next" -- start.sh
 
-pretend "root on a fresh machine"
-lacks '*libfmt-dev | *libdnnl-dev'
+pretend "root on a fresh machine" "$(lacking '*libfmt-dev | *libdnnl-dev')"
 run 0 "says:Missing packages: libfmt-dev libdnnl-dev" never:sudo \
   "calls:apt-get install -y -qq --no-install-recommends libfmt-dev libdnnl-dev" -- test.sh
 
-pretend "tests over several processes, which start.sh does without"
-lacks '*libopenmpi-dev'
+pretend "tests over several processes, which start.sh does without" "$(lacking '*libopenmpi-dev')"
 run 0 "calls:apt-get install -y -qq --no-install-recommends libopenmpi-dev" -- test.sh
-pretend "training without MPI"
-lacks '*libopenmpi-dev'
+pretend "training without MPI" "$(lacking '*libopenmpi-dev')"
 run 0 never:apt-get -- start.sh
 
-pretend "a processor without oneDNN"
-lacks '*libfmt-dev | *libdnnl-dev'
-stand_in apt-cache 'exit 100'
+pretend "a processor without oneDNN" "$(lacking '*libfmt-dev | *libdnnl-dev')" 'apt-cache exit 100'
 run 0 "calls:apt-get install -y -qq --no-install-recommends libfmt-dev" \
   "never:recommends libfmt-dev libdnnl-dev" -- test.sh
 
-pretend "a processor without oneDNN, everything else there"
-lacks '*libdnnl-dev'
-stand_in apt-cache 'exit 100'
+pretend "a processor without oneDNN, everything else there" "$(lacking '*libdnnl-dev')" 'apt-cache exit 100'
 run 0 never:apt-get -- test.sh
 
-pretend "a user whom sudo asks for no password"
-stand_in id 'echo 1000'
-lacks '*libfmt-dev'
+pretend "a user whom sudo asks for no password" 'id echo 1000' "$(lacking '*libfmt-dev')"
 run 0 "calls:sudo env DEBIAN_FRONTEND=noninteractive apt-get install" -- test.sh
 
-pretend "a user whom sudo would ask"
-stand_in id 'echo 1000'
-lacks '*libfmt-dev'
-stand_in sudo 'exit 1'
+pretend "a user whom sudo would ask" 'id echo 1000' "$(lacking '*libfmt-dev')" 'sudo exit 1'
 run 1 "says:apt-get install --no-install-recommends libfmt-dev" never:apt-get "never:cmake --build" -- start.sh
 
-pretend "a package that cannot be installed"
-lacks '*libfmt-dev'
-stand_in apt-get '[ "$1" != install ]'
+pretend "a package that cannot be installed" "$(lacking '*libfmt-dev')" 'apt-get [ "$1" != install ]'
 run red "never:cmake --build" -- test.sh
 
-pretend "a failed build"
-stand_in cmake '[ "$1" = --preset ]'
+pretend "a failed build" 'cmake [ "$1" = --preset ]'
 run red "never:ctest --preset" -- test.sh
 
-pretend "failed tests"
-stand_in ctest 'exit 8'
+pretend "failed tests" 'ctest exit 8'
 run red -- test.sh
 
 for system in 'ID=fedora\nPRETTY_NAME="Fedora 43"' 'ID=debian\nVERSION_ID="11"' \
@@ -180,9 +165,7 @@ pretend "Ubuntu 24.04"
 system 'ID=ubuntu\nVERSION_ID="24.04"'
 run 0 -- test.sh
 
-pretend "macOS with one formula missing"
-stand_in uname 'echo Darwin'
-stand_in brew 'case $* in "list --versions fmt") exit 1 ;; esac'
+pretend "macOS with one formula missing" 'uname echo Darwin' 'brew case $* in "list --versions fmt") exit 1 ;; esac'
 run 0 "calls:brew install fmt" never:apt- -- test.sh
 
 for script in start.sh test.sh; do
@@ -222,8 +205,7 @@ pretend "compiling what will be tested"
 run 0 "calls:cmake --build --preset portable" "calls:cmake --build --preset tsan --target thread_tests" "never:ctest -" \
   -- test.sh --compile --portable --tsan
 
-pretend "clang-tidy"
-stand_in clang-tidy :
+pretend "clang-tidy" 'clang-tidy :'
 mkdir -p "$root"/{apps,charts,core,datasets,media,mpi,nn,report,train,vit}
 touch "$root/core/one.cpp" "$root/vit/two.cpp"
 run 0 "calls:cmake --preset tidy" "calls:clang-tidy -p build-tidy --quiet core/one.cpp" \
