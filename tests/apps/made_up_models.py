@@ -7,6 +7,7 @@ the ViT-Ti/16 of 'How to train your ViT' as .npz, DeiT-Ti as .pth (a pickle that
 has no PyTorch here), and DINO's ViT-S/16 without its head. Needs nothing but Python."""
 
 import io
+import math
 import pathlib
 import random
 import struct
@@ -25,19 +26,12 @@ def numbers(n):
     return bytes(both)
 
 
-def size(shape):
-    n = 1
-    for length in shape:
-        n *= length
-    return n
-
-
 def write_npz(path, shapes):
     with zipfile.ZipFile(path, "w") as archive:
         for name, shape in shapes.items():
             header = f"{{'descr': '<f2', 'fortran_order': False, 'shape': {tuple(shape)}, }}".encode()
             archive.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
-                             numbers(size(shape)))
+                             numbers(math.prod(shape)))
 
 
 def write_pth(path, shapes, key=None):
@@ -58,12 +52,12 @@ def write_pth(path, shapes, key=None):
     pickle.write(ordered + b"(")
     with zipfile.ZipFile(path, "w") as archive:
         for i, (name, shape) in enumerate(shapes.items()):
-            strides = [size(shape[k + 1:]) for k in range(len(shape))]
+            strides = [math.prod(shape[k + 1:]) for k in range(len(shape))]
             storage = (b"(" + text("storage") + b"ctorch\nHalfStorage\n" + text(str(i)) + text("cpu") +
-                       whole(size(shape)) + b"tQ")
+                       whole(math.prod(shape)) + b"tQ")
             pickle.write(text(name) + b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + whole(0) +
                          whole_tuple(shape) + whole_tuple(strides) + b"\x89" + ordered + b"tR")
-            archive.writestr(f"archive/data/{i}", numbers(size(shape)))
+            archive.writestr(f"archive/data/{i}", numbers(math.prod(shape)))
         pickle.write(b"u" + (b"s" if key else b"") + b".")
         archive.writestr("archive/data.pkl", pickle.getvalue())
         archive.writestr("archive/version", b"3\n")

@@ -52,8 +52,6 @@ std::vector<double> flat(const std::vector<NamedParameter>& parameters) {
   REQUIRE(named.size() == oracle()["start"].size());
   return result;
 }
-std::vector<double> flat(const VisionTransformer& model) { return flat(named_parameters(model)); }
-std::vector<double> in_file(const std::string& path) { return flat(load_weights(path).model); }
 
 // The largest difference; what is NaN on one side differs by infinity.
 double apart(const std::vector<double>& a, const double* b) {
@@ -215,7 +213,8 @@ TEST_CASE(
     const std::size_t kept = c.options.patience > 0 ? best : epochs;
     const auto held = [&](const std::string& file, std::size_t epoch) {
       CAPTURE(file);
-      CHECK(apart(in_file(file), c.evaluated_of(c.step_of(epoch))) < tolerance);
+      const std::vector<double> found = flat(named_parameters(load_weights(file).model));
+      CHECK(apart(found, c.evaluated_of(c.step_of(epoch))) < tolerance);
     };
     held(path + "/model.safetensors", kept);
     held(path + "/checkpoints/best.safetensors", best);
