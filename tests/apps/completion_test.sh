@@ -56,10 +56,9 @@ same_words() { diff <(sort -u "$1") <(sort -u "$2"); }
 count=0
 while read -r path; do
   # shellcheck disable=SC2086 # several words
-  "$vitruvian" $path --help | sed -nE 's/^  (-[-a-z0-9,]+).*/\1/p' | tr , '\n' >flags
-  check "there are flags of '$path'" test -s flags
-  # shellcheck disable=SC2086
   "$vitruvian" $path --help >help
+  sed -nE 's/^  (-[-a-z0-9,]+).*/\1/p' help | tr , '\n' >flags
+  check "there are flags of '$path'" test -s flags
   check "the help of '$path' is 80 columns wide: $(awk 'length > 80' help)" test "$(wc -L <help)" -le 80
   check "it says what a reader knows, not what CLI11 does" not grep -E '\{false\}|\(1x\)|UINT|NONNEGATIVE' help
   count=$((count + $(wc -l <flags)))
