@@ -80,8 +80,7 @@ TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
     damaged[i] = static_cast<char>(damaged[i] ^ 4);
     write(path, damaged);
     const Failure failure = failure_of([&] { read_checkpoint(path); });
-    const bool named = failure.message.find(path) != std::string::npos;
-    unseen += failure.exit == Exit::checkpoint && named ? 0 : 1;
+    unseen += failure.exit == Exit::checkpoint && says(failure.message, path) ? 0 : 1;
   }
   CHECK(unseen == 0);
   for (const std::size_t size : {std::size_t{0}, std::size_t{100}, bytes.size() - 1}) {
@@ -92,13 +91,9 @@ TEST_CASE("a checkpoint comes back whole, and any damaged byte of it is seen") {
 
 TEST_CASE("a checkpoint's state has a range for every field, whatever its checksum") {
   const auto refused = [](const std::string& key, const std::string& value) {
-    const Failure failure =
-        failure_of([&] { parse_checkpoint_state(state_with(key, value), "f"); });
-    if (failure.message.empty()) return std::string();
-    CHECK(failure.exit == Exit::checkpoint);
-    const std::string start = "f: its state makes no sense: ";
-    CHECK(failure.message.starts_with(start));
-    return failure.message.substr(start.size());
+    return said_of("f: its state makes no sense",
+                   failure_of([&] { parse_checkpoint_state(state_with(key, value), "f"); }),
+                   Exit::checkpoint);
   };
   CHECK(refused("", "").empty());
   CHECK(parse_checkpoint_state(state_with("", ""), "f").state.step == 7);
@@ -135,9 +130,8 @@ TEST_CASE("a checkpoint's state has a range for every field, whatever its checks
        {"version", "key", "step", "lr", "finished", "moments_t", "crc32"}) {
     CHECK(refused(name, "") == fmt::format("it has no '{}'", name));
   }
-  CHECK(failure_of([] {
-          static_cast<void>(parse_checkpoint_state(state_with("version", "2"), "f"));
-        }).message == "f: a checkpoint of version 2, not 1");
+  CHECK_SAYS(parse_checkpoint_state(state_with("version", "2"), "f"),
+             "f: a checkpoint of version 2, not 1");
 }
 
 TEST_CASE("augmented and mixed images: the same bits however a batch is cut into batches") {
@@ -267,8 +261,7 @@ TEST_CASE("a class whose name a model cannot keep is refused") {
     const Folder folder;
     write(folder.path / "good/a.pgm", picture);
     write(folder.path / bad / "b.pgm", picture);
-    CHECK_FAILS_WITH(classes(folder), "its folder's name is not UTF-8");
-    CHECK(failure_of([&] { classes(folder); }).exit == Exit::data);
+    CHECK(says(error_of(Exit::data, [&] { classes(folder); }), "its folder's name is not UTF-8"));
   }
   const Folder folder;
   for (const char* const good : {"caf\u00e9", "\u8702", "\U0001F41D", "\uFFFD", "\u07FF"}) {
