@@ -21,16 +21,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto nap = std::chrono::milliseconds(5);
 constexpr double napped = 5e-3;
 
-const ProfileRow* find(const std::vector<ProfileRow>& rows, std::string_view name) {
-  for (const ProfileRow& row : rows) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
-
 ProfileRow row(const std::vector<ProfileRow>& rows, std::string_view name) {
-  const ProfileRow* const found = find(rows, name);
-  REQUIRE_MESSAGE(found != nullptr, name);
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const ProfileRow& one) { return one.name == name; });
+  REQUIRE_MESSAGE(found != rows.end(), name);
   return *found;
 }
 
@@ -179,8 +173,7 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
   for (const char* path : {"", "patch_embed", "blocks.0.norm1", "blocks.0.attn.qkv",
                            "blocks.0.attn", "blocks.0.attn.proj", "blocks.0.mlp.fc1",
                            "blocks.0.mlp.fc2", "blocks.1.attn", "norm", "head"}) {
-    CAPTURE(path);
-    CHECK(find(report.paths, path) != nullptr);
+    CHECK(row(report.paths, path).name == path);
   }
   CHECK(row(report.paths, "blocks.0.mlp.fc1").bytes == 6 * T * M * sizeof(real));
   CHECK(report.peak_bytes >= report.bytes_before);

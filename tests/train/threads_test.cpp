@@ -67,25 +67,20 @@ Usage usage(std::size_t n) {
        Clock::now() - started < std::chrono::milliseconds(200);) {
     steps();
   }
-  const auto before = time_of_threads();
+  auto before = time_of_threads();
   const auto begin = Clock::now();
   // Time of processors, not of the clock: a busy machine makes the test longer, not wrong.
   const std::clock_t used = std::clock();
   while (std::clock() - used < CLOCKS_PER_SEC / 10) steps();
   const double wall = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 
-  std::map<std::string, double> spent;
-  double most = 0;
-  double sum = 0;
-  for (const auto& [thread, time] : time_of_threads()) {
-    const auto earlier = before.find(thread);
-    spent[thread] = time - (earlier == before.end() ? 0 : earlier->second);
-    most = std::max(most, spent[thread]);
-    sum += spent[thread];
-  }
-  Usage result{0, sum / wall};
-  for (const auto& [thread, time] : spent) result.threads += time > most / 20 ? 1 : 0;
-  return result;
+  std::vector<double> spent;  // 0 before for a thread that is new
+  for (const auto& [thread, time] : time_of_threads()) spent.push_back(time - before[thread]);
+  const double most = *std::max_element(spent.begin(), spent.end());
+  const double sum = std::accumulate(spent.begin(), spent.end(), 0.0);
+  const auto busy =
+      std::count_if(spent.begin(), spent.end(), [&](double time) { return time > most / 20; });
+  return {static_cast<std::size_t>(busy), sum / wall};
 }
 
 volatile std::sig_atomic_t signals = 0;

@@ -280,11 +280,9 @@ TEST_CASE("features are y, of which the head makes the logits; a model without o
   }
   ViTConfig c = of_grey();
   c.head = Head::none;
-  VisionTransformer headless = undrawn(c);
+  const VisionTransformer headless = undrawn(c);
   for (const NamedParameter& p : named_parameters(headless)) {
-    for (const NamedParameter& q : named_parameters(model)) {
-      if (p.name == q.name) p.tensor.mutable_value() = q.tensor.value();
-    }
+    p.tensor.mutable_value() = value_of(model, p.name);
   }
   const std::vector<Prediction> said = predictor.ask(headless);
   CHECK(said[1].features == whole[1].features);
