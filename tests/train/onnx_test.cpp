@@ -44,12 +44,8 @@ void save_model(const ViTConfig& config, const DataConfig& data, const std::stri
 }
 
 std::string bytes_of(const Array& numbers) {
-  std::string bytes(numbers.size() * sizeof(float), '\0');
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto x = static_cast<float>(numbers.data()[i]);
-    std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
-  }
-  return bytes;
+  const std::vector<float> floats(numbers.begin(), numbers.end());
+  return {reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)};
 }
 
 Array numbers_of(const std::string& bytes, const Shape& shape) {

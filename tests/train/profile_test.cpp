@@ -50,10 +50,6 @@ std::vector<MicroBatch> images(const ViTConfig& c, std::size_t parts, std::size_
   return result;
 }
 
-ProfileReport profile_of(const VisionTransformer& model, const std::vector<MicroBatch>& parts) {
-  return profiled([&] { compute_gradients(model, parts, 0); });
-}
-
 // y = x, where both ways take a nap.
 Tensor slow(const Tensor& x) {
   std::this_thread::sleep_for(nap);
@@ -151,7 +147,8 @@ TEST_CASE("a training step's operations are those of the model, to the last one"
   const ViTConfig c = tiny_vit();
   const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
   const std::size_t before = threads();
-  const ProfileReport report = profile_of(model, images(c, 3, 2));
+  const std::vector<MicroBatch> parts = images(c, 3, 2);
+  const ProfileReport report = profiled([&] { compute_gradients(model, parts, 0); });
   CHECK(threads() == before);
 
   // The published count of a forward pass, of which the head is no part; in the last block one
