@@ -27,18 +27,14 @@ std::size_t widest(const std::string& text) {
 }
 
 Check failed_check() {
-  Check check{"gradient of x", "analytic", 1, "numeric", 2};
-  check.error = 0.5;
-  check.tolerance = 1e-6;
+  Check check{"gradient of x", "analytic", 1, "numeric", 2, 0.5, 1e-6};
   check.reason = "The numeric value is 2 times the analytic one.";
   return check;
 }
 
 Check wrong_variant() {
-  Check check{"the mean, forgotten", "right", 1, "wrong", 2};
+  Check check{"the mean, forgotten", "right", 1, "wrong", 2, 0.5, 1e-3};
   check.must_differ = check.passed = true;
-  check.error = 0.5;
-  check.tolerance = 1e-3;
   return check;
 }
 Check yes() {
@@ -61,11 +57,8 @@ Figure bars(const std::vector<std::pair<std::string, double>>& rows, bool log) {
 
 // One of each kind, with everything that needs care in it.
 std::vector<Event> all_events() {
-  Check passed{"a | b", "fused", 0.123456789, "composed", 0.123456789};
-  passed.error = 3.2e-15;
-  passed.tolerance = 1e-12;
+  Check passed{"a | b", "fused", 0.123456789, "composed", 0.123456789, 3.2e-15, 1e-12, 12};
   passed.passed = true;
-  passed.compared = 12;
   const Image two{1, 2, 1, {0, 255}};
   return {Opening{9, "softmax", "Softmax", "p = exp(x)", 5},
           Heading{"What we want to know"},

@@ -140,10 +140,7 @@ TEST_CASE("300 models and schemes: a refusal, or a file with the same logits to 
     CAPTURE(name_of(scheme));
     write_model(config, rng, dtype, from);
     std::filesystem::remove(to);
-    ConvertOptions options;
-    options.from = from;
-    options.to = to;
-    options.scheme = scheme;
+    const ConvertOptions options{from, to, scheme, {}};
     if (!can_hold(config, scheme)) {
       const std::string message = error_of(Exit::usage, [&] { return convert(options); });
       CHECK(says(message, "vitruvian can hold this model"));
