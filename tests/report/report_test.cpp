@@ -50,12 +50,6 @@ std::string faults_of(const std::string& page, const std::string& metrics = "") 
   return std::system(command.c_str()) == 0 ? "" : content(log);
 }
 
-bool has_python() {
-  if (std::system("python3 -c ''") == 0) return true;
-  skip("there is no python3");
-  return false;
-}
-
 // A report with everything in it, and hostile names.
 std::string reported_run_in(const Folder& folder) {
   const std::string run = run_in(folder, "<b>&", metrics_of_two_epochs);
@@ -330,7 +324,7 @@ TEST_CASE("metrics as a table: a row a line, a column a name, and nothing that i
 
 // Well-formed, self-contained, and with the numbers of metrics.jsonl.
 TEST_CASE("Python reads a report and a comparison") {
-  if (!has_python()) return;
+  if (std::system("python3 -c ''") != 0) return skip("there is no python3");
   const Folder folder;
   const std::string run = reported_run_in(folder);
   CHECK(faults_of(run + "/report.html", "'" + run + "/metrics.jsonl'") == "");
