@@ -85,9 +85,8 @@ bool any_turns_red(const Rows& rows, Fault::Kind kind, std::size_t input = 0) {
 // x, with any derivative.
 Function wrong_by(real factor, real offset = 0) {
   return [=](const std::vector<Tensor>& xs) {
-    return record("wrong", xs[0].value(), {xs[0]}, [=](const Node&, const Array& g) {
-      return cotangents(g * factor + offset);
-    });
+    return record("wrong", xs[0].value(), {xs[0]},
+                  [=](const Node&, const Array& g) { return cotangents(g * factor + offset); });
   };
 }
 
