@@ -176,7 +176,6 @@ MUTANTS = [
     ("train/hf_folder.cpp", "if («!known») {", "false"),
     ("train/hf_folder.cpp", "if («label2id.contains(label)»)", "false"),
     ("train/hf_folder.cpp", "\"layer_norm_eps\", «c.eps»", "1e-12"),
-    ("apps/completion.cpp", "before=${{COMP_WORDS[COMP_CWORD - 2]}}", "before=''"),
     ("apps/completion.cpp", "if (flag.takes == Flag::Takes::nothing) continue;", ""),
     ("apps/command_tree.cpp", "option.get_lnames()", "std::vector<std::string>()"),
     ("apps/command_tree.cpp", "flag.values = found->second;", ""),

@@ -115,6 +115,8 @@ def place_of(m, text):
     if isinstance(m.old, tuple):
         begin = text.rindex('R"(', 0, at + 3)
         return begin, text.index(')"', begin) + 2
+    if text.rfind('R"(', 0, at) > text.rfind(')"', 0, at):
+        sys.exit(f"{m}: inside a literal, where a switch is text")
     begin, end = (m.old.index("«"), m.old.index("»") - 1) if "«" in m.old else (0, len(whole))
     for code in whole[begin:end], m.new:
         check_whole(m, code)
