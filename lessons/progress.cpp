@@ -6,6 +6,7 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
+#include "vitruvian/core/base/text.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -121,9 +122,10 @@ std::string take_over_progress(const fs::path& file) {
   }
   const std::size_t lessons = mark(marks.lessons), exercises = mark(marks.exercises);
   const std::string unknown =
-      marks.unknown == 0 ? "" : fmt::format(" ({} names are not in this course)", marks.unknown);
-  return fmt::format("New here: {} lessons, {} exercises{}. What was done stays done.\n", lessons,
-                     exercises, unknown);
+      marks.unknown == 0 ? ""
+                         : fmt::format(" ({} not of this course)", counted(marks.unknown, "name"));
+  return fmt::format("New here: {}, {}{}. What was done stays done.\n", counted(lessons, "lesson"),
+                     counted(exercises, "exercise"), unknown);
 }
 
 void add_progress_command(CLI::App& app, std::function<int()>& chosen) {

@@ -394,10 +394,10 @@ TABLE
   rm -r "$marks"
   lesson_says 0 "^Vitruvian progress 1 $" progress
   printf 'Vitruvian progress 1\r\nlesson three_or_eight\r\nlesson rope\r\nexercise gelu\r\n' >some
-  lesson_says 0 "New here: 1 lessons, 1 exercises \(1 names are not in this course\)" progress some
+  lesson_says 0 "New here: 1 lesson, 1 exercise \(1 name not of this course\)" progress some
   lesson_says 0 "1 of [0-9]* lessons read, 1 of [0-9]* exercises done. Next: lesson 1" list
   printf 'Vitruvian progress 1\nlesson notation\nlesson notation\n' >more
-  lesson_says 0 "New here: 1 lessons, 0 exercises\. " progress more
+  lesson_says 0 "New here: 1 lesson, 0 exercises\. " progress more
   lesson_says 0 "^Vitruvian progress 1 lesson three_or_eight lesson notation exercise gelu $" progress
   for bad in '' 'Vitruvian progress 2\n' '[\n' 'Vitruvian progress 1\nlesson softmax\n\n' \
     'Vitruvian progress 1\nlesson ../../x\n' 'Vitruvian progress 1\nlesson softmax\nlecture gelu\n' \

@@ -8,7 +8,7 @@ const missing = ['WebAssembly', 'DecompressionStream', 'OffscreenCanvas', 'Inter
 if (missing.length) {
   place.textContent =
     `This page computes everything in your browser, and this browser lacks ${missing.join(', ')}. ` +
-    'Any Chromium, Firefox or Safari of the last two years has what is needed.';
+    'Any Chromium, Firefox or Safari of 2023 or later has what is needed.';
 } else {
   place.textContent = '';
   showFirst();
