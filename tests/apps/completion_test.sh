@@ -10,6 +10,7 @@ for shell in bash zsh fish; do
 done
 works "^.TH VITRUVIAN 1" man
 cp out vitruvian.1
+has vitruvian.1 '\\-\\-val\\-fraction' # "-" alone is a hyphen to groff, which nobody finds or copies
 expect 2 "'csh' is none of bash, zsh, fish" completion csh
 expect 2 "SHELL" completion
 
@@ -49,6 +50,7 @@ is "" train --epochs ""
 is "" train --data ""
 is "" predict --dataset
 is "" no-such --x
+is "--teacher" train --profile --teach
 check "recipes" test "$(offered vitruvian train --recipe "" | wc -l)" -gt 5
 same_words() { diff <(sort -u "$1") <(sort -u "$2"); }
 

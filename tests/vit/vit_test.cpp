@@ -433,6 +433,10 @@ TEST_CASE(
   for (const Row& row : of_stem) {
     check({.C = 3, .H = 32, .W = 32, .P = 8, .stem = 2, .init = row.init}, row);
   }
+  for (const Init init : {jax, torchvision, timm, hf}) {
+    check({.C = 3, .layer_scale = 0.25, .init = init},
+          {init, {"blocks.1.ls2.gamma"}, Of::std, 0.25, 1e-6});
+  }
   // A head of zeros: every class is as likely as any other, and the loss begins at ln K.
   const VisionTransformer model(ViTConfig{}, Rng(3));
   const Tensor loss =
