@@ -80,11 +80,7 @@ bool is_finished(const TrainOptions& options, const CheckpointFile& file) {
   return false;
 }
 
-// A run that goes on, and what was said of more epochs is its setting from here on.
-void prolong(TrainOptions& options, std::size_t images, Observer& observer) {
-  if (options.prolong_to == 0) return;
-  const std::size_t before = options.epochs;
-  options = prolonged(options, options.prolong_to, steps_an_epoch(options, images));
+void note_prolonged(const TrainOptions& options, std::size_t before, Observer& observer) {
   observer.noted(fmt::format(
       "prolonged from {} to {}: from here on the learning rate is that of a run of {} after the "
       "same {} of warm-up",
@@ -244,7 +240,11 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
                                                  : kernels::GemmPrecision::float32);
   std::optional<RunDirectory>& directory = opened.directory;
   if (!data.images.note.empty()) observer.noted(data.images.note);
-  prolong(options, data.indices.train.size(), observer);
+  const std::size_t an_epoch = steps_an_epoch(options, data.indices.train.size());
+  if (opened.checkpoint) check_settings(options, *opened.checkpoint, an_epoch);
+  const std::size_t before = options.epochs;
+  // What was said of more epochs is the run's setting from here on.
+  if (options.prolong_to != 0) options = prolonged(options, options.prolong_to, an_epoch);
   if (!options.data.empty()) {  // who reads the run may stand in another folder
     options.data = std::filesystem::absolute(options.data).lexically_normal().string();
   }
@@ -272,6 +272,7 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
     directory->rewind(0, 0);
   }
   if (options.prolong_to != 0 && directory) {
+    note_prolonged(options, before, observer);
     directory->write_config(with_settings(directory->config(), options));
   }
   RunStart begun = run.start(bytes);

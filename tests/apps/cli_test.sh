@@ -150,6 +150,12 @@ check "a quiet run prints what came of it, and no more" test "$(sed 's/ .*//' ou
 works "^note     prolonged from 1 epoch to 2: .* the same 0 steps" train --resume quiet --epochs 2
 has out "goes on after step 3$"
 
+# What was changed by hand.
+cp -r quiet edited
+sed -i 's/"epochs": 2/"epochs": 1/' edited/config.json
+expect 4 "'epochs' is 1, not 2$" train --resume edited --epochs 3
+check "nothing is said of what is not done" not grep -q prolonged out
+
 # A run that stopped early: its accuracy is that of the test images, not of those that stopped it.
 works "^note     stopped early, after [2-8] of 9 epochs" \
   train --out early "${small[@]}" --epochs 9 --val-fraction 0.5 --patience 1 --lr 1e-2 --seed 2

@@ -232,6 +232,13 @@ TEST_CASE("a prolonged run: the rate of the longer one, after the warm-up that i
     train_here(o, rates);
     CHECK(rates.of_step.size() == 6);
     CHECK(rates.begun.warmup == 3);
+    const std::string edited = folder.file("edited");
+    fs::copy(o.out, edited, fs::copy_options::recursive);
+    TrainOptions by_hand = settings_of_run(edited);
+    by_hand.epochs = 4;
+    write(edited + "/config.json", with_settings(content(edited + "/config.json"), by_hand));
+    CHECK_FAILS_WITH(train_here(resumed(edited)),
+                     "with its 'epochs' 2 again, --resume with --epochs 4 makes it longer");
     const TrainOptions longer = resumed(o.out, {{"epochs", "4"}});
     CHECK(longer.epochs == 2);
     CHECK(longer.prolong_to == 4);

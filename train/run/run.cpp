@@ -98,12 +98,21 @@ void check_settings(const TrainOptions& options, const CheckpointFile& file,
                     std::size_t steps_an_epoch) {
   const std::string& path = file.tensors.source;
   TrainOptions was = settings_of(file.state.settings, path);
-  const bool longer = was.epochs < options.epochs;
+  const std::size_t planned = was.epochs;
+  const bool longer = planned < options.epochs;
   if (longer) was = prolonged(was, options.epochs, steps_an_epoch);
   const std::string differs = difference(options.to_json(), was.to_json());
   if (differs.empty()) return;
+  std::string hint;  // the length alone was changed, and with it the warm-up
+  if (longer && differs.starts_with("'warmup")) {
+    hint =
+        !options.own_model.empty()
+            ? "; prolong_to makes a run longer"
+            : fmt::format("; with its 'epochs' {} again, --resume with --epochs {} makes it longer",
+                          planned, options.epochs);
+  }
   fail(Exit::checkpoint, "{}: made with other settings than config.json's, where {}{}", path,
-       differs, longer ? "; prolong_to makes a run longer" : "");
+       differs, hint);
 }
 
 void check_data(const CheckpointFile& file, const std::string& checksum) {
@@ -117,7 +126,6 @@ void check_data(const CheckpointFile& file, const std::string& checksum) {
 }
 
 void Run::resume(const CheckpointFile& checkpoint) {
-  check_settings(options_, checkpoint, steps_an_epoch_);
   check_data(checkpoint, state_.data);
   if (!best_.empty() && checkpoint.state.best_epoch > 0) {
     if (directory_ != nullptr) load(best_, read_safetensors(directory_->checkpoint("best")));

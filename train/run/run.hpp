@@ -51,7 +51,8 @@ class Run {
   Run(const TrainOptions& options, Learner learner, const TrainingData& data, Observer& observer,
       RunDirectory* directory, Ranks& ranks = one_rank());
 
-  /// Goes on from a checkpoint. Throws (Exit::checkpoint) when it is of another run.
+  /// Goes on from a checkpoint of these settings (see check_settings). Throws (Exit::checkpoint)
+  /// when it is of other data.
   void resume(const CheckpointFile& checkpoint);
   /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted or
   /// terminated), with a checkpoint written, after a step during which a signal came, or in the
