@@ -256,12 +256,17 @@ void fetch(const PublicDataset& dataset, const FetchOptions& options) {
 }
 
 std::vector<FileReport> verify(const PublicDataset& dataset, const fs::path& directory) {
-  // Where `fetch` puts them, or just there: the trainer looks at both too.
+  const std::vector<KnownFile>& files = dataset.is_archive() ? dataset.unpacked : dataset.files;
+  // Where `fetch` puts them, or just there, if any is: the trainer looks at both too.
   const fs::path own = directory / dataset.folder;
-  const fs::path place = fs::is_directory(own) ? own : directory;
+  const bool just_there =
+      !fs::is_directory(own) && std::any_of(files.begin(), files.end(), [&](const KnownFile& file) {
+        return is_there(directory / file.name);
+      });
+  const fs::path place = just_there ? directory : own;
   const auto sums = written_sums(place / sums_file);
   std::vector<FileReport> reports;
-  for (KnownFile file : dataset.is_archive() ? dataset.unpacked : dataset.files) {
+  for (KnownFile file : files) {
     FileReport report{place / file.name};
     if (!has_sum(file)) {
       const auto written = sums.find(file.name);

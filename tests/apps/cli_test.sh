@@ -426,6 +426,7 @@ case $("$vitruvian" data fetch mnist --data data --mirror ftp://127.0.0.1 2>&1) 
   ;;
 esac
 expect 3 "4 files missing or wrong" data verify mnist --data data
+expect 3 "\(nowhere/kmnist/train-images" data verify kmnist --data nowhere
 works 58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec data info cifar100
 sheet() { works "^row 22  cutmix" data preview digits --seed "$2" --columns 2 --out "$1"; }
 sheet sheet.png 3
