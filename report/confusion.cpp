@@ -158,6 +158,7 @@ std::string to_text(const Confusion& confusion, const std::vector<std::string>& 
 std::string to_json(const Evaluation& evaluation) {
   const Confusion confusion = confusion_of(evaluation.predictions);
   Json line;
+  const std::vector<std::string>& names = evaluation.class_names;
   line["dataset"] = evaluation.dataset;
   line["images"] = evaluation.images;
   line["loss"] = evaluation.loss;
@@ -165,7 +166,7 @@ std::string to_json(const Evaluation& evaluation) {
   line["classes"] = Json::array();
   line["confusion"] = Json::array();
   for (std::size_t k = 0; k < confusion.classes; ++k) {
-    line["classes"].push_back({{"name", class_name(evaluation.class_names, k)},
+    line["classes"].push_back({{"name", k < names.size() ? names[k] : std::to_string(k)},
                                {"images", confusion.images_of(k)},
                                {"accuracy", confusion.accuracy_of(k)}});
     Json row = Json::array();

@@ -43,14 +43,9 @@ bool on_paper(const Image& image) {
 }  // namespace
 
 std::vector<std::string> DataConfig::class_names(std::size_t K) const {
-  std::vector<std::string> names = classes.empty() ? vitruvian::class_names(dataset) : classes;
-  if (names.size() != K) return {};
-  for (std::string& name : names) {
-    for (char& c : name) {
-      if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-    }
-  }
-  return names;
+  const std::vector<std::string> names =
+      classes.empty() ? vitruvian::class_names(dataset) : classes;
+  return names.size() == K ? names : std::vector<std::string>{};
 }
 
 std::string note_on_picture(const DataConfig& data, const Image& picture, const std::string& path) {
@@ -97,7 +92,8 @@ void check_normalisation(const std::vector<double>& mean, const std::vector<doub
     if (!std::isfinite(m)) fail(Exit::usage, "a mean of {} is not finite", m);
   }
   for (const double s : std) {
-    if (!(s > 0 && std::isfinite(s))) fail(Exit::usage, "a std of {} is not above 0", s);
+    if (!(s > 0 && std::isfinite(s)))
+      fail(Exit::usage, "a std of {} is not a finite number above 0", s);
   }
 }
 

@@ -506,6 +506,12 @@ mv more/blue more/yellow
 expect 2 "class 0 of its head is 'blue', and 'green' here" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
 rm -r more/yellow
 expect 2 "head is for 3 classes, not for 2" "${of_folder[@]}" --data more --init several/seed-1 --keep-head --out none
+cp -r colours lines
+mv lines/blue $'lines/b\nlue'
+expect 0 "" "${of_folder[@]}" --data lines --epochs 1 --out lines_run
+expect 0 "" "${of_folder[@]}" --data lines --epochs 1 --init lines_run --keep-head --out lines_more
+works '%  .* b\\nlue$' predict --weights lines_run colours/red/1.ppm
+works '"name":"b\\nlue"' eval --weights lines_run --json
 mkdir single
 cp -r colours single/all
 expect 3 "one class alone, 'all', .*--data .*single/all\\?" "${of_folder[@]}" --data single --out none
