@@ -8,6 +8,8 @@
 #include "vitruvian/train/weights.hpp"
 #include "vitruvian/vit/inspect/graph.hpp"
 
+#include <utility>
+
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
@@ -23,16 +25,18 @@ void read_pictures(Samples& samples, const TrainedModel& trained, const InspectO
                    const InspectObserver& observer) {
   const ViTConfig& config = trained.model.config;
   const Fit fit{config.H, config.W, config.C, options.filter, trained.data.crops()};
+  bool resized = false, noted = false;  // each is said once
   for (const std::string& path : options.images) {
     const Image image = read_image(path, options.max_pixels);
-    if (image.height != config.H || image.width != config.W) {
+    const bool other_size = image.height != config.H || image.width != config.W;
+    if (other_size && !std::exchange(resized, true)) {
       observer.note(fmt::format("{}: {} x {} pixels become the model's {} x {}{}", path,
                                 image.width, image.height, config.W, config.H,
                                 fit.crop ? ", cut from its middle" : ""));
     }
     samples.pictures.push_back(fitted(image, fit));
     const std::string unlike = note_on_picture(trained.data, samples.pictures.back(), path);
-    if (!unlike.empty()) observer.note(unlike);
+    if (!unlike.empty() && !std::exchange(noted, true)) observer.note(unlike);
     samples.inputs.push_back(normalised(samples.pictures.back(), samples.data));
   }
   samples.described = counted(samples.inputs.size(), "picture");
