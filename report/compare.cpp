@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const std::vector<RunGroup>& groups) {
   if (different.size() == groups.size()) return names;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     names[i] = groups[i].runs[0].directory;
-    if (groups[i].several()) names[i] += fmt::format(" ({} seeds)", groups[i].runs.size());
+    if (groups[i].several()) names[i] += fmt::format(" ({})", counted_seeds(groups[i].runs));
   }
   return names;
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -37,11 +39,20 @@ std::string name_of(const std::vector<RunRecord>& runs) {
     parents.insert((whole.has_filename() ? whole : whole.parent_path()).parent_path());
   }
   const bool a_set = parents.size() == 1 && runs[0].name.starts_with("seed-");
-  return fmt::format("{} ({} seeds)", a_set ? parents.begin()->filename().string() : runs[0].name,
-                     runs.size());
+  return fmt::format("{} ({})", a_set ? parents.begin()->filename().string() : runs[0].name,
+                     counted_seeds(runs));
 }
 
 }  // namespace
+
+std::string counted_seeds(const std::vector<RunRecord>& runs) {
+  const auto tested = std::count_if(runs.begin(), runs.end(), [](const RunRecord& run) {
+    return !std::isnan(run.test_accuracy);
+  });
+  const auto all = static_cast<std::ptrdiff_t>(runs.size());
+  if (tested == 0 || tested == all) return fmt::format("{} seeds", all);
+  return fmt::format("{} of {} seeds", tested, all);
+}
 
 Spread RunGroup::spread(const std::function<double(const RunRecord&)>& value) const {
   std::vector<double> numbers;

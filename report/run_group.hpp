@@ -20,6 +20,9 @@ struct RunGroup {
   [[nodiscard]] std::vector<Spread> spread(double RunRecord::Epoch::*value) const;
 };
 
+/// "3 seeds"; "2 of 3 seeds" where only so many have been tested: a mean of accuracies is theirs.
+std::string counted_seeds(const std::vector<RunRecord>& runs);
+
 /// The runs in groups, in the order of their first ones. Runs of the same settings and data go
 /// together, whatever machine they were made on and however often they were saved; two of the same
 /// seed do not, for they say nothing new.

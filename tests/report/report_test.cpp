@@ -244,6 +244,8 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
   REQUIRE(groups.size() == 4);
   CHECK(groups[0].name == "set (3 seeds)");
   CHECK(groups[0].runs.size() == 3);
+  CHECK(grouped({runs[0], runs[2], run("set/seed-4", "4", same, 0, 0)})[0].name ==
+        "set (2 of 3 seeds)");
   CHECK(groups[1].name == "fast");
   CHECK(groups[2].name == "again");
   CHECK(groups[3].name == "elsewhere");
