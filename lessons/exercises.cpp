@@ -241,7 +241,7 @@ void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
     CLI::App* const added = app.add_subcommand(name, text);
     added->callback([=, &chosen] { chosen = [=] { return run(*request); }; });
     if (run != list) add_value(*added, "N", "", request->word, "The exercise: its number or name");
-    if (run != check) added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
+    added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
       add_value(*added, "--dir", "DIR", request->dir,
                 "Your folder; else the one you used last, or ./exercises");

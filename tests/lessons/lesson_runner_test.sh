@@ -104,6 +104,7 @@ did you mean --again|exercise 1 --agian
 -1 not in range 1 to 3600|check 1 --seconds -1
 --dir needs a value|exercise 1 --dir
 exercise [0-9]* is not started.*lesson exercise [0-9]*|check softmax
+exercise [0-9]* is not started|check softmax --ascii
 TABLE
 
   # The learner's folder.
