@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace vitruvian {
@@ -169,14 +171,20 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-CLI::Validator whole_number(std::uint64_t largest) {
-  const auto check = [largest](const std::string& text) {
-    const bool whole = !text.empty() && text.size() <= 19 &&
-                       text.find_first_not_of("0123456789") == std::string::npos;
-    if (whole && std::stoull(text) <= largest) return std::string();
-    return fmt::format("'{}' is not a whole number from 0 to {}", text, largest);
+CLI::Validator whole_number(std::uint64_t largest, std::uint64_t smallest) {
+  const auto check = [largest, smallest](const std::string& text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && rest == end && number >= smallest && number <= largest)
+      return std::string();
+    return fmt::format("'{}' is not a whole number from {} to {}", text, smallest, largest);
   };
   return {check, ""};
+}
+
+CLI::Validator some_text() {
+  return {[](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""};
 }
 
 void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {

@@ -64,6 +64,9 @@ void print_machine();
 /// What whoever runs a command should know of it all the same, on standard error.
 void note(const std::string& text);
 
+/// Throws (Exit::usage) where a flag's safetensors file would have the name of another format.
+void check_safetensors_name(const char* flag, const std::string& file);
+
 /// The flags of commands that read weights of any origin. What makes no sense is Exit::usage.
 void add_weights_flags(CLI::App& command, WeightsRequest& request);
 
@@ -88,7 +91,7 @@ void add_picture_flags(CLI::App& command, Options& options) {
   add_numbers(command, "--mean", options.mean, from);
   add_numbers(command, "--std", options.std, from);
   add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
-            1'000'000'000'000);
+            1'000'000'000'000, 1);
 }
 
 }  // namespace vitruvian

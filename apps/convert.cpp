@@ -22,13 +22,7 @@ void run_convert(ConvertFlags flags) {
                            : "--scheme is missing: whose names? (--to NAME.onnx needs none)");
   }
   if (!options.to_onnx()) options.scheme = scheme_of(flags.scheme);
-  for (const char* const end : {".npz", ".pth", ".pt", ".bin"}) {
-    if (options.to.ends_with(end)) {
-      fail(Exit::usage,
-           "--to {}: what is written is safetensors, under {} names: call it NAME.safetensors",
-           options.to, flags.scheme);
-    }
-  }
+  if (!options.to_onnx()) check_safetensors_name("--to", options.to);
   const Converted result = convert(options);
   for (const std::string& text : result.notes) note(text);
   const ViTConfig& c = result.config;
@@ -51,6 +45,14 @@ std::size_t side(const std::string& text, const std::string& whole) {
 }
 
 }  // namespace
+
+void check_safetensors_name(const char* flag, const std::string& file) {
+  for (const char* const end : {".npz", ".pth", ".pt", ".bin", ".onnx"}) {
+    if (!file.ends_with(end)) continue;
+    fail(Exit::usage, "{} {}: what is written is safetensors: call it NAME.safetensors", flag,
+         file);
+  }
+}
 
 void add_weights_flags(CLI::App& command, WeightsRequest& request) {
   const std::string group = "Weights of other projects, sizes and classes";
@@ -84,7 +86,7 @@ void add_weights_flags(CLI::App& command, WeightsRequest& request) {
 void add_numbers(CLI::App& command, const std::string& name, std::vector<double>& numbers,
                  const std::string& description) {
   const auto take = [&numbers, name](const std::string& text) {
-    std::istringstream parts(text);
+    std::istringstream parts(text + ",");  // so that an empty last one is seen
     numbers.clear();
     for (std::string part; std::getline(parts, part, ',');) {
       if (!CLI::detail::lexical_cast(part, numbers.emplace_back())) {

@@ -139,8 +139,9 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   add_value(previewing, "--out", "FILE.png", options.out, "The picture to write")->required();
   add_count(previewing, "--seed", options.seed, "Of the choice and of everything that is drawn",
             largest_seed);
-  add_count(previewing, "--columns", options.columns, "Pictures in a row");
-  add_count(previewing, "--image-size", options.image_size, "What the pictures of a folder become");
+  add_count(previewing, "--columns", options.columns, "Pictures in a row", 64, 1);
+  add_count(previewing, "--image-size", options.image_size, "What the pictures of a folder become",
+            most_counted, 1);
   previewing.add_flag("--skip-bad", options.skip_bad, "Leave out what cannot be used of a folder");
 }
 

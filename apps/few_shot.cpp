@@ -20,6 +20,7 @@ struct FewShotFlags {
 
 void run_few_shot(FewShotFlags flags) {
   FewShotOptions& options = flags.options;
+  check_safetensors_name("--out", options.out);
   const std::vector<std::uint64_t> shots = numbers_in("--shots", flags.shots);
   options.shots.assign(shots.begin(), shots.end());
   options.seeds = seeds_of("--seeds", flags.seeds);

@@ -66,7 +66,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
         dataset_names());
   add_value(command, "--data", "DIR", options.data, "The folder with the data set's files");
   add_count(command, "--images", options.count,
-            "So many of them, the classes in turn, or as many as there are");
+            "So many of them, the classes in turn, or as many as there are", most_counted, 1);
   add_value(command, "--out", "DIR", options.out, "The folder for figures, numbers and index.html")
       ->required();
   const std::string whose = "Whose attention is drawn alone (all count from 0)";
@@ -79,6 +79,7 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
   command
       .add_flag("--smoothgrad{50}", options.smooth_grad,
                 "The mean gradient over noisy copies (as --smoothgrad=N: over N)")
+      ->check(whole_number(most_counted))
       ->group(more);
   add_count(command, "--integrated-gradients", options.integrated_gradients,
             "Integrated gradients from black, in so many steps")
@@ -88,7 +89,8 @@ void add_inspect(CLI::App& app, std::function<void()>& chosen) {
       add_value(command, "--strip", "DIR", options.strip,
                 "Position similarity, epoch by epoch, of a run made with --save-every")
           ->group(run_of);
-  add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last")
+  add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last",
+            most_counted, 1)
       ->needs(strip)
       ->group(run_of);
   add_picture_flags(command, options);

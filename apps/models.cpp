@@ -103,38 +103,32 @@ void trace(const Options& options) {
   }
 }
 
-auto checked(void (*run)(const Options&)) {
-  return [run](const Options& options) {
-    if (options.batch_size == 0) fail(Exit::usage, "--batch-size must be at least 1");
-    run(options);
-  };
-}
-
 }  // namespace
 
 void add_models(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "models", "List the models of the paper and their sizes, beside its Table 1",
-      checked(list));
+      list);
   offer(add_value(command, "NAME", "", options.name, "One of them; all unless given"),
         names_in(variants()));
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means each model's own");
-  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory");
+  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory",
+            most_counted, 1);
   command.add_flag("--json", options.json, "A JSON array of them");
 }
 
 void add_trace(CLI::App& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "trace",
-      "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does",
-      checked(trace));
+      "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does", trace);
   options.name = "mini_vit";
   offer(add_value(command, "--model", "NAME", options.name, "A name that 'vitruvian models' lists"),
         names_in(variants()));
   add_count(command, "--image-size", options.image_size,
             "For square images of so many pixels a side; 0 means the model's own");
-  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it");
+  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it",
+            most_counted, 1);
 }
 
 }  // namespace vitruvian

@@ -83,7 +83,11 @@ void check_numbers(const std::string& file) {
 
 void run_predict(PredictFlags flags) {
   PredictOptions& options = flags.options;
-  if (!flags.features.empty() && flags.features == flags.logits) {
+  const auto place = [](const std::string& file) {
+    return std::filesystem::absolute(file).lexically_normal();
+  };
+  if (!flags.features.empty() && !flags.logits.empty() &&
+      place(flags.features) == place(flags.logits)) {
     fail(Exit::usage, "--features and --logits are two files, not {} for both", flags.logits);
   }
   for (const std::string& file : {flags.features, flags.logits}) {
@@ -179,7 +183,8 @@ void add_predict(CLI::App& app, std::function<void()>& chosen) {
             "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
       ->required();
   add_value(command, "--labels", "FILE", options.labels, "Names of the classes, one a line");
-  add_count(command, "--top", options.top, "How many classes to print: probability, number, name");
+  add_count(command, "--top", options.top, "How many classes to print: probability, number, name",
+            most_counted, 1);
   command.add_flag("--json", flags.json, "One line of JSON a picture");
   const std::string numbers = "Numbers instead of classes, of all pictures in one file";
   add_value(command, "--features", "FILE", flags.features,

@@ -230,10 +230,6 @@ void add_train(CLI::App& app, std::function<void()>& chosen) {
   add_value(command, "--seeds", "N[,N]", flags.seeds,
             "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
             "then print mean and deviation. Said again, it goes on with what is unfinished");
-  for (const char* name : {"--recipe", "--config", "--out", "--resume", "--seeds"}) {
-    command.get_option(name)->check(CLI::Validator(
-        [](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""));
-  }
   command.add_flag("--quiet", flags.quiet, "Print no progress, only what came of the run");
   add_threads(command);
   command.add_flag("--profile", flags.profile,

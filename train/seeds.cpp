@@ -3,11 +3,13 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <sstream>
+#include <system_error>
 
 namespace vitruvian {
 namespace {
@@ -17,15 +19,18 @@ constexpr std::size_t most = 1000;
 }  // namespace
 
 std::vector<std::uint64_t> numbers_in(const std::string& flag, const std::string& text) {
-  constexpr std::size_t most_digits = 19;  // of which every number fits
   std::vector<std::uint64_t> numbers;
   std::istringstream parts(text + ",");  // so that an empty last one is seen
   for (std::string part; std::getline(parts, part, ',');) {
-    if (part.empty() || part.size() > most_digits ||
-        part.find_first_not_of("0123456789") != std::string::npos) {
+    std::uint64_t number = 0;
+    const char* const end = part.data() + part.size();
+    const auto [rest, error] = std::from_chars(part.data(), end, number);
+    if (error == std::errc::result_out_of_range) {
+      fail(Exit::usage, "{}: {} is beyond the largest number, 18446744073709551615", flag, part);
+    }
+    if (error != std::errc() || rest != end) {
       fail(Exit::usage, "{}: '{}' is neither a whole number nor a list such as 1,2,3", flag, text);
     }
-    const std::uint64_t number = std::stoull(part);
     if (std::find(numbers.begin(), numbers.end(), number) != numbers.end()) {
       fail(Exit::usage, "{} {}: {} is named twice", flag, text, number);
     }

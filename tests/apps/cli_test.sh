@@ -45,13 +45,23 @@ out|data preview digits
 call it NAME.png|data preview digits --out sheet.jpg
 --head none learns no classes; --task masked|train --head none
 which weights. --weights|inspect --out x
---top must be at least 1|predict --weights x --top 0 y.png
+--top: '-1' is not a whole number from 1 to|predict --weights x --top -1 y.png
+--smoothgrad: '-1' is not a whole number|inspect --weights x --out y --smoothgrad=-1
+--seed: '-1' is not a whole number from 0 to 18446744073709551615|data preview digits --out x.png --seed -1
+--mean: '' is not a number|predict --weights x --mean 0.5, y.png
+x.onnx: what is written is safetensors|few-shot --weights x --out x.onnx
 two files, not n.npy for both|predict --weights x --features n.npy --logits n.npy y.png
+two files, not ./n.npy for both|predict --weights x --features n.npy --logits ./n.npy y.png
 no interpolation 'lanczos'; there are bilinear, bicubic|predict --weights x --interpolation lanczos y.png
 TABLE
 for flag in --out --resume --config --recipe; do
   expect 2 "$flag: a name is expected" train $flag ''
   expect 2 "$flag needs a value$" train $flag=
+done
+for command in "eval --weights" "convert --to x --from" "report" "report x --csv" "inspect --weights x --out" "compare x" \
+  "few-shot --weights x --out" "predict --weights x --labels" "data verify mnist --data" "weights info --into"; do
+  # shellcheck disable=SC2086 # words
+  expect 2 ": a name is expected" $command ''
 done
 check "none of them made a run" test ! -e runs
 
@@ -387,7 +397,7 @@ has deep/hf/preprocessor_config.json '"image_mean"' '"height": 28'
 check "the folder predicts the same" same_prediction run deep/hf
 expect 0 "" convert --from run --to deep/hf --scheme hf
 expect 2 "run/config.json: it is there already" convert --from run --to run/ --scheme hf
-expect 2 "x.npz: what is written is safetensors, under jax names" convert --from run --to x.npz --scheme jax
+expect 2 "x.npz: what is written is safetensors: call it NAME.safetensors" convert --from run --to x.npz --scheme jax
 check "the run is as it was" "$vitruvian" eval --weights run
 if "$vitruvian" convert --from run --to run.onnx >out 2>err; then
   has out "tensors from timm's names to a graph of ONNX's operators: 28 x 28 x 1"

@@ -150,6 +150,7 @@ quiet 0 "${v[@]}" data preview digits --columns 1 --out "$hostile.png"
 quiet 2 env VITRUVIAN_GEMM="$hostile" "${v[@]}" --version
 quiet 2 "$bin/gradcheck" --op "$hostile"
 quiet 2 "$bin/gradcheck" --op exp --seed -3
+check "the largest seed of train is one here" "$bin/gradcheck" --op exp --seed 18446744073709551615
 check "what a seed is, is said" grep -q "'-3' is not a whole number" err
 "$bin/gradcheck" --op multi_head_attention >out
 check "columns stand below their heads" awk 'NR == 1 { at = index($0, "inputs") } NR == 2 { exit substr($0, at - 2, 3) !~ /[^ ] \(/ }' out

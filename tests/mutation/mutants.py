@@ -536,7 +536,7 @@ MUTANTS = [
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
     ("apps/command_line.cpp", "bool fits = «indent + console::columns_of(paragraph) <= help_width»;", "true"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
-    ("apps/models.cpp", "options.batch_size == 0", "false"),
+    ("apps/models.cpp", "Images at once, for the memory\",\n            most_counted, «1»", "0"),
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),
     ("apps/predict.cpp", "several && «failed <= most_told»", "true"),
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),

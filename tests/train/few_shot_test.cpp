@@ -155,7 +155,7 @@ TEST_CASE("seeds: how many, or which; and what they say together") {
   using Seeds = std::vector<std::uint64_t>;
   CHECK(seeds_of("--seeds", "3") == Seeds{1, 2, 3});
   CHECK(seeds_of("--seeds", "4,7") == Seeds{4, 7});
-  CHECK(seeds_of("--seeds", "0,9999999999999999999") == Seeds{0, 9999999999999999999U});
+  CHECK(seeds_of("--seeds", "0,18446744073709551615") == Seeds{0, 18446744073709551615U});
   CHECK(numbers_in("--shots", "5") == Seeds{5});
   for (const auto& [text, sentence] : std::vector<std::pair<std::string, const char*>>{
            {"0", "--seeds 0: expected a number of seeds from 1 to 1000"},
@@ -164,7 +164,7 @@ TEST_CASE("seeds: how many, or which; and what they say together") {
            {"-1", "--seeds: '-1' is neither"},
            {"1,", "--seeds: '1,' is neither"},
            {"1,x", "--seeds: '1,x' is neither"},
-           {"12345678901234567890", "is neither"},
+           {"18446744073709551616", "18446744073709551616 is beyond the largest number"},
            {"2,1,2", "--seeds 2,1,2: 2 is named twice"}}) {
     check_error(Exit::usage, {sentence}, [&, said = text] { seeds_of("--seeds", said); });
   }
