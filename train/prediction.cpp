@@ -63,6 +63,8 @@ std::vector<std::string> read_labels(const std::string& path, std::size_t K) {
   std::vector<std::string> names;
   std::istringstream lines(RegularFile(path, Exit::data).text(largest, "a list of names"));
   for (std::string line; std::getline(lines, line);) {
+    // Windows' editors begin a file so.
+    if (names.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
     if (!line.empty() && line.back() == '\r') line.pop_back();
     for (char& c : line) {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -71,7 +73,8 @@ std::vector<std::string> read_labels(const std::string& path, std::size_t K) {
   }
   while (!names.empty() && names.back().empty()) names.pop_back();
   if (names.size() != K) {
-    fail(Exit::data, "{}: {} lines, but the model has {} classes", path, names.size(), K);
+    fail(Exit::data, "{}: {}, but the model has {}", path, counted(names.size(), "line"),
+         counted(K, "class"));
   }
   return names;
 }

@@ -337,6 +337,8 @@ works '"name":"' predict --weights run --json --top 2 blank.pgm blank.pgm
 check "a line of JSON a picture" test "$(grep -c '"image":"blank.pgm","predictions":\[{"class":' out)" -eq 2
 printf '%s\n' zero one two three four five six seven eight nine >names
 works "% *7  seven" predict --weights run --labels names --top 10 blank.pgm
+{ printf '\357\273\277' && sed 's/$/\r/' names; } >windows
+works "% *0  zero$" predict --weights run --labels windows --top 10 blank.pgm
 printf 'zero\none\n' >few
 expect 3 "few: 2 lines, but the model has 10 classes" predict --weights run --labels few blank.pgm
 expect 2 "top" predict --weights run --top 0 blank.pgm
