@@ -102,8 +102,10 @@ TEST_CASE("foreign files with the names of a run's are never written over") {
 TEST_CASE("places where no run can be, and nothing is left of the attempt") {
   const Folder folder;
   write(folder.file("file"), "mine");
-  CHECK_FAILS_WITH(RunDirectory(folder.file("file"), config), "is a file: a run needs a folder");
-  CHECK_FAILS_WITH(RunDirectory(folder.file("file/run"), config), "cannot be made");
+  for (const char* below : {"file", "file/run", "file/runs/seed-1"}) {
+    CHECK_FAILS_WITH(RunDirectory(folder.file(below), config),
+                     folder.file("file") + " is a file: a run needs a folder");
+  }
   { const RunDirectory run(folder.file("runs/one"), config); }
   for (const bool dated : {false, true}) {
     CHECK_FAILS_WITH(RunDirectory(folder.file("runs/one/two/three"), config, {.dated = dated}),

@@ -71,8 +71,10 @@ void RunDirectory::check(const fs::path& path, bool overwrite) {
          "place, another --out leaves it alone",
          path.string(), shell_word(path.string()));
   }
-  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
-    fail(Exit::usage, "{} is a file: a run needs a folder (--out)", path.string());
+  fs::path there = path;  // or as much of it as there is
+  while (!there.empty() && !fs::exists(there, ignored)) there = there.parent_path();
+  if (!there.empty() && !fs::is_directory(there, ignored)) {
+    fail(Exit::usage, "{} is a file: a run needs a folder (--out)", there.string());
   }
   for (const char* name : names_of_run) {
     if (fs::exists(fs::symlink_status(path / name, ignored))) {
