@@ -27,6 +27,11 @@ Array allocated(const Shape& shape, const Make& make) {
   }
 }
 
+void check_same(const char* name, const Array& a, const Array& b) {
+  if (a.shape() == b.shape()) return;
+  fail("{}: shapes {} and {} differ", name, to_string(a.shape()), to_string(b.shape()));
+}
+
 }  // namespace
 
 Array empty(const Shape& shape) {
@@ -101,10 +106,12 @@ Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
 }
 
 void add_in_place(Array& a, const Array& b) {
+  check_same("add_in_place", a, b);
   kernels::add(a.data(), b.data(), a.data(), a.size());
 }
 
 void add_multiple(Array& a, real c, const Array& b) {
+  check_same("add_multiple", a, b);
   std::transform(a.begin(), a.end(), b.begin(), a.begin(),
                  [c](real x, real y) { return x + c * y; });
 }

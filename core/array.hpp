@@ -59,10 +59,11 @@ std::size_t count(const Shape& shape);
 std::string to_string(const Shape& shape);
 
 /// The adjoint of broadcasting `shape` to g's shape: the sum of `g` over every axis that was
-/// stretched or added. Returns `g` itself when there is none.
+/// stretched or added. Returns `g` itself when there is none; throws where broadcasting `shape`
+/// does not give g's shape.
 Array unbroadcast(Array g, const Shape& shape);
 
-/// a += b and a += c b, same shape; a *= c.
+/// a += b and a += c b, which throw where the shapes differ; a *= c.
 void add_in_place(Array& a, const Array& b);
 void add_multiple(Array& a, real c, const Array& b);
 void scale(Array& a, real c);

@@ -1,5 +1,6 @@
 #include "vitruvian/core/ops/strided.hpp"
 
+#include "vitruvian/core/arguments.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/fault.hpp"
 
@@ -124,7 +125,8 @@ Tensor rearranged(const char* op, const Tensor& x, const Strided& s) {
 
 Array unbroadcast(Array g, const Shape& shape) {
   if (g.shape() == shape || Fault::forgets_unbroadcast()) return g;
-  if (g.dimension() < shape.size()) {
+  if (g.dimension() < shape.size() ||
+      broadcast_shape("unbroadcast", shape, g.shape()) != g.shape()) {
     fail("unbroadcast: {} was never broadcast to {}", to_string(shape), to_string(g.shape()));
   }
   Array result = zeros(shape);
