@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,19 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
+// -1 arrives as a number beyond all others.
+void check_not_negative(const char* op,
+                        std::initializer_list<std::pair<const char*, std::size_t>> numbers) {
+  for (const auto& [name, n] : numbers) {
+    const auto as_given = static_cast<std::ptrdiff_t>(n);
+    if (as_given < 0) fail("{}: {} is {}, a negative number", op, name, as_given);
+  }
+}
+
 // How many places a window has along one axis.
 std::size_t places(const char* op, const char* axis, std::size_t length, std::size_t window,
                    std::size_t stride, std::size_t padding) {
+  check_not_negative(op, {{"window", window}, {"stride", stride}, {"padding", padding}});
   if (window == 0 || stride == 0) {
     fail("{}: window {} and stride {} along the {} must be at least 1", op, window, stride, axis);
   }
@@ -106,11 +117,7 @@ void check_conv(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Grid pools(const char* op, const Shape& x, std::size_t size, std::size_t stride,
            std::size_t padding) {
   if (x.size() != 4) fail("{}: input {} is not (B, C, H, W)", op, to_string(x));
-  for (const auto& [name, n] :
-       {std::pair{"size", size}, std::pair{"stride", stride}, std::pair{"padding", padding}}) {
-    const auto as_given = static_cast<std::ptrdiff_t>(n);
-    if (as_given < 0) fail("{}: {} is {}, a negative number", op, name, as_given);
-  }
+  check_not_negative(op, {{"size", size}, {"stride", stride}, {"padding", padding}});
   if (size == 0) fail("{}: a window of side 0", op);
   if (padding > size / 2) {
     fail("{}: a padding of {} is more than half of the window's {}", op, padding, size);
@@ -141,9 +148,9 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
   given("conv2d", "x", x);
   given("conv2d", "weight", weight);
   check_conv(x, weight, bias);
-  if (Composed::active()) return composed::conv2d(x, weight, bias, stride, padding);
   const Grid grid("conv2d", x.shape(),
                   {weight.size(2), weight.size(3), stride.y, stride.x, padding, padding});
+  if (Composed::active()) return composed::conv2d(x, weight, bias, stride, padding);
   const std::size_t O = weight.size(0);
   const std::size_t N = grid.N();
   const std::size_t F = grid.features();

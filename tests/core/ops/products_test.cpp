@@ -214,6 +214,21 @@ TEST_CASE("windows, images and weights that do not fit are refused with their sh
              "conv2d: bias (3,) but weight (2, 3, 2, 2) gives 2 channels");
   CHECK_SAYS(conv2d(zeros({1, 3, 4, 2}), zeros({2, 3, 2, 5}), {}, 1, 1),
              "conv2d: a window of 5 does not fit into the image's width of 2 with padding 1");
+  constexpr auto minus_one = static_cast<std::size_t>(-1);
+  for (const bool twins : {false, true}) {
+    const Composed which(twins);
+    CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, 1, minus_one),
+                     "conv2d: padding is -1, a negative number");
+    CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, minus_one),
+                     "conv2d: stride is -1, a negative number");
+    CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, 0), "stride 0 along the");
+  }
+  CHECK_FAILS_WITH(unfold(zeros({1, 1, 5, 5}), {.height = minus_one, .width = 1}),
+                   "unfold: window is -1, a negative number");
+  CHECK_FAILS_WITH(composed::conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, 0),
+                   "a window of 3 with stride 0 has no place in (1, 1, 5, 5)");
+  CHECK_FAILS_WITH(composed::conv2d(zeros({1, 1, 2, 5}), zeros({1, 1, 3, 3}), {}),
+                   "a window of 3 with stride 1 has no place in (1, 1, 2, 5)");
   const Tensor image(zeros({1, 2, 4, 5}));
   CHECK_FAILS_WITH(avg_pool2d(zeros({2, 3, 4}), 2),
                    "avg_pool2d: input (2, 3, 4) is not (B, C, H, W)");
