@@ -37,6 +37,10 @@ void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias)
   }
 }
 
+void check_eps(const char* op, double eps) {
+  if (!(eps >= 0)) fail("{}: eps is {}: expected at least 0", op, eps);
+}
+
 // (a, b, inner) to (b, a, inner), as `shape`: brings the channels to the front and back again.
 Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b) {
   Array y = empty(shape);
@@ -60,7 +64,7 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
                   const Tensor& bias, double eps) {
   given("layer_norm", "x", x);
   check_layer_norm(x, normalized_shape, weight, bias);
-  if (!(eps >= 0)) fail("layer_norm: eps is {}: expected at least 0", eps);
+  check_eps("layer_norm", eps);
   if (Composed::active()) return composed::layer_norm(x, normalized_shape, weight, bias, eps);
   const std::size_t leading = x.rank() - normalized_shape.size();
   const std::size_t rows = flattened(x.shape(), 0, leading);
@@ -90,6 +94,7 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   given("batch_norm", "x", x);
   check_batch_norm(x, weight, bias);
+  check_eps("batch_norm", eps);
   if (Composed::active()) return composed::batch_norm(x, weight, bias, eps);
   const std::size_t B = x.size(0);
   const std::size_t C = x.size(1);

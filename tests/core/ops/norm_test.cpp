@@ -97,6 +97,7 @@ TEST_CASE("norms refuse what they cannot normalize") {
              "layer_norm: weight (4,) but the normalized shape is (5,)");
   CHECK_SAYS(layer_norm(zeros({2, 5}), {5}, {}, zeros({1, 5}), 0),
              "layer_norm: bias (1, 5) but the normalized shape is (5,)");
+  CHECK_SAYS(batch_norm(zeros({2, 3}), {}, {}, -1), "batch_norm: eps is -1: expected at least 0");
   CHECK_SAYS(batch_norm(zeros({5}), {}, {}, 0), "batch_norm: input (5,) is not (B, C, ...)");
   CHECK_SAYS(batch_norm(zeros({2, 3}), zeros({2}), {}, 0),
              "batch_norm: weight (2,) but input (2, 3) has 3 channels");
