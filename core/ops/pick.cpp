@@ -108,9 +108,13 @@ Tensor select(const Tensor& x, int axis, std::ptrdiff_t i) {
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::size_t>& lengths, int axis) {
   given("split", "x", x);
   const std::size_t a = normalise_axis("split", axis, x.rank());
-  std::size_t sum = 0;
-  for (const std::size_t n : lengths) sum += n;
-  if (sum != x.shape()[a]) {
+  std::size_t rest = x.shape()[a];
+  bool fit = true;
+  for (const std::size_t n : lengths) {
+    fit = fit && n <= rest;
+    rest -= n;
+  }
+  if (!fit || rest != 0) {
     fail("split: pieces of ({}) do not add up to the length {} of axis {} of {}", joined(lengths),
          x.shape()[a], axis, to_string(x.shape()));
   }

@@ -190,11 +190,12 @@ Tensor pad(const Tensor& x, int axis, std::ptrdiff_t before, std::ptrdiff_t afte
 Tensor roll(const Tensor& x, std::ptrdiff_t shift, int axis) {
   given("roll", "x", x);
   const std::size_t a = normalise_axis("roll", axis, x.rank());
-  const auto rolled = [a](const Array& from, std::ptrdiff_t by) {
+  const auto n = static_cast<std::ptrdiff_t>(x.shape()[a]);
+  const std::ptrdiff_t by = n == 0 ? 0 : shift % n;  // the lowest number of all has no negative
+  const auto rolled = [a, n](const Array& from, std::ptrdiff_t places) {
     Array to = empty(from.shape());
-    const auto n = static_cast<std::ptrdiff_t>(from.shape()[a]);
     if (n == 0) return to;
-    const std::ptrdiff_t first = (by % n + n) % n;  // where entry 0 goes
+    const std::ptrdiff_t first = (places + n) % n;  // where entry 0 goes
     const auto part = [&](std::ptrdiff_t start, std::ptrdiff_t length) {
       return along(from.shape(), a, start, 1, static_cast<std::size_t>(length));
     };
@@ -202,9 +203,8 @@ Tensor roll(const Tensor& x, std::ptrdiff_t shift, int axis) {
     write(to, part(0, first), read(from, part(n - first, first)));
     return to;
   };
-  return record(
-      "roll", rolled(x.value(), shift), {x},
-      [rolled, shift](const Node&, const Array& g) { return cotangents(rolled(g, -shift)); });
+  return record("roll", rolled(x.value(), by), {x},
+                [rolled, by](const Node&, const Array& g) { return cotangents(rolled(g, -by)); });
 }
 
 Tensor concat(const std::vector<Tensor>& xs, int axis) {

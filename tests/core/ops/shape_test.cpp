@@ -219,5 +219,10 @@ TEST_CASE("what cannot be picked, squeezed, padded or rolled is refused, and wha
   CHECK_FAILS_WITH(pad(x, 0, -1, 0), "pad: before is -1; slice takes entries away");
   CHECK_FAILS_WITH(pad(x, 0, PTRDIFF_MAX, PTRDIFF_MAX), "no array is so long");
   CHECK_FAILS_WITH(pad(x, 0, 0, PTRDIFF_MAX), "no array is so long");
+  CHECK_FAILS_WITH(split(Tensor(zeros({4, 0})), {static_cast<std::size_t>(-1), 5}, 0),
+                   "do not add up to the length 4 of axis 0");
+  const Tensor three(array({3}, {1, 2, 3}), true);  // the way back is the way there, backwards
+  CHECK(grad(roll(three, PTRDIFF_MIN, 0), {three}, roll(three, PTRDIFF_MIN, 0).value())[0] ==
+        three.value());
   CHECK_FAILS_WITH(roll(x, 1, 3), "roll: axis 3 of an array with 3 axes");
 }
