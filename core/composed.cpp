@@ -1,5 +1,7 @@
 #include "vitruvian/core/composed.hpp"
 
+#include "vitruvian/core/base/error.hpp"
+
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -31,12 +33,15 @@ Tensor padded(const Tensor& x, std::size_t padding) {
 }
 
 // log_probabilities (B, K) at the label of each row: (B,).
-Tensor picked(const Tensor& log_probabilities, const std::vector<std::size_t>& labels) {
-  std::vector<std::size_t> places(labels.size());
-  for (std::size_t b = 0; b < labels.size(); ++b) {
-    places[b] = b * log_probabilities.size(1) + labels[b];
-  }
-  return index_select(flatten(log_probabilities), 0, places);
+Tensor picked(const Tensor& log_probabilities, const Indices& labels) {
+  const auto& values = labels.values();
+  const Indices column({labels.size(), 1}, {values.begin(), values.end()});
+  return squeeze(gather(log_probabilities, 1, column), 1);
+}
+
+// Heads share a width, which is divided by their number.
+void check_heads(const char* op, std::size_t heads) {
+  if (heads == 0) fail("{}: 0 heads; expected at least 1", op);
 }
 
 }  // namespace
@@ -120,8 +125,16 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
   const auto right = static_cast<std::ptrdiff_t>(stride.x);
   const auto kh = static_cast<std::ptrdiff_t>(weight.size(2));
   const auto kw = static_cast<std::ptrdiff_t>(weight.size(3));
-  const std::ptrdiff_t rows = (static_cast<std::ptrdiff_t>(image.size(2)) - kh) / down + 1;
-  const std::ptrdiff_t columns = (static_cast<std::ptrdiff_t>(image.size(3)) - kw) / right + 1;
+  const auto places = [&](int axis, std::ptrdiff_t window, std::ptrdiff_t step) {
+    const std::ptrdiff_t room = static_cast<std::ptrdiff_t>(image.size(axis)) - window;
+    if (room < 0 || step < 1) {
+      fail("conv2d: a window of {} with stride {} has no place in {}", window, step,
+           to_string(image.shape()));
+    }
+    return room / step + 1;
+  };
+  const std::ptrdiff_t rows = places(2, kh, down);
+  const std::ptrdiff_t columns = places(3, kw, right);
   Tensor y = bias ? reshape(bias, {1, O, 1}) : Tensor(scalar(0));
   for (std::ptrdiff_t i = 0; i < kh; ++i) {
     for (std::ptrdiff_t j = 0; j < kw; ++j) {
@@ -150,6 +163,7 @@ Attention attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, std::size_t heads,
                                const AttentionOptions& options) {
+  check_heads("multi_head_attention", heads);
   const auto by_head = [&](const Tensor& x) {  // (B, T, h E) -> (B, h, T, E)
     return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
   };
@@ -161,6 +175,7 @@ Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v
 
 Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options,
                          std::optional<std::size_t> queries) {
+  check_heads("self_attention", heads);
   const std::size_t B = qkv.size(0), T = qkv.size(1), h = heads, D = qkv.size(2) / 3;
   // (B, T, 3 D) -> (3, B, h, T, D_h)
   const Tensor by_head = permute(reshape(qkv, {B, T, 3, h, D / h}), {2, 0, 3, 1, 4});
@@ -176,8 +191,8 @@ Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOp
 
 // With t = (1 - e) one_hot(label) + e / K, and the sum over k written out:
 //   -sum_k t_k log p_k = (1 - e) (-log p_label) + e mean_k(-log p_k)
-Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
-                     double label_smoothing, Reduction reduction) {
+Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_smoothing,
+                     Reduction reduction) {
   const auto e = static_cast<real>(label_smoothing);
   const Tensor log_p = composed::log_softmax(logits);
   Tensor losses = -picked(log_p, labels);
@@ -185,7 +200,8 @@ Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& label
   return reduced(losses, reduction);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing,
+template <std::same_as<Array> Targets>
+Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing,
                      Reduction reduction) {
   const auto e = static_cast<real>(label_smoothing);
   const auto K = static_cast<real>(logits.size(1));
@@ -193,8 +209,9 @@ Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_sm
   return reduced(-sum(t * composed::log_softmax(logits), {1}), reduction);
 }
 
-Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
-                Reduction reduction) {
+template Tensor cross_entropy(const Tensor&, const Array&, double, Reduction);
+
+Tensor nll_loss(const Tensor& log_probabilities, const Indices& labels, Reduction reduction) {
   return reduced(-picked(log_probabilities, labels), reduction);
 }
 

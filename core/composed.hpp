@@ -3,6 +3,8 @@
 #include "vitruvian/core/base/context.hpp"
 #include "vitruvian/core/ops.hpp"
 
+#include <concepts>
+
 // The readable twins: the same functions in textbook form, from primitive ops alone. Lessons show
 // them, inspection uses them where it wants the intermediates, and a test holds value and every
 // gradient of the fused form against them.
@@ -51,11 +53,12 @@ Attention multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v
 Attention self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptions& options = {},
                          std::optional<std::size_t> queries = {});
 
-Tensor cross_entropy(const Tensor& logits, const std::vector<std::size_t>& labels,
-                     double label_smoothing = 0, Reduction reduction = Reduction::mean);
-Tensor cross_entropy(const Tensor& logits, const Array& targets, double label_smoothing = 0,
+Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_smoothing = 0,
                      Reduction reduction = Reduction::mean);
-Tensor nll_loss(const Tensor& log_probabilities, const std::vector<std::size_t>& labels,
+template <std::same_as<Array> Targets>  // braces are labels
+Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing = 0,
+                     Reduction reduction = Reduction::mean);
+Tensor nll_loss(const Tensor& log_probabilities, const Indices& labels,
                 Reduction reduction = Reduction::mean);
 Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction = Reduction::mean);
 

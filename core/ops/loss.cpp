@@ -95,7 +95,7 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_s
   check_labels("cross_entropy", "logits", logits, labels);
   check_smoothing(label_smoothing);
   if (Composed::active()) {
-    return composed::cross_entropy(logits, labels.values(), label_smoothing, reduction);
+    return composed::cross_entropy(logits, labels, label_smoothing, reduction);
   }
   return cross_entropy_of(logits, labels.values().data(), label_smoothing, reduction);
 }
@@ -181,8 +181,8 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels,
 Tensor nll_loss(const Tensor& log_probabilities, const Indices& indices, Reduction reduction) {
   given("nll_loss", "log_probabilities", log_probabilities);
   check_labels("nll_loss", "log_probabilities", log_probabilities, indices);
+  if (Composed::active()) return composed::nll_loss(log_probabilities, indices, reduction);
   const std::vector<std::size_t>& labels = indices.values();
-  if (Composed::active()) return composed::nll_loss(log_probabilities, labels, reduction);
   const std::size_t K = log_probabilities.size(1);
   Array losses = empty({labels.size()});
   for (std::size_t b = 0; b < labels.size(); ++b) {

@@ -197,6 +197,11 @@ TEST_CASE("attention refuses shapes that do not fit") {
   CHECK_SAYS(self_attention(qkv, 0),
              "self_attention: 0 heads do not divide D = 4 of input "
              "(2, 3, 12), which is (B, T, 3 D)");
+  const Tensor six(zeros({1, 2, 6}));
+  CHECK_FAILS_WITH(composed::self_attention(six, 0),
+                   "self_attention: 0 heads; expected at least 1");
+  CHECK_FAILS_WITH(composed::multi_head_attention(six, six, six, 0),
+                   "multi_head_attention: 0 heads");
   CHECK_FAILS_WITH(self_attention(zeros({1, 2, 18}), 4),
                    "self_attention: 4 heads do not divide D = 6 of input (1, 2, 18)");
   CHECK_FAILS_WITH(self_attention(zeros({1, 2, 7}), 1),

@@ -150,6 +150,10 @@ TEST_CASE("losses refuse labels and targets that do not fit") {
   CHECK_SAYS(nll_loss(zeros({3}), {0}), "nll_loss: log_probabilities (3,) is not (B, K)");
   CHECK_SAYS(nll_loss(zeros({1, 3}), {7}), "nll_loss: label 7 at index 0 is not in [0, 3)");
   CHECK_SAYS(nll_loss(logits, {-2, 0}), "nll_loss: label -2 at index 0 is not in [0, 3)");
+  CHECK(composed::cross_entropy(logits, {1, 2}).item() ==
+        composed::nll_loss(composed::log_softmax(logits), Indices{1, 2}).item());
+  CHECK_FAILS_WITH(composed::cross_entropy(logits, {3, 0}), "index 3 on axis 1 of (2, 3)");
+  CHECK_FAILS_WITH(composed::cross_entropy(logits, Indices{1}), "gather: indices (1, 1)");
   CHECK_SAYS(mse_loss(zeros({2}), zeros({2, 1})), "mse_loss: shapes (2,) and (2, 1) differ");
   CHECK_FAILS_WITH(bce_with_logits(zeros({2, 3, 4}), zeros({2, 3})),
                    "bce_with_logits: targets (2, 3) but logits (2, 3, 4)");
