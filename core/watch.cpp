@@ -143,8 +143,12 @@ Vjp as_told(const char* op, Vjp vjp) {
     const auto scale = [](std::optional<Array>& a, real factor) {
       if (a) std::for_each(a->data(), a->data() + a->size(), [factor](real& x) { x *= factor; });
     };
-    if (kind == Fault::Kind::flip_sign) scale(gs.at(i), real{-1});
-    if (kind == Fault::Kind::drop_cotangent) scale(gs.at(i), real{0});
+    const bool of_input = kind == Fault::Kind::flip_sign || kind == Fault::Kind::drop_cotangent;
+    if (of_input && i >= gs.size()) {
+      fail("fault: '{}' has {} inputs, and none is input {}", node.op, gs.size(), i);
+    }
+    if (kind == Fault::Kind::flip_sign) scale(gs[i], real{-1});
+    if (kind == Fault::Kind::drop_cotangent) scale(gs[i], real{0});
     if (kind == Fault::Kind::skip_accumulation) {
       for (std::size_t k = 0; k < gs.size(); ++k) {
         if (node.has(k) && !BackwardPass::first_at(node.inputs[k].node.get()))

@@ -237,6 +237,12 @@ TEST_CASE("large functions are checked with a random cotangent, on a sample of e
   CHECK_FALSE(gradcheck(f, large, {.entries = 7}).passed);
 }
 
+TEST_CASE("a fault of an input that the op has not is said") {
+  const Tensor x(array({2}, {1, 2}), true);
+  const Fault fault("add", Fault::Kind::flip_sign, 7);
+  CHECK_FAILS_WITH(backward({sum(x + x)}), "fault: 'add' has 2 inputs, and none is input 7");
+}
+
 TEST_CASE("nothing of a check stays on the tape") {
   REQUIRE(live_nodes() == 0);
   CHECK(gradcheck(wrong_by(1), some).passed);
