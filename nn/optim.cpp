@@ -37,9 +37,19 @@ double decay_of(const NamedParameter& p, double weight_decay, const Roles& undec
   return spared ? 0 : weight_decay;
 }
 
+// A gradient that somebody replaced in place has whatever shape he gave it.
+const Array& gradient_of(const NamedParameter& p) {
+  const Array& g = *p.tensor.grad();
+  if (g.shape() != p.tensor.shape()) {
+    fail("optimizer: '{}' has shape {}, and its gradient {}", p.name, to_string(p.tensor.shape()),
+         to_string(g.shape()));
+  }
+  return g;
+}
+
 // g + decay w: weight decay as the derivative of decay |w|^2 / 2.
 Array decayed_gradient(const NamedParameter& p, double decay) {
-  Array g = *p.tensor.grad();
+  Array g = gradient_of(p);
   if (decay != 0) add_multiple(g, static_cast<real>(decay), p.tensor.value());
   return g;
 }
@@ -186,8 +196,8 @@ void AdamW::step(double lr) {
     const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) return;
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
-    adam_step(p, *p.tensor.grad(), moments(p), rate_of(i, lr), decay, options_.beta1,
-              options_.beta2, options_.eps);
+    adam_step(p, gradient_of(p), moments(p), rate_of(i, lr), decay, options_.beta1, options_.beta2,
+              options_.eps);
   });
 }
 
@@ -224,7 +234,7 @@ bool inside_a_block(const NamedParameter& p) {
 }
 
 std::size_t matrices_in(const NamedParameter& p) {
-  return p.name.ends_with("attn.qkv.weight") ? 3 : 1;
+  return p.name.ends_with("attn.qkv.weight") && p.tensor.size(0) % 3 == 0 ? 3 : 1;
 }
 
 }  // namespace
@@ -268,7 +278,7 @@ void Muon::step(double lr) {
   for_each_parameter(parameters(), [&](std::size_t i) {
     const NamedParameter& p = parameters()[i];
     if (p.tensor.grad() == nullptr) return;
-    const Array& g = *p.tensor.grad();
+    const Array& g = gradient_of(p);
     const double its = rate_of(i, lr);
     const double decay = decay_of(p, options_.weight_decay, options_.undecayed);
     Moments& s = moments(p);
@@ -312,7 +322,7 @@ double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_
   });
   const double norm = std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
   const double factor = max_norm / (norm + 1e-6);
-  if (factor >= 1) return norm;
+  if (factor >= 1 || max_norm == infinity) return norm;
   for_each_parameter(parameters, [&](std::size_t i) {
     if (Array* const g = parameters[i].tensor.mutable_grad()) scale(*g, static_cast<real>(factor));
   });

@@ -140,8 +140,9 @@ struct MuonOptions {
 /// adjust_lr_fn "match_rms_adamw", so that lr and decay are AdamW's:
 ///   m = momentum m + (1 - momentum) g;   u = orthogonalised(momentum m + (1 - momentum) g),
 ///   or of m without Nesterov;   w -= lr decay w,  then  w -= 0.2 sqrt(max(rows, columns)) lr u.
-/// q, k and v in one matrix, "attn.qkv.weight", are three matrices. Everything else, embeddings,
-/// head, biases and norms, goes by AdamW. In float32 whatever the precision of products is.
+/// q, k and v in one matrix, "attn.qkv.weight", are three matrices (one, where 3 does not divide
+/// its rows). Everything else, embeddings, head, biases and norms, goes by AdamW. In float32
+/// whatever the precision of products is.
 class Muon : public Optimizer {
  public:
   /// Throws where no parameter is a matrix with "blocks." in its name.

@@ -98,6 +98,10 @@ TEST_CASE("Muon needs a block, and multiplies in float32 whatever else does not"
     muon.step(0.1);
     return w.value();
   };
+  const Tensor odd(zeros({4, 2}), true);  // no q, k and v: 3 does not divide it
+  odd.set_grad(full({4, 2}, 1));
+  Muon({{"blocks.0.attn.qkv.weight", Role::weight, odd}}).step(0.1);
+  CHECK(odd.value().data()[0] == odd.value().data()[6]);
   if (is_float) {  // doubles are never rounded
     CHECK(stepped(kernels::GemmPrecision::bfloat16) == stepped(kernels::GemmPrecision::float32));
   }
@@ -163,6 +167,12 @@ TEST_CASE("optimizers refuse what makes no sense") {
           SGD({{"w", Role::weight, w}, {"w", Role::weight, w}});
         }) == "optimizer: two parameters are called 'w'");
   CHECK_SAYS(AdamW({{"w", Role::weight, Tensor()}}), "optimizer: 'w' is absent");
+  const Tensor two(zeros({2}), true);
+  two.set_grad(zeros({2}));
+  *two.mutable_grad() = zeros({3});
+  const std::string wrong = "optimizer: 'w' has shape (2,), and its gradient (3,)";
+  CHECK_SAYS(AdamW({{"w", Role::weight, two}}).step(0), wrong);
+  CHECK_SAYS(SGD({{"w", Role::weight, two}}).step(0), wrong);
   CHECK_SAYS(AdamW({{"w", Role::weight, square(Tensor(zeros({1}), true))}}),
              "optimizer: 'w' is no parameter: 'square' made it");
 }
@@ -225,6 +235,7 @@ TEST_CASE("clipping scales all gradients by one factor, and only when they are t
 
   w.set_grad(array({2}, {std::numeric_limits<double>::quiet_NaN(), 4}));
   CHECK(std::isnan(clip_grad_norm(parameters, std::numeric_limits<double>::infinity())));
+  CHECK(w.grad()->data()[1] == 4);  // infinity only measures
 }
 
 // --- schedules ---------------------------------------------------------------------------------
