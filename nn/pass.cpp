@@ -21,7 +21,10 @@ const Trace::Entry* Trace::find(std::string_view name) const {
 
 const Tensor& Trace::at(std::string_view name) const {
   if (const Entry* const entry = find(name)) return entry->tensor;
-  if (name.ends_with(".probs") || name.ends_with(".scores")) {
+  const bool steps_seen = std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {
+    return std::string_view(e.name).ends_with("probs");
+  });
+  if (!steps_seen && (name.ends_with(".probs") || name.ends_with(".scores"))) {
     fail("trace: '{}' is a step inside a fused op: while a `Composed` lives, ops show their steps",
          name);
   }
@@ -33,6 +36,7 @@ const Tensor& Trace::at(std::string_view name) const {
 }
 
 Rng Pass::stream(std::string_view name) const {
+  if (rng == nullptr) fail("pass: it has no generator, so no stream: ask `pass.rng != nullptr`");
   return unused(rng->fork(Scope::path() + std::string(name)));
 }
 

@@ -46,7 +46,8 @@ struct Pass {
   const Rng* rng = nullptr;  ///< randomness of dropout; null means inference
   Trace* trace = nullptr;    ///< who wants to see intermediates; null means nobody
 
-  /// The stream of a mask: `rng`'s for the module's path and `name`, not drawn from before.
+  /// The stream of a mask: `rng`'s for the module's path and `name`, not drawn from before. Throws
+  /// where there is no `rng`.
   [[nodiscard]] Rng stream(std::string_view name = "") const;
   /// `stream` itself at its first use in this pass, and another one at each later use: two modules
   /// outside of `under`, or one module used twice, do not zero the same elements.

@@ -228,6 +228,9 @@ TEST_CASE("a trace changes no bit; composed, attention hands over its probabilit
   CHECK(trace.find("probs") == nullptr);
   CHECK_SAYS(trace.at("attn.prob"),
              "trace: nothing is called 'attn.prob'; the nearest is 'attn.probs'");
+  CHECK_SAYS(trace.at("atn.probs"),
+             "trace: nothing is called 'atn.probs'; the nearest is 'attn.probs'");
+  CHECK_SAYS(Pass().stream(), "pass: it has no generator, so no stream: ask `pass.rng != nullptr`");
 }
 
 TEST_CASE("errors of a layer name the shapes and the module's path") {
