@@ -57,7 +57,7 @@ struct Learner {
         }) {}
   Learner(const VisionTransformer& model);  // NOLINT(google-explicit-constructor)
 
-  /// `questions`, or the one for the classes of the images.
+  /// `questions`, or the one for the classes of the images; throws where there are none.
   [[nodiscard]] std::vector<Question> ask(const MicroBatch& part, const Pass& pass) const;
 };
 

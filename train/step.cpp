@@ -7,6 +7,7 @@
 #include "vitruvian/vit/model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace vitruvian {
@@ -104,6 +105,7 @@ void Reducer::finish() {
 }
 
 std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
+  if (tokens == 0) fail("micro_batches_of: an image has at least one token, not 0");
   constexpr std::size_t rows = 600;
   constexpr std::size_t most_images = 16;
   const std::size_t most = std::clamp<std::size_t>(rows / tokens, 1, most_images);
@@ -112,7 +114,11 @@ std::size_t micro_batches_of(std::size_t tokens, std::size_t images) {
 }
 
 std::vector<Question> Learner::ask(const MicroBatch& part, const Pass& pass) const {
-  if (questions) return questions(part, pass);
+  if (questions) {
+    std::vector<Question> asked = questions(part, pass);
+    if (asked.empty()) fail("{}: nothing is asked of a micro-batch", name);
+    return asked;
+  }
   return {{logits(part.images, pass), part.labels, part.targets}};
 }
 
@@ -140,6 +146,7 @@ StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch>
 
 StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
                              double label_smoothing, const Sharing& sharing) {
+  if (micro_batches.images == 0) fail("compute_gradients: a step of no images");
   const std::vector<Tensor> parameters = trainable(learner.parameters);
   LaneSum lanes(micro_batches.count, sharing);
   Reducer reducer(parameters, lanes);
@@ -181,14 +188,17 @@ StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_b
 }
 
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels) {
+  if (logits.dimension() != 2 || logits.shape()[0] != labels.size()) {
+    fail("count_correct: logits {} and {} labels; expected (B, K) and B", to_string(logits.shape()),
+         labels.size());
+  }
   const std::size_t K = logits.shape()[1];
   std::size_t correct = 0;
   for (std::size_t b = 0; b < labels.size(); ++b) {
     const real* const row = logits.data() + b * K;
-    const real mine = row[labels[b]];
-    bool largest = true;
-    for (std::size_t k = 0; k < K; ++k) largest = largest && (k == labels[b] || row[k] < mine);
-    correct += largest ? 1 : 0;
+    const auto guess = static_cast<std::size_t>(std::max_element(row, row + K) - row);
+    const bool numbers = std::none_of(row, row + K, [](real x) { return std::isnan(x); });
+    correct += numbers && guess == labels[b] ? 1 : 0;
   }
   return correct;
 }

@@ -73,8 +73,9 @@ class Reducer {
 };
 
 struct StepResult {
-  double loss = 0;          ///< mean over all images
-  std::size_t correct = 0;  ///< images (or their rows of logits) whose largest logit is the label's
+  double loss = 0;  ///< mean over all images
+  std::size_t correct =
+      0;  ///< images (or their rows of logits) whose (first) largest logit is the label's
 };
 
 /// Into how many micro-batches a step of `images` of so many tokens is cut where nobody says, the
@@ -87,7 +88,8 @@ std::size_t micro_batches_of(std::size_t tokens, std::size_t images);
 /// Leaves d(mean loss of all images)/d(parameter) on every parameter: each micro-batch of n of the
 /// N images is weighted n / N. Each is carried through the whole net by one thread, several at the
 /// same time; a single one is spread over the threads op by op. Ranks make and compute their own
-/// micro-batches only, and all have the gradient, and the result, in the end.
+/// micro-batches only, and all have the gradient, and the result, in the end. Throws without
+/// images.
 StepResult compute_gradients(const Learner& learner, const MicroBatches& micro_batches,
                              double label_smoothing, const Sharing& sharing = {});
 StepResult compute_gradients(const Learner& learner, std::span<const MicroBatch> micro_batches,
@@ -99,7 +101,9 @@ struct Forward {
 };
 Forward forward(const Learner& learner, const MicroBatch& part, double label_smoothing);
 
-/// How many rows of logits (B, K) have their largest entry at the label. A row with NaN has none.
+/// How many rows of logits (B, K) have their largest entry at the label of B; of equal ones the
+/// first, as torch's argmax and Predictions::guess have it. A row with NaN has none: a model that
+/// broke down guesses nothing. Throws on other shapes.
 std::size_t count_correct(const Array& logits, std::span<const std::size_t> labels);
 
 /// Images as they are, normalised, with their labels.

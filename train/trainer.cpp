@@ -74,7 +74,7 @@ bool is_finished(const TrainOptions& options, const CheckpointFile& file) {
   }
   if (file.state.epochs < planned) {
     fail(Exit::usage,
-         "{}: the run stopped early, after {} of {} epochs (--patience {}): it is not prolonged",
+         "{}: the run stopped early, after {} of {} epochs (patience {}): it is not prolonged",
          options.out, file.state.epochs, planned, options.patience);
   }
   return false;
@@ -145,7 +145,7 @@ void check_lanes(const TrainOptions& options, const Ranks& ranks) {
   fail(Exit::usage, "{} ranks, but the sum of a step has {}: {}", ranks.size(),
        options.lanes == 1 ? "one lane" : fmt::format("{} lanes", options.lanes),
        options.resume ? "a run keeps its lanes, so that no more ranks can go on with it"
-                      : fmt::format("--lanes {} or more, a setting of the run, lets them share it",
+                      : fmt::format("lanes {} or more, a setting of the run, lets them share it",
                                     ranks.size()));
 }
 
@@ -167,7 +167,7 @@ void note_crowding(Ranks& ranks, Observer& observer) {
     const std::size_t processors = std::min(bound, machine);
     if (threads <= processors) continue;
     observer.noted(fmt::format(
-        "{}: its ranks have {} threads on {} processors, which slows all down: fewer --threads or "
+        "{}: its ranks have {} threads on {} processors, which slows all down: fewer threads or "
         "ranks, or another binding (mpirun --bind-to none)",
         host, threads, processors));
   }
@@ -282,7 +282,7 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   if (const std::size_t turns = run.turns(); ranks.size() > turns) {
     observer.noted(
         fmt::format("a step has {} for {} ranks, and those beyond have nothing to do: fewer "
-                    "ranks, a larger --batch-size or a smaller --micro-batch",
+                    "ranks, a larger batch size or a smaller micro-batch",
                     counted(turns, "micro-batch"), ranks.size()));
   }
 
@@ -291,15 +291,15 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   if (run.state().epochs < options.epochs) {
     observer.noted(fmt::format(
         "stopped early, after {} of {} epochs: no better validation accuracy since epoch {}, whose "
-        "weights are kept (--patience {})",
+        "weights are kept (patience {})",
         run.state().epochs, options.epochs, run.state().best_epoch, options.patience));
   }
-  result.test = run.finish();
+  Predictions predictions;
+  result.test = run.finish(predictions);
   if (result.test) observer.tested(*result.test);
   const Loader& test = run.test_images();
   {
     const Exchanged to_look_at(learner.parameters, run.kept());
-    const Predictions predictions = predict_all(learner, test, ranks);
     observer.predicted(predictions, test.images().about().class_names);
     if (directory) result.directory = options.out;
     if (at_end && first) at_end({learner, test, predictions, result.directory});

@@ -69,7 +69,7 @@ void check_switches(const ViTConfig& c) {
          "class token");
   }
   if (c.distilled && c.head == Head::tanh) {
-    fail(Exit::usage, "a distilled model has two linear heads: --head tanh excludes it");
+    fail(Exit::usage, "a distilled model has two linear heads: the head tanh excludes it");
   }
   if (c.swiglu && c.gelu_tanh) {
     fail(Exit::usage, "swiglu and gelu_tanh exclude each other: SwiGLU has no GELU");

@@ -188,7 +188,7 @@ works "is finished: 1 epoch, 3 steps" train --resume run
 breaking=(train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16 --out broken)
 expect 1 "broke down at step [0-9]+ of .* in [0-9]+ of [0-9]+ numbers of .* of '[a-z_]+'.* training images [0-9]" \
   "${breaking[@]}"
-expect 1 "broke down at step [0-9]+ of .*--anomaly found: the first is " "${breaking[@]}" --anomaly --overwrite
+expect 1 "broke down at step [0-9]+ of .*anomaly found: the first is " "${breaking[@]}" --anomaly --overwrite
 if [ "$double" = 1 ]; then
   expect 0 "" train --sanity --train-size 40 --test-size 20
   has out "^machine .* float64"

@@ -122,7 +122,7 @@ bytes() {
   ranks 9 "${settings[@]}" --out none
   code=$?
   check "more ranks than lanes give $code" [ $code -eq 2 ]
-  says "more ranks than lanes" '9 ranks, but the sum of a step has 8 lanes: --lanes 9 or more'
+  says "more ranks than lanes" '9 ranks, but the sum of a step has 8 lanes: lanes 9 or more'
   ranks 2 --resume nowhere
   has err '^vitruvian: nowhere: there is no such folder' # MPICH lets others say so, too
   for i in 1 2 3 4; do

@@ -104,15 +104,24 @@ TEST_CASE(
 TEST_CASE("who stops a run while it evaluates waits for no more images than are under way") {
   const Folder folder;
   set_threads(1);
-  for (const bool at_the_end : {false, true}) {  // of the run; or of its second epoch
-    TrainOptions o = quick(folder.file(at_the_end ? "end" : "epoch"));
-    if (!at_the_end) o.val_fraction = 0, o.patience = 0;
+  struct Case {
+    const char* name;
+    bool validated;
+    std::size_t evaluations;  // of the test images, before the one that is stopped
+    const char* says;
+  };
+  for (const Case& c : {Case{"epoch", false, 1, "stopped after step 10 of 20; "},
+                        Case{"last", false, 4, "stopped after step 20 of 20; "},
+                        Case{"end", true, 0, "stopped after step 16 of 16; "}}) {
+    CAPTURE(c.name);
+    TrainOptions o = quick(folder.file(c.name));
+    if (!c.validated) o.val_fraction = 0, o.patience = 0;
     TrainOptions calm = o;
     calm.out += "-calm";
     train_here(calm, Net(3), both());
     // Each test image is read for its checksum, and then once for each evaluation.
     std::size_t read = 0;
-    const std::size_t at = at_the_end ? 30 + 3 : 30 + 30 + 3;
+    const std::size_t at = 30 + 30 * c.evaluations + 3;
     OwnDataset tested = points(30, 2);
     tested.sample = [&](std::size_t i) {
       if (++read == at) std::raise(SIGTERM);
@@ -123,10 +132,15 @@ TEST_CASE("who stops a run while it evaluates waits for no more images than are 
       const StopSignals signals;
       train_here(o, Net(3), images);
     };
-    CHECK_FAILS_WITH(stopped_there(), at_the_end ? "stopped after step 16 of 16; "
-                                                 : "stopped after step 10 of 20; ");
+    CHECK_FAILS_WITH(stopped_there(), c.says);
     CHECK(read < at + 10);
     o.resume = true;
+    train_here(o, Net(9), both());
+    CHECK((files_of(o.out) == files_of(calm.out)));
+    if (!c.validated) continue;
+    std::filesystem::remove(o.out + "/model.safetensors");  // to be made again, as was its report
+    read = 0;
+    CHECK_FAILS_WITH(stopped_there(), c.says);
     train_here(o, Net(9), both());
     CHECK((files_of(o.out) == files_of(calm.out)));
   }

@@ -252,7 +252,7 @@ TEST_CASE("ranks that would compute something else are refused before anything i
     CHECK(few.lanes == 8);
     few.lanes = lanes;
     CHECK(error_of(Exit::usage, [&] { train_on(lanes + 1, few); }) ==
-          fmt::format("{} ranks, but the sum of a step has {}: --lanes {} or more, a setting of "
+          fmt::format("{} ranks, but the sum of a step has {}: lanes {} or more, a setting of "
                       "the run, lets them share it",
                       lanes + 1, lanes == 1 ? "one lane" : "8 lanes", lanes + 1));
   }

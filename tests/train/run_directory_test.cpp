@@ -316,7 +316,7 @@ TEST_CASE("a run that stopped early says so, and is not prolonged") {
                   "1, whose weights are kept"));
   const auto before = contents(o.out);
   CHECK_FAILS_WITH(train_here(resumed(o.out, {{"epochs", "40"}})),
-                   "stopped early, after 2 of 30 epochs (--patience 1)");
+                   "stopped early, after 2 of 30 epochs (patience 1)");
   CHECK(contents(o.out) == before);
   CHECK(train_here(resumed(o.out)).was_finished);
 }

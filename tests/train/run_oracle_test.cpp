@@ -178,7 +178,8 @@ TEST_CASE(
       run.resume(read_checkpoint(directory.checkpoint("last")));
       while (run.goes_on()) run.epoch();
       CHECK(run.state().epochs == c.json["epochs"].size());
-      const std::optional<TestReport> test = run.finish();
+      Predictions predictions;
+      const std::optional<TestReport> test = run.finish(predictions);
       CHECK(test.has_value() == (c.options.val_fraction > 0));
       if (test) CHECK(test->epoch == c.json["best"].get<std::size_t>());
       run.close();

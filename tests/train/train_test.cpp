@@ -112,11 +112,23 @@ TEST_CASE("a micro-batch that fails is the error that is seen, whoever was waiti
   }
 }
 
-TEST_CASE("the largest logit counts, a tie or a NaN does not") {
+TEST_CASE("the largest logit counts, of equal ones the first; a NaN does not") {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const Array logits = array({4, 3}, {1, 2, 0, 5, 4, 4, 1, 1, 0, nan, 1, 0});
-  CHECK(count_correct(logits, std::vector<std::size_t>{1, 0, 0, 1}) == 2);
-  CHECK(count_correct(logits, std::vector<std::size_t>{0, 1, 2, 2}) == 0);
+  CHECK(count_correct(logits, std::vector<std::size_t>{1, 0, 0, 1}) == 3);
+  CHECK(count_correct(logits, std::vector<std::size_t>{0, 1, 1, 2}) == 0);
+  CHECK(count_correct(array({1, 1}, {nan}), std::vector<std::size_t>{0}) == 0);
+  const Predictions ties{3, {0}, {0.4, 0.4, 0.2}};  // the same guess
+  CHECK(ties.guess(0) == 0);
+  CHECK_FAILS_WITH(count_correct(logits, std::vector<std::size_t>{1}),
+                   "count_correct: logits (4, 3) and 1 labels; expected (B, K) and B");
+  CHECK_FAILS_WITH(count_correct(zeros({1}), std::vector<std::size_t>{0}), "logits (1,) and 1");
+  CHECK_FAILS_WITH(micro_batches_of(0, 8), "at least one token, not 0");
+  const VisionTransformer model = tiny_vit_of_order_one(Rng(5));
+  CHECK_FAILS_WITH(compute_gradients(model, std::vector<MicroBatch>(), 0), "a step of no images");
+  Learner silent(model);
+  silent.questions = [](const MicroBatch&, const Pass&) { return std::vector<Question>(); };
+  CHECK_FAILS_WITH(forward(silent, part(0, 1), 0), "nothing is asked of a micro-batch");
 }
 
 TEST_CASE("lines that a run prints") {

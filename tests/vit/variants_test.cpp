@@ -215,7 +215,7 @@ TEST_CASE("configs that cannot be are refused with a sentence") {
         "distilled and mean_pooling exclude each other: a distillation token stands beside a class "
         "token");
   CHECK(complaint([](Config& c) { c.distilled = true, c.head = Head::tanh; }) ==
-        "a distilled model has two linear heads: --head tanh excludes it");
+        "a distilled model has two linear heads: the head tanh excludes it");
   CHECK(complaint([](Config& c) { c.distilled = true, c.head = Head::none; }).empty());
   CHECK(complaint([](Config& c) { c.swiglu = c.gelu_tanh = true; }) ==
         "swiglu and gelu_tanh exclude each other: SwiGLU has no GELU");

@@ -136,8 +136,8 @@ void Run::resume(const CheckpointFile& checkpoint) {
   const std::string settings = std::exchange(state_.settings, {});
   state_ = checkpoint.state;
   state_.settings = settings;
-  state_.finished = false;
   tested_ = checkpoint.state.finished && !goes_on();
+  state_.finished = tested_;
   if (directory_ != nullptr) directory_->rewind(state_.metrics_size, state_.epochs);
 }
 
@@ -155,11 +155,13 @@ const std::vector<NamedParameter>& Run::kept() const {
 }
 
 // A signal is not kept waiting for the rest of the images, which may take minutes.
-Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images) {
+Score Run::score_of(const std::vector<NamedParameter>& parameters, const Loader& images,
+                    Predictions* predictions) {
   Score result;
   {
     const Exchanged for_now(learner_.parameters, parameters);
-    result = score(learner_, images, nullptr, ranks_, [] { return StopSignals::received() != 0; });
+    result =
+        score(learner_, images, predictions, ranks_, [] { return StopSignals::received() != 0; });
   }
   stop_if_asked();
   return result;
@@ -278,10 +280,10 @@ void Run::keep_best(double accuracy, double loss) {
   }
 }
 
-std::optional<TestReport> Run::finish() {
+std::optional<TestReport> Run::finish(Predictions& predictions) {
+  const Score found = score_of(kept(), test_, &predictions);
   std::optional<TestReport> test;
   if (validation_) {
-    const Score found = score_of(kept(), test_);
     test =
         TestReport{!best_.empty() ? state_.best_epoch : state_.epochs, found.loss, found.accuracy};
     if (directory_ != nullptr && !tested_) directory_->append_metrics(test->to_json());

@@ -60,8 +60,10 @@ class Run {
   EpochReport epoch();
   /// Whether another epoch is to come.
   [[nodiscard]] bool goes_on() const;
-  /// Reads the test set, if validation kept it unread, and writes the weights.
-  std::optional<TestReport> finish();
+  /// Looks at the test images with the weights that are kept, leaves what they say of each in
+  /// `predictions`, and writes the weights. What comes back is the score, if validation kept the
+  /// test set unread. A signal stops it as it stops the evaluation of an epoch.
+  std::optional<TestReport> finish(Predictions& predictions);
   /// Leaves the last checkpoint: the run is over.
   void close();
 
@@ -95,7 +97,8 @@ class Run {
   [[nodiscard]] MicroBatch training_batch(std::span<const std::size_t> indices,
                                           const Rng& rng) const;
   void update_average();
-  Score score_of(const std::vector<NamedParameter>& parameters, const Loader& images);
+  Score score_of(const std::vector<NamedParameter>& parameters, const Loader& images,
+                 Predictions* predictions = nullptr);
   void keep_best(double accuracy, double loss);
   void checkpoint();
   void stop_if_asked();

@@ -109,7 +109,7 @@ StepReport Run::step(std::span<const std::size_t> indices) {
     result =
         compute_gradients(learner_, micro, options_.label_smoothing, {options_.lanes, &ranks_});
   } catch (const NotFinite&) {
-    broke_down(parts, "--anomaly found");
+    broke_down(parts, "anomaly found");
   }
   const double norm =
       clip_grad_norm(learner_.parameters,
@@ -216,8 +216,8 @@ void Run::broke_down(const Cut& parts, const std::string& what) const {
     }
   }
   fail(Exit::failure,
-       "training broke down at step {} of {} (epoch {}, lr {:.2e}), {}: {}; a smaller --lr or a "
-       "longer --warmup helps",
+       "training broke down at step {} of {} (epoch {}, lr {:.2e}), {}: {}; a smaller lr or a "
+       "longer warmup helps",
        state_.step + 1, steps_, state_.epochs + 1, options_.lr * schedule(), what, found);
 }
 
