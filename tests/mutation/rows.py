@@ -200,7 +200,7 @@ ROWS = [
     ("B23", _MODEL, "if («c.head == Head::tanh») pre_logits", "false"),
     ("B23", _HEADER, "Head head = «Head::linear»;", "Head::tanh"),
     ("B24", *_TABLE_3),
-    ("B25", "nn/optim.cpp", "«adam_step(p, gradient_of(p), moments(p), rate_of(i, lr), decay, options_.beta1,\n              options_.beta2, options_.eps)»;",
+    ("B25", "nn/optim.cpp", "«adam_step(p, gradient_of(p), moments(p), rate_of(i, lr), decay, options_.beta1, options_.beta2,\n              options_.eps)»;",
      "adam_step(p, decayed_gradient(p, decay), moments(p), lr, 0, options_.beta1, options_.beta2, options_.eps)"),
     ("B26", _INIT, "x.p.role == Role::token) {\n    init::truncated_normal(x.p.tensor, x.stream, «0.02»);", "1"),
     ("B26", _INIT, _JAX_POSITIONS, "init::normal(x.p.tensor, x.stream, 1);"),
