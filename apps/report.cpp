@@ -85,6 +85,7 @@ void add_compare(CLI::App& app, std::function<void()>& chosen) {
                   "Run directories, two or more, or folders of them as train --seeds makes them")
       ->required()
       ->expected(1, 1000)
+      ->check(some_text())
       ->type_name("");
   add_value(command, "--out", "FILE", options.out,
             "Write the table and the curves as one HTML page");

@@ -94,7 +94,7 @@ printf 'P5\n40 30\n255\n%01200d' 0 >wide.pgm
 inspect 0 "wide.pgm: 40 x 30 pixels become the model's 28 x 28" --checkpoint "$weights" --out two \
   grey.pgm wide.pgm wide.pgm
 check "what is so of many pictures is said once" test "$(grep -c "pixels become" err)" -eq 1
-check_shape two/rollout.npy "2, 4, 4"
+check_shape two/rollout.npy "3, 4, 4"
 
 # A run's weights, in the order of its epochs.
 inspect 3 "save-every" --strip two --out strip

@@ -290,7 +290,7 @@ TEST_CASE("runs that differ in nothing but the seed are averaged") {
   std::filesystem::create_directories(folder.file("set/seed-3"));  // no run yet
   std::vector<std::string> names;
   for (const RunRecord& one : read_runs(folder.file("set"))) names.push_back(one.name);
-  CHECK(names == std::vector<std::string>{"seed-1", "seed-2", "seed-10"});
+  CHECK(names == std::vector<std::string>{"seed-1", "seed-2", "seed-4", "seed-10"});
   CHECK(read_runs(folder.file("fast")).size() == 1);
 }
 
