@@ -293,6 +293,14 @@ TEST_CASE("a rule that returns the wrong number or shape is named, with its modu
   CHECK((x.grad() == nullptr || x.grad()->data()[0] == real{0}));
 }
 
+TEST_CASE("what rules are made of refuses shapes that do not fit") {
+  CHECK_FAILS_WITH(unbroadcast(zeros({3, 4}), {2, 4}), "axis -2 is 2 against 3");
+  CHECK_FAILS_WITH(unbroadcast(zeros({1, 4}), {2, 4}), "(2, 4) was never broadcast to (1, 4)");
+  Array four = zeros({4});
+  CHECK_FAILS_WITH(add_in_place(four, zeros({2})), "add_in_place: shapes (4,) and (2,) differ");
+  CHECK_FAILS_WITH(add_multiple(four, 1, zeros({2})), "add_multiple: shapes (4,) and (2,) differ");
+}
+
 TEST_CASE("errors of ops end with the module path") {
   const Tensor a(zeros({2, 3}));
   const Tensor b(zeros({4}));
