@@ -5,7 +5,7 @@ SCRIPTS = {"cli", "completion", "weights", "inspect_cli", "resume", "faults", "t
 
 _MODEL = ["vit_f64", "run_oracle_f64", "naming_f64", "inspect_f64", "train_f64", "vit_f32", "runs_f64", "variants", "cli"]
 _WEIGHTS = ["naming_f64", "train_f64", "vit_f64", "cli", "inspect_cli", "runs_f64"]
-_RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "masked_f64", "seeing", "cli", "resume", "inspect_cli"]
+_RUNS = ["run_oracle_f64", "runs_f64", "train_f64", "masked_f64", "seeing", "ranks_f64", "cli", "resume", "inspect_cli"]
 _TAUGHT = ["teacher_f64", "cli"]
 _MASKED = ["masked_f64", "run_oracle_f64", "cli"]
 _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
