@@ -37,7 +37,7 @@ double decay_of(const NamedParameter& p, double weight_decay, const Roles& undec
   return spared ? 0 : weight_decay;
 }
 
-// A gradient that somebody replaced in place has whatever shape he gave it.
+// A gradient that was replaced in place may have any shape.
 const Array& gradient_of(const NamedParameter& p) {
   const Array& g = *p.tensor.grad();
   if (g.shape() != p.tensor.shape()) {
