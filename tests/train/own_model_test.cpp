@@ -149,6 +149,33 @@ TEST_CASE("who stops a run while it evaluates waits for no more images than are 
   }
 }
 
+TEST_CASE("questions hear which images of a step are theirs, and a stream of each step's own") {
+  set_threads(1);
+  const Net net(3);
+  Learner learner = net;
+  std::map<double, std::set<std::size_t>> of_step;  // its stream: where its micro-batches begin
+  std::set<std::size_t> evaluated;
+  learner.questions = [&, logits = learner.logits](const MicroBatch& part, const Pass& pass) {
+    if (pass.rng != nullptr) {
+      of_step[part.step.normal(0)].insert(part.first);
+    } else {
+      evaluated.insert(part.first);
+    }
+    return std::vector<Question>{{logits(part.images, pass), part.labels}};
+  };
+  TrainOptions o = quick("");
+  o.micro_batch = 8, o.val_fraction = 0, o.patience = 0;
+  train_here(o, learner, {both().train, images_of(points(600, 2))});
+  REQUIRE(of_step.size() == 4 * 5);
+  std::size_t whole = 0;
+  for (const auto& [stream, begins] : of_step) {
+    whole += begins == std::set<std::size_t>{0, 8, 16} ? 1 : 0;
+  }
+  CHECK(whole == 4 * 4);  // the last of an epoch has ten images
+  CHECK(evaluated.size() > 1);
+  CHECK(evaluated.contains(0));
+}
+
 TEST_CASE(
     "the checkpoint of other data is refused, and so is the program that knows no such model") {
   const Folder folder;
