@@ -103,9 +103,9 @@ Comparison comparison_of(const std::vector<RunGroup>& groups) {
     add(name, [share](const RunGroup& group) { return percent_text(group.spread(share)); });
   };
   // The best epoch of a run by itself; of several runs each has its own.
-  const auto add_best = [&](const char* name, bool validated, double RunRecord::Epoch::*share) {
-    const Number best = [validated, share](const RunRecord& run) {
-      const auto* epoch = run.validated() == validated ? run.best() : nullptr;
+  const auto add_best = [&](const char* name, double RunRecord::Epoch::*share) {
+    const Number best = [share](const RunRecord& run) {
+      const auto* epoch = run.best();
       return epoch == nullptr ? not_recorded : epoch->*share;
     };
     add(name, [best](const RunGroup& group) {
@@ -130,10 +130,10 @@ Comparison comparison_of(const std::vector<RunGroup>& groups) {
   add_loss("training loss", last(&RunRecord::Epoch::train_loss));
   add_loss("validation loss", last(&RunRecord::Epoch::val_loss));
   add_percent("validation accuracy", last(&RunRecord::Epoch::val_accuracy));
-  add_best("best validation (epoch)", true, &RunRecord::Epoch::val_accuracy);
+  add_best("best validation (epoch)", &RunRecord::Epoch::val_accuracy);
   add_loss("test loss", &RunRecord::test_loss);
   add_percent("test accuracy", &RunRecord::test_accuracy);
-  add_best("best test (epoch)", false, &RunRecord::Epoch::test_accuracy);
+  add_best("best test (epoch)", &RunRecord::Epoch::test_accuracy);
   add("time", [](const RunGroup& group) {
     const Spread seconds = group.spread(&RunRecord::seconds);
     return std::isfinite(seconds.mean) ? console::clock_time(seconds.mean) : "-";

@@ -91,6 +91,12 @@ TEST_CASE("a .pth that is a program") {
        [] {
          return opcodes(Pickle{""}.global("collections", "OrderedDict").raw("]\x85R.").bytes);
        }},
+      {"a tensor of a number", "has a tensor that is not as PyTorch writes it",
+       [] {
+         Pickle p{"\x80\2"};
+         p.global("torch._utils", "_rebuild_tensor_v2").raw("(").number(1 << 30).number(0);
+         return pth(p.numbers({2}).numbers({1}).raw("\x89").ordered_dict().raw("tR.").bytes);
+       }},
       {"hooks that are code", "names os.system",
        [] {
          std::string hooks = opcodes_of({});

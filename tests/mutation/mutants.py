@@ -12,7 +12,7 @@ _SETTINGS = ["seeing", "run_oracle_f64", "runs_f64", "cli"]
 _PAGES = ["seeing", "charts", "runs_f64", "inspect_cli", "cli"]
 _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
-# The tests that look at a file, in the order in which they are tried: the first that a name begins with.
+# The tests that look at a file, in the order in which they are tried: of the longest that a name begins with.
 TESTS = [
     ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
@@ -486,7 +486,6 @@ MUTANTS = [
     ("report/page.cpp", 'line_of(run, &Epoch::test_loss, "test", 1)', 'line_of(run, &Epoch::train_loss, "test", 1)'),
     ("report/page.cpp", "steps > 0 ? s.step / steps : s.step", "s.step"),
     ("report/compare.cpp", "v == row.values[0]", "true"),
-    ("report/compare.cpp", "«run.validated() == validated» ? run.best()", "true"),
     ("report/compare.cpp", "different.size() == groups.size()", "true"),
     ("report/confusion.cpp", "++result.counts[predictions.labels[i] * K + predictions.guess(i)];", "++result.counts[predictions.guess(i) * K + predictions.labels[i]];"),
     ("report/confusion.cpp", "return a.count > b.count;", "return a.count < b.count;"),

@@ -200,10 +200,8 @@ def build(source, where, every, programs, jobs):
 
 
 def tests_of(file):
-    for prefix, tests in TESTS:
-        if file.startswith(prefix):
-            return tests
-    sys.exit(f"mutants.py names no tests for {file}")
+    prefix = max((prefix for prefix, _ in TESTS if file.startswith(prefix)), key=len, default=None)
+    return dict(TESTS)[prefix] if prefix else sys.exit(f"mutants.py names no tests for {file}")
 
 
 def fails(command, where, number):

@@ -195,6 +195,21 @@ TEST_CASE("only corrupted patches are asked for, half of each image") {
   }
 }
 
+TEST_CASE("masked patches: how often the commonest colour is right, by each image alone") {
+  const MaskedRun small(masked_options());
+  const Loader test = test_images_of(small.data);
+  std::vector<double> counts(8);
+  for (std::size_t i = 0; i < test.size(); ++i) {
+    MicroBatch image = micro_batch(test, std::vector{i});
+    image.first = i;
+    for (const std::size_t c : small.masked.right(image, small.masked.corruptions(image))) {
+      ++counts[c];
+    }
+  }
+  CHECK(commonest_colour(small.masked, test) ==
+        *std::max_element(counts.begin(), counts.end()) / (30 * 8));
+}
+
 TEST_CASE("masked patches: micro-batches, threads, labels and interruptions do not matter") {
   const TrainOptions options = masked_options();
   const std::vector<Array> expected = MaskedRun(options).trained();

@@ -210,22 +210,33 @@ TEST_CASE("a program's own model learns on ranks, too, and all have its weights"
   o.batch_size = 20, o.epochs = 2, o.lanes = 4, o.micro_batch = 3, o.out = folder.file("own");
   const TrainOptions images = laned("");
   std::vector<std::vector<Array>> weights(4);
+  std::atomic<std::size_t> looked_at = 0;  // images: one to try the model, 30 in an evaluation
   const auto run = [&](Ranks& rank) {
     const VisionTransformer vit(images.model, Rng(3));
     Learner learner = vit;
     learner.name = "mine", learner.vit = nullptr;
+    learner.logits = [&](const Tensor& part, const Pass& pass) {
+      if (pass.rng == nullptr) looked_at += part.size(0);
+      return vit(part, pass);
+    };
     const TrainingData data = training_data(images);
     VITRUVIAN_PRECISION::train(o, learner, data.images, nobody_looks, {}, rank);
     weights[rank.rank()] = values_of(learner.parameters);
   };
   run(one_rank());
   const auto alone = weights[0];
+  CHECK(looked_at.load() == 1 + 3 * 30);  // after each epoch, and at the end
   for (const bool resume : {false, true}) {
     o.resume = resume, o.out = folder.file("shared");
     weights.assign(4, {});
+    looked_at = 0;
     as_ranks(4, run);
     for (const auto& own : weights) CHECK(own == alone);
+    CHECK(looked_at.load() == 4 + (resume ? 0 : 3 * 30));  // each by one rank
   }
+  o.resume = false, o.out = "", o.lanes = 1;
+  run(one_rank());
+  CHECK(weights[0] != alone);  // the sum of a step in another order
 }
 
 TEST_CASE("ranks that would compute something else are refused before anything is written") {

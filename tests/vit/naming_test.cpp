@@ -266,6 +266,13 @@ TEST_CASE("without a head the output is y, of which the golden head makes the go
   check("hf", pooled, "classifier.",
         {"the layer between y and a head that is not there ('pooler' or 'pre_logits') is left out",
          no_head});
+  prefix(pooled, "vit.");  // beside a classifier, which does not read it
+  for (const char* of : {"classifier.weight", "classifier.bias"}) {
+    pooled.tensors.push_back(golden_file("hf").at(of));
+  }
+  CHECK(golden::difference(model_of(opened(pooled))(images).value(),
+                           golden::tensor(document()["hf"]["logits"])) <
+        (in_double ? 1e-12 : 1e-5));
   file = golden_file("torchvision");
   erase_all(file, "heads.head.");
   check("torchvision", file, "heads.head.", {no_head});
