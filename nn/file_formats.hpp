@@ -52,6 +52,9 @@ Bytes as_bytes(const Numbers& numbers) {
   return Bytes(begin, begin + numbers.size() * sizeof *numbers.data());
 }
 
+/// A whole number, its lowest byte first; of up to 8 bytes.
+std::uint64_t little_endian(std::string_view bytes);
+
 /// The bytes that numbers of so many bits need in a shape; throws (Exit::checkpoint), naming
 /// `what`, when memory cannot address them, or when they do not end with a byte. A length of 0
 /// makes them 0 wherever it stands, but hides no overflow beside it.

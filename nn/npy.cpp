@@ -3,19 +3,16 @@
 #include "vitruvian/core/base/error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
 namespace vitruvian {
 namespace {
 
-struct Descr {
-  std::string_view name;
-  FileType type;
-};
-constexpr std::array descrs{Descr{"<f2", FileType::f16}, Descr{"<f4", FileType::f32},
-                            Descr{"<f8", FileType::f64}, Descr{"|V2", FileType::bf16}};
+constexpr std::pair<std::string_view, FileType> descrs[] = {{"<f2", FileType::f16},
+                                                            {"<f4", FileType::f32},
+                                                            {"<f8", FileType::f64},
+                                                            {"|V2", FileType::bf16}};
 
 // What follows the order of the bytes, of numpy's types that are not read: a letter, and the bytes
 // (characters of 4, where it is U) of one. 0 where it is none.
@@ -98,8 +95,8 @@ class Dictionary {
     const bool ordered = !name.empty() && std::string_view("<>|=").find(name[0]) != name.npos;
     if (const std::size_t bytes = ordered ? bytes_of(name.substr(1)) : 0; bytes != 0) {
       NamedType type{FileType::other, 8 * bytes, std::string(name)};
-      for (const Descr& d : descrs) {
-        if (d.name == name) type.type = d.type;
+      for (const auto& [descr, read] : descrs) {
+        if (descr == name) type.type = read;
       }
       return type;
     }
@@ -161,8 +158,7 @@ NpyHeader parse_npy_header(std::string_view bytes, const std::string& what) {
          byte(7));
   }
   const std::size_t start = version == 1 ? 10 : 12;
-  std::size_t length = byte(8) | byte(9) << 8U;
-  if (version > 1) length |= byte(10) << 16U | byte(11) << 24U;
+  const auto length = static_cast<std::size_t>(little_endian(bytes.substr(8, start - 8)));
   if (length > largest_npy_header - start || length > bytes.size() - start) {
     fail(Exit::checkpoint, "{}: its .npy header of {} bytes is too long or cut short", what,
          length);

@@ -19,17 +19,6 @@ namespace vitruvian {
 #if VITRUVIAN_HAS_LIBZIP
 namespace {
 
-Bytes read_numbers(const ZipArchive& archive, std::uint64_t index, const NpyHeader& header,
-                   const std::string& what) {
-  check_readable(header.type, what);
-  ZipEntry entry(archive, index, what);
-  Bytes bytes(header.begin);
-  entry.read(bytes.data(), bytes.size());
-  bytes.resize(static_cast<std::size_t>(header.bytes));
-  entry.read_rest(bytes.data(), bytes.size());
-  return upcast(std::move(bytes), header.type.type);
-}
-
 StoredTensor open_entry(const ZipArchive& archive, std::uint64_t index) {
   const ZipArchive::Info info = archive.info(index);
   std::string name = info.name;
@@ -53,7 +42,13 @@ StoredTensor open_entry(const ZipArchive& archive, std::uint64_t index) {
                        header.bytes, info.size - std::min<std::uint64_t>(header.begin, info.size)));
   }
   const auto read = [archive, index, header, what] {
-    return read_numbers(archive, index, header, what);
+    check_readable(header.type, what);
+    ZipEntry entry(archive, index, what);
+    Bytes bytes(header.begin);
+    entry.read(bytes.data(), bytes.size());
+    bytes.resize(static_cast<std::size_t>(header.bytes));
+    entry.read_rest(bytes.data(), bytes.size());
+    return upcast(std::move(bytes), header.type.type);
   };
   StoredTensor tensor{name, dtype_of(header.type.type), header.shape, read};
   if (header.fortran_order) {  // the bytes are those of the array with its axes turned round

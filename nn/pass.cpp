@@ -28,9 +28,7 @@ const Tensor& Trace::at(std::string_view name) const {
     fail("trace: '{}' is a step inside a fused op: while a `Composed` lives, ops show their steps",
          name);
   }
-  std::vector<std::string> names;
-  for (const Entry& entry : entries_) names.push_back(entry.name);
-  const std::string near = closest_match(name, names);
+  const std::string near = closest_match(name, names_in(entries_));
   fail("trace: nothing is called '{}'{}", name,
        near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
 }

@@ -107,14 +107,8 @@ class Machine {
     return bytes;
   }
   unsigned byte() { return static_cast<unsigned char>(take(1).front()); }
-  // Little-endian, of up to 8 bytes.
-  std::uint64_t whole(std::size_t bytes) {
-    std::uint64_t n = 0;
-    const std::string_view from = take(bytes);
-    for (std::size_t i = bytes; i-- > 0;) n = n << 8U | static_cast<unsigned char>(from[i]);
-    return n;
-  }
-  // The same in two's complement.
+  std::uint64_t whole(std::size_t bytes) { return little_endian(take(bytes)); }
+  // The same in two's complement, of up to 8 bytes.
   std::int64_t with_sign(std::size_t bytes) {
     if (bytes == 0) return 0;
     const std::uint64_t unused = 64 - 8 * bytes;
@@ -267,15 +261,11 @@ class Machine {
         return;
       }
       default:
-        refuse(code);
+        for (const Refused& op : refused_ops) {
+          if (op.code == code) unneeded(fmt::format("has the opcode {}", op.name));
+        }
+        wrong(fmt::format("has the byte 0x{:02x} where an opcode should be", code));
     }
-  }
-
-  [[noreturn]] void refuse(unsigned code) const {
-    for (const Refused& op : refused_ops) {
-      if (op.code == code) unneeded(fmt::format("has the opcode {}", op.name));
-    }
-    wrong(fmt::format("has the byte 0x{:02x} where an opcode should be", code));
   }
 
   // --- what PyTorch puts into it
@@ -422,10 +412,6 @@ class Machine {
 }  // namespace
 
 std::vector<PickledTensor> parse_state_dict(std::string_view pickle, const std::string& what) {
-  if (pickle.size() > largest_pickle) {
-    fail(Exit::checkpoint, "{}: its pickle has {} bytes, above {}", what, pickle.size(),
-         largest_pickle);
-  }
   return Machine(pickle, what).run();
 }
 

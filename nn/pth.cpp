@@ -106,23 +106,6 @@ std::vector<std::size_t> axes_in_memory(const PickledTensor& t, const std::strin
   return axes;
 }
 
-Bytes read_numbers(const ZipArchive& archive, std::uint64_t index, const PickledTensor& t,
-                   std::uint64_t bytes, const std::string& what) {
-  check_readable(t.type, what);
-  ZipEntry entry(archive, index, what);
-  Bytes numbers(static_cast<std::size_t>(bytes));
-  const std::uint64_t width = t.type.bits / 8;
-  if (bytes == t.numbers * width) {
-    entry.read_rest(numbers.data(), numbers.size());
-  } else if (bytes != 0) {  // a part of the storage, which has no checksum of its own
-    entry.seek(t.offset * width);
-    if (entry.read(numbers.data(), numbers.size()) != numbers.size()) {
-      refuse(what, "the packed bytes are not as many as promised");
-    }
-  }
-  return upcast(std::move(numbers), t.type.type);
-}
-
 StoredTensor open_tensor(const ZipArchive& archive, const Entries& entries,
                          const PickledTensor& t) {
   if (!is_tensor_name(t.name)) {
@@ -146,8 +129,19 @@ StoredTensor open_tensor(const ZipArchive& archive, const Entries& entries,
     refuse(what, fmt::format("its shape {} from number {} on is more than the {} that are stored",
                              shape_text(t.shape), t.offset, t.numbers));
   }
-  const auto read = [archive, index = storage->second, t, bytes, what] {
-    return read_numbers(archive, index, t, bytes, what);
+  const auto read = [archive, index = storage->second, t, bytes, width, what] {
+    check_readable(t.type, what);
+    ZipEntry entry(archive, index, what);
+    Bytes numbers(static_cast<std::size_t>(bytes));
+    if (bytes == t.numbers * width) {
+      entry.read_rest(numbers.data(), numbers.size());
+    } else if (bytes != 0) {  // a part of the storage, which has no checksum of its own
+      entry.seek(t.offset * width);
+      if (entry.read(numbers.data(), numbers.size()) != numbers.size()) {
+        refuse(what, "the packed bytes are not as many as promised");
+      }
+    }
+    return upcast(std::move(numbers), t.type.type);
   };
   StoredTensor tensor{t.name, dtype_of(t.type.type), t.shape, read};
   if (std::is_sorted(axes.begin(), axes.end())) return tensor;

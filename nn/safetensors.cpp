@@ -4,7 +4,6 @@
 #include "vitruvian/nn/file_formats.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -27,17 +26,15 @@ void save(const std::vector<NamedParameter>& parameters, const std::string& path
 }
 
 void load(const std::vector<NamedParameter>& parameters, const TensorFile& file) {
-  std::map<std::string, const StoredTensor*> stored;
-  for (const StoredTensor& t : file.tensors) stored.emplace(t.name, &t);
   std::vector<std::string> missing;
   std::vector<std::string> misshapen;
   for (const NamedParameter& p : parameters) {
-    const auto found = stored.find(p.name);
-    if (found == stored.end()) {
+    const StoredTensor* const found = file.find(p.name);
+    if (found == nullptr) {
       missing.push_back(fmt::format("'{}'", p.name));
-    } else if (found->second->dtype == Dtype::other) {
+    } else if (found->dtype == Dtype::other) {
       misshapen.push_back(fmt::format("'{}' holds no floating-point numbers", p.name));
-    } else if (const auto& shape = found->second->shape;
+    } else if (const auto& shape = found->shape;
                Shape(shape.begin(), shape.end()) != p.tensor.shape()) {
       misshapen.push_back(fmt::format("'{}' is {}, not {}", p.name, shape_text(shape),
                                       to_string(p.tensor.shape())));
@@ -56,7 +53,7 @@ void load(const std::vector<NamedParameter>& parameters, const TensorFile& file)
          some_of(extra));
   }
   for (const NamedParameter& p : parameters) {
-    const StoredTensor& t = *stored.at(p.name);
+    const StoredTensor& t = file.at(p.name);
     const Bytes bytes = t.read();
     const WriteGuard a = p.tensor.mutable_value();
     t.dtype == Dtype::f32 ? copy_numbers<float>(bytes, a->data(), a->size())

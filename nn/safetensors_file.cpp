@@ -205,29 +205,27 @@ void check_layout(std::vector<HeaderEntry>& entries, std::uint64_t data_size,
   });
   std::uint64_t expected = 0;
   const std::string* before = nullptr;
-  for (const HeaderEntry& e : entries) {
-    const std::uint64_t begin = e.begin;
-    const std::uint64_t end = e.end;
+  for (const auto& [name, type, shape, begin, end] : entries) {
     if (begin > end || end > data_size) {
       fail(Exit::checkpoint,
-           "{}: '{}' lies at bytes [{}, {}) of {}: the file is cut short or wrong", source, e.name,
+           "{}: '{}' lies at bytes [{}, {}) of {}: the file is cut short or wrong", source, name,
            begin, end, data_size);
     }
     if (const std::uint64_t needed =
-            bytes_of_shape(e.shape, e.type.bits, fmt::format("{}: '{}'", source, e.name));
+            bytes_of_shape(shape, type.bits, fmt::format("{}: '{}'", source, name));
         needed != end - begin) {
-      fail(Exit::checkpoint, "{}: '{}' of shape {} needs {} bytes but has {}", source, e.name,
-           shape_text(e.shape), needed, end - begin);
+      fail(Exit::checkpoint, "{}: '{}' of shape {} needs {} bytes but has {}", source, name,
+           shape_text(shape), needed, end - begin);
     }
     if (begin < expected) {
-      fail(Exit::checkpoint, "{}: '{}' and '{}' overlap", source, *before, e.name);
+      fail(Exit::checkpoint, "{}: '{}' and '{}' overlap", source, *before, name);
     }
     if (begin > expected) {
       fail(Exit::checkpoint, "{}: bytes [{}, {}) before '{}' belong to nobody", source, expected,
-           begin, e.name);
+           begin, name);
     }
     expected = end;
-    before = &e.name;
+    before = &name;
   }
   if (expected != data_size) {
     fail(Exit::checkpoint, "{}: the last {} bytes belong to nobody", source, data_size - expected);
@@ -258,9 +256,7 @@ void check_readable_again(const std::vector<StoredTensor>& sorted, const std::st
     if (i > 0 && name == sorted[i - 1].name) {
       fail("{}: two tensors are called '{}': it is not written", path, name);
     }
-    const bool is_line =
-        name.size() <= longest_name && std::none_of(name.begin(), name.end(), is_control);
-    if (name == "__metadata__" || !is_line) {
+    if (name == "__metadata__" || (!name.empty() && !is_tensor_name(name))) {
       fail("{}: a tensor cannot be called '{}': it is not written", path, name.substr(0, 100));
     }
   }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace vitruvian {
@@ -63,9 +64,7 @@ const StoredTensor* TensorFile::find(std::string_view name) const {
 
 const StoredTensor& TensorFile::at(std::string_view name) const {
   if (const StoredTensor* const found = find(name)) return *found;
-  std::vector<std::string> names;
-  for (const StoredTensor& t : tensors) names.push_back(t.name);
-  const std::string near = closest_match(name, names);
+  const std::string near = closest_match(name, names_in(tensors));
   fail(Exit::checkpoint, "{}: it has no tensor '{}'{}", source, name,
        near.empty() ? "" : fmt::format("; the nearest is '{}'", near));
 }
@@ -259,6 +258,12 @@ Bytes upcast(Bytes bytes, FileType type) {
     std::memcpy(result.data() + i * sizeof x, &x, sizeof x);
   }
   return result;
+}
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t n = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) n = n << 8U | static_cast<unsigned char>(bytes[i]);
+  return n;
 }
 
 std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t bits,

@@ -21,12 +21,6 @@ constexpr std::uint64_t smallest_listing = 46;  // of one entry in it, without i
 // Deflate writes 258 bytes with 2 bits at best.
 constexpr std::uint64_t best_deflate = 1032;
 
-std::uint64_t little_endian(std::string_view bytes) {
-  std::uint64_t n = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) n = n << 8U | static_cast<unsigned char>(bytes[i]);
-  return n;
-}
-
 // The record at the end of the archive (its last 22 bytes, no comment) says how large the directory
 // is, or a 64-bit record before it, which PyTorch always writes and which is the one that counts.
 void check_directory(const ByteSource& file) {
@@ -186,27 +180,20 @@ void ZipArchive::Info::check_size(const std::string& what) const {
   }
 }
 
-struct ZipEntry::Handle {
-  std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file;
-};
-
 ZipEntry::ZipEntry(const ZipArchive& archive, std::uint64_t index, std::string what)
     : what_(std::move(what)),
-      handle_(std::make_unique<Handle>(
-          Handle{{zip_fopen_index(archive.opened_->zip(), index, 0), &zip_fclose}})) {
-  if (!handle_->file) {
+      file_(zip_fopen_index(archive.opened_->zip(), index, 0), &zip_fclose) {
+  if (!file_) {
     refuse(what_, fmt::format("cannot be unpacked: {}", zip_strerror(archive.opened_->zip())));
   }
 }
 
-ZipEntry::~ZipEntry() = default;
-
 std::size_t ZipEntry::read(char* out, std::size_t n) {
   std::size_t done = 0;
   while (done < n) {
-    const zip_int64_t got = zip_fread(handle_->file.get(), out + done, n - done);
+    const zip_int64_t got = zip_fread(file_.get(), out + done, n - done);
     if (got < 0) {
-      refuse(what_, fmt::format("cannot be unpacked: {}", zip_file_strerror(handle_->file.get())));
+      refuse(what_, fmt::format("cannot be unpacked: {}", zip_file_strerror(file_.get())));
     }
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -222,7 +209,7 @@ void ZipEntry::read_rest(char* out, std::size_t n) {
 }
 
 void ZipEntry::seek(std::uint64_t offset) {
-  if (zip_fseek(handle_->file.get(), static_cast<zip_int64_t>(offset), SEEK_SET) != 0) {
+  if (zip_fseek(file_.get(), static_cast<zip_int64_t>(offset), SEEK_SET) != 0) {
     refuse(what_, "cannot be read from its middle");
   }
 }

@@ -10,6 +10,8 @@
 // Zip archives: of numpy's .npz, and of PyTorch's .pth. Internal to nn; there is none of it where
 // the build has no libzip.
 
+struct zip_file;  // libzip's
+
 namespace vitruvian {
 
 /// An archive whose list of entries has been read. Nothing of it is ever written anywhere. One
@@ -45,9 +47,6 @@ class ZipEntry {
  public:
   /// Errors call it `what`.
   ZipEntry(const ZipArchive& archive, std::uint64_t index, std::string what);
-  ~ZipEntry();
-  ZipEntry(const ZipEntry&) = delete;
-  ZipEntry& operator=(const ZipEntry&) = delete;
 
   /// As many bytes as there are, up to `n`.
   std::size_t read(char* out, std::size_t n);
@@ -57,9 +56,8 @@ class ZipEntry {
   void seek(std::uint64_t offset);
 
  private:
-  struct Handle;
   std::string what_;
-  std::unique_ptr<Handle> handle_;
+  std::unique_ptr<zip_file, int (*)(zip_file*)> file_;
 };
 
 }  // namespace vitruvian
