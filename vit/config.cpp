@@ -47,17 +47,12 @@ void check_stem(const ViTConfig& c) {
   }
 }
 
-// Channels that convolution i of the stem takes.
-std::size_t channels_into(const ViTConfig& c, std::size_t i) {
-  return i == 0 ? c.C : c.stem_map(i - 1).channels;
-}
-
 // Multiply-adds of the stem and of E, in double or, where that is exact, in whole numbers.
 template <class Number>
 Number macs_of_patches(const ViTConfig& c) {
   Number macs = Number(c.N()) * Number(c.embedded_length()) * Number(c.D);
   for (std::size_t i = 0; i < c.stem; ++i) {
-    macs += Number(9 * channels_into(c, i)) * Number(c.stem_map(i).size());
+    macs += Number(9 * c.channels_into(i)) * Number(c.stem_map(i).size());
   }
   return macs;
 }
@@ -129,7 +124,7 @@ std::uint64_t ViTConfig::parameters() const {
   std::uint64_t patches = embedded_length() * d + if_any(patch_bias, d);
   for (std::size_t i = 0; i < stem; ++i) {
     // 3 x 3, and the norm's weight and bias.
-    patches += (9 * channels_into(*this, i) + 2) * stem_map(i).channels;
+    patches += (9 * channels_into(i) + 2) * stem_map(i).channels;
   }
   const std::uint64_t E_pos =
       if_any(positions == Positions::learned, places() * d) +

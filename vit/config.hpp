@@ -118,6 +118,10 @@ struct ViTConfig {
   [[nodiscard]] StemMap stem_map(std::size_t i) const {
     return {D >> (stem - 1 - i), H >> (i + 1), W >> (i + 1)};
   }
+  /// And what that convolution takes: of the images, or of the map before.
+  [[nodiscard]] std::size_t channels_into(std::size_t i) const {
+    return i == 0 ? C : stem_map(i - 1).channels;
+  }
   /// What two tokens can be to each other, for Positions::relative: the offsets of two patches, and
   /// with a class token its look at a patch, a patch's at it, and its at itself. Other tokens that
   /// are no patches count as the class token does.

@@ -48,8 +48,7 @@ void StemConvolution::visit(Visitor& visitor) const {
 
 Stem::Stem(const ViTConfig& c) {
   for (std::size_t i = 0; i < c.stem; ++i) {
-    convolutions.emplace_back(i == 0 ? c.C : c.stem_map(i - 1).channels, c.stem_map(i).channels,
-                              c.eps);
+    convolutions.emplace_back(c.channels_into(i), c.stem_map(i).channels, c.eps);
   }
 }
 

@@ -5,7 +5,6 @@
 #include "vitruvian/vit/waves.hpp"
 #include "vitruvian/vit/weights/written_out.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <type_traits>
@@ -208,11 +207,10 @@ class Builder {
   // The hybrid's convolutions, each ReLU(LN(x * W)): the norm is of the channels at each place.
   Name stem(const Name& images) {
     Name x = images;
-    std::size_t channels = config_.C;
     for (std::size_t i = 0; i < config_.stem; ++i) {
       const Name name = fmt::format("patch_embed.stem.{}", i);
       const std::size_t out = config_.stem_map(i).channels;
-      const Name W = weight(name + ".conv.weight", {out, channels, 3, 3});
+      const Name W = weight(name + ".conv.weight", {out, config_.channels_into(i), 3, 3});
       x = add("Conv", name + ".conv", {x, W},
               {{"kernel_shape", Lengths{3, 3}},
                {"strides", Lengths{2, 2}},
@@ -220,7 +218,6 @@ class Builder {
       x = permuted_axes(name + ".places", x, {0, 2, 3, 1});
       x = add("Relu", name + ".relu", {layer_norm(name + ".norm", x, out)});
       x = permuted_axes(name + ".map", x, {0, 3, 1, 2});
-      channels = out;
     }
     return x;
   }

@@ -24,8 +24,6 @@ constexpr Cell learned = as("learned positions");
 constexpr Cell zero = as("a bias of zeros");
 constexpr Cell folded = as("factors of the layers before it");
 
-bool pools_norms(const ViTConfig& c) { return c.mean_pooling && !c.norm_after_pooling; }
-
 void check_held(Scheme scheme, const ViTConfig& config, const std::string& source) {
   const auto refused = [&config](Scheme project) {
     std::vector<std::string_view> names;
@@ -71,7 +69,7 @@ const std::vector<HeldRow>& held_rows() {
       {"per_head_qkv", [](C c) { return c.per_head_qkv; }, all(as("one U_qkv"))},
       {"post_norm", [](C c) { return c.post_norm; }, all(no)},
       {"mean_pooling",
-       pools_norms,
+       [](C c) { return c.mean_pooling && !c.norm_after_pooling; },
        {no, by("class_token=False, global_pool='avg', fc_norm=False"), no, by("classifier='gap'")}},
       {"norm_after_pooling",
        [](C c) { return c.mean_pooling && c.norm_after_pooling; },

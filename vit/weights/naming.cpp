@@ -47,13 +47,6 @@ struct Symbols {
   }
 };
 
-// How the shape of one part looks under a scheme.
-std::vector<std::size_t> shape_in(const TensorRow& row, Scheme scheme, const Symbols& symbols) {
-  std::vector<std::size_t> s = symbols.shape(row);
-  s[0] /= parts_of(row, scheme);
-  return scheme == Scheme::jax ? jax_shape(s, row.layout, symbols.sizes.h) : s;
-}
-
 // The file's tensors at their places.
 class Reader {
  public:
@@ -179,7 +172,10 @@ class Reader {
   void check_shapes() const {
     std::vector<std::string> misshapen;
     for (const auto& [place, tensor] : tensors_) {
-      const auto expected = shape_in(tensor_rows.at(place.row), scheme_, symbols_);
+      const TensorRow& row = tensor_rows.at(place.row);
+      std::vector<std::size_t> expected = symbols_.shape(row);
+      expected[0] /= parts_of(row, scheme_);
+      if (scheme_ == Scheme::jax) expected = jax_shape(expected, row.layout, symbols_.sizes.h);
       if (tensor->shape != expected) {
         misshapen.push_back(fmt::format("'{}' is {}, not {}", tensor->name,
                                         shape_text(tensor->shape), shape_text(expected)));

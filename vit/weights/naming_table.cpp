@@ -82,23 +82,21 @@ std::optional<Place> find_place(const std::string& name, Scheme scheme) {
     if (scheme != Scheme::hf || !name.starts_with(prefix)) continue;
     return find_place("vit." + name.substr(prefix.size()), scheme);
   }
-  // Hugging Face's ViTModel, the net without its head, goes without the prefix.
-  const bool bare = scheme == Scheme::hf && !name.starts_with("vit.");
   for (std::size_t row = 0; row < tensor_rows.size(); ++row) {
     const TensorRow& r = tensor_rows.at(row);
     Place place{row};
     if (matches(name, pattern_of(r, scheme), place)) return place;
-    if (bare && matches("vit." + name, pattern_of(r, scheme), place)) return place;
     for (const Spelling& spelling : spellings) {
       if (spelling.scheme != scheme || !r.timm.starts_with(spelling.timm)) continue;
       const std::string rest =
           std::string(spelling.name).append(r.timm.substr(spelling.timm.size()));
       const Pattern other{pattern_of(r, scheme).block, rest};
       if (matches(name, other, place)) return place;
-      if (bare && matches("vit." + name, other, place)) return place;
     }
   }
-  return std::nullopt;
+  // Hugging Face's ViTModel, the net without its head, goes without the prefix.
+  if (scheme != Scheme::hf || name.starts_with("vit.")) return std::nullopt;
+  return find_place("vit." + name, scheme);
 }
 
 std::vector<std::size_t> jax_shape(const std::vector<std::size_t>& s, Layout layout,

@@ -66,17 +66,6 @@ ViTConfig inferred(const StoredSizes& sizes, const WeightsRequest& request, Sche
   return config;
 }
 
-void replace(TensorFile& file, StoredTensor tensor) {
-  const auto place = std::lower_bound(
-      file.tensors.begin(), file.tensors.end(), tensor,
-      [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
-  if (place != file.tensors.end() && place->name == tensor.name) {
-    *place = std::move(tensor);
-  } else {
-    file.tensors.insert(place, std::move(tensor));
-  }
-}
-
 void give_head(VitWeights& weights, std::size_t classes) {
   ViTConfig& config = weights.config;
   const StoredTensor* const old = weights.tensors.find("head.weight");
@@ -138,8 +127,7 @@ void take_positions(TensorFile& tensors, StoredSizes& sizes, std::vector<std::st
   const std::size_t all = read + sizes.registers;
   if (read != 0 && square(0) && rows > 1) {  // timm's no_embed_class
     const StoredTensor& patches = *tensors.find("pos_embed");
-    const StoredTensor none =
-        stored("pos_embed", {read, sizes.D}, std::vector<double>(read * sizes.D), patches.dtype);
+    const StoredTensor none = stored_zeros("pos_embed", {read, sizes.D}, patches.dtype);
     StoredTensor table = concatenated({none, reshaped(patches, {rows, sizes.D})});
     rows += read;
     replace(tensors, reshaped(table, {1, rows, sizes.D}));

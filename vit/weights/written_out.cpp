@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/vit/waves.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace vitruvian {
@@ -163,14 +164,11 @@ void fold_layer_scale(TensorFile& file, ViTConfig& c) {
 void give_registers_places(TensorFile& file, const ViTConfig& c) {
   if (c.registers == 0) return;
   const StoredTensor E = reshaped(file.at("pos_embed"), {c.places(), c.D});
-  const StoredTensor none = stored_zeros("none", {c.registers, c.D}, E.dtype);
+  const StoredTensor none = stored_zeros("pos_embed", {c.registers, c.D}, E.dtype);
   const std::size_t read = c.class_tokens();
   std::vector<StoredTensor> parts{none, rows(E, read, c.places())};
   if (read != 0) parts.insert(parts.begin(), rows(E, 0, read));
-  StoredTensor all = reshaped(concatenated(parts), {1, c.T(), c.D});
-  all.name = "pos_embed";
-  erase(file, "pos_embed");
-  file.tensors.push_back(std::move(all));
+  replace(file, reshaped(concatenated(parts), {1, c.T(), c.D}));
 }
 
 // What timm alone calls otherwise than we do.
@@ -188,6 +186,17 @@ void rename(TensorFile& file, const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+
+void replace(TensorFile& file, StoredTensor tensor) {
+  const auto place = std::lower_bound(
+      file.tensors.begin(), file.tensors.end(), tensor,
+      [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
+  if (place != file.tensors.end() && place->name == tensor.name) {
+    *place = std::move(tensor);
+  } else {
+    file.tensors.insert(place, std::move(tensor));
+  }
+}
 
 void check_size(const VitWeights& weights) {
   const TensorFile& file = weights.tensors;
@@ -240,11 +249,8 @@ void add_places_to_registers(TensorFile& file, std::size_t read, std::size_t pla
   };
   StoredTensor rest = rows(E, read + R, places + R);
   if (read != 0) rest = concatenated({rows(E, 0, read), rest});
-  rest = reshaped(rest, {1, places, D});
-  for (StoredTensor& t : file.tensors) {
-    if (t.name == "reg_token") t = moved;
-    if (t.name == "pos_embed") t = rest, t.name = "pos_embed";
-  }
+  replace(file, moved);
+  replace(file, reshaped(rest, {1, places, D}));
 }
 
 TensorFile as_config_says(TensorFile file, const ViTConfig& config) {

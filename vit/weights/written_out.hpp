@@ -11,6 +11,9 @@
 
 namespace vitruvian {
 
+/// Puts a tensor where its name belongs, in the place of one that has it.
+void replace(TensorFile& file, StoredTensor tensor);
+
 /// Throws (Exit::checkpoint) where there are not as many numbers as the config has.
 void check_size(const VitWeights& weights);
 
