@@ -23,9 +23,8 @@ enum class Role { weight, bias, norm, position, token };
 inline namespace VITRUVIAN_PRECISION {
 
 /// The only owner of a learned array: a leaf that requires a gradient (until it is frozen:
-/// `p.tensor().set_requires_grad(false)`), or absent (a layer without
-/// bias). Move-only, so that no model is copied by accident: see `clone`. Stands wherever a
-/// `const Tensor&` is taken.
+/// `p.tensor().set_requires_grad(false)`), or absent (a layer without bias). Move-only, so that no
+/// model is copied by accident: see `clone`. Stands wherever a `const Tensor&` is taken.
 class Parameter {
  public:
   Parameter() = default;

@@ -15,6 +15,24 @@ inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
 namespace {
 
+// While it lives, a model's parameters are constants: nobody pays for their gradients.
+class Frozen {
+ public:
+  explicit Frozen(const VisionTransformer& model)
+      : parameters_(trainable(named_parameters(model))) {
+    set(false);
+  }
+  ~Frozen() { set(true); }
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+
+ private:
+  void set(bool requires_grad) const {
+    for (const Tensor& p : parameters_) p.node().requires_grad = requires_grad;
+  }
+  std::vector<Tensor> parameters_;
+};
+
 // The cotangent that picks each image's target out of the logits.
 Array picking(const Shape& logits, const Targets& targets) {
   if (targets.size() != logits[0]) {
@@ -78,16 +96,6 @@ HiddenUnits hidden_units(const std::string& name, const Array& hidden) {
 }
 
 }  // namespace
-
-Frozen::Frozen(const VisionTransformer& model) : parameters_(trainable(named_parameters(model))) {
-  set(false);
-}
-
-Frozen::~Frozen() { set(true); }
-
-void Frozen::set(bool requires_grad) const {
-  for (const Tensor& p : parameters_) p.node().requires_grad = requires_grad;
-}
 
 Targets most_probable(const Array& logits) {
   const std::size_t K = logits.shape().at(1);

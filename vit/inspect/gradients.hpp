@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-// Looking inside with derivatives: of one class's logit, by the pixels or by the
-// attention, and of the loss by every intermediate. The
-// parameters' gradients are neither computed nor touched; the model must not be used by another
-// thread meanwhile.
+// Looking inside with derivatives: of one class's logit, by the pixels or by the attention, and of
+// the loss by every intermediate. The parameters' gradients are neither computed nor touched; the
+// model must not be used by another thread meanwhile.
 
 namespace vitruvian {
 
@@ -40,19 +39,6 @@ struct Layers {
 
 inline namespace VITRUVIAN_PRECISION {
 namespace inspect {
-
-/// While it lives, a model's parameters are constants: nobody pays for their gradients.
-class Frozen {
- public:
-  explicit Frozen(const VisionTransformer& model);
-  ~Frozen();
-  Frozen(const Frozen&) = delete;
-  Frozen& operator=(const Frozen&) = delete;
-
- private:
-  void set(bool requires_grad) const;
-  std::vector<Tensor> parameters_;
-};
 
 /// The class of each image whose logit is derived: an empty list means the most probable ones.
 using Targets = std::vector<std::size_t>;

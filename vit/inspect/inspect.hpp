@@ -79,10 +79,9 @@ Array attention_map(const Attention& attention, std::size_t layer, std::optional
 struct Heads {
   /// The attention-weighted Euclidean distance between patch centres, in pixels (Figures 7 right
   /// and 11). The class token and its like, which are nowhere, are left out as query and as key,
-  /// and rows are
-  /// brought back to a sum of 1, so that even attention gives the mean distance of all pairs
-  /// whatever the class token takes. (Keras' ViT probing leaves it out without bringing them back:
-  /// multiply each row by 1 - on_class_token. The paper does not say.)
+  /// and rows are brought back to a sum of 1, so that even attention gives the mean distance of all
+  /// pairs whatever the class token takes. (Keras' ViT probing leaves it out without bringing them
+  /// back: multiply each row by 1 - on_class_token. The paper does not say.)
   Array distance;
   /// The share that patches give to the class token, and to registers and a distillation token
   /// where there are some; 0 where every token is a patch.
