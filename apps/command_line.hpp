@@ -42,9 +42,8 @@ CLI::Option* add_count(CLI::App& command, const std::string& name, Count& count,
 }
 
 /// Parses, then runs `body`, or prints the help that was asked for. Throws (Exit::usage) for what
-/// cannot be parsed; an unknown flag is answered with the nearest one that exists.
-/// Help has lines of at most 80 columns; a line of a description that begins with a blank stays
-/// one.
+/// cannot be parsed; an unknown flag is answered with the nearest one that exists. Help has lines
+/// of at most 80 columns; a line of a description that begins with a blank stays one.
 void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body);
 
 }  // namespace vitruvian

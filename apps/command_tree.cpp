@@ -47,9 +47,8 @@ Command command_tree(const CLI::App& app) {
   Command command{app.get_name(), app.get_description(), {}, {}, {}};
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // not in --help either
-    Flag flag = described(*option);
     auto& list = option->get_positional() ? command.arguments : command.flags;
-    list.push_back(std::move(flag));
+    list.push_back(described(*option));
   }
   const auto shown = [](const CLI::App* sub) { return !sub->get_group().empty(); };
   for (const CLI::App* sub : app.get_subcommands(shown)) {

@@ -3,6 +3,7 @@
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 
+#include <array>
 #include <functional>
 
 namespace vitruvian {
@@ -19,9 +20,8 @@ const std::string& plain(const std::string& word) {
 }
 
 std::string plain_words(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + plain(word);
-  return line;
+  for (const std::string& word : words) plain(word);
+  return joined(words, " ");
 }
 
 std::vector<std::string> flag_names(const Command& command) {
@@ -42,15 +42,15 @@ void for_each_command(const Command& command,
   }
 }
 
-// The first line, as one piece in single quotes, without what stands in `special`: a shell's
-// descriptions say in a few words what --help says in full.
-std::string quoted(const std::string& text, std::string_view special = "") {
+// The first line, as it may stand between single quotes, without what stands in `special`: a
+// shell's descriptions say in a few words what --help says in full.
+std::string first_line(const std::string& text, std::string_view special = "") {
   std::string line = text.substr(0, text.find('\n'));
   for (char& c : line) {
     if (c == '\'' || c == '\\' || static_cast<unsigned char>(c) < 0x20) c = ' ';
     if (special.find(c) != std::string_view::npos) c = ' ';
   }
-  return "'" + line + "'";
+  return line;
 }
 
 constexpr const char* kind_of(Flag::Takes takes) {
@@ -147,9 +147,8 @@ std::string zsh_completion(const Command& program) {
     for (const Flag& flag : command.flags) {
       for (const std::string& spelled : flag.names) {
         const bool takes = flag.takes != Flag::Takes::nothing;
-        std::string about = quoted(flag.about, ":[]");
         body += fmt::format(" \\\n    '{}{}[{}]{}'", plain(spelled), takes ? "=" : "",
-                            about.substr(1, about.size() - 2), action(flag));
+                            first_line(flag.about, ":[]"), action(flag));
       }
     }
     for (const Flag& argument : command.arguments) {
@@ -160,8 +159,7 @@ std::string zsh_completion(const Command& program) {
       body += " \\\n    '1:command:->command' '*::argument:->argument'";
       rest = "  case $state in\n    command)\n      local -a commands=(";
       for (const Command& sub : command.commands) {
-        const std::string about = quoted(sub.about, ":[]");
-        rest += fmt::format("\n        '{}:{}", plain(sub.name), about.substr(1));
+        rest += fmt::format("\n        '{}:{}'", plain(sub.name), first_line(sub.about, ":[]"));
       }
       rest += ")\n      _describe command commands ;;\n    argument)\n      case $words[1] in\n";
       for (const Command& sub : command.commands) {
@@ -193,8 +191,8 @@ std::string fish_completion(const Command& program) {
       }
     }
     const auto line = [&](const std::string& what, const std::string& about) {
-      lines +=
-          fmt::format("complete -c {} -n '{}' {} -d {}\n", program.name, when, what, quoted(about));
+      lines += fmt::format("complete -c {} -n '{}' {} -d '{}'\n", program.name, when, what,
+                           first_line(about));
     };
     const auto values = [](const Flag& flag) {
       if (!flag.values.empty()) return fmt::format(" -x -a '{}'", plain_words(flag.values));
@@ -224,20 +222,16 @@ std::string fish_completion(const Command& program) {
 }
 
 void add_completion(CLI::App& app, std::function<void()>& chosen) {
-  const auto print = [&app](const std::string& shell) {
-    const Command program = command_tree(app);
-    const std::string script = shell == "bash"   ? bash_completion(program)
-                               : shell == "zsh"  ? zsh_completion(program)
-                               : shell == "fish" ? fish_completion(program)
-                                                 : "";
-    if (script.empty()) fail(Exit::usage, "completion: '{}' is none of bash, zsh, fish", shell);
-    console::print("{}", console::lines(script));
+  const std::vector<std::string> shells{"bash", "zsh", "fish"};
+  const auto print = [&app, shells](const std::string& shell) {
+    const std::array makers{bash_completion, zsh_completion, fish_completion};
+    const auto make = makers.at(index_of(shell, shells, "shell"));
+    console::print("{}", console::lines(make(command_tree(app))));
   };
   auto [command, shell] = add_command<std::string>(
       app, chosen, "completion", "Print a script by which a shell completes commands and flags",
       print);
-  offer(add_value(command, "SHELL", "", shell, "bash, zsh or fish")->required(),
-        {"bash", "zsh", "fish"});
+  offer(add_value(command, "SHELL", "", shell, "bash, zsh or fish")->required(), shells);
 }
 
 void add_man(CLI::App& app, std::function<void()>& chosen) {

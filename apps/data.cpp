@@ -37,7 +37,9 @@ Source source_of(const DataOptions& options) {
           .skip_bad = options.skip_bad};
 }
 
-void describe(const std::string& part, const Images& images, std::size_t n) {
+void describe(const std::string& part, const Images& images,
+              const std::vector<std::size_t>& subset) {
+  const std::size_t n = subset.empty() ? images.size() : subset.size();
   console::print("{:<9} {} of {} x {} x {} in {}\n", part, counted(n, "image"),
                  images.about().height, images.about().width, images.about().channels,
                  counted(images.about().classes, "class"));
@@ -46,11 +48,8 @@ void describe(const std::string& part, const Images& images, std::size_t n) {
 // A folder of the user's own: every picture is decoded.
 void verify_folder(const DataOptions& options) {
   const ImageSplit split = open_images(source_of(options));
-  const auto count = [](const Images& images, const std::vector<std::size_t>& subset) {
-    return subset.empty() ? images.size() : subset.size();
-  };
-  describe("train", *split.train, count(*split.train, split.train_subset));
-  describe("test", *split.test, count(*split.test, split.test_subset));
+  describe("train", *split.train, split.train_subset);
+  describe("test", *split.test, split.test_subset);
   if (!split.note.empty()) console::print("{}\n", split.note);
   if (!split.train->checksum().empty()) console::print("sha256    {}\n", split.train->checksum());
 }

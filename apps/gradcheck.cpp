@@ -38,30 +38,22 @@ struct Row {
   std::function<GradcheckReport(const GradcheckOptions&)> check;
 };
 
-// Every parameter of a small ViT: d(logits)/d(parameter).
-std::vector<Row> vit_rows() {
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (const GradcheckCase& c : gradcheck_cases()) {
+    rows.push_back({c.op, c.label, [c](const GradcheckOptions& options) {
+                      return gradcheck(c.f, c.inputs, options);
+                    }});
+  }
+  // Every parameter of a small ViT: d(logits)/d(parameter).
   const auto model = std::make_shared<VisionTransformer>(tiny_vit_of_order_one(Rng(1)));
   const Tensor images(random_normal({2, model->config.C, model->config.H, model->config.W}, 2));
-  std::vector<Row> rows;
   for (const NamedParameter& p : named_parameters(*model)) {
     rows.push_back({"vit", fmt::format("{} {}", p.name, to_string(p.tensor.shape())),
                     [model, images, tensor = p.tensor](const GradcheckOptions& options) {
                       return gradcheck([&] { return (*model)(images); }, {tensor}, options);
                     }});
   }
-  return rows;
-}
-
-std::vector<Row> all_rows() {
-  std::vector<Row> rows;
-  for (GradcheckCase& c : gradcheck_cases()) {
-    rows.push_back(
-        {c.op, c.label,
-         [f = std::move(c.f), inputs = std::move(c.inputs)](const GradcheckOptions& options) {
-           return gradcheck(f, inputs, options);
-         }});
-  }
-  for (Row& row : vit_rows()) rows.push_back(std::move(row));
   return rows;
 }
 

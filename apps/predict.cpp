@@ -96,7 +96,6 @@ void run_predict(PredictFlags flags) {
     check_numbers(file);
   }
   options.images = pictures_of(options.images);
-  const bool json = flags.json;
   std::string error;
   std::size_t failed = 0;
   std::size_t done = 0;
@@ -112,10 +111,10 @@ void run_predict(PredictFlags flags) {
       features.emplace_back(prediction.image, prediction.features);
       logits.emplace_back(prediction.image, prediction.logits);
     } else {
-      if (json && (several || prediction.error.empty())) {
+      if (flags.json && (several || prediction.error.empty())) {
         console::print("{}\n", prediction.to_json());
       }
-      if (!json && prediction.error.empty()) print(prediction);
+      if (!flags.json && prediction.error.empty()) print(prediction);
     }
     console::flush();
     if (prediction.error.empty()) return;

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -85,11 +84,7 @@ void add_machine_flags(CLI::App& command) {
       "--precision",
       [](const std::string& name) {
         constexpr auto names = names_of(Precision{});
-        const auto* const found = std::find(names.begin(), names.end(), name);
-        if (found == names.end()) {
-          fail(Exit::usage, "--precision: '{}' is none of {}", name, joined(names));
-        }
-        asked = static_cast<Precision>(found - names.begin());
+        asked = static_cast<Precision>(index_of(name, {names.begin(), names.end()}, "precision"));
       },
       "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
       "float");

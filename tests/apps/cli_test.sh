@@ -33,7 +33,7 @@ patch of 16 does not divide|models vit_b_16 --image-size 100
 batch-size|models --batch-size 0
 --layer-decay: '0' is not a number above 0 and at most 1$|train --layer-decay 0
 --head-lr: '-1' is not a number above 0|train --head-lr -1
-none of float, double, bfloat16|eval --weights x --precision half
+there are float, double, bfloat16|eval --weights x --precision half
 weights|eval --precision double
 did you mean mini_vit|trace --model minivit
 machine has|trace --model vit_h_14 --batch-size 100000

@@ -11,7 +11,7 @@ done
 works "^.TH VITRUVIAN 1" man
 cp out vitruvian.1
 has vitruvian.1 '\\-\\-val\\-fraction' # "-" alone is a hyphen to groff, which nobody finds or copies
-expect 2 "'csh' is none of bash, zsh, fish" completion csh
+expect 2 "there is no shell 'csh'; did you mean zsh?" completion csh
 expect 2 "SHELL" completion
 
 # What bash offers for the last word of a line.
