@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -44,6 +43,20 @@ std::string spelled_out(std::uint32_t code) {
   if (error == EPIPE) throw ReaderLeft();
   fail(Exit::failure, "standard output cannot be written{}",
        error == 0 ? "" : ": " + std::system_category().message(error));
+}
+
+// Makes descriptors 0 to 2 exist, so that no file that is opened later gets one of their numbers
+// and what is printed: a closed one reads as empty and cannot be written, as before. A reader that
+// left and a limit on the size of files become errors of writing instead of signals.
+void open_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // The lowest that is free: this one. For reading, so that writing fails as it did.
+    const int opened = ::open("/dev/null", O_RDONLY);
+    if (opened == -1 && ::open("/", O_RDONLY) == -1) ::_exit(static_cast<int>(Exit::failure));
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int report(std::string_view name, Exit exit, const std::string& message) {
@@ -158,17 +171,6 @@ void flush() {
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed) errno = 0;  // an earlier write failed, and why is forgotten
   if (!flushed || std::ferror(stdout) != 0) cannot_be_written();
-}
-
-void open_streams() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest that is free: this one. For reading, so that writing fails as it did.
-    const int opened = ::open("/dev/null", O_RDONLY);
-    if (opened == -1 && ::open("/", O_RDONLY) == -1) ::_exit(static_cast<int>(Exit::failure));
-  }
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int run(std::string_view name, const std::function<int()>& body) {

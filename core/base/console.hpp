@@ -88,11 +88,6 @@ void print(std::FILE* stream, fmt::format_string<Shown<Args>...> format, const A
 /// Brings to its reader what was printed to standard output; throws where that cannot be done.
 void flush();
 
-/// Makes descriptors 0 to 2 exist, so that no file that is opened later gets one of their numbers
-/// and what is printed: a closed one reads as empty and cannot be written, as before. A reader that
-/// left and a limit on the size of files become errors of writing instead of signals.
-void open_streams();
-
 /// The whole of a `main`: opens the streams, runs `body`, and returns its exit code. Whatever is
 /// thrown becomes one line "name: what was wrong" on standard error (without a name, the line
 /// alone) and the code that belongs to it; so does output that could not be written. Where its

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
+#include <limits>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace vitruvian {

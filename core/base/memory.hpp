@@ -2,8 +2,7 @@
 
 #include <cstddef>
 
-namespace vitruvian {
-namespace memory {
+namespace vitruvian::memory {
 
 /// Storage for arrays: 64-byte aligned blocks that come back to a free list of their size class, so
 /// that a steady training step takes nothing from the system (a fresh page costs more than the
@@ -24,5 +23,4 @@ void reset_peak();
 /// Gives the free blocks back to the system.
 void trim() noexcept;
 
-}  // namespace memory
-}  // namespace vitruvian
+}  // namespace vitruvian::memory

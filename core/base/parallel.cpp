@@ -227,30 +227,26 @@ void run(std::size_t count, std::size_t chunk, const Body& body) {
 
 std::size_t threads() { return global().wanted; }
 
-void set_threads(std::size_t n) {
-  if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
-  const std::scoped_lock lock(global().mutex);
-  global().wanted = n;
-  if (global().pool && global().pool->threads() != n) global().pool.reset();
-}
-
 #else
 
 std::size_t processors() { return 1; }
 
 std::size_t threads() { return 1; }
 
-void set_threads(std::size_t n) {
-  if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
-}
-
 namespace {
-void run(std::size_t count, std::size_t chunk, const Body& body) {
-  run_serially(count, chunk, body);
+constexpr auto* run = run_serially;
 }
-}  // namespace
 
 #endif
+
+void set_threads(std::size_t n) {
+  if (n == 0 || n > 1024) fail(Exit::usage, "threads: {} is not between 1 and 1024", n);
+#if VITRUVIAN_THREADS
+  const std::scoped_lock lock(global().mutex);
+  global().wanted = n;
+  if (global().pool && global().pool->threads() != n) global().pool.reset();
+#endif
+}
 
 void parallel_for(std::size_t count, std::size_t chunk, const Body& body) {
   if (chunk == 0) fail("parallel_for: a chunk of 0");

@@ -8,10 +8,6 @@
 namespace vitruvian {
 namespace {
 
-std::uint64_t join(std::uint32_t low, std::uint32_t high) {
-  return std::uint64_t{high} << 32U | low;
-}
-
 std::array<std::uint32_t, 2> split(std::uint64_t x) {
   return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32U)};
 }
@@ -85,7 +81,7 @@ std::uint64_t Rng::bits(std::uint64_t index, std::uint64_t attempt) const {
   const auto [i0, i1] = split(index);
   const auto [a0, a1] = split(attempt);
   const auto r = philox({i0, i1, a0, a1}, split(key_));
-  return join(r[0], r[1]);
+  return std::uint64_t{r[1]} << 32U | r[0];
 }
 
 Rng Rng::fork(std::string_view purpose, std::initializer_list<std::uint64_t> indices) const {
