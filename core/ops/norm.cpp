@@ -3,6 +3,7 @@
 #include "vitruvian/core/kernels/kernels.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/ops/rows.hpp"
+#include "vitruvian/core/ops/strided.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -39,19 +40,6 @@ void check_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias)
 
 void check_eps(const char* op, double eps) {
   if (!(eps >= 0)) fail("{}: eps is {}: expected at least 0", op, eps);
-}
-
-// (a, b, inner) to (b, a, inner), as `shape`: brings the channels to the front and back again.
-Array exchanged(const Array& x, const Shape& shape, std::size_t a, std::size_t b) {
-  Array y = empty(shape);
-  if (y.size() == 0) return y;
-  const std::size_t inner = x.size() / (a * b);
-  for (std::size_t i = 0; i < a; ++i) {
-    for (std::size_t j = 0; j < b; ++j) {
-      std::copy_n(x.data() + (i * b + j) * inner, inner, y.data() + (j * a + i) * inner);
-    }
-  }
-  return y;
 }
 
 }  // namespace
@@ -98,8 +86,11 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   if (Composed::active()) return composed::batch_norm(x, weight, bias, eps);
   const std::size_t B = x.size(0);
   const std::size_t C = x.size(1);
-  const std::size_t n = B * flattened(x.shape(), 2, x.rank());
-  const Array rows = exchanged(x.value(), {C, n}, B, C);
+  const std::size_t pixels = flattened(x.shape(), 2, x.rank());
+  const std::size_t n = B * pixels;
+  const Strided channels_first = exchanged({B, C, pixels}, 0, 1);
+  const Strided images_first = exchanged({C, B, pixels}, 0, 1);
+  const Array rows = read(x.value(), channels_first);
   Array xh = empty({C, n});
   Array mean = empty({C});
   Array rstd = empty({C});
@@ -114,13 +105,13 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     }
   }
 
-  auto vjp = [B, C, n, mean = std::move(mean), rstd = std::move(rstd)](const Node& node,
-                                                                       const Array& g) {
+  auto vjp = [C, n, channels_first, images_first, mean = std::move(mean), rstd = std::move(rstd)](
+                 const Node& node, const Array& g) {
     std::optional<Array> dx;
     std::optional<Array> dw = cotangent_for(node, 1);
     std::optional<Array> db = cotangent_for(node, 2);
-    const Array x_rows = exchanged(node.in(0), {C, n}, B, C);
-    Array g_rows = exchanged(g, {C, n}, B, C);
+    const Array x_rows = read(node.in(0), channels_first);
+    Array g_rows = read(g, channels_first);
     for (std::size_t c = 0; c < C; ++c) {
       double sum_g = 0;
       double sum_g_xh = 0;
@@ -139,11 +130,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
       Array dx_rows = empty({C, n});
       kernels::layer_norm_vjp<real>(x_rows.data(), nullptr, mean.data(), rstd.data(), g_rows.data(),
                                     dx_rows.data(), nullptr, nullptr, C, n);
-      dx = exchanged(dx_rows, node.in_shape(0), C, B);
+      dx = reshaped(read(dx_rows, images_first), node.in_shape(0));
     }
     return cotangents(std::move(dx), std::move(dw), std::move(db));
   };
-  return record("batch_norm", exchanged(xh, x.shape(), C, B), {x, weight, bias}, std::move(vjp));
+  Array y = reshaped(read(xh, images_first), x.shape());
+  return record("batch_norm", std::move(y), {x, weight, bias}, std::move(vjp));
 }
 
 }  // namespace VITRUVIAN_PRECISION

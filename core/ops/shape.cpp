@@ -14,20 +14,6 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-using Order = std::vector<std::size_t>;
-
-// Where axis i of the result is axis order[i] of an array of this shape: y[i_0, i_1, ...] = x with
-// i_k on axis order[k].
-Strided permuted(const Shape& shape, const Order& order) {
-  const Strided own = strided(shape);
-  Strided s = own;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    s.shape[i] = own.shape[order[i]];
-    s.strides[i] = own.strides[order[i]];
-  }
-  return s;
-}
-
 // One length of -1 is what the others leave of the `size` elements.
 Shape resolved(const Shape& from, const std::vector<std::ptrdiff_t>& lengths) {
   const std::string asked = fmt::format("({})", joined(lengths));
@@ -92,13 +78,12 @@ Tensor join_as(const char* op, const std::vector<Tensor>& xs, const Shape& joine
 
 Tensor transpose(const Tensor& x, int axis0, int axis1) {
   given("transpose", "x", x);
-  Order order(x.rank());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::swap(order[normalise_axis("transpose", axis0, x.rank())],
-            order[normalise_axis("transpose", axis1, x.rank())]);
-  return rearranged("transpose", x, permuted(x.shape(), order));
+  const std::size_t a = normalise_axis("transpose", axis0, x.rank());
+  const std::size_t b = normalise_axis("transpose", axis1, x.rank());
+  return rearranged("transpose", x, exchanged(x.shape(), a, b));
 }
 
+// y[i_0, i_1, ...] = x with i_k on axis axes[k]
 Tensor permute(const Tensor& x, const Axes& axes) {
   given("permute", "x", x);
   if (axes.size() != x.rank()) {
@@ -106,9 +91,14 @@ Tensor permute(const Tensor& x, const Axes& axes) {
          x.rank());
   }
   normalise_axes("permute", axes, x.rank());  // each axis once
-  Order order;
-  for (const int axis : axes) order.push_back(normalise_axis("permute", axis, x.rank()));
-  return rearranged("permute", x, permuted(x.shape(), order));
+  const Strided own = strided(x.shape());
+  Strided s = own;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::size_t axis = normalise_axis("permute", axes[k], x.rank());
+    s.shape[k] = own.shape[axis];
+    s.strides[k] = own.strides[axis];
+  }
+  return rearranged("permute", x, s);
 }
 
 void Lengths::too_long(std::uint64_t length) {
@@ -145,10 +135,8 @@ Tensor flatten(const Tensor& x, int first, int last) {
   const std::size_t a = normalise_axis("flatten", first, rank);
   const std::size_t b = normalise_axis("flatten", last, rank);
   if (a > b) fail("flatten: axis {} of {} comes after axis {}", first, to_string(x.shape()), last);
-  Shape shape;
-  for (std::size_t axis = 0; axis < a; ++axis) shape.push_back(x.shape()[axis]);
-  shape.push_back(1);
-  for (std::size_t axis = a; axis <= b && axis < x.rank(); ++axis) shape[a] *= x.shape()[axis];
+  Shape shape(x.shape().begin(), x.shape().begin() + a);
+  shape.push_back(flattened(x.shape(), a, std::min(b + 1, x.rank())));
   for (std::size_t axis = b + 1; axis < x.rank(); ++axis) shape.push_back(x.shape()[axis]);
   return reshape_as("flatten", x, shape);
 }

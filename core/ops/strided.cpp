@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -55,6 +56,13 @@ Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::p
   s.offset = start * s.strides[axis];
   s.strides[axis] *= step;
   s.shape[axis] = length;
+  return s;
+}
+
+Strided exchanged(const Shape& shape, std::size_t axis0, std::size_t axis1) {
+  Strided s = strided(shape);
+  std::swap(s.shape[axis0], s.shape[axis1]);
+  std::swap(s.strides[axis0], s.strides[axis1]);
   return s;
 }
 

@@ -23,6 +23,8 @@ Strided strided(const Shape& shape);
 /// The places of `length` entries of one axis, from `start` on in steps of `step`.
 Strided along(const Shape& shape, std::size_t axis, std::ptrdiff_t start, std::ptrdiff_t step,
               std::size_t length);
+/// An array of this shape with two axes exchanged.
+Strided exchanged(const Shape& shape, std::size_t axis0, std::size_t axis1);
 /// An array of shape `own`, repeated along the axes that numpy's rule stretches to reach `shape`;
 /// it must reach it.
 Strided stretched(const Shape& own, const Shape& shape);

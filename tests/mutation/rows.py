@@ -90,7 +90,7 @@ ROWS = [
     ("1-13", _MODEL, "concat({«of_each(cls_token)», tokens}, 1)", "Tensor(zeros({patches.size(0), 1, config.D}))"),
     ("1-14", *_POSITIONS_OFF),
     ("1-15", *_OVER_ALL_TOKENS),
-    ("1-15", "core/ops/norm.cpp", "const Array rows = «exchanged(x.value(), {C, n}, B, C)»;", "x.value()"),
+    ("1-15", "core/ops/norm.cpp", "const Array rows = «read(x.value(), channels_first)»;", "x.value()"),
     ("1-16", *_SCALE),
     ("1-18", "nn/torch/mlp.cpp", "y = activate(y, activation);", ";"),
     ("1-18", "nn/torch/mlp.cpp", "if («i + 1 < linears.size()») {", "true"),
