@@ -21,17 +21,6 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
   return losses;
 }
 
-// x with zeros around its last two axes.
-Tensor padded(const Tensor& x, std::size_t padding) {
-  Tensor result = x;
-  for (const int axis : {2, 3}) {
-    Shape border = result.shape();
-    border[static_cast<std::size_t>(axis)] = padding;
-    result = concat({zeros(border), result, zeros(border)}, axis);
-  }
-  return result;
-}
-
 // log_probabilities (B, K) at the label of each row: (B,).
 Tensor picked(const Tensor& log_probabilities, const Indices& labels) {
   const auto& values = labels.values();
@@ -119,7 +108,8 @@ Tensor gelu_tanh(const Tensor& x) {
 // y = sum over the window's places (i, j) of W[:, :, i, j] times the image shifted by (i, j).
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Stride& stride,
               std::size_t padding) {
-  const Tensor image = padded(x, padding);
+  const auto around = static_cast<std::ptrdiff_t>(padding);
+  const Tensor image = pad(pad(x, 2, around, around), 3, around, around);
   const std::size_t B = x.size(0), C = x.size(1), O = weight.size(0);
   const auto down = static_cast<std::ptrdiff_t>(stride.y);
   const auto right = static_cast<std::ptrdiff_t>(stride.x);
