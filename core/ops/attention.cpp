@@ -59,13 +59,12 @@ bool broadcasts(const Shape& shape, const Shape& to) {
 }
 
 void check_options(const char* op, const AttentionOptions& options, const Shape& scores) {
-  if (options.mask && !broadcasts(options.mask.shape(), scores)) {
-    fail("{}: mask {} does not broadcast to the scores {}", op, to_string(options.mask.shape()),
-         to_string(scores));
-  }
-  if (options.bias && !broadcasts(options.bias.shape(), scores)) {
-    fail("{}: bias {} does not broadcast to the scores {}", op, to_string(options.bias.shape()),
-         to_string(scores));
+  for (const auto& [name, x] :
+       {std::pair{"mask", &options.mask}, std::pair{"bias", &options.bias}}) {
+    if (*x && !broadcasts(x->shape(), scores)) {
+      fail("{}: {} {} does not broadcast to the scores {}", op, name, to_string(x->shape()),
+           to_string(scores));
+    }
   }
   if (!(options.dropout >= 0 && options.dropout <= 1)) {
     fail("{}: dropout probability {} is not in [0, 1]", op, options.dropout);
@@ -103,15 +102,6 @@ struct Added {
   }
 };
 
-// Dropout's probability and key; the probability is 0 where there is no generator.
-struct Drop {
-  double p = 0;
-  std::uint64_t key = 0;
-  explicit Drop(const AttentionOptions& options) {
-    if (options.rng != nullptr) p = options.dropout, key = options.rng->key();
-  }
-};
-
 void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   for (const auto& [name, x] : {std::pair{"q", &q}, std::pair{"k", &k}, std::pair{"v", &v}}) {
     given("attention", name, *x);
@@ -137,27 +127,24 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   }
 }
 
-// P^T, which the way back needs: (B, h, S, a row).
-Array saved_probs(const AttentionShape& s) {
-  return NoGrad::active() ? Array() : empty({s.B, s.h, s.S, kernels::attention_row<real>(s)});
-}
-real* data_of_saved(Array& probs) { return NoGrad::active() ? nullptr : probs.data(); }
-
 Tensor attend(const char* op, Layout layout, const AttentionShape& s, const Shape& scores,
               const Shape& shape, std::vector<Tensor> xs, const AttentionOptions& options) {
   const Added added(options, s, scores);
-  const Drop drop(options);
+  const double p = options.rng == nullptr ? 0 : options.dropout;
+  const std::uint64_t key = options.rng == nullptr ? 0 : options.rng->key();
   Array o = empty(shape);
-  Array probs = saved_probs(s);
+  Array probs;  // P^T, which the way back needs: (B, h, S, a row)
+  if (!NoGrad::active()) probs = empty({s.B, s.h, s.S, kernels::attention_row<real>(s)});
   std::vector<const real*> data;
   for (const Tensor& x : xs) data.push_back(data_of(x));
   const Parts<const real> in(layout, s, data);
-  kernels::attention<real>(s, in.q, in.k, in.v, added.bias, drop.p, drop.key,
-                           heads_of(layout, o.data(), s.h, s.T, s.F), data_of_saved(probs));
+  kernels::attention<real>(s, in.q, in.k, in.v, added.bias, p, key,
+                           heads_of(layout, o.data(), s.h, s.T, s.F),
+                           NoGrad::active() ? nullptr : probs.data());
 
   const std::size_t count = xs.size();
-  auto vjp = [s, layout, scores, drop, count, probs = std::move(probs)](const Node& n,
-                                                                        const Array& g) {
+  auto vjp = [s, layout, scores, p, key, count, probs = std::move(probs)](const Node& n,
+                                                                          const Array& g) {
     Cotangents dxs;
     dxs.reserve(count + 1);  // `to` points into its arrays
     std::vector<const real*> from;
@@ -173,7 +160,7 @@ Tensor attend(const char* op, Layout layout, const AttentionShape& s, const Shap
     if (n.needs(count)) dbias = empty(scores);
     const Parts<const real> x(layout, s, from);
     const Parts<real> dx(layout, s, to);
-    kernels::attention_vjp<real>(s, x.q, x.k, x.v, probs.data(), drop.p, drop.key,
+    kernels::attention_vjp<real>(s, x.q, x.k, x.v, probs.data(), p, key,
                                  heads_of(layout, g.data(), s.h, s.T, s.F), dx.q, dx.k, dx.v,
                                  data_of(dbias));
     if (dbias) dbias = unbroadcast(std::move(*dbias), n.in_shape(count));

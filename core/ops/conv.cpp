@@ -114,8 +114,9 @@ void check_conv(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 // Square windows over the planes of (B, C, H, W), each as an image of its own.
-Grid pools(const char* op, const Shape& x, std::size_t size, std::size_t stride,
+Grid pools(const char* op, const Tensor& images, std::size_t size, std::size_t stride,
            std::size_t padding) {
+  const Shape& x = given(op, "x", images).shape();
   if (x.size() != 4) fail("{}: input {} is not (B, C, H, W)", op, to_string(x));
   check_not_negative(op, {{"size", size}, {"stride", stride}, {"padding", padding}});
   if (size == 0) fail("{}: a window of side 0", op);
@@ -196,8 +197,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
 
 // y = sum of the window / size^2                dx = g / size^2 to each pixel, from each window
 Tensor avg_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::size_t padding) {
-  given("avg_pool2d", "x", x);
-  const Grid grid = pools("avg_pool2d", x.shape(), size, stride, padding);
+  const Grid grid = pools("avg_pool2d", x, size, stride, padding);
   const std::size_t area = size * size;
   Array y = empty({x.size(0), x.size(1), grid.rows, grid.columns});
   std::vector<double> sums(y.size());
@@ -219,8 +219,7 @@ Tensor avg_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::si
 
 // y = max of the window                         dx = g at the first pixel that has it, else 0
 Tensor max_pool2d(const Tensor& x, std::size_t size, std::size_t stride, std::size_t padding) {
-  given("max_pool2d", "x", x);
-  const Grid grid = pools("max_pool2d", x.shape(), size, stride, padding);
+  const Grid grid = pools("max_pool2d", x, size, stride, padding);
   Array y = empty({x.size(0), x.size(1), grid.rows, grid.columns});
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::vector<std::size_t> winner(y.size(), none);

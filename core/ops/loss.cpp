@@ -33,6 +33,7 @@ real cotangent_of(const Array& g, std::size_t i, std::size_t n, Reduction reduct
 }
 
 void check_rank(const char* op, const char* name, const Tensor& x) {
+  given(op, name, x);
   if (x.rank() != 2) fail("{}: {} {} is not (B, K)", op, name, to_string(x.shape()));
 }
 
@@ -91,7 +92,6 @@ Tensor cross_entropy_of(const Tensor& logits, const Target* targets, double e,
 //   dx = g (softmax(x) sum(t) - t)
 Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_smoothing,
                      Reduction reduction) {
-  given("cross_entropy", "logits", logits);
   check_labels("cross_entropy", "logits", logits, labels);
   check_smoothing(label_smoothing);
   if (Composed::active()) {
@@ -103,7 +103,6 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, double label_s
 template <std::same_as<Array> Targets>
 Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_smoothing,
                      Reduction reduction) {
-  given("cross_entropy", "logits", logits);
   check_rank("cross_entropy", "logits", logits);
   check_smoothing(label_smoothing);
   if (targets.shape() != logits.shape()) {
@@ -123,7 +122,6 @@ template Tensor cross_entropy(const Tensor&, const Array&, double, Reduction);
 // and the mean is the sum over the sum of w_label of the rows that count.
 Tensor cross_entropy(const Tensor& logits, const Indices& labels,
                      const CrossEntropyOptions& options) {
-  given("cross_entropy", "logits", logits);
   check_labels("cross_entropy", "logits", logits, labels, options.ignore_index);
   check_smoothing(options.label_smoothing);
   const std::size_t B = logits.size(0);
@@ -179,7 +177,6 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels,
 
 // loss = -x[label]                                      dx = -g at the label, 0 elsewhere
 Tensor nll_loss(const Tensor& log_probabilities, const Indices& indices, Reduction reduction) {
-  given("nll_loss", "log_probabilities", log_probabilities);
   check_labels("nll_loss", "log_probabilities", log_probabilities, indices);
   if (Composed::active()) return composed::nll_loss(log_probabilities, indices, reduction);
   const std::vector<std::size_t>& labels = indices.values();

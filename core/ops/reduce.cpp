@@ -36,11 +36,9 @@ class Groups {
     }
   }
 
-  /// The shape of the result.
   [[nodiscard]] const Shape& result() const { return result_; }
   /// How many elements of the input meet in one of the result.
   [[nodiscard]] std::size_t over() const { return over_; }
-  /// One number for each element of the result.
   [[nodiscard]] Sums start(double value) const { return Sums(count(result_), value); }
 
   /// Calls f(i, o) for every element i of the input, in order; o is its element of the result.
