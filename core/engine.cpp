@@ -1,6 +1,6 @@
 // The engine: putting an op on the tape, and walking the tape backwards.
 
-#include "vitruvian/core/tensor.hpp"
+#include "vitruvian/core/guards.hpp"
 #include "vitruvian/core/watch.hpp"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ Tensor record(const char* op, Array value, const std::vector<Tensor>& inputs, Vj
                        [what](const Tensor& x) { return x && x.node().*what; });
   };
   const bool wanted = any(&Node::requires_grad);
-  if (watch::no_grad() || !wanted) {
+  if (NoGrad::active() || !wanted) {
     node.unrecorded = wanted || any(&Node::unrecorded);
     return result;
   }

@@ -4,7 +4,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/profile.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -46,7 +45,6 @@ void check_finite(const Node& node, const Array& a, const std::string& where) {
 
 }  // namespace
 
-bool no_grad() { return Context::here().no_grad; }
 void enter(const Node& node) { Context::here().path = node.path; }
 
 std::vector<Array> seeds(const std::vector<Tensor>& roots, const std::vector<Array>& cotangents) {
@@ -140,19 +138,19 @@ Vjp as_told(const char* op, Vjp vjp) {
                                                                           Array& g) {
     const Scoped<&Context::forgets_unbroadcast> forgets(kind == Fault::Kind::forget_unbroadcast);
     Cotangents gs = vjp(node, g);
-    const auto scale = [](std::optional<Array>& a, real factor) {
-      if (a) std::for_each(a->data(), a->data() + a->size(), [factor](real& x) { x *= factor; });
+    const auto times = [](std::optional<Array>& a, real factor) {
+      if (a) scale(*a, factor);
     };
     const bool of_input = kind == Fault::Kind::flip_sign || kind == Fault::Kind::drop_cotangent;
     if (of_input && i >= gs.size()) {
       fail("fault: '{}' has {} inputs, and none is input {}", node.op, gs.size(), i);
     }
-    if (kind == Fault::Kind::flip_sign) scale(gs[i], real{-1});
-    if (kind == Fault::Kind::drop_cotangent) scale(gs[i], real{0});
+    if (kind == Fault::Kind::flip_sign) times(gs[i], real{-1});
+    if (kind == Fault::Kind::drop_cotangent) times(gs[i], real{0});
     if (kind == Fault::Kind::skip_accumulation) {
       for (std::size_t k = 0; k < gs.size(); ++k) {
         if (node.has(k) && !BackwardPass::first_at(node.inputs[k].node.get()))
-          scale(gs[k], real{0});
+          times(gs[k], real{0});
       }
     }
     return gs;

@@ -13,8 +13,6 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace watch {
 
-/// Whether nothing is recorded now (`NoGrad`).
-bool no_grad();
 /// What is done next concerns this node: errors and profiles name its module.
 void enter(const Node& node);
 
