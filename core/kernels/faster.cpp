@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <vector>
 
 namespace vitruvian::kernels {
@@ -17,27 +16,19 @@ namespace {
 
 // Numbers in [-1, 1) whose sums tell one order of addition from another. They begin where arrays
 // do, at a cache line's start: elsewhere one of the two loses more than the other.
-class Numbers {
- public:
-  Numbers(std::size_t n, std::uint32_t state) : memory_(n + line) {
-    void* start = memory_.data();
-    std::size_t bytes = memory_.size() * sizeof(float);
-    std::align(line * sizeof(float), n * sizeof(float), start, bytes);
-    data_ = static_cast<float*>(start);
-    for (std::size_t i = 0; i < n; ++i) {
+struct alignas(64) Line {
+  float numbers[16];
+};
+std::vector<Line> random_lines(std::size_t n, std::uint32_t state) {
+  std::vector<Line> lines((n + 15) / 16);
+  for (Line& line : lines) {
+    for (float& x : line.numbers) {
       state = state * 1664525U + 1013904223U;
-      data_[i] = static_cast<float>(state >> 8U) * 0x1p-23F - 1;
+      x = static_cast<float>(state >> 8U) * 0x1p-23F - 1;
     }
   }
-  Numbers(const Numbers&) = delete;
-  Numbers& operator=(const Numbers&) = delete;
-  float* data() { return data_; }
-
- private:
-  static constexpr std::size_t line = 64 / sizeof(float);
-  std::vector<float> memory_;
-  float* data_ = nullptr;
-};
+  return lines;
+}
 
 double seconds_of(FasterProduct::Body body, const Gemm<float>& g) {
   const auto begin = std::chrono::steady_clock::now();
@@ -73,15 +64,15 @@ FasterProduct::Body FasterProduct::measured(const Gemm<float>& like) const {
   Gemm<float> g = like;
   KeptPanels panels(std::numeric_limits<std::size_t>::max());
   if (like.kept != nullptr) g.kept = &panels;
-  Numbers a((g.trans_a ? g.k : g.m) * g.lda, 1);
-  Numbers b((g.trans_b ? g.n : g.k) * g.ldb, 2);
-  Numbers by_usual(g.m * g.ldc, 3);
-  Numbers by_other(g.m * g.ldc, 3);
-  g.a = a.data();
-  g.b = b.data();
-  g.c = by_usual.data();
+  const std::vector<Line> a = random_lines((g.trans_a ? g.k : g.m) * g.lda, 1);
+  const std::vector<Line> b = random_lines((g.trans_b ? g.n : g.k) * g.ldb, 2);
+  std::vector<Line> by_usual = random_lines(g.m * g.ldc, 3);
+  std::vector<Line> by_other = random_lines(g.m * g.ldc, 3);
+  g.a = a.data()->numbers;
+  g.b = b.data()->numbers;
+  g.c = by_usual.data()->numbers;
   usual_(g);
-  g.c = by_other.data();
+  g.c = by_other.data()->numbers;
   other_(g);
   if (std::memcmp(by_usual.data(), by_other.data(), g.m * g.ldc * sizeof(float)) != 0) {
     return usual_;

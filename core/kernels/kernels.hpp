@@ -1,7 +1,6 @@
 #pragma once
 
 #include "vitruvian/core/base/parallel.hpp"
-#include "vitruvian/core/kernels/gemm.hpp"
 #include "vitruvian/core/kernels/table.hpp"
 
 #include <algorithm>
@@ -167,11 +166,12 @@ struct Heads {
 };
 
 /// One call of attention over B images and h heads: T queries and S keys of width E, values of
-/// width F. `bias` is null or (rows_of_bias ...): added to the scores (b, i) at
-/// bias + b * bias_batch + i * bias_head, as a T x S matrix (a stride of 0 repeats it).
+/// width F.
 struct AttentionShape {
   std::size_t B = 0, h = 0, T = 0, S = 0, E = 0, F = 0;
 };
+/// Null, or added to the scores (b, i): the T x S matrix at data + b * batch + i * head (a stride
+/// of 0 repeats it).
 template <class T>
 struct AttentionBias {
   const T* data = nullptr;
