@@ -27,7 +27,7 @@ class JpegReader {
  public:
   explicit JpegReader(const Packed& packed) : packed_(packed) {
     jpeg_.err = jpeg_std_error(&errors_);
-    errors_.error_exit = &on_error;
+    errors_.error_exit = &stop;
     errors_.emit_message = &on_message;
     errors_.output_message = [](j_common_ptr) {};
     jpeg_.client_data = this;
@@ -54,7 +54,7 @@ class JpegReader {
       failed();
     }
   }
-  [[nodiscard]] const jpeg_decompress_struct& jpeg() const { return jpeg_; }
+  [[nodiscard]] jpeg_decompress_struct& jpeg() { return jpeg_; }
 
  private:
   [[noreturn]] void failed() const { packed_.refuse("{}", message_); }
@@ -63,8 +63,7 @@ class JpegReader {
     JpegReader& self = *static_cast<JpegReader*>(jpeg->client_data);
     char text[JMSG_LENGTH_MAX] = {};
     jpeg->err->format_message(jpeg, text);
-    const bool memory = jpeg->err->msg_code == JERR_NO_BACKING_STORE;
-    if (memory) {
+    if (jpeg->err->msg_code == JERR_NO_BACKING_STORE) {
       std::snprintf(self.message_, sizeof self.message_,
                     "a progressive JPEG that takes too much memory; --max-pixels of predict and "
                     "inspect raises the limit");
@@ -73,7 +72,6 @@ class JpegReader {
     }
     std::longjmp(self.jump_, 1);
   }
-  [[noreturn]] static void on_error(j_common_ptr jpeg) { stop(jpeg); }
   // Level -1 is a warning: the data are damaged and libjpeg would invent the rest. Bytes between
   // markers that belong to nobody, and odd version numbers, are harmless and common.
   static void on_message(j_common_ptr jpeg, int level) {
@@ -125,8 +123,7 @@ class JpegReader {
 void decode_jpeg(const Packed& packed, RowSink& sink) {
   JpegReader reader(packed);
   reader.run([](jpeg_decompress_struct* jpeg) { jpeg_read_header(jpeg, TRUE); });
-  const bool whole =
-      jpeg_has_multiple_scans(const_cast<jpeg_decompress_struct*>(&reader.jpeg())) != 0;
+  const bool whole = jpeg_has_multiple_scans(&reader.jpeg()) != 0;
   packed.check_size(reader.jpeg().image_width, reader.jpeg().image_height, whole);
   const int colours = reader.jpeg().num_components;
   if (colours != 1 && colours != 3) {

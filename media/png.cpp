@@ -145,7 +145,6 @@ void decode_png(const Packed& packed, RowSink& sink) {
   });
   const std::size_t length = static_cast<std::size_t>(width) * channels;
   std::vector<png_byte> buffer(interlaced ? length * height : length);
-  png_byte* const rows = buffer.data();
   // libpng's own way to RGB does not see an index beyond the palette.
   std::vector<std::uint8_t> rgb;
   const auto coloured = [&](const png_byte* indices) {
@@ -160,7 +159,7 @@ void decode_png(const Packed& packed, RowSink& sink) {
   sink.start(height, width, palette != nullptr ? 3 : channels);
   for (int pass = 0; pass < passes; ++pass) {
     for (std::size_t y = 0; y < height; ++y) {
-      png_byte* const row = interlaced ? rows + y * length : rows;
+      png_byte* const row = buffer.data() + (interlaced ? y * length : 0);
       if (pass == passes - 1 && y + 1 == height) {
         // With its last row libpng unpacks whatever follows, which may be a thousand times as much
         // as there is, and only warns of it.

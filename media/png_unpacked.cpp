@@ -50,12 +50,11 @@ void decode_png(const Packed& packed, RowSink& /*sink*/) {
 }
 
 std::string encode_png(const Image& image) {
-  const std::size_t row = image.width * image.channels;
-  if ((image.channels != 1 && image.channels != 3) || row == 0 ||
-      image.pixels.size() != image.height * row) {
-    fail("encode_png: {} bytes, but a picture of {} x {} x {} was announced", image.pixels.size(),
-         image.height, image.width, image.channels);
+  if (image.channels != 1 && image.channels != 3) {
+    fail("encode_png: a picture of {} channels; PNG is written with 1 or 3", image.channels);
   }
+  check_whole(image);
+  const std::size_t row = image.width * image.channels;
   std::string header;
   append_u32(header, static_cast<std::uint32_t>(image.width));
   append_u32(header, static_cast<std::uint32_t>(image.height));
