@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <new>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 // The ops: each is one function that computes a value and hands `record` its vector-Jacobian

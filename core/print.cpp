@@ -1,7 +1,5 @@
 #include "vitruvian/core/print.hpp"
 
-#include <ostream>
-
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {

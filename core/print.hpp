@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <iosfwd>
 #include <ostream>
 #include <string>
 

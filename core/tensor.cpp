@@ -7,8 +7,6 @@
 #include <array>
 #include <atomic>
 #include <limits>
-#include <memory>
-#include <utility>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

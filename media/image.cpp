@@ -1,6 +1,5 @@
 #include "vitruvian/media/image.hpp"
 
-#include "vitruvian/core/base/byte_source.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 #include "vitruvian/media/decode.hpp"

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 namespace vitruvian {
 namespace {

@@ -1,11 +1,8 @@
 // The faces of dropout and attention.
-#include "vitruvian/core/base/parallel.hpp"
 #include "vitruvian/core/kernels/kernels.hpp"
-#include "vitruvian/core/kernels/table.hpp"
 #include "vitruvian/core/kernels/workspace.hpp"
 #include "vitruvian/core/profile.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
