@@ -25,7 +25,7 @@ Lanes lanes_of(const char* op, const Tensor& x, int axis) {
 // A kernel over contiguous rows, applied along any axis: the last one directly, another one on
 // transposed copies.
 template <class Kernel, class... Arrays>
-Array along(const Lanes& lanes, const Kernel& kernel, const Array& x, const Arrays&... more) {
+Array over_lanes(const Lanes& lanes, const Kernel& kernel, const Array& x, const Arrays&... more) {
   const auto [outer, n, inner] = lanes;
   Array y = empty(x.shape());
   if (inner == 1) {
@@ -43,9 +43,9 @@ Array along(const Lanes& lanes, const Kernel& kernel, const Array& x, const Arra
 Tensor softmax(const Tensor& x, int axis) {
   const Lanes lanes = lanes_of("softmax", x, axis);
   if (Composed::active()) return composed::softmax(x, axis);
-  Array y = along(lanes, kernels::softmax<real>, x.value());
+  Array y = over_lanes(lanes, kernels::softmax<real>, x.value());
   return record("softmax", std::move(y), {x}, [lanes](const Node& n, const Array& g) {
-    return cotangents(along(lanes, kernels::softmax_vjp<real>, n.value, g));
+    return cotangents(over_lanes(lanes, kernels::softmax_vjp<real>, n.value, g));
   });
 }
 
@@ -53,9 +53,9 @@ Tensor softmax(const Tensor& x, int axis) {
 Tensor log_softmax(const Tensor& x, int axis) {
   const Lanes lanes = lanes_of("log_softmax", x, axis);
   if (Composed::active()) return composed::log_softmax(x, axis);
-  Array y = along(lanes, kernels::log_softmax<real>, x.value());
+  Array y = over_lanes(lanes, kernels::log_softmax<real>, x.value());
   return record("log_softmax", std::move(y), {x}, [lanes](const Node& n, const Array& g) {
-    return cotangents(along(lanes, kernels::log_softmax_vjp<real>, n.value, g));
+    return cotangents(over_lanes(lanes, kernels::log_softmax_vjp<real>, n.value, g));
   });
 }
 
