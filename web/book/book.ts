@@ -155,12 +155,12 @@ function searchable(form: HTMLFormElement): void {
     const sections = await index;
     const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const points = ([, , title, text]: Section): number => words.every((word) => `${title} ${text}`.toLowerCase().includes(word))
-      ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length : 0;
+      ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length + (title.toLowerCase() === words.join(' ') ? 5 : 0) : 0; // what the glossary explains, first
     const found = words.length === 0 ? [] : sections.map((section) => ({ section, points: points(section) }))
       .filter((one) => one.points > 0).sort((a, b) => b.points - a.points).slice(0, 12);
     results.replaceChildren(...found.map(({ section: [page, anchor, title, text] }) => {
       const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
-      return element('li', {}, element('a', { href: `${page}#${anchor}` }, title), element('span', { class: 'soft' }, ` … ${text.slice(at, at + 110)} …`));
+      return element('li', {}, element('a', { href: `${page}#${anchor}` }, title), element('span', { class: 'soft' }, ` … ${text.slice(at, at + 110).replace(at > 0 ? /^\S* / : '', '').replace(/ \S*$/, '')} …`));
     }));
     if (found.length === 0 && words.length > 0) results.replaceChildren(element('li', {}, 'Nothing has all of these words.'));
   };

@@ -105,6 +105,7 @@ function dressed(name, html) {
     });
 }
 
+const places = '<a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="explorer.html">Explorer</a> <a href="teachers.html">For teachers</a>';
 const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
 <html lang="en">
 <head>
@@ -117,7 +118,7 @@ const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
 <title>${escaped(title)}</title>
 </head>
 <body>
-<header><a class="skip" href="#main">To the text</a><nav aria-label="Book"><a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="explorer.html">Explorer</a> <a href="teachers.html">For teachers</a></nav>
+<header><a class="skip" href="#main">To the text</a><nav aria-label="Book">${places.replace(`>${title}<`, ` aria-current="page">${title}<`)}</nav>
 <form class="search" role="search" hidden><label>Search <input type="search" autocomplete="off"></label><ol></ol></form></header>
 <main id="main">
 ${main}
@@ -157,8 +158,8 @@ for (const name of names) {
   const sliders = facts.sliders.length > 0 ? await turn(name, facts) : '';
   const closing = events.pop();
   const breaks = facts.breaks.map((one) => [one.name, one.what]);
-  const title = text(told.lines[0].match(/<h1>(.*?)<\/h1>/)[1]);
-  lessons.set(name, { question: facts.question, title: title.replace(/^Lesson \d+ /, ''), minutes: told.lines[0].match(/About (\d+) minutes/)[1], turn: sliders });
+  const title = text(told.lines[0].match(/<h1>(.*?)<\/h1>/)[1]).replace(/^Lesson \d+/, '$&.');
+  lessons.set(name, { question: facts.question, title: title.replace(/^Lesson \d+\. /, ''), minutes: told.lines[0].match(/About (\d+) minutes/)[1], turn: sliders });
   let heading = ['', title];
   let gathered = [];
   const flush = () => { if (gathered.length > 0) sections.push([`${name}.html`, heading[0], heading[1], gathered.join(' ')]); gathered = []; };
@@ -180,7 +181,7 @@ write('glossary.html', page({
   title: 'Glossary', description: 'The field’s words, and the lesson that explains each.',
   main: `<h1>Glossary</h1><dl>${words.map(({ names: [word, ...others], lesson, meaning }) =>
     `<dt id="${anchor(word)}">${escaped(word)}${others.length > 0 ? ` <span class="soft">also ${escaped(others.join(', '))}</span>` : ''}</dt>
-<dd>${escaped(meaning)} <a href="${lesson}.html">Lesson ${number.get(lesson)}: ${escaped(lessons.get(lesson).title)}</a></dd>`).join('\n')}</dl>`,
+<dd>${escaped(meaning)} <a href="${lesson}.html">Lesson ${number.get(lesson)}. ${escaped(lessons.get(lesson).title)}</a></dd>`).join('\n')}</dl>`,
 }));
 
 // --- exercises -------------------------------------------------------------------------------------
