@@ -137,7 +137,7 @@ test('three depths of zoom: a block, its head, one number with the terms of its 
     const digit = page.getByRole('application', { name: /^16 patches/ });
     await digit.focus();
     await type(page, 'ArrowRight', 'ArrowRight', 'Enter');
-    assert.match(await page.locator('#attention + p').innerText(), /^patch 1, 2 asks/);
+    assert.match(await page.locator('#attention + p').innerText(), /^Patch 1, 2 asks/);
   }));
 
 test('backwards: another label, a walk, derivatives everywhere, and a broken rule that turns the check red', () =>
@@ -159,7 +159,8 @@ test('backwards: another label, a walk, derivatives everywhere, and a broken rul
     assert.match(await node.innerText(), /^logits /);
     for (let step = 2; step <= 62; ++step) {
       await button(page, 'Step').click();
-      assert.match(await node.innerText(), /^\S+ \(.*\)\. (?!The norm)\S/, 'a sentence a step');
+      assert.match(await node.innerText(), /^\S+ \(.*?\)(, in block \d)?\. (?!The norm)\S/, 'a sentence a step');
+      assert.match(await node.innerText(), /^(?!blocks)|^blocks\.(?:0\..*in block 1|1\..*in block 2|2\..*in block 3|3\..*in block 4)\./);
     }
     assert.match(await node.innerText(), /^images /);
     assert.equal((await numbers()).length, 2 + 3 * 4);
@@ -177,6 +178,7 @@ test('backwards: another label, a walk, derivatives everywhere, and a broken rul
       await page.keyboard.press('Escape');
     }
     await page.getByLabel('gradients', { exact: true }).check();
+    await page.getByText('dL/d E, 64 pictures of 7 × 7').waitFor();
     assert.ok((await page.locator('#tokens').textContent()).includes('dL/d x_p E'));
     await page.getByLabel('gradients', { exact: true }).uncheck();
 

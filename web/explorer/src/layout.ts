@@ -7,6 +7,8 @@ export const tokenName = (token: number, { W, P }: Config): string => {
   const across = W / P;
   return `patch ${Math.floor((token - 1) / across) + 1}, ${((token - 1) % across) + 1}`;
 };
+/** The same, to begin a sentence. */
+export const whichToken = (token: number, config: Config): string => (token === 0 ? 'The class token' : tokenName(token, config).replace('p', 'P'));
 export const features = (config: Config) => (row: number, col: number): string =>
   `${tokenName(row, config)} · number ${col + 1}`;
 
