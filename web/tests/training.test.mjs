@@ -22,7 +22,7 @@ test('learning: 90 % within half a minute, one step, one image, a look inside', 
     await scrolledTo(page, '#learning');
     const began = Date.now();
     await button(page, 'until 90 %').click();
-    await page.waitForFunction(() => /Step [1-9].*reads 9\d %/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
+    await page.waitForFunction(() => /Step [1-9].*reads 9\d\s%/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
     t.diagnostic(`90 % in ${(Date.now() - began) / 1000} s`);
 
     await button(page, 'Train').waitFor();
@@ -58,7 +58,7 @@ test('learning: 90 % within half a minute, one step, one image, a look inside', 
       assert.equal(await page.getByLabel('learning rate', { exact: true }).inputValue(), rate);
       await button(page, 'Start anew').click();
       await button(page, 'until 90 %').click();
-      await page.waitForFunction(() => /Step [1-9].*reads 9\d %/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
+      await page.waitForFunction(() => /Step [1-9].*reads 9\d\s%/s.test(document.querySelector('.now')?.innerText ?? ''), null, { timeout: 30000 });
     }
   }));
 

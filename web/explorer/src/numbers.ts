@@ -22,8 +22,9 @@ export function exact(x: number): string {
   return String(x).replaceAll('-', '−');
 }
 
+/** In one line: its spaces do not break. */
 export const percent = (p: number): string =>
-  p > 0 && p < 0.01 ? '< 1 %' : p < 1 && p > 0.99 ? '> 99 %' : `${Math.round(100 * p)} %`;
+  p > 0 && p < 0.01 ? '<\u00a01\u00a0%' : p < 1 && p > 0.99 ? '>\u00a099\u00a0%' : `${Math.round(100 * p)}\u00a0%`;
 
 export function norm(values: Float32Array): number {
   let squares = 0;
