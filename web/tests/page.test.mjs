@@ -43,7 +43,7 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
     await hand('model.safetensors', stubborn(7));
     await reads(page, 7);
     await hand('nonsense.safetensors', Buffer.from('no weights at all'));
-    await page.locator('.error').first().waitFor();
+    await page.getByText('nonsense.safetensors: text, and no file of weights').waitFor();
     await reads(page, 7);
     const inside = page.getByRole('checkbox', { name: 'all pictures above show this model' });
     await inside.check();
@@ -58,6 +58,12 @@ test('a model of one’s own takes the place of the page’s, and stays; a file 
       input.dispatchEvent(new Event('change', { bubbles: true }));
     });
     await page.getByText('many.safetensors: 101 MB are more than the 100 of any model that this page shows').waitFor();
+    assert.ok(await page.evaluate(() => {
+      const files = new DataTransfer();
+      files.items.add(new File(['no weights either'], 'dropped.safetensors'));
+      return !document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true }));
+    }), 'the browser does not leave the page for a file that is dropped on it');
+    await page.getByText('dropped.safetensors: text, and no file of weights').waitFor();
     await button(page, 'back to the page’s model').click();
     await page.waitForFunction(() => /It reads\s*3/.test(document.querySelector('.guess').textContent));
     assert.match(await page.locator('#draw').textContent(), /trained on digits drawn by a program, runs/);
@@ -138,6 +144,7 @@ for (const [name, options] of [['1,440', desktop], ['390', phone]]) {
         // What is higher than there is room for begins at the top.
         assert.ok(seen.seen >= Math.min(seen.all, 0.3 * options.viewport.height) - 2, `stop ${stop}: ${JSON.stringify(seen)}`);
         assert.ok(seen.hidden <= 2, `stop ${stop}: ${JSON.stringify(seen)}`);
+        assert.equal(await page.locator('.tour').evaluate((one) => one.scrollHeight - one.clientHeight), 0, `stop ${stop} is said whole`);
       }
       assert.equal(await button(page, 'Done').count(), 1, 'all stops were met');
     }));
@@ -227,6 +234,13 @@ for (const [name, options] of [['wide, light', desktop], ['wide, dark', { ...des
       assert.equal(await sideways(), 0, 'no sideways scrolling');
       await page.evaluate(() => document.documentElement.classList.add('whole')); // as while it scrolls
       assert.equal(await sideways(), 0, 'no sideways scrolling with every section laid out');
+      const { bare, lens } = await page.evaluate(() => ({
+        bare: [...document.querySelectorAll('#app *')].filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === 'auto'
+          && getComputedStyle(one).backgroundImage === 'none').map((one) => one.outerHTML.slice(0, 80)),
+        lens: (({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('[aria-label="Logit lens"]')),
+      }));
+      assert.deepEqual(bare, [], 'what scrolls shows it by a shade');
+      assert.equal(lens, 0, 'the logit lens shows all digits');
     }));
 }
 

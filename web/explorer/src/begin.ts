@@ -53,6 +53,7 @@ function show(bytes: Uint8Array, name: string): void {
     app.showModel(model);
     app.lookNow();
   });
+  app.error = app.error.replace(/^the weights:/, `${name}:`);
 }
 
 export async function begin(): Promise<void> {
