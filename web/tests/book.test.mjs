@@ -62,7 +62,11 @@ test('each lesson says in WebAssembly what it says in the terminal', () => {
 
 test('without scripts it is a book with pictures', () =>
   withPage(path('softmax.html'), { javaScriptEnabled: false, viewport: { width: 800, height: 900 } }, async (page) => {
+    assert.equal(await page.title(), 'Lesson 9. Softmax and cross-entropy');
     assert.equal(await page.locator('.run').count(), 0);
+    await page.goto(new URL('glossary.html', book).href);
+    assert.equal(await page.locator('nav [aria-current]').innerText(), 'Glossary');
+    await page.goBack();
     assert.ok(await page.locator('math').count() > 3);
     assert.ok(await page.locator('article figure img').count() >= 3);
     assert.ok((await page.locator('article').innerText()).length > 4000);

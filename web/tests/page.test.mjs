@@ -17,6 +17,7 @@ test('one file of at most 2.5 MB, whose first picture is there before its engine
       return { paint: at('first-contentful-paint'), first: at('first picture'), engine: at('engine'), read: performance.getEntriesByType('navigation')[0].domInteractive };
     });
     assert.match(await answer(page), /It reads\s+3, and is sure/);
+    await stat(new URL(await page.getByRole('link', { name: 'Its lessons' }).evaluate((link) => link.href))); // the book
     const work = await workToPaint(page); // by the clock, the browser's own start is in it
     t.diagnostic(JSON.stringify({ ...time, work }));
     assert.ok(time.first < time.read && time.read < time.engine, 'the first picture, then the rest of the file, then the engine');
