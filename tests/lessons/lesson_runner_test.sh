@@ -347,7 +347,7 @@ TABLE
   cp err help
   lesson_says 0 "lesson next" help
   check "lesson help is lesson --help" cmp err help
-  for words in "" list glossary progress exercises exercise check hint solution 9; do
+  for words in "" list glossary progress exercises exercise check hint solution softmax; do
     # shellcheck disable=SC2086 # none, or one
     "$lesson" $words --help >help
     check "the help of lesson $words is 80 columns wide" test "$(LC_ALL=C.UTF-8 wc -L <help)" -le 80
@@ -416,20 +416,20 @@ TABLE
   lesson_says 0 "That is all of it" list
   rm -r "$marks"
   lesson_says 1 "softmax twice" softmax --break double-softmax
-  lesson_says 1 "the lesson ends here" 9 --break elementwise
+  lesson_says 1 "the lesson ends here" softmax --break elementwise
   check "it does not go on from a mistake" not grep -q "Together they are simpler" err
-  lesson_says 2 "did you mean --break\?" 9 --brek x
-  lesson_says 2 ": --break needs a value $" 9 --break
-  lesson_says 0 "" 9 --ascii --width 40 --plain
+  lesson_says 2 "did you mean --break\?" softmax --brek x
+  lesson_says 2 ": --break needs a value $" softmax --break
+  lesson_says 0 "" softmax --ascii --width 40 --plain
   check "it is ASCII" not env LC_ALL=C grep -q '[^ -~]' err
   check "it is as narrow as it was told to be" test "$(wc -L <err)" -le 60
-  lesson_says 0 "✓ 2 checks agree, worst [0-9e-]*: rows of p add up; 7 added" 9 --plain
-  lesson_says 0 "agree +rows of p add up \(3 numbers\) +largest: sum 1, 1 1; relative error" 9 --all --plain
-  lesson_says 0 "# Lesson 9\. Softmax.*\`\`\`text" 9 --markdown --no-input
-  lesson_says 0 "!\[Curves: .*\]\(figures/softmax-1\.svg\)" 9 --markdown --figures drawn
+  lesson_says 0 "✓ 2 checks agree, worst [0-9e-]*: rows of p add up; 7 added" softmax --plain
+  lesson_says 0 "agree +rows of p add up \(3 numbers\) +largest: sum 1, 1 1; relative error" softmax --all --plain
+  lesson_says 0 "# Lesson [0-9]+\. Softmax.*\`\`\`text" softmax --markdown --no-input
+  lesson_says 0 "!\[Curves: .*\]\(figures/softmax-1\.svg\)" softmax --markdown --figures drawn
   check "its figures are in the folder" cmp drawn/softmax-1.svg "$root/docs/lessons/figures/softmax-1.svg"
-  lesson_says 2 "figures" 9 --figures drawn
-  lesson_says 0 "" 9 --json
+  lesson_says 2 "figures" softmax --figures drawn
+  lesson_says 0 "" softmax --json
   check "no words of the runner in the JSON" not grep -q '^lesson_softmax' err
   touch -d '2001-01-01' "$bin/lesson_notation"
   lesson_says 0 "lesson_notation is older than its source" 1
@@ -440,14 +440,14 @@ TABLE
   at_terminal() { script -qec "$lesson $1" /dev/null >err; }
   if script --version 2>/dev/null | grep -q util-linux; then
     rm -f "$read"
-    printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR='' at_terminal "9 --step"
+    printf '\nb\n\ns\nq\n' | TERM=xterm NO_COLOR='' at_terminal "softmax --step"
     has err '\[Enter\] next  \[b\]ack  \[s\]ource  \[q\]uit' "lessons/course/softmax.cpp, lines" $'\e\['
     check "it stops at q" not grep -q "all passed" err
     check "which does not count as read" test ! -e "$read"
-    printf '\n' | TERM=xterm NO_COLOR=1 at_terminal 9
+    printf '\n' | TERM=xterm NO_COLOR=1 at_terminal softmax
     has err "think first" "ln 10 = 2.30"
     check "no colour with NO_COLOR" not grep -q $'\e\[' err
-    TERM=dumb at_terminal "9 --no-input" </dev/null
+    TERM=dumb at_terminal "softmax --no-input" </dev/null
     has err "all passed"
     check "neither colour nor a wait on a dumb terminal" not grep -q $'\e\[\\|think first' err
   fi
