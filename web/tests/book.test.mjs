@@ -14,6 +14,8 @@ const path = (name) => fileURLToPath(new URL(name, book));
 const pages = readdirSync(book).filter((name) => name.endsWith('.html') && name !== 'explorer.html'); // which goes elsewhere
 const lessons = readFileSync(new URL('lessons/course/contents.txt', root), 'utf8').split('\n')
   .filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0]);
+const exercises = readFileSync(new URL('lessons/exercises/contents.txt', root), 'utf8').split('\n')
+  .filter((line) => /^\w/.test(line));
 
 /** A page that in the end complained of nothing and asked for nothing but the book's own files. */
 const opened = (name, options, use) =>
@@ -62,7 +64,7 @@ test('each lesson says in WebAssembly what it says in the terminal', () => {
 
 test('without scripts it is a book with pictures', () =>
   withPage(path('softmax.html'), { javaScriptEnabled: false, viewport: { width: 800, height: 900 } }, async (page) => {
-    assert.equal(await page.title(), 'Lesson 9. Softmax and cross-entropy');
+    assert.match(await page.title(), /^Lesson \d+\. Softmax and cross-entropy$/);
     assert.equal(await page.locator('.run').count(), 0);
     await page.goto(new URL('glossary.html', book).href);
     assert.equal(await page.locator('nav [aria-current]').innerText(), 'Glossary');
@@ -245,24 +247,24 @@ test('progress: the file that the terminal reads; what either has, both have; an
         await page.waitForFunction((old) => document.querySelector('.progress output').textContent !== old, before);
       };
       const count = () => page.locator('.progress .count').innerText();
-      assert.match(await count(), /^0 of 34 lessons read to their end, 0 of 39 exercises solved/);
+      assert.ok((await count()).startsWith(`0 of ${lessons.length} lessons read to their end, 0 of ${exercises.length} exercises solved`));
       await page.evaluate(() => localStorage.setItem('vitruvian-read', '["tape"]')); // before there were files
       await page.reload();
-      assert.match(await count(), /^1 of 34/);
+      assert.match(await count(), /^1 of \d+ lessons/);
       await load('some.txt', 'Vitruvian progress 1\r\nlesson softmax\r\nlesson tape\r\nlesson rope\r\nexercise gelu\r\n');
       assert.equal(await said(), 'some.txt: 3 are new here.');
-      assert.match(await count(), /^2 of 34 lessons read to their end, 1 of 39/);
+      assert.ok((await count()).startsWith(`2 of ${lessons.length} lessons read to their end, 1 of ${exercises.length}`));
       for (const [i, bad] of ['', 'Vitruvian progress 2\n', '["tape"]', 'Vitruvian progress 1\nlesson gelu\n\n', 'Vitruvian progress 1\nlesson ../x\n',
         'Vitruvian progress 1\nlesson gelu\nlecture gelu\n', 'Vitruvian progress 1\nlesson <b>\n', `Vitruvian progress 1\n${'lesson gelu\n'.repeat(6000)}`].entries()) {
         await load(`bad${i}.txt`, bad);
         assert.match(await said(), /^bad\d\.txt: (Line [123] is not of|More than 65536 bytes)/, bad.slice(0, 60));
-        assert.match(await count(), /^2 of 34/);
+        assert.match(await count(), /^2 of \d+ lessons/);
       }
       await page.reload();
       const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save it as a file' }).click()]);
       assert.equal(saved.suggestedFilename(), 'vitruvian-progress.txt');
       assert.equal(readFileSync(await saved.path(), 'utf8'), 'Vitruvian progress 1\nlesson tape\nlesson softmax\nlesson rope\nexercise gelu\n');
-      assert.equal(await page.locator('a.read').innerText(), 'exercise 12');
+      assert.equal(await page.locator('a.read').innerText(), `exercise ${exercises.indexOf('gelu') + 1}`);
     });
   } finally {
     rmSync(folder, { recursive: true });
