@@ -49,12 +49,11 @@ export const confining = (pages) => `{
   };
   WebAssembly.instantiate = (bytes, ...all) => instantiate(limit(new Uint8Array(bytes)), ...all);
 }`;
-/** A script that puts another before those of the page's first workers. */
+/** A script that puts another before those of the page's first workers: they share a Blob, but each has an address of its own. */
 export const inWorkers = (script, workers = Infinity) => `{
   let left = ${workers};
-  window.Blob = class extends Blob {
-    constructor(parts, options) { super(/javascript/.test(options?.type) && left-- > 0 ? [${JSON.stringify(script)}, ...parts] : parts, options); }
-  };
+  const { createObjectURL } = URL;
+  URL.createObjectURL = (blob) => createObjectURL(/javascript/.test(blob.type) && left-- > 0 ? new Blob([${JSON.stringify(script)}, blob], { type: blob.type }) : blob);
 }`;
 
 /**
