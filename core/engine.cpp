@@ -124,8 +124,9 @@ void grad_as_ready(const std::vector<Tensor>& ys, const std::vector<Tensor>& xs,
   walk_back(ys, cotangents, retain_graph, [&](const Node& node, Array& g) {
     for (auto x = places.find(&node); x != places.end(); x = places.find(&node)) {
       const std::size_t i = places.extract(x).mapped();
-      const bool last = !node.vjp && !places.contains(&node);  // nobody reads it after a leaf
-      take(i, last ? std::move(g) : g);
+      // The last place of a leaf: nobody reads g after it.
+      if (!node.vjp && !places.contains(&node)) return take(i, std::move(g));
+      take(i, g);
     }
   });
   for (const auto& [node, i] : places) take(i, zeros(node->value.shape()));
