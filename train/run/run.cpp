@@ -248,8 +248,8 @@ EpochReport Run::epoch() {
   report.test_accuracy = held_out.accuracy;
   report.lr = state_.lr;
   report.grad_norm = state_.grad_norm_sum / static_cast<double>(steps_an_epoch_);
-  report.images_per_second =
-      static_cast<double>((state_.seen - seen_before) / learner_.rows) / training_seconds;
+  const std::size_t images = (state_.seen - seen_before) / learner_.rows;
+  report.images_per_second = static_cast<double>(images) / training_seconds;
   report.seconds = seconds_since(start_);
 
   state_.epochs = epoch;
