@@ -24,6 +24,9 @@ constexpr std::size_t block_n = 512;
 constexpr std::size_t block_k = 640;  // a micro-batch has at most 600 rows of tokens
 static_assert((block_m + block_n) * block_k / 2 + side * side == bfloat16_amx_workspace);
 
+// Tiles that hold so many steps of k.
+constexpr std::size_t tiles_of(std::size_t k) { return (k + depth - 1) / depth; }
+
 // Eight tiles of 16 rows of 64 bytes, for this thread, as long as this lives. Whoever leaves them
 // set makes every switch of threads save 8 KB more.
 struct Tiles {
@@ -43,12 +46,17 @@ struct Tiles {
 
 // Tiles in which 16 of `from`'s rows lie word by word, or, `across`, row by row. Steps of k are
 // adjacent in a row; rows beyond n and steps beyond k are 0. All tiles of 16 rows, then the next.
+// Rows are fetched ahead: activations come from beyond the second level of the cache.
 template <bool across>
 void pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
   for (std::size_t i = 0; i < n; i += side) {
     for (std::size_t p = 0; p < k; p += depth, to += tile) {
       __m512i x[side];
       for (std::size_t r = 0; r < side; ++r) {
+        if (const std::size_t next = i + side + r; next < n) {
+          _mm_prefetch(from + next * ld + p, _MM_HINT_T0);
+          _mm_prefetch(from + next * ld + p + lanes, _MM_HINT_T0);
+        }
         x[r] = i + r < n ? words_of_row(from + (i + r) * ld + p, k - p) : __m512i{};
       }
       if constexpr (!across) transpose_words(x);
@@ -57,11 +65,12 @@ void pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k, 
   }
 }
 
-// The same of a matrix whose steps of k are its rows.
+// The same of a matrix whose steps of k are its rows, which are read one after the other.
 template <bool across>
 void pack_columns(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
-  for (std::size_t i = 0; i < n; i += side) {
-    for (std::size_t p = 0; p < k; p += depth, to += tile) {
+  const std::size_t next = tiles_of(k) * tile;
+  for (std::size_t p = 0; p < k; p += depth, to += tile) {
+    for (std::size_t i = 0; i < n; i += side) {
       __m512i x[side];
       for (std::size_t s = 0; s < side; ++s) {
         const std::size_t step = p + 2 * s;
@@ -69,7 +78,8 @@ void pack_columns(const float* from, std::size_t ld, std::size_t n, std::size_t 
         x[s] = step < k ? words_of_rows(row, step + 1 < k ? row + ld : nullptr, n - i) : __m512i{};
       }
       if constexpr (across) transpose_words(x);
-      for (std::size_t s = 0; s < side; ++s) _mm512_store_si512(to + s * lanes, x[s]);
+      Word* const out = to + i / side * next;
+      for (std::size_t s = 0; s < side; ++s) _mm512_store_si512(out + s * lanes, x[s]);
     }
   }
 }
@@ -112,9 +122,14 @@ void finish(const Result& r, std::size_t row, std::size_t column, float* sums) {
 }
 
 // Two by two tiles of C, or one where there is no second; `next` tiles lie between the panels.
+// Their lines of C are fetched for writing meanwhile.
 template <bool second_row, bool second_column>
 void multiply_tiles(const Word* a, const Word* b, std::size_t next, const Result& r, float* sums) {
   constexpr std::size_t row_bytes = 64;
+  for (std::size_t i = 0; i < smaller(r.m, 2 * side); ++i) {
+    __builtin_prefetch(r.c + i * r.ldc, 1);
+    if constexpr (second_column) __builtin_prefetch(r.c + i * r.ldc + side, 1);
+  }
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -174,7 +189,7 @@ void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace) {
     const std::size_t n = smaller(block_n, g.n - j);
     for (std::size_t p = 0; p < g.k; p += block_k) {
       const std::size_t k = smaller(block_k, g.k - p);
-      const std::size_t next = (k + depth - 1) / depth;
+      const std::size_t next = tiles_of(k);
       if (g.trans_b) {
         pack_rows<false>(g.b + j * g.ldb + p, g.ldb, n, k, packed_b);
       } else {
@@ -187,8 +202,9 @@ void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace) {
         } else {
           pack_rows<true>(g.a + i * g.lda + p, g.lda, m, k, packed_a);
         }
-        for (std::size_t jj = 0; jj < n; jj += 2 * side) {
-          for (std::size_t ii = 0; ii < m; ii += 2 * side) {
+        // Along the rows of C, which is larger than the panels and the slowest to reach.
+        for (std::size_t ii = 0; ii < m; ii += 2 * side) {
+          for (std::size_t jj = 0; jj < n; jj += 2 * side) {
             const Result r{
                 g.alpha, p == 0 ? g.beta : 1, g.c + (i + ii) * g.ldc + j + jj, g.ldc, m - ii,
                 n - jj};
