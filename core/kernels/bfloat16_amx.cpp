@@ -44,19 +44,22 @@ struct Tiles {
   Tiles& operator=(const Tiles&) = delete;
 };
 
+// Activations come from beyond the second level of the cache: panels are read ahead.
+void fetch(const float* line, const float* other) {
+  _mm_prefetch(line, _MM_HINT_T0);
+  _mm_prefetch(other, _MM_HINT_T0);
+}
+
 // Tiles in which 16 of `from`'s rows lie word by word, or, `across`, row by row. Steps of k are
 // adjacent in a row; rows beyond n and steps beyond k are 0. All tiles of 16 rows, then the next.
-// Rows are fetched ahead: activations come from beyond the second level of the cache.
 template <bool across>
 void pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
   for (std::size_t i = 0; i < n; i += side) {
     for (std::size_t p = 0; p < k; p += depth, to += tile) {
       __m512i x[side];
       for (std::size_t r = 0; r < side; ++r) {
-        if (const std::size_t next = i + side + r; next < n) {
-          _mm_prefetch(from + next * ld + p, _MM_HINT_T0);
-          _mm_prefetch(from + next * ld + p + lanes, _MM_HINT_T0);
-        }
+        const float* const ahead = from + (i + side + r) * ld + p;
+        if (i + side + r < n) fetch(ahead, ahead + lanes);
         x[r] = i + r < n ? words_of_row(from + (i + r) * ld + p, k - p) : __m512i{};
       }
       if constexpr (!across) transpose_words(x);
@@ -68,17 +71,18 @@ void pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k, 
 // The same of a matrix whose steps of k are its rows, which are read one after the other.
 template <bool across>
 void pack_columns(const float* from, std::size_t ld, std::size_t n, std::size_t k, Word* to) {
-  const std::size_t next = tiles_of(k) * tile;
+  const std::size_t row_of_tiles = tiles_of(k) * tile;
   for (std::size_t p = 0; p < k; p += depth, to += tile) {
     for (std::size_t i = 0; i < n; i += side) {
       __m512i x[side];
       for (std::size_t s = 0; s < side; ++s) {
         const std::size_t step = p + 2 * s;
         const float* const row = from + step * ld + i;
+        if (step + depth < k) fetch(row + depth * ld, row + (depth + 1) * ld);
         x[s] = step < k ? words_of_rows(row, step + 1 < k ? row + ld : nullptr, n - i) : __m512i{};
       }
       if constexpr (across) transpose_words(x);
-      Word* const out = to + i / side * next;
+      Word* const out = to + i / side * row_of_tiles;
       for (std::size_t s = 0; s < side; ++s) _mm512_store_si512(out + s * lanes, x[s]);
     }
   }
