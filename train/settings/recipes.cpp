@@ -69,9 +69,9 @@ const std::vector<Recipe>& recipes() {
       cifar10("cifar10", "Ours: the best we know for two cores.", 40),
       cifar10(
           "cifar10-long",
-          "Ours: the recipe cifar10 three times as long, some two hours where the processor has "
-          "AVX512_BF16. What it reaches was not measured yet; cifar10 reads 90 %.",
-          120),
+          "Ours: the recipe cifar10 twice as long, within two hours and a half where the processor "
+          "has AVX512_BF16. It reads 91.9 % of the test set where cifar10 reads 90 %.",
+          80),
       {"masked-digits",
        "Ours: masked patch prediction (section 4.6) on the drawn digits, without their labels. "
        "--init RUN then begins with what it learned.",
