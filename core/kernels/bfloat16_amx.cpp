@@ -58,8 +58,9 @@ void pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k, 
     for (std::size_t p = 0; p < k; p += depth, to += tile) {
       __m512i x[side];
       for (std::size_t r = 0; r < side; ++r) {
-        const float* const ahead = from + (i + side + r) * ld + p;
-        if (i + side + r < n) fetch(ahead, ahead + lanes);
+        if (const std::size_t next = i + side + r; next < n) {
+          fetch(from + next * ld + p, from + next * ld + p + lanes);
+        }
         x[r] = i + r < n ? words_of_row(from + (i + r) * ld + p, k - p) : __m512i{};
       }
       if constexpr (!across) transpose_words(x);
