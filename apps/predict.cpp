@@ -73,7 +73,7 @@ void check_numbers(const std::string& file) {
     fail(Exit::usage, "{}: numbers are written to a file NAME.npy or NAME.json", file);
   }
   check_no_file_of_run(file);
-  make_folder_of(file);
+  check_can_write(file);
   namespace fs = std::filesystem;
   if (file.ends_with(".npy") && fs::exists(names_beside(file)) && !fs::exists(file)) {
     fail(Exit::usage, "{} is there already, and would get the pictures' names: choose another NAME",

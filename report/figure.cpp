@@ -83,9 +83,7 @@ FigureFolder::FigureFolder(std::filesystem::path path) : path_(std::move(path)) 
     fail(Exit::usage, "{} is there already, and no page of figures: choose another folder",
          index.string());
   }
-  const fs::path trial = path_ / "index.html.trial";
-  write_file_safely(trial.string(), "");
-  fs::remove(trial, code);
+  check_can_write(index.string());
 }
 
 FigureFolder::~FigureFolder() {

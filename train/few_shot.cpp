@@ -140,6 +140,7 @@ FewShotResult few_shot(const FewShotOptions& options,
 
   const std::size_t most = *std::max_element(options.shots.begin(), options.shots.end());
   const auto draws = draws_of(options, train, most);
+  if (!options.out.empty()) check_can_write(options.out);
   const std::vector<double> of_test = features_of(trained.model, test, natural_order(test.size()));
   FewShotResult result;
   const std::size_t K = data.images.train->about().classes;
@@ -162,7 +163,6 @@ FewShotResult few_shot(const FewShotOptions& options,
       DataConfig kept = data_config_of(data);
       kept.mean = seen.mean;
       kept.std = seen.std;
-      make_folder_of(options.out);
       save_with_head(trained.model, head, kept, options.out);
     }
   }

@@ -101,6 +101,21 @@ int descriptor_named(std::string_view path) {
   return -1;
 }
 
+// What stands where a file is to be: nothing, or a file that may be replaced.
+fs::file_status replaceable(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  if (fs::is_symlink(status)) {
+    fail(Exit::failure,
+         "{}: cannot be written: it is a symbolic link, to {}; name that, or remove it", path,
+         fs::read_symlink(path, ignored).string());
+  }
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    fail(Exit::failure, "{}: cannot be written: it is not a regular file", path);
+  }
+  return status;
+}
+
 }  // namespace
 
 void make_folder_of(const std::string& file) {
@@ -112,29 +127,27 @@ void make_folder_of(const std::string& file) {
 
 bool is_standard_output(const std::string& path) { return descriptor_named(path) == STDOUT_FILENO; }
 
+void check_can_write(const std::string& path) {
+  if (descriptor_named(path) >= 0) return;
+  make_folder_of(path);
+  static_cast<void>(replaceable(path));
+  const TemporaryFile trial(path, 0600);
+}
+
 void write_file_safely(const std::string& path,
                        const std::function<void(const WriteBytes& write)>& content) {
   if (const int descriptor = descriptor_named(path); descriptor >= 0) {
     std::fflush(nullptr);  // what was printed before comes first
     return content([&](std::string_view piece) { write_all(descriptor, piece, path); });
   }
-  const fs::path target = path;
-  std::error_code ignored;
-  const fs::file_status status = fs::symlink_status(target, ignored);
-  if (fs::is_symlink(status)) {
-    fail(Exit::failure,
-         "{}: cannot be written: it is a symbolic link, to {}; name that, or remove it", path,
-         fs::read_symlink(target, ignored).string());
-  }
+  const fs::file_status status = replaceable(path);
   const bool replaces = fs::exists(status);
-  if (replaces && !fs::is_regular_file(status)) {
-    fail(Exit::failure, "{}: cannot be written: it is not a regular file", path);
-  }
   const auto mode = static_cast<::mode_t>(status.permissions() & fs::perms::all);
   TemporaryFile file(path, replaces ? mode : 0666);
   if (replaces) file.set_mode(mode);
   content([&file](std::string_view piece) { file.write(piece); });
   file.become_target();
+  const fs::path target = path;
   sync_folder(target.has_parent_path() ? target.parent_path() : fs::path("."));
 }
 

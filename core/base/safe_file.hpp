@@ -25,6 +25,10 @@ void write_file_safely(const std::string& path,
 /// file and the reason.
 void make_folder_of(const std::string& file);
 
+/// What would be thrown on writing the file, as far as that can be known: ahead of the work whose
+/// result it shall hold. Makes the file's folder, and leaves the file as it is.
+void check_can_write(const std::string& path);
+
 /// Whether a path stands for standard output, as /dev/stdout does: then nothing else belongs there.
 bool is_standard_output(const std::string& path);
 

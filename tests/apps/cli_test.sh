@@ -308,6 +308,9 @@ works '^\{"dataset":"digits","classes":10,.*"shots":\[\{"shots":5,"mean":0\.' \
   few-shot --weights run --shots 5 --seeds 1 --test-size 20 --train-size 60 --json
 expect 2 "--shots 7: class '0' has 6 training images" few-shot --weights run --shots 7 --train-size 60
 expect 2 "--ridge 0" few-shot --weights run --ridge 0
+ln -s run/config.json link.safetensors
+expect 1 "link.safetensors: cannot be written: it is a symbolic link" few-shot --weights run --shots 1 --train-size 60 --test-size 20 --out link.safetensors
+rm link.safetensors
 expect 2 "needs --data DIR" few-shot --weights run --dataset mnist
 expect 4 "noise.safetensors" few-shot --weights noise.safetensors
 
@@ -366,6 +369,9 @@ check "nothing else is printed" test "$(wc -l <out)" = 2
 check "JSON of the same" test "$(grep -c '"image":".*","logits":\[' z.json)" = 3
 printf 'mine\n' >labels.txt
 expect 2 "labels.txt is there already" predict --weights run --features labels.npy blank.pgm
+ln -s f.npy link.npy # ahead of any picture, even one that is not there
+expect 1 "link.npy: cannot be written: it is a symbolic link" predict --weights run --features link.npy missing.pgm
+rm link.npy
 check "a text of the user's stays" grep -qx mine labels.txt
 works "^f.npy" predict --weights run --features f.npy blank.pgm
 expect 2 "f.txt: numbers are written to a file NAME.npy or NAME.json" predict --weights run --features f.txt blank.pgm

@@ -35,6 +35,28 @@ TEST_CASE("a file that cannot be written says so, and leaves no trace") {
   CHECK(folder.files() == std::vector<std::string>{"old", "pipe"});
 }
 
+TEST_CASE("ahead of the work it is said that its file cannot be written") {
+  const Folder folder;
+  const auto asking = [&](const std::string& path) {
+    return error_of(Exit::failure, [&] { check_can_write(path); });
+  };
+  write_file_safely(folder.file("old"), "old");
+  const std::string beneath = folder.file("old") + "/file";
+  CHECK(asking(beneath) == beneath + ": its folder cannot be made: Not a directory");
+  CHECK(asking(folder.path.string()) ==
+        folder.path.string() + ": cannot be written: it is not a regular file");
+  fs::create_symlink("old", folder.path / "link");
+  CHECK(asking(folder.file("link")).find("it is a symbolic link, to old") != std::string::npos);
+  const std::string long_name = folder.file(std::string(300, 'n'));
+  CHECK(asking(long_name) == long_name + ": cannot be written: File name too long");
+  check_can_write(folder.file("old"));
+  check_can_write("/dev/stdout");
+  check_can_write(folder.file("made/new"));
+  CHECK(content(folder.file("old")) == "old");
+  CHECK(folder.files() == std::vector<std::string>{"link", "made", "old"});
+  CHECK(fs::is_empty(folder.path / "made"));
+}
+
 TEST_CASE("when the disk is full, the old file stays and the temporary one goes") {
   const Folder folder;
   const std::string path = folder.file("weights");
