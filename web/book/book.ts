@@ -147,7 +147,8 @@ function searchable(form: HTMLFormElement): void {
   type Section = [page: string, anchor: string, title: string, text: string];
   const input = form.querySelector('input');
   const results = form.querySelector('ol');
-  if (input === null || results === null) return;
+  const status = form.querySelector('[role=status]'); // for those who do not see the results come
+  if (input === null || results === null || status === null) return;
   form.hidden = false;
   let index: Promise<Section[]> | undefined;
   const search = async (): Promise<void> => {
@@ -157,8 +158,9 @@ function searchable(form: HTMLFormElement): void {
     const points = ([, , title, text]: Section): number => words.every((word) => `${title} ${text}`.toLowerCase().includes(word))
       ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length + (title.toLowerCase() === words.join(' ') ? 5 : 0) : 0; // what the glossary explains, first
     const found = words.length === 0 ? [] : sections.map((section) => ({ section, points: points(section) }))
-      .filter((one) => one.points > 0).sort((a, b) => b.points - a.points).slice(0, 12);
-    results.replaceChildren(...found.map(({ section: [page, anchor, title, text] }) => {
+      .filter((one) => one.points > 0).sort((a, b) => b.points - a.points);
+    status.textContent = words.length === 0 ? '' : `${found.length} ${found.length === 1 ? 'section has' : 'sections have'} all of these words.`;
+    results.replaceChildren(...found.slice(0, 12).map(({ section: [page, anchor, title, text] }) => {
       const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
       return element('li', {}, element('a', { href: `${page}#${anchor}` }, title), element('span', { class: 'soft' }, ` … ${text.slice(at, at + 110).replace(at > 0 ? /^\S* / : '', '').replace(/ \S*$/, '')} …`));
     }));

@@ -119,7 +119,7 @@ const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
 </head>
 <body>
 <header><a class="skip" href="#main">To the text</a><nav aria-label="Book">${places.replace(`>${title}<`, ` aria-current="page">${title}<`)}</nav>
-<form class="search" role="search" hidden><label>Search <input type="search" autocomplete="off"></label><ol></ol></form></header>
+<form class="search" role="search" hidden><label>Search <input type="search" autocomplete="off"></label><span class="unseen" role="status"></span><ol></ol></form></header>
 <main id="main">
 ${main}
 </main>

@@ -198,6 +198,7 @@ test('searching: words in any order, a link to the place', () =>
     await page.waitForURL(/html#/);
     await page.getByRole('searchbox').fill('xyzzy');
     await page.locator('.search ol').getByText('Nothing has all of these words.').waitFor();
+    assert.equal(await page.locator('.search [role=status]').innerText(), '0 sections have all of these words.');
   }));
 
 test('exercises: the solution is hidden until asked for twice', () =>

@@ -214,6 +214,8 @@ test('a link brings back what was seen, and nonsense in it harms nothing', async
     await page.evaluate(() => { location.hash = '#digit=5&fault=nothing.flip_sign.0'; });
     const { y } = await page.getByRole('alert').boundingBox();
     assert.ok(y > 0 && y < 900, `the alert is at ${y}`);
+    await button(page, 'close').click();
+    assert.equal(await page.getByRole('alert').count(), 0);
   });
 });
 
