@@ -305,7 +305,8 @@ has out "^ +1 +10  [0-9.]+ % \\+- [0-9.]+ +[0-9.]+ [0-9.]+$" "^ +3 +30  " "^weig
 each=$(sed -n 's/^ *3 .* \([0-9.]*\) [0-9.]*$/\1/p' out)
 works "accuracy $each %" eval --weights shots.safetensors --dataset digits --test-size 20
 works '^\{"dataset":"digits","classes":10,.*"shots":\[\{"shots":5,"mean":0\.' \
-  few-shot --weights run --shots 5 --seeds 1 --test-size 20 --train-size 60 --json
+  few-shot --weights run --shots 5 --seeds 1 --test-size 20 --train-size 60 --json --out shots/of/five.safetensors
+check "the folder of its weights is made" test -s shots/of/five.safetensors
 expect 2 "--shots 7: class '0' has 6 training images" few-shot --weights run --shots 7 --train-size 60
 expect 2 "--ridge 0" few-shot --weights run --ridge 0
 ln -s run/config.json link.safetensors
