@@ -74,11 +74,14 @@ void check_numbers(const std::string& file) {
   }
   check_no_file_of_run(file);
   check_can_write(file);
+  if (!file.ends_with(".npy")) return;
+  const std::string names = names_beside(file);
   namespace fs = std::filesystem;
-  if (file.ends_with(".npy") && fs::exists(names_beside(file)) && !fs::exists(file)) {
+  if (fs::exists(names) && !fs::exists(file)) {
     fail(Exit::usage, "{} is there already, and would get the pictures' names: choose another NAME",
-         names_beside(file));
+         names);
   }
+  check_can_write(names);
 }
 
 void run_predict(PredictFlags flags) {

@@ -374,6 +374,9 @@ ln -s f.npy link.npy # ahead of any picture, even one that is not there
 expect 1 "link.npy: cannot be written: it is a symbolic link" predict --weights run --features link.npy missing.pgm
 rm link.npy
 check "a text of the user's stays" grep -qx mine labels.txt
+mv f.txt kept.txt && ln -s kept.txt f.txt
+expect 1 "f.txt: cannot be written: it is a symbolic link" predict --weights run --features f.npy missing.pgm
+mv kept.txt f.txt
 works "^f.npy" predict --weights run --features f.npy blank.pgm
 expect 2 "f.txt: numbers are written to a file NAME.npy or NAME.json" predict --weights run --features f.txt blank.pgm
 expect 3 "empty_folder: there are no pictures in it" predict --weights run empty_folder

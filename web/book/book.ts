@@ -150,6 +150,7 @@ function searchable(form: HTMLFormElement): void {
   const status = form.querySelector('[role=status]'); // for those who do not see the results come
   if (input === null || results === null || status === null) return;
   form.hidden = false;
+  const most = 12;
   let index: Promise<Section[]> | undefined;
   const search = async (): Promise<void> => {
     index ??= script('search.js').then(() => (window as unknown as { bookSections: Section[] }).bookSections);
@@ -159,8 +160,8 @@ function searchable(form: HTMLFormElement): void {
       ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length + (title.toLowerCase() === words.join(' ') ? 5 : 0) : 0; // what the glossary explains, first
     const found = words.length === 0 ? [] : sections.map((section) => ({ section, points: points(section) }))
       .filter((one) => one.points > 0).sort((a, b) => b.points - a.points);
-    status.textContent = words.length === 0 ? '' : `${found.length} ${found.length === 1 ? 'section has' : 'sections have'} all of these words.`;
-    results.replaceChildren(...found.slice(0, 12).map(({ section: [page, anchor, title, text] }) => {
+    status.textContent = words.length === 0 ? '' : `${found.length} ${found.length === 1 ? 'section has' : 'sections have'} all of these words${found.length > most ? `; the first ${most} are listed` : ''}.`;
+    results.replaceChildren(...found.slice(0, most).map(({ section: [page, anchor, title, text] }) => {
       const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 40);
       return element('li', {}, element('a', { href: `${page}#${anchor}` }, title), element('span', { class: 'soft' }, ` … ${text.slice(at, at + 110).replace(at > 0 ? /^\S* / : '', '').replace(/ \S*$/, '')} …`));
     }));

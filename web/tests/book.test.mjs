@@ -193,6 +193,8 @@ test('searching: words in any order, a link to the place', () =>
     assert.ok(left >= 0 && right <= 390, `results from ${left} to ${right} on a phone`);
     await page.getByRole('searchbox').fill('attention'); // the glossary's word stands before the many headings that have it
     await page.locator('.search li:first-child a[href="glossary.html#attention"]').waitFor();
+    assert.match(await page.locator('.search [role=status]').innerText(), /^\d{2,} sections have all of these words; the first 12 are listed\.$/);
+    assert.equal(await page.locator('.search li').count(), 12);
     await page.getByRole('searchbox').fill('residual');
     await page.locator('.search li a').first().click();
     await page.waitForURL(/html#/);
