@@ -33,6 +33,7 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor add(const Tensor& a, real b);
 Tensor mul(const Tensor& a, real b);
+Tensor div(const Tensor& a, real b);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 /// The same sum, of a temporary: in its memory where nobody can read it any more.
@@ -44,9 +45,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor operator+(const Tensor& a, double b) { return add(a, static_cast<real>(b)); }
 inline Tensor operator-(const Tensor& a, double b) { return add(a, static_cast<real>(-b)); }
 inline Tensor operator*(const Tensor& a, double b) { return mul(a, static_cast<real>(b)); }
-inline Tensor operator/(const Tensor& a, double b) {
-  return mul(a, real{1} / static_cast<real>(b));
-}
+inline Tensor operator/(const Tensor& a, double b) { return div(a, static_cast<real>(b)); }
 inline Tensor operator+(double a, const Tensor& b) { return b + a; }
 inline Tensor operator-(double a, const Tensor& b) { return neg(b) + a; }
 inline Tensor operator*(double a, const Tensor& b) { return b * a; }

@@ -62,6 +62,7 @@ void arithmetic_rows(Cases& cases) {
   add_row(cases, "mul", {{2, 3}}, "a * a", [](const Inputs& x) { return x[0] * x[0]; });
   unary(cases, "add_scalar", random_normal, [](const Tensor& x) { return x + real(0.7); });
   unary(cases, "mul_scalar", random_normal, [](const Tensor& x) { return x * real(-1.7); });
+  unary(cases, "div_scalar", random_normal, [](const Tensor& x) { return x / real(-1.7); });
 }
 
 void smooth_rows(Cases& cases) {

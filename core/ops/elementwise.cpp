@@ -166,6 +166,13 @@ Tensor mul(const Tensor& a, real c) {
       "mul_scalar", a, [c](real v) { return v * c; }, [c](real g, real, real) { return g * c; });
 }
 
+// y = a / c, c a constant                da = g / c; times 1 / c, 41 / 41 is 0.99999994
+Tensor div(const Tensor& a, real c) {
+  given("div", "a", a);
+  return curve(
+      "div_scalar", a, [c](real v) { return v / c; }, [c](real g, real, real) { return g / c; });
+}
+
 // --- smooth functions ----------------------------------------------------------------------------
 
 // y = x^p                  dx = g p x^(p - 1), and 0 for p = 0

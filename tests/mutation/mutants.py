@@ -527,6 +527,7 @@ MUTANTS = [
     ("core/ops/elementwise.cpp", "a && b && «a.node_ptr() != b.node_ptr()» &&", "true"),
     ("core/ops/elementwise.cpp", "&& «a.node_ptr().use_count() == 1»;", "true"),
     ("core/ops/elementwise.cpp", "!ours || «!a.node().unread» ||", "false"),
+    ("core/ops/elementwise.cpp", "return «v / c»; }", "v * (1 / c)"),
     ("core/ops/linear.cpp", "|| «node.writers != 0») return nullptr;", "false"),
     ("core/base/console.cpp", "if («error == EPIPE») throw", "false"),
     ("core/base/console.cpp", "!flushed || std::ferror(stdout) != 0", "false"),

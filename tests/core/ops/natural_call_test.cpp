@@ -143,6 +143,15 @@ TEST_CASE("numbers stand on either side of an operator") {
   is(2.0F * x * x, {2, 8, 32}, {4, 8, 16});
 }
 
+TEST_CASE("a tensor over a number is divided, not multiplied by a rounded 1 / c") {
+  for (int n = 1; n <= 100; ++n) {  // 49 (1 / 49) is below 1 in double, 41 (1 / 41) in float
+    CAPTURE(n);
+    const Tensor x(full({1}, static_cast<real>(n)), true);
+    CHECK((x / n).item() == 1);
+    CHECK(grad(x / n, {x}, full({1}, static_cast<real>(n)))[0](0) == 1);
+  }
+}
+
 TEST_CASE("an array beside a tensor is a constant") {
   Tensor x = vector({1, 2});
   Array a = array({2}, {3, 4});
