@@ -82,7 +82,6 @@ def aspects():
 class PyTorch:
     def __init__(self, tries):
         self.tries = tries
-        self.tried = []  # every result, for the least memory of any setting
         for self.python in (os.environ.get("PYTHON", "python3"), "/usr/bin/python3"):
             if self.version():
                 return
@@ -97,32 +96,40 @@ class PyTorch:
                        *arguments, OPENBLAS_NUM_THREADS=str(CORES), **setting)
 
     def tuned(self, arguments):
-        """The fastest setting found. It goes from aspect to aspect, by default twice: other work can
-        only make a run slower, so the better of two runs some time apart says more than one."""
+        """The fastest setting found, and the least memory that any took. It goes from aspect to
+        aspect, by default twice: other work can only make a run slower, so the better of two runs
+        some time apart says more than one. A lucky minute says nothing: the three that were fastest
+        then run in turns, and the median decides."""
         every = aspects()
-        fastest = {}
+        fastest, memory = {}, []
 
-        def timed(values):
-            setting = {name: value for aspect in values for name, value in aspect.items()}
+        def timed(setting):
             result = self.run(arguments, setting, 2)
             note(f"  {result.rate} img/s  {words(setting)}")
-            self.tried.append(result)
+            memory.append(result.megabytes)
+            return result.rate
+
+        def tried(values):
+            setting = {name: value for aspect in values for name, value in aspect.items()}
             key = tuple(sorted(setting.items()))
-            fastest[key] = max(fastest.get(key, 0), result.rate)
+            fastest[key] = max(fastest.get(key, 0), timed(setting))
             return fastest[key]
 
         for _ in range(self.tries):
             values = [aspect[0] for aspect in every]
-            best = timed(values)
+            best = tried(values)
             for i, aspect in enumerate(every):
                 for value in aspect[1:]:
                     other = values[:i] + [value] + values[i + 1:]
-                    rate = timed(other)
+                    rate = tried(other)
                     if rate > best:
                         values, best = other, rate
         if not fastest:
-            return {name: value for aspect in every for name, value in aspect[0].items()}
-        return dict(max(fastest, key=fastest.get))
+            return {name: value for aspect in every for name, value in aspect[0].items()}, memory
+        last = [dict(key) for key in sorted(fastest, key=fastest.get)[-3:]]
+        note("  the fastest three in turns")
+        rates = zip(*[[timed(setting) for setting in last] for _ in range(3)])
+        return max(zip(map(median, rates), last), key=lambda one: one[0])[1], memory
 
 
 def words(setting):
@@ -174,21 +181,23 @@ def against_others(options):
         ratios = [a.rate / b.rate for a, b in zip(us, them)]
         return f"**{median(ratios):.2f}** ({min(ratios):.2f} to {max(ratios):.2f})"
 
-    def rows(who, arguments, theirs, tried=()):
+    def rows(who, arguments, theirs, tried):
         """A row for each precision of ours, beside their programs: float32 first, then, where there
-        is one, bfloat16. Their best is the faster of the two by the median."""
+        is one, bfloat16. Their best is the faster of the two by the median. `tried` is what each of
+        theirs took of memory while settings were looked for."""
         mine = {precision: ours(arguments, *flags) for precision, flags in PRECISIONS.items()}
         results = in_turns(options.rounds, [*mine.values(), *theirs.values()])
         them = dict(zip(theirs, results[len(mine):]))
         best = max(them, key=lambda precision: median(r.rate for r in them[precision]))
-        # The least of any setting: a setting that is fast may take more.
-        memory = [r.megabytes for r in [*sum(them.values(), []), *tried] if r.megabytes is not None]
         said = ", ".join(f"{precision} {median(r.rate for r in of_one):,.1f}"
                          for precision, of_one in them.items())
         for precision, us in zip(mine, results):
-            taken = median(r.megabytes for r in us)
-            beside = f"{taken:.1f}, {min(memory):.1f}, {taken / min(memory):.2f}" if memory else \
-                "not measured"
+            # Beside the same precision, and the least of any setting: a fast one may take more.
+            memory = [*tried.get(precision, []), *(r.megabytes for r in them.get(precision, []))]
+            beside = "not measured"
+            if memory and None not in memory:
+                taken = median(r.megabytes for r in us)
+                beside = f"{taken:.1f}, {min(memory):.1f}, {taken / min(memory):.2f}"
             lines.append(f"| {results[0][0].name}, {precision} | {median(r.rate for r in us):,.1f} "
                          f"| {who} {said} | {ratio(us, them['float32'])} | {ratio(us, them[best])} "
                          f"| {median(r.share for r in us):.2f} | {beside} |")
@@ -197,12 +206,12 @@ def against_others(options):
         if name == "vit-b":
             continue  # beside onnxruntime, below
         arguments = MEASUREMENTS[name].split()
-        tried, theirs = [], {}
+        tried, theirs = {}, {}
         for precision, flags in PRECISIONS.items():
             what = [*arguments, *flags]
             note(f"PyTorch's settings for {' '.join(what)}")
-            pytorch.tried = tried
-            setting = settings[" ".join(what)] = pytorch.tuned(what)
+            setting, tried[precision] = pytorch.tuned(what)
+            settings[" ".join(what)] = setting
             theirs[precision] = functools.partial(pytorch.run, what, setting, options.seconds)
         rows("PyTorch", arguments, theirs, tried)
 
@@ -216,7 +225,7 @@ def against_others(options):
         infer = ("node", str(HERE / "infer.mjs"), "--model", str(model), "--packages",
                  str(PACKAGES), "--threads", str(CORES), "--seconds", str(options.seconds))
         rows("onnxruntime", MEASUREMENTS["vit-b"].split(),
-             {"float32": lambda: measure(*infer)})
+             {"float32": lambda: measure(*infer)}, {})
     elif "vit-b" in options.only:
         note("vit-b is skipped: npm install --prefix build/bench --ignore-scripts onnxruntime-node")
 
@@ -232,8 +241,8 @@ def against_others(options):
         "|---|---|---|---|---|---|---|", *lines, "",
         "Medians over the rounds; a ratio is of one round, its median over the rounds. PyTorch's "
         "bfloat16 is autocast of the forward pass; its best is the faster of the two. The share is of "
-        "the product in the same precision. Their memory is the least of all runs, those that looked "
-        "for settings included.", "",
+        "the product in the same precision; so is memory, theirs the least of all runs, those that "
+        "looked for settings included.", "",
         f"- {processor.get('model name', 'unknown processor')} (family "
         f"{processor.get('cpu family', '?')}, model {processor.get('model', '?')}), {CORES} threads",
         f"- PyTorch {pytorch.version()}, onnxruntime {version}, Vitruvian {commit}",
