@@ -58,6 +58,7 @@ void truncated_normal(const Tensor& x, const Rng& rng, double std, double low, d
 }
 
 void xavier_uniform(const Tensor& x, const Rng& rng, const Fans& f) {
+  if (f.in + f.out == 0 && x.value().size() != 0) fail("xavier_uniform: a fan of 0 in and 0 out");
   const double a = std::sqrt(6 / static_cast<double>(f.in + f.out));
   uniform(x, rng, -a, a);
 }

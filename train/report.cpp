@@ -1,6 +1,7 @@
 #include "vitruvian/train/report.hpp"
 
 #include "vitruvian/core/base/console.hpp"
+#include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/json.hpp"
 #include "vitruvian/core/base/text.hpp"
 
@@ -50,6 +51,10 @@ std::vector<std::size_t> largest_of(std::span<const double> values, std::size_t 
 }
 
 std::span<const double> Predictions::of(std::size_t i) const {
+  if (i >= size() || probabilities.size() != size() * classes) {
+    fail("Predictions: image {} of {}, {} probabilities of {} classes", i, size(),
+         probabilities.size(), classes);
+  }
   return std::span(probabilities).subspan(i * classes, classes);
 }
 

@@ -87,7 +87,7 @@ struct Predictions {
   std::vector<double> probabilities;  ///< (n, K)
 
   [[nodiscard]] std::size_t size() const { return labels.size(); }
-  /// The K probabilities of image i.
+  /// The K probabilities of image i. Throws where there is no such image.
   [[nodiscard]] std::span<const double> of(std::size_t i) const;
   /// The likeliest class of image i; of equal ones the first.
   [[nodiscard]] std::size_t guess(std::size_t i) const;

@@ -183,6 +183,8 @@ TEST_CASE("bounds of the uniform initialisers are those of requirements C3") {
   CHECK(init::fans(patches).out == 1024);
   CHECK_SAYS(init::xavier_uniform(Tensor(zeros({3})), Rng(1)),
              "init: a tensor of shape (3,) has no fans: a weight (out, in, ...) was expected");
+  CHECK_SAYS(init::xavier_uniform(qkv, Rng(1), {0, 0}), "xavier_uniform: a fan of 0 in and 0 out");
+  init::xavier_uniform(Tensor(zeros({0, 0})), Rng(1));
 }
 
 TEST_CASE("a linear layer starts as PyTorch's does, from its own streams") {

@@ -120,6 +120,9 @@ TEST_CASE("the largest logit counts, of equal ones the first; a NaN does not") {
   CHECK(count_correct(array({1, 1}, {nan}), std::vector<std::size_t>{0}) == 0);
   const Predictions ties{3, {0}, {0.4, 0.4, 0.2}};  // the same guess
   CHECK(ties.guess(0) == 0);
+  CHECK_FAILS_WITH(ties.guess(1), "image 1 of 1, 3 probabilities of 3 classes");
+  const Predictions cut{3, {0, 1}, {0.4, 0.4, 0.2, 1}};
+  CHECK_FAILS_WITH(cut.of(0), "image 0 of 2, 4 probabilities of 3 classes");
   CHECK_FAILS_WITH(count_correct(logits, std::vector<std::size_t>{1}),
                    "count_correct: logits (4, 3) and 1 labels; expected (B, K) and B");
   CHECK_FAILS_WITH(count_correct(zeros({1}), std::vector<std::size_t>{0}), "logits (1,) and 1");
