@@ -23,30 +23,41 @@ inline __mmask16 first(std::size_t n) {
   return n >= lanes ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << n) - 1U);
 }
 
-// 32 elements of one row in 16 words; those beyond n are 0.
-inline __m512i words_of_row(const float* x, std::size_t n) {
-  if (n >= 2 * lanes) {  // without masks, which cost as much as the rest
-    return reinterpret_cast<__m512i>(
-        _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + lanes), _mm512_loadu_ps(x)));
-  }
-  const __m512 low = _mm512_maskz_loadu_ps(first(n), x);
-  const __m512 high = n > lanes ? _mm512_maskz_loadu_ps(first(n - lanes), x + lanes) : __m512{};
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+// Two by sixteen elements, those of the lower halves of words and those of the upper.
+struct Halves {
+  __m512 low, high;
+};
+
+// The first n of 16 elements; without a mask where it can be, which costs as much as the rest.
+inline __m512 floats(const float* x, std::size_t n) {
+  return n >= lanes ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(first(n), x);
 }
 
-// The first n of 16 elements of row p below those of row p + 1, or of zeros where that is null.
-inline __m512i words_of_rows(const float* p, const float* next, std::size_t n) {
-  __m512 low, high = {};
-  if (n >= lanes) {
-    low = _mm512_loadu_ps(p);
-    if (next != nullptr) high = _mm512_loadu_ps(next);
-  } else {
-    low = _mm512_maskz_loadu_ps(first(n), p);
-    if (next != nullptr) high = _mm512_maskz_loadu_ps(first(n), next);
-  }
+// 32 elements of one row, 16 and 16; those beyond n are 0.
+inline Halves halves_of_row(const float* x, std::size_t n) {
+  if (n >= 2 * lanes) return {_mm512_loadu_ps(x), _mm512_loadu_ps(x + lanes)};
+  return {floats(x, n), n > lanes ? floats(x + lanes, n - lanes) : __m512{}};
+}
+
+// The first n of 16 elements of row p, and those of row p + 1, or zeros where that is null.
+inline Halves halves_of_rows(const float* p, const float* next, std::size_t n) {
+  return {floats(p, n), next != nullptr ? floats(next, n) : __m512{}};
+}
+
+// The halves, rounded: of one row in 16 words, or of two rows, one above the other.
+inline __m512i words_of_row(const Halves& x) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(x.high, x.low));
+}
+inline __m512i words_of_rows(const Halves& x) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  return _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+  return _mm512_permutexvar_epi16(order, words_of_row(x));
+}
+inline __m512i words_of_row(const float* x, std::size_t n) {
+  return words_of_row(halves_of_row(x, n));
+}
+inline __m512i words_of_rows(const float* p, const float* next, std::size_t n) {
+  return words_of_rows(halves_of_rows(p, next, n));
 }
 
 // Two quarters of a and two of b. (g++ 12 warns of the intrinsic without a mask.)

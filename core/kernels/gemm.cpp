@@ -41,10 +41,7 @@ bool has_room() {
 
 GemmBackend wanted_backend() {
   const char* set = std::getenv("VITRUVIAN_GEMM");
-  if (!set || !*set) {
-    return gemm_backend_available(GemmBackend::fastest) && has_room() ? GemmBackend::fastest
-                                                                      : GemmBackend::packed;
-  }
+  if (!set || !*set) return GemmBackend::fastest;
   const GemmBackend backend = gemm_backend_named(set);
   if (!gemm_backend_available(backend)) {
     fail(Exit::usage, "VITRUVIAN_GEMM: this build has no {}", set);
@@ -87,8 +84,6 @@ Gemm<float> with_rows_of_b(Gemm<float> g) {
   return g;
 }
 
-void by_onednn(const Gemm<float>& g) { onednn_product(with_rows_of_b(g)); }
-
 template <class T>
 void pack_and_multiply(const Gemm<T>& g) {
   const Table<T>& bodies = table<T>();
@@ -100,6 +95,11 @@ void by_packed(const Gemm<T>& g) {
   if (g.kept == nullptr) return pack_and_multiply(g);
   const Table<T>& bodies = table<T>();
   g.kept->multiply(g, &bodies, bodies.panels(g.n, g.k) * sizeof(T), pack_and_multiply<T>);
+}
+
+void by_onednn(const Gemm<float>& g) {
+  if (g.n < narrow) return by_packed(g);
+  onednn_product(with_rows_of_b(g));
 }
 
 void round_and_multiply(const Gemm<float>& g) { bfloat16_product(g); }
@@ -114,26 +114,47 @@ void by_bfloat16(const Gemm<float>& g) {
 // Below, a look at what is known would cost more than it brings.
 constexpr std::uint64_t worth_measuring = 250'000;
 
-FasterProduct::Body fastest(const Gemm<float>& g) {
+bool library_is_asked() {
+  static const bool asked = has_onednn() && has_room();
+  return asked;
+}
+
+void by_fastest(const Gemm<float>& g) {
+  if (!library_is_asked()) return by_packed(g);
   static FasterProduct faster(by_onednn, by_packed);
-  return std::uint64_t{g.m} * g.n * g.k < worth_measuring ? by_onednn : faster(g);
+  const bool large = g.n >= narrow && std::uint64_t{g.m} * g.n * g.k >= worth_measuring;
+  (large ? faster(g) : by_onednn)(g);
+}
+
+// The matrix unit has bits of its own, so the clock is not asked, and the answer depends neither on
+// how a product is cut nor on the rows of A: an image has the same bits alone and among others. In
+// smaller ones the unit's tiles are not filled.
+constexpr std::size_t fills_tiles = 32;
+
+template <class T>
+using Body = void (*)(const Gemm<T>&);
+
+// Who multiplies the blocks of g.
+template <class T>
+Body<T> body_of(const Gemm<T>& g) {
+  const GemmBackend backend = gemm_backend();
+  if constexpr (std::is_same_v<T, float>) {
+    if (gemm_precision() == GemmPrecision::bfloat16) return by_bfloat16;
+    if (backend == GemmBackend::fastest && matrix_unit_available()) {
+      return g.n >= fills_tiles && g.k >= fills_tiles ? matrix_unit_product : by_packed<float>;
+    }
+    if (backend == GemmBackend::onednn) return by_onednn;
+    if (backend == GemmBackend::fastest) return by_fastest;
+  }
+  return backend == GemmBackend::cblas ? static_cast<Body<T>>(cblas_product) : by_packed<T>;
 }
 
 // One block on this thread.
 template <class T>
-void multiply(const Gemm<T>& g) {
+void multiply(const Gemm<T>& g, Body<T> body) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0) return scale(g);
-  if constexpr (std::is_same_v<T, float>) {
-    if (gemm_precision() == GemmPrecision::bfloat16) return by_bfloat16(g);
-  }
-  const GemmBackend backend = gemm_backend();
-  if (backend == GemmBackend::cblas) return cblas_product(g);
-  if constexpr (std::is_same_v<T, float>) {
-    if (backend == GemmBackend::onednn && g.n >= narrow) return by_onednn(g);
-    if (backend == GemmBackend::fastest && g.n >= narrow) return fastest(g)(g);
-  }
-  by_packed(g);
+  body(g);
 }
 
 // Rows [i, i + m) and columns [j, j + n) of the product, over steps [p, p + k) of the sum.
@@ -197,7 +218,8 @@ template <class T>
 void gemm(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0 || g.k == 0) return scale(g);
   Profile::count_flops(2 * std::uint64_t{g.m} * g.n * g.k);
-  if (inside_parallel_for()) return multiply(g);  // the others have work of their own
+  const Body<T> body = body_of(g);
+  if (inside_parallel_for()) return multiply(g, body);  // the others have work of their own
   const Cut c = cut(g.m, g.n, g.k);
   const std::size_t across = parts(g.n, c.columns);
   const std::size_t blocks = parts(g.m, c.rows) * across;
@@ -216,7 +238,7 @@ void gemm(const Gemm<T>& g) {
         part.ldc = g.n;
         part.beta = 0;
       }
-      multiply(part);
+      multiply(part, body);
     }
   });
   if (lanes > 1) add_lanes(g, sums, lanes - 1);
@@ -239,8 +261,9 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
   }
   Profile::count_flops(2 * std::uint64_t{batch} * work);
   const auto chunk = static_cast<std::size_t>(small / std::max<std::uint64_t>(1, work));
+  const Body<T> body = body_of(first);
   parallel_for(batch, chunk, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) multiply(at(i));
+    for (std::size_t i = begin; i < end; ++i) multiply(at(i), body);
   });
 }
 
@@ -257,7 +280,7 @@ void set_gemm_backend(GemmBackend backend) {
 }
 
 bool gemm_backend_available(GemmBackend backend) {
-  if (backend == GemmBackend::onednn || backend == GemmBackend::fastest) return has_onednn();
+  if (backend == GemmBackend::onednn) return has_onednn();
   if (backend == GemmBackend::cblas) return has_cblas();
   return true;
 }
@@ -282,8 +305,12 @@ std::string gemm_description() {
   }
   const GemmBackend backend = gemm_backend();
   if (backend == GemmBackend::cblas) return cblas_description();
-  if (backend == GemmBackend::packed) return packed;
-  const std::string either = backend == GemmBackend::fastest ? " or " + packed : "";
+  const bool fastest = backend == GemmBackend::fastest;
+  if (fastest && matrix_unit_available()) {
+    return fmt::format("AMX or {} (float), {} (double)", packed, packed);
+  }
+  if (backend == GemmBackend::packed || (fastest && !library_is_asked())) return packed;
+  const std::string either = fastest ? " or " + packed : "";
   return onednn_description() + either + " (float), " + packed + " (double)";
 }
 

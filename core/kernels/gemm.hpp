@@ -42,13 +42,22 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
                 std::size_t stride_c);
 
 /// Who multiplies: our packed, register-blocked product; oneDNN (float only, double goes to
-/// `packed`); CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests; or, with
-/// the bits of `onednn`, the faster of that and `packed`, measured at a size's first use.
+/// `packed`); CBLAS through xtensor-blas's `cxxblas` layer, the reference of the tests; or the
+/// fastest. That is, of floats, the processor's matrix unit (AMX) where there is one and n and k
+/// are at least 32; else, with the bits of `onednn`, the faster of that and `packed`, measured at a
+/// size's first use; `packed` in builds without oneDNN, and where `ulimit -v` leaves less than 1
+/// GB.
+///
+/// The matrix unit multiplies bfloat16s, and a float is the sum of three of them (24 significant
+/// bits are 3 x 8): a product is six of theirs, summed in float32, and its error is no larger than
+/// that of `packed` (kernels/amx.cpp has the order of the sum). What is below 2^-126 counts as 0,
+/// as factors, as parts of them and as sums; blocks with Inf or NaN, or of factors so large that a
+/// sum might be Inf, are left to `packed`.
 enum class GemmBackend { packed, onednn, cblas, fastest };
 
-/// The one in use: `fastest` where oneDNN was built in (and `ulimit -v` leaves 1 GB), for double
-/// our own; or what the environment variable VITRUVIAN_GEMM (packed, onednn, cblas, fastest) or
-/// `set_gemm_backend` asks for. Throws on a name that does not exist or is not in this build.
+/// The one in use: `fastest`, or what the environment variable VITRUVIAN_GEMM (packed, onednn,
+/// cblas, fastest) or `set_gemm_backend` asks for. Throws on a name that does not exist or is not
+/// in this build.
 GemmBackend gemm_backend();
 void set_gemm_backend(GemmBackend backend);
 bool gemm_backend_available(GemmBackend backend);

@@ -142,14 +142,25 @@ inline float round_to_bfloat16(float x) {
 /// none to keep.
 std::size_t bfloat16_panels(std::size_t n, std::size_t k);
 
+/// Whether the processor's matrix unit (AMX) multiplies float32s: it is there, and VITRUVIAN_SIMD
+/// or `set_isa` does not take AVX-512 away.
+bool matrix_unit_available();
+/// The product of float32s by the matrix unit, each as the sum of three bfloat16s, on the calling
+/// thread: of an error as small as that of `Table::product`, of other bits (gemm.hpp).
+void matrix_unit_product(const Gemm<float>& g);
+
 // The kernels, in builds for x86; `workspace` holds as many elements as the constant says.
 bool has_avx512_bf16();
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_avx512_workspace = (256 + 512) * most_steps / 2 + 512;
 std::size_t bfloat16_avx512_panels(std::size_t n, std::size_t k);  // words
 bool has_amx();
+/// Words for its panels, whose elements are of so many pieces: 1 if they are rounded, or 3.
+std::size_t amx_workspace(const Gemm<float>& g, std::size_t pieces);
 void bfloat16_product_amx(const Gemm<float>& g, std::uint32_t* workspace);
-constexpr std::size_t bfloat16_amx_workspace = (256 + 512) * 320 + 256;
+/// Blocks of factors whose pieces or sums may be beyond float32 are multiplied by `otherwise`.
+void float32_product_amx(const Gemm<float>& g, std::uint32_t* workspace,
+                         void (*otherwise)(const Gemm<float>&));
 
 // The bodies of the matrix product that are libraries. Sizes are at least 1; the product runs on
 // the calling thread.
