@@ -116,13 +116,19 @@ bool within_float32(float a, float b, std::size_t k) {
          static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(k) < 0x1p127;
 }
 
-template <bool transposed, std::size_t pieces>
-void store(const Words<pieces> (&x)[side], Word* to) {
-  for (std::size_t q = 0; q < pieces; ++q, to += tile) {
+template <std::size_t pieces>
+void store(const Words<pieces>& x, Word* to) {
+  for (std::size_t q = 0; q < pieces; ++q) _mm512_store_si512(to + q * tile, x.piece[q]);
+}
+
+// The words of each row of a tile become those of a column, of all pieces.
+template <std::size_t pieces>
+void transpose(Word* of) {
+  for (std::size_t q = 0; q < pieces; ++q, of += tile) {
     __m512i words[side];
-    for (std::size_t r = 0; r < side; ++r) words[r] = x[r].piece[q];
-    if constexpr (transposed) transpose_words(words);
-    for (std::size_t r = 0; r < side; ++r) _mm512_store_si512(to + r * lanes, words[r]);
+    for (std::size_t r = 0; r < side; ++r) words[r] = _mm512_load_si512(of + r * lanes);
+    transpose_words(words);
+    for (std::size_t r = 0; r < side; ++r) _mm512_store_si512(of + r * lanes, words[r]);
   }
 }
 
@@ -134,16 +140,16 @@ float pack_rows(const float* from, std::size_t ld, std::size_t n, std::size_t k,
   __m512i largest = {};
   for (std::size_t i = 0; i < n; i += side) {
     for (std::size_t p = 0; p < k; p += depth, to += pieces * tile) {
-      Words<pieces> x[side];
       for (std::size_t r = 0; r < side; ++r) {
         if (const std::size_t next = i + side + r; next < n) {
           fetch(from + next * ld + p, from + next * ld + p + lanes);
         }
         const float* const row = from + (i + r) * ld + p;
-        x[r] = i + r < n ? words_of<pieces, Order::row>(halves_of_row(row, k - p), largest)
-                         : Words<pieces>{};
+        store(i + r < n ? words_of<pieces, Order::row>(halves_of_row(row, k - p), largest)
+                        : Words<pieces>{},
+              to + r * lanes);
       }
-      store<!across>(x, to);
+      if constexpr (!across) transpose<pieces>(to);
     }
   }
   return largest_of(largest);
@@ -156,16 +162,17 @@ float pack_columns(const float* from, std::size_t ld, std::size_t n, std::size_t
   __m512i largest = {};
   for (std::size_t p = 0; p < k; p += depth, to += pieces * tile) {
     for (std::size_t i = 0; i < n; i += side) {
-      Words<pieces> x[side];
+      Word* const out = to + i / side * row_of_tiles;
       for (std::size_t s = 0; s < side; ++s) {
         const std::size_t step = p + 2 * s;
         const float* const row = from + step * ld + i;
         if (step + depth < k) fetch(row + depth * ld, row + (depth + 1) * ld);
         const float* const next = step + 1 < k ? row + ld : nullptr;
-        x[s] = step < k ? words_of<pieces, Order::rows>(halves_of_rows(row, next, n - i), largest)
-                        : Words<pieces>{};
+        store(step < k ? words_of<pieces, Order::rows>(halves_of_rows(row, next, n - i), largest)
+                       : Words<pieces>{},
+              out + s * lanes);
       }
-      store<across>(x, to + i / side * row_of_tiles);
+      if constexpr (across) transpose<pieces>(out);
     }
   }
   return largest_of(largest);
