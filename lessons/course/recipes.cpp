@@ -83,6 +83,24 @@ double to_bfloat16(double x) {
 }
 // [end]
 
+// [region three]
+// Three times 8 bits are the 24 of a float32: x = x₀ + x₁ + x₂.
+std::array<double, 3> three_of(double x) {
+  const double x0 = to_bfloat16(x), x1 = to_bfloat16(x - x0);
+  return {x0, x1, to_bfloat16(x - x0 - x1)};
+}
+
+// x y from so many of each; smaller products than theirs are left out.
+double product_of(double x, double y, std::size_t pieces) {
+  const auto a = three_of(x), b = three_of(y);
+  double sum = 0;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    for (std::size_t j = 0; i + j < pieces; ++j) sum += a[i] * b[j];
+  }
+  return sum;
+}
+// [end]
+
 // L = (‖a‖² + b²) / 2: the gradient of a point is the point itself.
 std::vector<NamedParameter> at_3_4_12() {
   const Tensor a(array({2}, {3, 4}), true), b(array({1}, {12}), true);
@@ -201,6 +219,27 @@ void half_the_bits(Narrator& say) {
   say.text("So factors of matrix products are rounded, for the moment of the product, and weights, "
            "sums, norms, softmax, loss and optimizer stay as they are: `vitruvian train "
            "--precision bfloat16`. PyTorch calls it autocast.");
+  say.text("And where nothing may be lost? A float32 is three bfloat16s, so that what multiplies "
+           "bfloat16s fast enough multiplies float32s, too:");
+  say.code("three");
+  const float x2 = std::sqrt(2.0F), x3 = std::sqrt(3.0F);
+  const auto [first, second, third] = three_of(x2);
+  say.check("three bfloat16s", {"sum", first + second + third}, {"√2 in float32", x2}, 0);
+  const double exact = double(x2) * double(x3);
+  const auto off = [&](double product) { return std::abs(product / exact - 1); };
+  Rows of_pieces;
+  for (const std::size_t pieces : {1, 2, 3}) {
+    of_pieces.push_back(row(fmt::format("{} bfloat16", pieces),
+                            fmt::format("{}", pieces * (pieces + 1) / 2),
+                            fmt::format("{:.0e}", off(product_of(x2, x3, pieces)))));
+  }
+  of_pieces.push_back(row("1 float32", "1", fmt::format("{:.0e}", off(double(x2 * x3)))));
+  say.table({"a factor is", "products", "√2 √3 is off by"}, of_pieces);
+  say.holds("six products are as exact as float32", off(product_of(x2, x3, 3)) < off(x2 * x3));
+  say.text(
+      "The matrix unit of some processors (AMX) multiplies bfloat16s up to sixteen times as "
+      "fast as other instructions float32s. Where it is there, this library makes a product of "
+      "float32s of six of those (`core/kernels/amx.cpp`): faster, and no less exact.");
 }
 
 void lesson(Narrator& say) {
