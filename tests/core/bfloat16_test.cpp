@@ -266,8 +266,8 @@ TEST_CASE("the matrix unit multiplies float32s as sums of three bfloat16s, to th
                                 {31, 48, 321},
                                 {20, 40, 700}}) {
     for (int variant = 0; variant < 4; ++variant) {
-      INFO("m ", m, ", n ", n, ", k ", k, ", variant ", variant);
       const Product one = Product::of_variant(m, n, k, variant, variant == 0 ? 0 : 5);
+      INFO("m ", one.m, ", n ", one.n, ", k ", one.k, ", variant ", variant);
       CHECK(by_matrix_unit(one) == expected_of_pieces(one));  // but for the sign of a zero
     }
   }

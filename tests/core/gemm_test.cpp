@@ -271,9 +271,9 @@ TEST_CASE("the fastest back end gives the matrix unit's bits, and without it one
                                 {520, 128, 31},
                                 {100, 70, 1000}}) {
     for (int variant = 0; variant < 4; ++variant) {
-      INFO("m ", m, ", n ", n, ", k ", k, ", variant ", variant);
       const Case<float> one{
           {m, n, k, (variant & 1) != 0, (variant & 2) != 0, 1, variant == 2 ? 1.0F : 0, 2}};
+      INFO("m ", one.m, ", n ", one.n, ", k ", one.k, ", variant ", variant);
       kernel_cases::for_each_isa([&] {
         const auto product = [&](GemmBackend backend) {
           const Backend restore(backend);
@@ -284,7 +284,7 @@ TEST_CASE("the fastest back end gives the matrix unit's bits, and without it one
           return g.c;
         };
         Case<float> wanted = one;
-        if (n >= 32 && k >= 32 && kernels::matrix_unit_available()) {
+        if (one.n >= 32 && one.k >= 32 && kernels::matrix_unit_available()) {
           kernels::matrix_unit_product(wanted.product());
         } else {
           wanted.c = product(GemmBackend::onednn);
