@@ -27,9 +27,9 @@ constexpr std::size_t side = 16;                // of a tile of C; rows of A, co
 constexpr std::size_t depth = 32;               // steps of k in a tile
 constexpr std::size_t tile = side * depth / 2;  // words: 1 KB
 
-// Rows of A, columns of B and steps of k whose panels stay in the second level of the cache.
-template <std::size_t pieces>
-constexpr std::size_t block_m = pieces == 1 ? 256 : 128;
+// Two tiles' rows of A, whose panel stays in the first level of the cache; columns of B and steps
+// of k whose panel stays in the second.
+constexpr std::size_t block_m = 2 * side;
 constexpr std::size_t block_n = 512;
 template <std::size_t pieces>
 constexpr std::size_t block_k = pieces == 1 ? 640 : 320;  // a micro-batch has at most 600 rows
@@ -262,8 +262,8 @@ std::size_t up_to(std::size_t n, std::size_t multiple) {
 // How many words the panels of A and of B take at most.
 template <std::size_t pieces>
 std::size_t words_of_a(const Gemm<float>& g) {
-  return up_to(smaller(g.m, block_m<pieces>), side) * up_to(smaller(g.k, block_k<pieces>), depth) /
-         2 * pieces;
+  return up_to(smaller(g.m, block_m), side) * up_to(smaller(g.k, block_k<pieces>), depth) / 2 *
+         pieces;
 }
 template <std::size_t pieces>
 std::size_t words_of_b(const Gemm<float>& g) {
@@ -289,8 +289,8 @@ void product(const Gemm<float>& g, Word* workspace, void (*otherwise)(const Gemm
       const float largest_b =
           g.trans_b ? pack_rows<pieces, false>(part.b, g.ldb, part.n, part.k, packed_b)
                     : pack_columns<pieces, false>(part.b, g.ldb, part.n, part.k, packed_b);
-      for (std::size_t i = 0; i < g.m; i += block_m<pieces>) {
-        part.m = smaller(block_m<pieces>, g.m - i);
+      for (std::size_t i = 0; i < g.m; i += block_m) {
+        part.m = smaller(block_m, g.m - i);
         part.a = g.trans_a ? g.a + p * g.lda + i : g.a + i * g.lda + p;
         part.c = g.c + i * g.ldc + j;
         const float largest_a =
@@ -300,18 +300,13 @@ void product(const Gemm<float>& g, Word* workspace, void (*otherwise)(const Gemm
           otherwise(part);
           continue;
         }
-        // Along the rows of C, which is larger than the panels and the slowest to reach.
-        for (std::size_t ii = 0; ii < part.m; ii += 2 * side) {
-          for (std::size_t jj = 0; jj < part.n; jj += side) {
-            const Result r{g.alpha, part.beta,   part.c + ii * g.ldc + jj,
-                           g.ldc,   part.m - ii, part.n - jj};
-            const Word* const a = packed_a + ii / side * next * pieces * tile;
-            const Word* const b = packed_b + jj / side * next * pieces * tile;
-            if (r.m > side) {
-              multiply_tiles<pieces, true>(a, b, next, r, sums);
-            } else {
-              multiply_tiles<pieces, false>(a, b, next, r, sums);
-            }
+        for (std::size_t jj = 0; jj < part.n; jj += side) {
+          const Result r{g.alpha, part.beta, part.c + jj, g.ldc, part.m, part.n - jj};
+          const Word* const b = packed_b + jj / side * next * pieces * tile;
+          if (part.m > side) {
+            multiply_tiles<pieces, true>(packed_a, b, next, r, sums);
+          } else {
+            multiply_tiles<pieces, false>(packed_a, b, next, r, sums);
           }
         }
       }
