@@ -242,9 +242,10 @@ const bool registered = [] {
           [&](State& state) { run(state, sizes, kernel); });
     }
   }
-  for (const char* name : {"onednn", "packed", "cblas"}) {
+  for (const char* name : {"fastest", "onednn", "packed", "cblas"}) {
     const kernels::GemmBackend backend = kernels::gemm_backend_named(name);
-    const bool ours = backend == kernels::GemmBackend::onednn && sizeof(real) == 8;
+    const bool library = std::string_view(name) == "fastest" || std::string_view(name) == "onednn";
+    const bool ours = library && sizeof(real) == 8;
     if (ours || !kernels::gemm_backend_available(backend)) continue;
     for (const Product& p : products) {
       for (const std::size_t workers : {std::size_t{1}, threads()}) {

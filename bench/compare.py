@@ -255,10 +255,11 @@ def against_others(options):
 # What is switched off: bench_train's flags, or its environment.
 SWITCHES = {
     "nothing": {},
-    "oneDNN: our own packed product": {"VITRUVIAN_GEMM": "packed"},
+    "the matrix unit: oneDNN": {"VITRUVIAN_GEMM": "onednn"},
+    "the matrix unit and oneDNN: our own packed product": {"VITRUVIAN_GEMM": "packed"},
     "AVX-512: AVX2 kernels and packed product": {"VITRUVIAN_GEMM": "packed",
                                                  "VITRUVIAN_SIMD": "avx2"},
-    "all vectors beyond SSE2, and oneDNN": {"VITRUVIAN_GEMM": "packed", "VITRUVIAN_SIMD": "sse2"},
+    "all vectors beyond SSE2, and the libraries": {"VITRUVIAN_GEMM": "packed", "VITRUVIAN_SIMD": "sse2"},
     "micro-batches: op by op over the whole batch": ["--micro-batch", "100000"],
     "fused ops: the readable twins": ["--composed"],
     "the second thread": ["--threads", "1"],

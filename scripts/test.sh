@@ -70,8 +70,8 @@ run_tests() ( # run_tests PRESET [CTEST OPTION...]
 
 # Every back end of the matrix product that this build has and --default does not take, one after the other; then
 # kernels and product without AVX-512, and without any vectors that this machine's compiler does not take for granted.
-# --default takes oneDNN where it is, and without it, or in double precision, our own. What is the same here as a
-# setting before it is not run again.
+# --default takes the matrix unit where the processor has one, else oneDNN, and without it, or in double precision, our
+# own. What is the same here as a setting before it is not run again.
 run_backends() {
   local settings machine seen
   # shellcheck disable=SC2086 # several variables
@@ -79,15 +79,15 @@ run_backends() {
   # shellcheck disable=SC2086,SC2163
   under() { (export $settings && run_tests default -LE "$not_numbers" "$@"); }
   seen=$(in_build "")
-  for settings in VITRUVIAN_GEMM=packed VITRUVIAN_GEMM=cblas \
+  for settings in VITRUVIAN_GEMM=onednn VITRUVIAN_GEMM=packed VITRUVIAN_GEMM=cblas \
     "VITRUVIAN_SIMD=avx2 VITRUVIAN_GEMM=packed" "VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed"; do
     say "--- $settings"
     machine=$(in_build "$settings" | grep '^machine') || machine=""
     if [ -z "$machine" ]; then
       say "not in this build, or not on this machine"
-    elif [[ $seen == *"$machine"* ]]; then
+    elif [[ $seen == *"$machine"* ]] || [[ $settings == *onednn && $seen == *oneDNN* ]]; then
       say "the same here as what was tested before"
-    elif [ "$settings" = VITRUVIAN_GEMM=packed ]; then
+    elif [[ $settings == VITRUVIAN_GEMM=onednn || $settings == VITRUVIAN_GEMM=packed ]]; then
       under -E _f64
     else
       under

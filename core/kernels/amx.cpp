@@ -4,7 +4,7 @@
 //
 //   x = x0 + x1 + x2, each the nearest to what those before it leave (ties away from zero),
 //   x y = x2 y0 + x1 y0 + x1 y1 + x0 y1 + x0 y0 + x0 y2, added in this order; the other three come
-//   to about 2^-23 of x y at most, no more than float32's own roundings.
+//   to about 2^-23 of x y at most, two of float32's roundings.
 //
 // One instruction multiplies 16 rows of 32 steps of A by 32 steps of 16 columns of B: of each
 // element of the result it sums the products of the even steps, apart from these those of the odd
@@ -198,7 +198,7 @@ void write(const float* sums, const Result& r, std::size_t row) {
 }
 
 template <int which>
-void store(float* to, std::size_t bytes_of_a_row) {
+void store_tile(float* to, std::size_t bytes_of_a_row) {
   if constexpr (which == 0) _tile_stored(0, to, bytes_of_a_row);
   if constexpr (which == 1) _tile_stored(1, to, bytes_of_a_row);
 }
@@ -207,9 +207,9 @@ void store(float* to, std::size_t bytes_of_a_row) {
 template <int which>
 void finish(const Result& r, std::size_t row, float* sums) {
   if (r.alpha == 1 && r.beta == 0 && r.m >= row + side && r.n >= side) {
-    return store<which>(r.c + row * r.ldc, r.ldc * sizeof(float));
+    return store_tile<which>(r.c + row * r.ldc, r.ldc * sizeof(float));
   }
-  store<which>(sums, side * sizeof(float));
+  store_tile<which>(sums, side * sizeof(float));
   write(sums, r, row);
 }
 

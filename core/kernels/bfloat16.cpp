@@ -9,7 +9,6 @@ namespace {
 struct ForRoundedA;
 struct ForRoundedB;
 struct ForPairs;
-struct ForPacking;
 
 // The rows x columns of a matrix, rounded, one row after the other.
 template <class Tag>
@@ -20,18 +19,13 @@ const float* rounded(const float* x, std::size_t ld, std::size_t rows, std::size
   return to;
 }
 
-void our_own(const Gemm<float>& g) {
-  const Table<float>& bodies = table<float>();
-  bodies.product(g, workspace<float, ForPacking>(bodies.product_workspace));
-}
-
 void twin(const Gemm<float>& g) {
   Gemm<float> of_rounded = g;
   of_rounded.lda = g.trans_a ? g.m : g.k;
   of_rounded.a = rounded<ForRoundedA>(g.a, g.lda, g.trans_a ? g.k : g.m, of_rounded.lda);
   of_rounded.ldb = g.trans_b ? g.k : g.n;
   of_rounded.b = rounded<ForRoundedB>(g.b, g.ldb, g.trans_b ? g.n : g.k, of_rounded.ldb);
-  our_own(of_rounded);
+  packed_product(of_rounded);
 }
 
 }  // namespace
@@ -57,12 +51,12 @@ std::size_t bfloat16_panels(std::size_t n, std::size_t k) {
 }
 
 void matrix_unit_product(const Gemm<float>& g) {
-  float32_product_amx(g, workspace<std::uint32_t, ForPairs>(amx_workspace(g, 3)), our_own);
+  float32_product_amx(g, workspace<std::uint32_t, ForPairs>(amx_workspace(g, 3)), packed_product);
 }
 
 #else
 
-void matrix_unit_product(const Gemm<float>& g) { our_own(g); }
+void matrix_unit_product(const Gemm<float>& g) { packed_product(g); }
 bool bfloat16_available(Bfloat16Body body) { return body == Bfloat16Body::twin; }
 void bfloat16_product(const Gemm<float>& g, Bfloat16Body) { twin(g); }
 std::size_t bfloat16_panels(std::size_t, std::size_t) { return 0; }

@@ -85,16 +85,10 @@ Gemm<float> with_rows_of_b(Gemm<float> g) {
 }
 
 template <class T>
-void pack_and_multiply(const Gemm<T>& g) {
-  const Table<T>& bodies = table<T>();
-  bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
-}
-
-template <class T>
 void by_packed(const Gemm<T>& g) {
-  if (g.kept == nullptr) return pack_and_multiply(g);
+  if (g.kept == nullptr) return packed_product(g);
   const Table<T>& bodies = table<T>();
-  g.kept->multiply(g, &bodies, bodies.panels(g.n, g.k) * sizeof(T), pack_and_multiply<T>);
+  g.kept->multiply(g, &bodies, bodies.panels(g.n, g.k) * sizeof(T), packed_product<T>);
 }
 
 void by_onednn(const Gemm<float>& g) {
@@ -127,8 +121,8 @@ void by_fastest(const Gemm<float>& g) {
 }
 
 // The matrix unit has bits of its own, so the clock is not asked, and the answer depends neither on
-// how a product is cut nor on the rows of A: an image has the same bits alone and among others. In
-// smaller ones the unit's tiles are not filled.
+// how a product is cut nor on the rows of A: so an image has the same bits alone and among others,
+// as long as its sums are not cut (below). In smaller ones the unit's tiles are not filled.
 constexpr std::size_t fills_tiles = 32;
 
 template <class T>
@@ -215,6 +209,12 @@ void add_lanes(const Gemm<T>& g, const T* lanes, std::size_t count) {
 }  // namespace
 
 template <class T>
+void packed_product(const Gemm<T>& g) {
+  const Table<T>& bodies = table<T>();
+  bodies.product(g, workspace<T, ForPacking>(bodies.product_workspace));
+}
+
+template <class T>
 void gemm(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0 || g.k == 0) return scale(g);
   Profile::count_flops(2 * std::uint64_t{g.m} * g.n * g.k);
@@ -267,6 +267,8 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
   });
 }
 
+template void packed_product(const Gemm<float>&);
+template void packed_product(const Gemm<double>&);
 template void gemm(const Gemm<float>&);
 template void gemm(const Gemm<double>&);
 template void gemm_batch(const Gemm<float>&, std::size_t, std::size_t, std::size_t, std::size_t);

@@ -49,10 +49,11 @@ void gemm_batch(const Gemm<T>& first, std::size_t batch, std::size_t stride_a, s
 /// GB.
 ///
 /// The matrix unit multiplies bfloat16s, and a float is the sum of three of them (24 significant
-/// bits are 3 x 8): a product is six of theirs, summed in float32, and its error is no larger than
-/// that of `packed` (kernels/amx.cpp has the order of the sum). What is below 2^-126 counts as 0,
-/// as factors, as parts of them and as sums; blocks with Inf or NaN, or of factors so large that a
-/// sum might be Inf, are left to `packed`.
+/// bits are 3 x 8): a product is six of theirs, summed in float32 (kernels/amx.cpp has the order).
+/// A sum of dozens of terms has half the error that it has by `packed`, on average; a single
+/// product may be two units of 2^-24 off instead of one. What is below 2^-126 counts as 0, as
+/// factors, as parts of them and as sums, so that results below some 2^-102 are less exact; blocks
+/// with Inf or NaN, or of factors so large that a sum might be Inf, are left to `packed`.
 enum class GemmBackend { packed, onednn, cblas, fastest };
 
 /// The one in use: `fastest`, or what the environment variable VITRUVIAN_GEMM (packed, onednn,
@@ -94,7 +95,8 @@ class GemmPrecisionScope {
   GemmPrecision before_;
 };
 
-/// For `--version` and the head of a run: "oneDNN 2.6.3 (float), packed AVX-512 (double)".
+/// For `--version` and the head of a run: "AMX or packed AVX-512 (float), packed AVX-512
+/// (double)".
 std::string gemm_description();
 
 }  // namespace vitruvian::kernels

@@ -146,10 +146,13 @@ std::size_t bfloat16_panels(std::size_t n, std::size_t k);
 /// or `set_isa` does not take AVX-512 away.
 bool matrix_unit_available();
 /// The product of float32s by the matrix unit, each as the sum of three bfloat16s, on the calling
-/// thread: of an error as small as that of `Table::product`, of other bits (gemm.hpp).
+/// thread (gemm.hpp says how exact it is).
 void matrix_unit_product(const Gemm<float>& g);
+/// `Table::product` on the calling thread, with scratch memory of its own.
+template <class T>
+void packed_product(const Gemm<T>& g);
 
-// The kernels, in builds for x86; `workspace` holds as many elements as the constant says.
+// The kernels, in builds for x86; `workspace` holds as many words as the constant or function says.
 bool has_avx512_bf16();
 void bfloat16_product_avx512(const Gemm<float>& g, std::uint32_t* workspace);
 constexpr std::size_t bfloat16_avx512_workspace = (256 + 512) * most_steps / 2 + 512;

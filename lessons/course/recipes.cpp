@@ -4,6 +4,8 @@
 #include "vitruvian/nn/optim.hpp"
 #include "vitruvian/train/settings/settings.hpp"
 
+#include <array>
+
 using namespace vitruvian::lessons;
 
 const Lesson about = {
@@ -235,11 +237,13 @@ void half_the_bits(Narrator& say) {
   }
   of_pieces.push_back(row("1 float32", "1", fmt::format("{:.0e}", off(double(x2 * x3)))));
   say.table({"a factor is", "products", "√2 √3 is off by"}, of_pieces);
-  say.holds("six products are as exact as float32", off(product_of(x2, x3, 3)) < off(x2 * x3));
+  say.holds("what six products leave out is below the last bit of a float32",
+            off(product_of(x2, x3, 3)) < std::ldexp(1, -23));
   say.text(
       "The matrix unit of some processors (AMX) multiplies bfloat16s up to sixteen times as "
       "fast as other instructions float32s. Where it is there, this library makes a product of "
-      "float32s of six of those (`core/kernels/amx.cpp`): faster, and no less exact.");
+      "float32s of six of those, summed in float32 (`core/kernels/amx.cpp`): faster, and as "
+      "exact.");
 }
 
 void lesson(Narrator& say) {

@@ -301,7 +301,7 @@ TEST_CASE("the matrix unit keeps every bit of a float32") {
   CHECK(square(0x1p-50F) == 0x1p-100F);
 }
 
-TEST_CASE("the matrix unit's error is no larger than that of a float32 product") {
+TEST_CASE("sums of many terms are more exact by the matrix unit than by our own product") {
   if (!kernels::matrix_unit_available()) return;
   const auto error_of = [](const Product& one, const std::vector<float>& c) {
     double squares = 0;
@@ -324,6 +324,33 @@ TEST_CASE("the matrix unit's error is no larger than that of a float32 product")
     kernels::gemm(one.into(c));
     CHECK(error_of(one, by_matrix_unit(one)) < error_of(one, c));
   }
+}
+
+TEST_CASE("a single product by the matrix unit is at most two and a half units off") {
+  if (!kernels::matrix_unit_available()) return;
+  const Product one{200, 200, 1};
+  const std::vector<float> c = by_matrix_unit(one);
+  double worst = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const double exact = static_cast<double>(one.a[i / 200]) * static_cast<double>(one.b[i % 200]);
+    worst = std::max(worst, std::abs(static_cast<double>(c[i]) / exact - 1));
+  }
+  CHECK(worst <= 2.5 * 0x1p-24);
+}
+
+TEST_CASE("the matrix unit takes for zeros what is below 2^-126") {
+  if (!kernels::matrix_unit_available()) return;
+  const auto product = [](float x, float y) {
+    Product one{1, 1, 1};
+    one.a = {x};
+    one.b = {y};
+    return by_matrix_unit(one)[0];
+  };
+  CHECK(product(0x1p-126F, 1) == 0x1p-126F);
+  CHECK(product(0x1p-127F, 0x1p20F) == 0);         // a factor
+  CHECK(product(0x1p-70F, 0x1p-60F) == 0);         // a sum
+  CHECK(product(0x1.0001p-126F, 1) == 0x1p-126F);  // a part of one
+  CHECK(product(0x1.0001p-100F, 1) == 0x1.0001p-100F);
 }
 
 TEST_CASE("the matrix unit leaves what may be beyond float32 to our own product") {

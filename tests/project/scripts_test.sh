@@ -180,13 +180,19 @@ pretend "every matrix product that the default suite does not take, each once"
 multiplies_by() { # multiplies_by PRODUCT: where nobody asks for another, by AVX2
   printf 'echo "machine ${VITRUVIAN_GEMM:-%s} ${VITRUVIAN_SIMD:-avx2}"\n' "$1" >>"$root/build/bin/vitruvian"
 }
-multiplies_by onednn
-run 0 says:VITRUVIAN_GEMM=packed silent:VITRUVIAN_GEMM=onednn says:VITRUVIAN_GEMM=cblas "calls:-E _f64" \
+multiplies_by "oneDNN or packed"
+run 0 "says:--- VITRUVIAN_GEMM=onednn
+the same here as what was tested before" says:VITRUVIAN_GEMM=packed says:VITRUVIAN_GEMM=cblas "calls:-E _f64" \
   "says:VITRUVIAN_SIMD=avx2 VITRUVIAN_GEMM=packed
 the same here as what was tested before
 --- VITRUVIAN_SIMD=portable VITRUVIAN_GEMM=packed
 100% tests passed" -- test.sh --backends
+pretend "with a matrix unit the default suite does not take oneDNN"
+multiplies_by AMX
+run 0 "says:--- VITRUVIAN_GEMM=onednn
+100% tests passed" "calls:-E _f64" -- test.sh --backends
 pretend "without oneDNN the default suite takes our own product"
+printf '[ "${VITRUVIAN_GEMM-}" != onednn ] || exit 2\n' >>"$root/build/bin/vitruvian"
 multiplies_by packed
 run 0 "says:the same here" "never:-E _f64" "calls:ctest --preset default -j" -- test.sh --backends
 pretend "a product that this build has not"
