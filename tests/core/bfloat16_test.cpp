@@ -109,6 +109,12 @@ std::vector<float> expected_of_pieces(const Product& one) {
   return result;
 }
 
+bool no_matrix_unit() {
+  if (kernels::matrix_unit_available()) return false;
+  MESSAGE("this processor has no matrix unit");
+  return true;
+}
+
 std::vector<float> by_matrix_unit(const Product& one) {
   std::vector<float> c = one.c;
   kernels::matrix_unit_product(one.into(c));
@@ -252,7 +258,7 @@ TEST_CASE("bfloat16: the same bits for any number of threads") {
 }
 
 TEST_CASE("the matrix unit multiplies float32s as sums of three bfloat16s, to the bit") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   for (const auto& [m, n, k] : {std::array<std::size_t, 3>{1, 1, 1},
                                 {3, 5, 2},
                                 {16, 16, 32},
@@ -274,7 +280,7 @@ TEST_CASE("the matrix unit multiplies float32s as sums of three bfloat16s, to th
 }
 
 TEST_CASE("the matrix unit keeps every bit of a float32") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   for (int variant = 0; variant < 4; ++variant) {
     CAPTURE(variant);
     Product one{50, 50, 50, (variant & 1) != 0, (variant & 2) != 0};
@@ -302,7 +308,7 @@ TEST_CASE("the matrix unit keeps every bit of a float32") {
 }
 
 TEST_CASE("sums of many terms are more exact by the matrix unit than by our own product") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   const auto error_of = [](const Product& one, const std::vector<float>& c) {
     double squares = 0;
     for (std::size_t i = 0; i < one.m; ++i) {
@@ -327,7 +333,7 @@ TEST_CASE("sums of many terms are more exact by the matrix unit than by our own 
 }
 
 TEST_CASE("a single product by the matrix unit is at most two and a half units off") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   const Product one{200, 200, 1};
   const std::vector<float> c = by_matrix_unit(one);
   double worst = 0;
@@ -339,7 +345,7 @@ TEST_CASE("a single product by the matrix unit is at most two and a half units o
 }
 
 TEST_CASE("the matrix unit takes for zeros what is below 2^-126") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   const auto product = [](float x, float y) {
     Product one{1, 1, 1};
     one.a = {x};
@@ -354,7 +360,7 @@ TEST_CASE("the matrix unit takes for zeros what is below 2^-126") {
 }
 
 TEST_CASE("the matrix unit leaves what may be beyond float32 to our own product") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   const std::size_t m = 300, n = 600, k = 400;
   for (const float strange : {inf, -inf, kernel_cases::nan_of<float>, 3.4028235e38F}) {
     CAPTURE(strange);
@@ -399,7 +405,7 @@ TEST_CASE("the matrix unit leaves what may be beyond float32 to our own product"
 }
 
 TEST_CASE("by the matrix unit an image has the same bits alone and among others") {
-  if (!kernels::matrix_unit_available()) return;
+  if (no_matrix_unit()) return;
   const kernel_cases::Backend fastest(kernels::GemmBackend::fastest);
   const Product all{520, 384, 128, false, true};
   std::vector<float> together = all.c;
