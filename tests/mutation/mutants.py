@@ -14,7 +14,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: of the longest that a name begins with.
 TESTS = [
-    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64", "ops_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "matrix_unit", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64", "ops_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/layers", ["nn_f64", "vit_f64"]), ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
