@@ -239,11 +239,10 @@ void half_the_bits(Narrator& say) {
   say.table({"a factor is", "products", "√2 √3 is off by"}, of_pieces);
   say.holds("what six products leave out is below the last bit of a float32",
             off(product_of(x2, x3, 3)) < std::ldexp(1, -23));
-  say.text(
-      "The matrix unit of some processors (AMX) multiplies bfloat16s up to sixteen times as "
-      "fast as other instructions float32s. Where it is there, this library makes a product of "
-      "float32s of six of those, summed in float32 (`core/kernels/amx.cpp`): faster, and as "
-      "exact.");
+  say.text("The matrix unit of some processors (AMX) multiplies bfloat16s up to sixteen times "
+           "as fast as other instructions float32s. Where it is there, this library makes a "
+           "product of float32s of six of those, summed in float32 (`core/kernels/amx.cpp`): "
+           "faster, and about as exact.");
 }
 
 void lesson(Narrator& say) {
