@@ -1,17 +1,23 @@
 #include "apps/command_line.hpp"
 
+#include "apps/command_tree.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/wrapping.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace vitruvian {
@@ -169,9 +175,64 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// That a text is not empty: a script's variable was, and no file or name is meant.
+CLI::Validator some_text() {
+  return {[](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""};
+}
+
+std::map<const CLI::Option*, std::vector<std::string>>& offered() {
+  static std::map<const CLI::Option*, std::vector<std::string>> values;
+  return values;
+}
+
+Flag::Takes taken_by(std::string_view type) {
+  if (type.starts_with("FILE") || type == "IMAGE" || type == "PATH") return Flag::Takes::file;
+  return type == "DIR" ? Flag::Takes::folder : Flag::Takes::text;
+}
+
+Flag described(const CLI::Option& option) {
+  Flag flag;
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  const bool argument = flag.names.empty();
+  if (argument) flag.names.push_back(option.get_name(true));
+  flag.about = option.get_description();
+  flag.group = option.get_group();
+  flag.required = option.get_required();
+  flag.several = option.get_items_expected_max() > 1;
+  flag.usual = option.get_default_str();
+  if (option.get_items_expected_max() == 0) return flag;
+  flag.type = option.get_type_name();
+  if (flag.type.empty()) flag.type = flag.names.front();
+  flag.takes = taken_by(flag.type);
+  if (const auto found = offered().find(&option); found != offered().end()) {
+    flag.values = found->second;
+  }
+  return flag;
+}
+
+Command described(const CLI::App& app) {
+  Command command{app.get_name(), app.get_description(), {}, {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not in --help either
+    auto& list = option->get_positional() ? command.arguments : command.flags;
+    list.push_back(described(*option));
+  }
+  const auto shown = [](const CLI::App* sub) { return !sub->get_group().empty(); };
+  for (const CLI::App* sub : app.get_subcommands(shown)) {
+    command.commands.push_back(described(*sub));
+  }
+  return command;
+}
+
 }  // namespace
 
-CLI::Validator whole_number(std::uint64_t largest, std::uint64_t smallest) {
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::whole(std::uint64_t smallest, std::uint64_t largest) {
   const auto check = [largest, smallest](const std::string& text) {
     std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
@@ -180,14 +241,132 @@ CLI::Validator whole_number(std::uint64_t largest, std::uint64_t smallest) {
       return std::string();
     return fmt::format("'{}' is not a whole number from {} to {}", text, smallest, largest);
   };
-  return {check, ""};
+  option_->check(CLI::Validator(check, ""));
+  return *this;
 }
 
-CLI::Validator some_text() {
-  return {[](const std::string& text) { return text.empty() ? "a name is expected" : ""; }, ""};
+Option& Option::several() {
+  option_->expected(1, 1000);
+  return *this;
 }
 
-void run_command_line(CLI::App& app, int argc, char** argv, const std::function<void()>& body) {
+Option& Option::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
+Option& Option::usual(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::offers(std::vector<std::string> values) {
+  offered()[option_] = std::move(values);
+  return *this;
+}
+
+Parser::Parser(const std::string& about, const std::string& name)
+    : app_(std::make_shared<CLI::App>(about, name)) {}
+
+Parser Parser::add_command(const std::string& name, const std::string& about,
+                           const std::function<void()>& read) const {
+  CLI::App* const command = app_->add_subcommand(name, about);
+  command->callback(read);
+  return Parser(std::shared_ptr<CLI::App>(app_, command));  // lives as long as the whole does
+}
+
+Parser Parser::add_commands(const std::string& name, const std::string& about) const {
+  CLI::App* const commands = app_->add_subcommand(name, about);
+  commands->require_subcommand(1);
+  return Parser(std::shared_ptr<CLI::App>(app_, commands));
+}
+
+template <class Value>
+Option Parser::add_value(const std::string& name, const std::string& type, Value& value,
+                         const std::string& about) const {
+  CLI::Option* const option = app_->add_option(name, value, about)->type_name(type);
+  if constexpr (std::is_same_v<Value, std::string> ||
+                std::is_same_v<Value, std::vector<std::string>>) {
+    option->check(some_text());
+  }
+  return Option(value == Value{} ? *option : *option->capture_default_str());
+}
+#define VITRUVIAN_VALUE(Value)                                                      \
+  template Option Parser::add_value(const std::string&, const std::string&, Value&, \
+                                    const std::string&) const
+VITRUVIAN_VALUE(std::string);
+VITRUVIAN_VALUE(std::vector<std::string>);
+VITRUVIAN_VALUE(int);
+VITRUVIAN_VALUE(long);
+VITRUVIAN_VALUE(std::uint64_t);
+VITRUVIAN_VALUE(double);
+VITRUVIAN_VALUE(std::optional<std::uint64_t>);
+#undef VITRUVIAN_VALUE
+
+Option Parser::add_text(const std::string& name, const std::string& type,
+                        const std::function<void(const std::string&)>& take,
+                        const std::string& about) const {
+  return Option(*app_->add_option_function<std::string>(name, take, about)->type_name(type));
+}
+
+Option Parser::add_numbers(const std::string& name, std::vector<double>& numbers,
+                           const std::string& about) const {
+  const auto take = [&numbers, name](const std::string& text) {
+    std::istringstream parts(text + ",");  // so that an empty last one is seen
+    numbers.clear();
+    for (std::string part; std::getline(parts, part, ',');) {
+      if (!CLI::detail::lexical_cast(part, numbers.emplace_back())) {
+        fail(Exit::usage, "{}: '{}' is not a number", name, part);
+      }
+    }
+  };
+  return add_text(name, "X[,X,X]", take, about);
+}
+
+Option Parser::add_flag(const std::string& name, bool& value, const std::string& about) const {
+  return Option(*app_->add_flag(name, value, about)->disable_flag_override());
+}
+
+Option Parser::add_counted_flag(const std::string& name, std::size_t& count, std::size_t usual,
+                                const std::string& about) const {
+  return Option(*app_->add_flag(fmt::format("{}{{{}}}", name, usual), count, about))
+      .whole(0, most_counted);
+}
+
+Option Parser::add_switch(const std::string& name, const std::function<void(bool)>& take,
+                          const std::string& about) const {
+  const std::string names = fmt::format("{0},--no-{1}{{false}}", name, name.substr(2));
+  const auto count = [take](std::int64_t n) { take(n > 0); };
+  return Option(*app_->add_flag_function(names, count, about));
+}
+
+void Parser::footer(const std::string& text) const { app_->footer(text); }
+
+std::string Parser::help() const { return app_->help(); }
+
+std::vector<std::string> Parser::command_names() const {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app_->get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+Command command_tree(const Parser& parser) { return described(parser.app()); }
+
+void run_command_line(const Parser& parser, int argc, char** argv,
+                      const std::function<void()>& body) {
+  CLI::App& app = parser.app();
   try {
     prepare(app, std::make_shared<Help>());
     app.parse(argc, argv);

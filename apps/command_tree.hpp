@@ -1,6 +1,6 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "apps/command_line.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,14 +10,6 @@
 // manual page follow it, so that a flag is written down once.
 
 namespace vitruvian {
-
-/// Says which texts a flag or an argument knows. They are offered by completion; to refuse others
-/// is left to whoever reads the flag.
-void offer(CLI::Option* option, std::vector<std::string> values);
-template <class Names>
-void offer(CLI::Option* option, const Names& names) {
-  offer(option, std::vector<std::string>(names.begin(), names.end()));
-}
 
 /// A flag, or an argument that has only a place.
 struct Flag {
@@ -42,7 +34,7 @@ struct Command {
   std::vector<Command> commands;
 };
 
-Command command_tree(const CLI::App& app);
+Command command_tree(const Parser& parser);
 
 /// Scripts that a shell reads, each by its own means. Names of flags and values are words of
 /// letters, digits, '-', '_' and '.', or the script is not made (Exit::failure); what the user has

@@ -6,8 +6,6 @@
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,30 +17,28 @@
 
 namespace vitruvian {
 
-void add_train(CLI::App& app, std::function<void()>& chosen);
-void add_eval(CLI::App& app, std::function<void()>& chosen);
-void add_models(CLI::App& app, std::function<void()>& chosen);
-void add_predict(CLI::App& app, std::function<void()>& chosen);
-void add_few_shot(CLI::App& app, std::function<void()>& chosen);
-void add_inspect(CLI::App& app, std::function<void()>& chosen);
-void add_convert(CLI::App& app, std::function<void()>& chosen);
-void add_compare(CLI::App& app, std::function<void()>& chosen);
-void add_report(CLI::App& app, std::function<void()>& chosen);
-void add_data(CLI::App& app, std::function<void()>& chosen);
-void add_weights(CLI::App& app, std::function<void()>& chosen);
-void add_trace(CLI::App& app, std::function<void()>& chosen);
-void add_completion(CLI::App& app, std::function<void()>& chosen);
-void add_man(CLI::App& app, std::function<void()>& chosen);
+void add_train(const Parser& app, std::function<void()>& chosen);
+void add_eval(const Parser& app, std::function<void()>& chosen);
+void add_models(const Parser& app, std::function<void()>& chosen);
+void add_predict(const Parser& app, std::function<void()>& chosen);
+void add_few_shot(const Parser& app, std::function<void()>& chosen);
+void add_inspect(const Parser& app, std::function<void()>& chosen);
+void add_convert(const Parser& app, std::function<void()>& chosen);
+void add_compare(const Parser& app, std::function<void()>& chosen);
+void add_report(const Parser& app, std::function<void()>& chosen);
+void add_data(const Parser& app, std::function<void()>& chosen);
+void add_weights(const Parser& app, std::function<void()>& chosen);
+void add_trace(const Parser& app, std::function<void()>& chosen);
+void add_completion(const Parser& app, std::function<void()>& chosen);
+void add_man(const Parser& app, std::function<void()>& chosen);
 
 /// A command whose flags live as long as it; where it is the chosen one, `run` is called with them.
 template <class Flags, class Run>
-std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& chosen,
-                                         const std::string& name, const std::string& about,
-                                         Run run) {
+std::pair<Parser, Flags&> add_command(const Parser& app, std::function<void()>& chosen,
+                                      const std::string& name, const std::string& about, Run run) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App& command = *app.add_subcommand(name, about);
-  command.callback([flags, run, &chosen] { chosen = [flags, run] { run(*flags); }; });
-  return {command, *flags};
+  const auto choose = [flags, run, &chosen] { chosen = [flags, run] { run(*flags); }; };
+  return {app.add_command(name, about, choose), *flags};
 }
 
 /// Goes on in the program of that precision, with the same arguments, where this is the other one
@@ -51,11 +47,11 @@ std::pair<CLI::App&, Flags&> add_command(CLI::App& app, std::function<void()>& c
 void in_precision(Precision wanted, std::string_view why = "");
 
 /// Adds --threads, which holds at once.
-void add_threads(CLI::App& command);
+void add_threads(const Parser& command);
 
 /// Adds --threads, and --precision, in which the command will run: what every command that computes
 /// has.
-void add_machine_flags(CLI::App& command);
+void add_machine_flags(const Parser& command);
 
 /// The lines that name what a run computes on: matrix product, instruction set, threads, precision.
 /// A slow matrix product is said aloud, with its remedy.
@@ -68,30 +64,25 @@ void note(const std::string& text);
 void check_safetensors_name(const char* flag, const std::string& file);
 
 /// The flags of commands that read weights of any origin. What makes no sense is Exit::usage.
-void add_weights_flags(CLI::App& command, WeightsRequest& request);
-
-/// Adds an option "0.5" or "0.485,0.456,0.406".
-void add_numbers(CLI::App& command, const std::string& name, std::vector<double>& numbers,
-                 const std::string& description);
+void add_weights_flags(const Parser& command, WeightsRequest& request);
 
 /// The flags of commands that read pictures.
 template <class Options>
-void add_picture_flags(CLI::App& command, Options& options) {
+void add_picture_flags(const Parser& command, Options& options) {
   const std::vector<std::string> filters{"bilinear", "bicubic"};  // as Filter has them
-  CLI::Option* const interpolation = command.add_option_function<std::string>(
-      "--interpolation",
-      [&options, filters](const std::string& name) {
-        options.filter = static_cast<Filter>(index_of(name, filters, "interpolation"));
-      },
-      "bilinear or bicubic, with antialias");
-  offer(interpolation->type_name("NAME")->default_str("bilinear"), filters);
+  const auto take = [&options, filters](const std::string& name) {
+    options.filter = static_cast<Filter>(index_of(name, filters, "interpolation"));
+  };
+  command.add_text("--interpolation", "NAME", take, "bilinear or bicubic, with antialias")
+      .usual("bilinear")
+      .offers(filters);
   const std::string from =
       "Of pixels in [0, 1]: one number, or R,G,B; without: as the file says, or "
       "as\nthe names' project has it";
-  add_numbers(command, "--mean", options.mean, from);
-  add_numbers(command, "--std", options.std, from);
-  add_count(command, "--max-pixels", options.max_pixels, "Refuse pictures with more",
-            1'000'000'000'000, 1);
+  command.add_numbers("--mean", options.mean, from);
+  command.add_numbers("--std", options.std, from);
+  command.add_count("--max-pixels", options.max_pixels, "Refuse pictures with more",
+                    1'000'000'000'000, 1);
 }
 
 }  // namespace vitruvian

@@ -221,7 +221,7 @@ std::string fish_completion(const Command& program) {
   return lines;
 }
 
-void add_completion(CLI::App& app, std::function<void()>& chosen) {
+void add_completion(const Parser& app, std::function<void()>& chosen) {
   const std::vector<std::string> shells{"bash", "zsh", "fish"};
   const auto print = [&app, shells](const std::string& shell) {
     const std::array makers{bash_completion, zsh_completion, fish_completion};
@@ -231,10 +231,10 @@ void add_completion(CLI::App& app, std::function<void()>& chosen) {
   auto [command, shell] = add_command<std::string>(
       app, chosen, "completion", "Print a script by which a shell completes commands and flags",
       print);
-  offer(add_value(command, "SHELL", "", shell, "bash, zsh or fish")->required(), shells);
+  command.add_value("SHELL", "", shell, "bash, zsh or fish").required().offers(shells);
 }
 
-void add_man(CLI::App& app, std::function<void()>& chosen) {
+void add_man(const Parser& app, std::function<void()>& chosen) {
   struct None {};
   add_command<None>(app, chosen, "man", "Print the manual page, for man -l -", [&app](const None&) {
     console::print("{}", console::lines(manual_page(command_tree(app), VITRUVIAN_VERSION)));

@@ -4,8 +4,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/safe_file.hpp"
 
-#include <sstream>
-
 namespace vitruvian {
 namespace {
 
@@ -54,63 +52,59 @@ void check_safetensors_name(const char* flag, const std::string& file) {
   }
 }
 
-void add_weights_flags(CLI::App& command, WeightsRequest& request) {
+void add_weights_flags(const Parser& command, WeightsRequest& request) {
   const std::string group = "Weights of other projects, sizes and classes";
-  const auto add_text = [&](const char* name, const char* help, auto take) {
-    return command.add_option_function<std::string>(name, take, help)->group(group);
+  const auto take_scheme = [&request](const std::string& name) {
+    request.scheme = scheme_of(name);
   };
-  offer(add_text("--from-scheme",
-                 "Whose names: torchvision, timm, hf or jax; without: what they look like",
-                 [&request](const std::string& name) { request.scheme = scheme_of(name); }),
-        {"torchvision", "timm", "hf", "jax"});
-  add_count(command, "--heads", request.heads,
-            "h, where the file does not say and it is not D / 64 as in all published models")
-      ->group(group);
-  add_text("--image-size", "Images of another size: the position embeddings are resized",
-           [&request](const std::string& text) {
-             const auto x = text.find('x');
-             request.height = side(text.substr(0, x), text);
-             request.width =
-                 x == std::string::npos ? request.height : side(text.substr(x + 1), text);
-           })
-      ->type_name("N|HxW");
-  offer(add_text("--pos-resize",
-                 "How: jax, torchvision, timm or hf; without: as the names' project does",
-                 [&request](const std::string& name) { request.pos_resize = pos_resize_of(name); }),
-        pos_resize_names());
-  add_count(command, "--classes", request.classes,
-            "K classes; unless there are as many already, the head becomes zeros")
-      ->group(group);
+  const auto take_resize = [&request](const std::string& name) {
+    request.pos_resize = pos_resize_of(name);
+  };
+  const auto take_size = [&request](const std::string& text) {
+    const auto x = text.find('x');
+    request.height = side(text.substr(0, x), text);
+    request.width = x == std::string::npos ? request.height : side(text.substr(x + 1), text);
+  };
+  command
+      .add_text("--from-scheme", "TEXT", take_scheme,
+                "Whose names: torchvision, timm, hf or jax; without: what they look like")
+      .offers({"torchvision", "timm", "hf", "jax"})
+      .group(group);
+  command
+      .add_count("--heads", request.heads,
+                 "h, where the file does not say and it is not D / 64 as in all published models")
+      .group(group);
+  command
+      .add_text("--image-size", "N|HxW", take_size,
+                "Images of another size: the position embeddings are resized")
+      .group(group);
+  command
+      .add_text("--pos-resize", "TEXT", take_resize,
+                "How: jax, torchvision, timm or hf; without: as the names' project does")
+      .offers(pos_resize_names())
+      .group(group);
+  command
+      .add_count("--classes", request.classes,
+                 "K classes; unless there are as many already, the head becomes zeros")
+      .group(group);
 }
 
-void add_numbers(CLI::App& command, const std::string& name, std::vector<double>& numbers,
-                 const std::string& description) {
-  const auto take = [&numbers, name](const std::string& text) {
-    std::istringstream parts(text + ",");  // so that an empty last one is seen
-    numbers.clear();
-    for (std::string part; std::getline(parts, part, ',');) {
-      if (!CLI::detail::lexical_cast(part, numbers.emplace_back())) {
-        fail(Exit::usage, "{}: '{}' is not a number", name, part);
-      }
-    }
-  };
-  command.add_option_function<std::string>(name, take, description)->type_name("X[,X,X]");
-}
-
-void add_convert(CLI::App& app, std::function<void()>& chosen) {
+void add_convert(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<ConvertFlags>(
       app, chosen, "convert", "Write weights under another project's names, or as ONNX",
       run_convert);
   ConvertOptions& options = flags.options;
-  add_value(command, "--from", "FILE", options.from, "safetensors, .npz, .pth, or a run directory")
-      ->required();
-  add_value(command, "--to", "FILE", options.to,
-            "The safetensors file to write; NAME.onnx for a graph that other programs run;\n"
-            "or, with --scheme hf, FOLDER/ as transformers opens it")
-      ->required();
-  offer(command.add_option("--scheme", flags.scheme,
-                           "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)"),
-        scheme_names());
+  command.add_value("--from", "FILE", options.from, "safetensors, .npz, .pth, or a run directory")
+      .required();
+  command
+      .add_value("--to", "FILE", options.to,
+                 "The safetensors file to write; NAME.onnx for a graph that other programs run;\n"
+                 "or, with --scheme hf, FOLDER/ as transformers opens it")
+      .required();
+  command
+      .add_value("--scheme", "TEXT", flags.scheme,
+                 "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
+      .offers(scheme_names());
   add_weights_flags(command, options.request);
 }
 

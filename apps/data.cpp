@@ -116,15 +116,15 @@ void run_preview(const DataOptions& options) {
 
 }  // namespace
 
-void add_data(CLI::App& app, std::function<void()>& chosen) {
-  CLI::App& data = *app.add_subcommand("data", "Fetch, verify and look at data sets");
-  data.require_subcommand(1);
+void add_data(const Parser& app, std::function<void()>& chosen) {
+  const Parser data = app.add_commands("data", "Fetch, verify and look at data sets");
   const auto add = [&](const char* name, const char* what, void (*run)(const DataOptions&)) {
     const auto added = add_command<DataOptions>(data, chosen, name, what, run);
     auto& [command, options] = added;
-    offer(add_value(command, "name", "NAME", options.name, joined(dataset_names()))->required(),
-          dataset_names());
-    add_value(command, "--data", "DIR", options.data, "The folder of the data sets");
+    command.add_value("name", "NAME", options.name, joined(dataset_names()))
+        .required()
+        .offers(dataset_names());
+    command.add_value("--data", "DIR", options.data, "The folder of the data sets");
     return added;
   };
   auto [fetching, fetched] = add("fetch", "Download a data set, check it and unpack it", run_fetch);
@@ -135,12 +135,12 @@ void add_data(CLI::App& app, std::function<void()>& chosen) {
   add("info", "What a data set is, and where its files come from", run_info);
   auto [previewing, options] =
       add("preview", "A contact sheet of what each augmentation does", run_preview);
-  add_value(previewing, "--out", "FILE.png", options.out, "The picture to write")->required();
-  add_count(previewing, "--seed", options.seed, "Of the choice and of everything that is drawn",
-            largest_seed);
-  add_count(previewing, "--columns", options.columns, "Pictures in a row", 64, 1);
-  add_count(previewing, "--image-size", options.image_size, "What the pictures of a folder become",
-            most_counted, 1);
+  previewing.add_value("--out", "FILE.png", options.out, "The picture to write").required();
+  previewing.add_count("--seed", options.seed, "Of the choice and of everything that is drawn",
+                       largest_seed);
+  previewing.add_count("--columns", options.columns, "Pictures in a row", 64, 1);
+  previewing.add_count("--image-size", options.image_size, "What the pictures of a folder become",
+                       most_counted, 1);
   previewing.add_flag("--skip-bad", options.skip_bad, "Leave out what cannot be used of a folder");
 }
 

@@ -50,14 +50,15 @@ class FetchBar {
 
 }  // namespace
 
-void add_fetch_flags(CLI::App& command, FetchFlags& flags) {
-  add_value(command, "--mirror", "URL", flags.mirrors,
-            "Instead of its own mirrors; several are tried in order");
-  add_value(command, "--from-file", "PATH", flags.from_file,
-            "A file, or a folder of them, fetched by other means");
-  add_value(command, "--timeout", "SECONDS", flags.timeout,
-            "Give up on a mirror that is silent for so long")
-      ->check(CLI::Range(1, 3600).description(""));
+void add_fetch_flags(const Parser& command, FetchFlags& flags) {
+  command.add_value("--mirror", "URL", flags.mirrors,
+                    "Instead of its own mirrors; several are tried in order");
+  command.add_value("--from-file", "PATH", flags.from_file,
+                    "A file, or a folder of them, fetched by other means");
+  command
+      .add_value("--timeout", "SECONDS", flags.timeout,
+                 "Give up on a mirror that is silent for so long")
+      .whole(1, 3600);
 }
 
 FetchOptions fetch_options(const FetchFlags& flags, const std::string& directory) {

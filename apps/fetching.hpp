@@ -2,8 +2,6 @@
 
 #include "vitruvian/datasets/fetch/fetch.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
 
@@ -17,7 +15,7 @@ struct FetchFlags {
   long timeout = 30;
 };
 
-void add_fetch_flags(CLI::App& command, FetchFlags& flags);
+void add_fetch_flags(const Parser& command, FetchFlags& flags);
 
 /// What is brought to `directory`, told line by line, and where there is a terminal by a bar that
 /// is redrawn in place.

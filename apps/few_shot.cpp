@@ -42,38 +42,41 @@ void run_few_shot(FewShotFlags flags) {
 
 }  // namespace
 
-void add_few_shot(CLI::App& app, std::function<void()>& chosen) {
+void add_few_shot(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<FewShotFlags>(
       app, chosen, "few-shot",
       "Read a few images of each class by the features of saved weights: least squares,\n"
       "in closed form, as the paper's section 4.1",
       run_few_shot);
   FewShotOptions& options = flags.options;
-  add_value(command, "--weights", "FILE", options.weights,
-            "safetensors, .npz, .pth, or a run directory")
-      ->required();
-  add_value(command, "--dataset", "NAME", options.dataset, "One that `train` knows");
-  add_value(command, "--data", "DIR", options.data, "The folder with the data set's files");
-  add_value(command, "--shots", "N[,N]", flags.shots,
-            "Training images of each class, or several numbers of them: 1,5,10");
-  add_value(command, "--seeds", "N[,N]", flags.seeds,
-            "How many draws of these images, or their seeds: 1,2,3");
-  add_value(command, "--ridge", "X", options.ridge,
-            "How strongly the weights are held back, for features of variance 1");
-  add_count(command, "--train-size", options.train_size,
-            "Draw from the first so many training images; 0 means all", 100'000'000);
-  add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all", 100'000'000);
+  command
+      .add_value("--weights", "FILE", options.weights,
+                 "safetensors, .npz, .pth, or a run directory")
+      .required();
+  command.add_value("--dataset", "NAME", options.dataset, "One that `train` knows");
+  command.add_value("--data", "DIR", options.data, "The folder with the data set's files");
+  command.add_value("--shots", "N[,N]", flags.shots,
+                    "Training images of each class, or several numbers of them: 1,5,10");
+  command.add_value("--seeds", "N[,N]", flags.seeds,
+                    "How many draws of these images, or their seeds: 1,2,3");
+  command.add_value("--ridge", "X", options.ridge,
+                    "How strongly the weights are held back, for features of variance 1");
+  command.add_count("--train-size", options.train_size,
+                    "Draw from the first so many training images; 0 means all", 100'000'000);
+  command.add_count("--test-size", options.test_size,
+                    "Use the first so many test images; 0 means all", 100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
-  add_value(command, "--out", "FILE", options.out,
-            "Write the model with the head of the most shots and the first draw, for eval,\n"
-            "predict and train --init --keep-head");
+  command.add_value(
+      "--out", "FILE", options.out,
+      "Write the model with the head of the most shots and the first draw, for eval,\n"
+      "predict and train --init --keep-head");
   command.add_flag("--json", flags.json, "Everything as one line of JSON");
-  add_numbers(command, "--mean", options.mean,
-              "Of pixels in [0, 1]: one number, or R,G,B; without: as the weights say, or as\n"
-              "the names' project has it");
-  add_numbers(command, "--std", options.std, "Likewise");
+  command.add_numbers(
+      "--mean", options.mean,
+      "Of pixels in [0, 1]: one number, or R,G,B; without: as the weights say, or as\n"
+      "the names' project has it");
+  command.add_numbers("--std", options.std, "Likewise");
   add_weights_flags(command, options.request);
   add_machine_flags(command);
 }

@@ -109,17 +109,17 @@ void run(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  const Parser app(
       "Checks the derivative of every op against differences, in float64. A row shows how many\n"
       "derivatives were compared, and the one with the largest error:\n"
       "  |a - n| / max(|a|, |n|, 1e-3 max|g|).",
       "gradcheck");
   app.add_flag("--strict", options.check.strict,
                "Four-point differences, error at most 1e-8 (without: two points, 1e-6)");
-  add_value(app, "--op", "NAME", options.op, "Only the rows of this op; vit is the whole model");
-  add_count(app, "--seed", options.check.seed,
-            "Of the random cotangents that stand for Jacobians too large to compare whole",
-            largest_seed);
+  app.add_value("--op", "NAME", options.op, "Only the rows of this op; vit is the whole model");
+  app.add_count("--seed", options.check.seed,
+                "Of the random cotangents that stand for Jacobians too large to compare whole",
+                largest_seed);
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);
 }

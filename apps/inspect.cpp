@@ -51,48 +51,53 @@ void run_inspect(InspectOptions options) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, std::function<void()>& chosen) {
+void add_inspect(const Parser& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<InspectOptions>(
       app, chosen, "inspect", "Draw what is inside a trained model: the paper's figures",
       run_inspect);
-  add_value(command, "--weights,--checkpoint", "FILE", options.weights,
-            "safetensors, .npz, .pth, or a run directory");
-  add_value(command, "pictures", "IMAGE", options.images,
-            "PNG, JPEG, PGM or PPM, or a folder of such, at any depth");
-  offer(add_value(command, "--dataset", "NAME", options.dataset,
-                  fmt::format(
-                      "Instead of pictures the test images of one of {}; without: those of the run",
-                      joined(dataset_names()))),
-        dataset_names());
-  add_value(command, "--data", "DIR", options.data, "The folder with the data set's files");
-  add_count(command, "--images", options.count,
-            "So many of them, the classes in turn, or as many as there are", most_counted, 1);
-  add_value(command, "--out", "DIR", options.out, "The folder for figures, numbers and index.html")
-      ->required();
+  command.add_value("--weights,--checkpoint", "FILE", options.weights,
+                    "safetensors, .npz, .pth, or a run directory");
+  command.add_value("pictures", "IMAGE", options.images,
+                    "PNG, JPEG, PGM or PPM, or a folder of such, at any depth");
+  command
+      .add_value(
+          "--dataset", "NAME", options.dataset,
+          fmt::format("Instead of pictures the test images of one of {}; without: those of the run",
+                      joined(dataset_names())))
+      .offers(dataset_names());
+  command.add_value("--data", "DIR", options.data, "The folder with the data set's files");
+  command.add_count("--images", options.count,
+                    "So many of them, the classes in turn, or as many as there are", most_counted,
+                    1);
+  command.add_value("--out", "DIR", options.out, "The folder for figures, numbers and index.html")
+      .required();
   const std::string whose = "Whose attention is drawn alone (all count from 0)";
-  add_count(command, "--layer", options.layer, "Without: the last")->group(whose);
-  add_count(command, "--head", options.head, "Without: the mean of all")->group(whose);
-  add_count(command, "--query", options.query,
-            "A patch in raster order; without: the class token, or the patch in the middle")
-      ->group(whose);
+  command.add_count("--layer", options.layer, "Without: the last").group(whose);
+  command.add_count("--head", options.head, "Without: the mean of all").group(whose);
+  command
+      .add_count("--query", options.query,
+                 "A patch in raster order; without: the class token, or the patch in the middle")
+      .group(whose);
   const std::string more = "Many gradients";
   command
-      .add_flag("--smoothgrad{50}", options.smooth_grad,
-                "The mean gradient over noisy copies (as --smoothgrad=N: over N)")
-      ->check(whole_number(most_counted))
-      ->group(more);
-  add_count(command, "--integrated-gradients", options.integrated_gradients,
-            "Integrated gradients from black, in so many steps")
-      ->group(more);
+      .add_counted_flag("--smoothgrad", options.smooth_grad, 50,
+                        "The mean gradient over noisy copies (as --smoothgrad=N: over N)")
+      .group(more);
+  command
+      .add_count("--integrated-gradients", options.integrated_gradients,
+                 "Integrated gradients from black, in so many steps")
+      .group(more);
   const std::string run_of = "A run";
-  CLI::Option* strip =
-      add_value(command, "--strip", "DIR", options.strip,
-                "Position similarity, epoch by epoch, of a run made with --save-every")
-          ->group(run_of);
-  add_count(command, "--every", options.every, "Only one in so many checkpoints, and the last",
-            most_counted, 1)
-      ->needs(strip)
-      ->group(run_of);
+  const Option strip =
+      command
+          .add_value("--strip", "DIR", options.strip,
+                     "Position similarity, epoch by epoch, of a run made with --save-every")
+          .group(run_of);
+  command
+      .add_count("--every", options.every, "Only one in so many checkpoints, and the last",
+                 most_counted, 1)
+      .needs(strip)
+      .group(run_of);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);
   add_machine_flags(command);

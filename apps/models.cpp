@@ -105,30 +105,30 @@ void trace(const Options& options) {
 
 }  // namespace
 
-void add_models(CLI::App& app, std::function<void()>& chosen) {
+void add_models(const Parser& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "models", "List the models of the paper and their sizes, beside its Table 1",
       list);
-  offer(add_value(command, "NAME", "", options.name, "One of them; all unless given"),
-        names_in(variants()));
-  add_count(command, "--image-size", options.image_size,
-            "For square images of so many pixels a side; 0 means each model's own");
-  add_count(command, "--batch-size", options.batch_size, "Images at once, for the memory",
-            most_counted, 1);
+  command.add_value("NAME", "", options.name, "One of them; all unless given")
+      .offers(names_in(variants()));
+  command.add_count("--image-size", options.image_size,
+                    "For square images of so many pixels a side; 0 means each model's own");
+  command.add_count("--batch-size", options.batch_size, "Images at once, for the memory",
+                    most_counted, 1);
   command.add_flag("--json", options.json, "A JSON array of them");
 }
 
-void add_trace(CLI::App& app, std::function<void()>& chosen) {
+void add_trace(const Parser& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<Options>(
       app, chosen, "trace",
       "Print the shapes of a forward pass, stage by stage, as the MiniViT notebook does", trace);
   options.name = "mini_vit";
-  offer(add_value(command, "--model", "NAME", options.name, "A name that 'vitruvian models' lists"),
-        names_in(variants()));
-  add_count(command, "--image-size", options.image_size,
-            "For square images of so many pixels a side; 0 means the model's own");
-  add_count(command, "--batch-size", options.batch_size, "B, the images that go through it",
-            most_counted, 1);
+  command.add_value("--model", "NAME", options.name, "A name that 'vitruvian models' lists")
+      .offers(names_in(variants()));
+  command.add_count("--image-size", options.image_size,
+                    "For square images of so many pixels a side; 0 means the model's own");
+  command.add_count("--batch-size", options.batch_size, "B, the images that go through it",
+                    most_counted, 1);
 }
 
 }  // namespace vitruvian

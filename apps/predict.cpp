@@ -155,46 +155,51 @@ void run_eval(const EvalFlags& flags) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, std::function<void()>& chosen) {
+void add_eval(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<EvalFlags>(app, chosen, "eval", "Measure saved weights on test images", run_eval);
   EvalOptions& options = flags.options;
-  add_value(command, "--weights", "FILE", options.weights, "A safetensors file, or a run directory")
-      ->required();
-  offer(add_value(command, "--dataset", "NAME", options.dataset,
-                  "One that `train` knows; without: what the weights were trained on"),
-        dataset_names());
-  add_value(command, "--data", "DIR", options.data,
-            "The folder with the data set's files; without: where the run found them");
-  add_count(command, "--test-size", options.test_size,
-            "Use the first so many test images; 0 means all; without: as the run did", 100'000'000);
+  command.add_value("--weights", "FILE", options.weights, "A safetensors file, or a run directory")
+      .required();
+  command
+      .add_value("--dataset", "NAME", options.dataset,
+                 "One that `train` knows; without: what the weights were trained on")
+      .offers(dataset_names());
+  command.add_value("--data", "DIR", options.data,
+                    "The folder with the data set's files; without: where the run found them");
+  command.add_count("--test-size", options.test_size,
+                    "Use the first so many test images; 0 means all; without: as the run did",
+                    100'000'000);
   command.add_flag("--skip-bad", options.skip_bad,
                    "Leave out files of a folder that cannot be used");
   command.add_flag("--json", flags.json, "Everything as one line of JSON");
   add_machine_flags(command);
 }
 
-void add_predict(CLI::App& app, std::function<void()>& chosen) {
+void add_predict(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<PredictFlags>(app, chosen, "predict", "Say what pictures show", run_predict);
   PredictOptions& options = flags.options;
-  add_value(command, "--weights", "FILE", options.weights,
-            "safetensors, .npz, .pth, or a run directory")
-      ->required();
-  add_value(command, "images", "IMAGE", options.images,
-            "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
-      ->required();
-  add_value(command, "--labels", "FILE", options.labels, "Names of the classes, one a line");
-  add_count(command, "--top", options.top, "How many classes to print: probability, number, name",
-            most_counted, 1);
+  command
+      .add_value("--weights", "FILE", options.weights,
+                 "safetensors, .npz, .pth, or a run directory")
+      .required();
+  command
+      .add_value("images", "IMAGE", options.images,
+                 "PNG, JPEG, PGM or PPM, or a folder of such, at any depth")
+      .required();
+  command.add_value("--labels", "FILE", options.labels, "Names of the classes, one a line");
+  command.add_count("--top", options.top, "How many classes to print: probability, number, name",
+                    most_counted, 1);
   command.add_flag("--json", flags.json, "One line of JSON a picture");
   const std::string numbers = "Numbers instead of classes, of all pictures in one file";
-  add_value(command, "--features", "FILE", flags.features,
-            "y, what the head sees, as .npy (with the pictures' names in a .txt beside it)\n"
-            "or .json; of models without a head, too")
-      ->group(numbers);
-  add_value(command, "--logits", "FILE", flags.logits, "What the head makes of it, likewise")
-      ->group(numbers);
+  command
+      .add_value("--features", "FILE", flags.features,
+                 "y, what the head sees, as .npy (with the pictures' names in a .txt beside it)\n"
+                 "or .json; of models without a head, too")
+      .group(numbers);
+  command.add_value("--logits", "FILE", flags.logits, "What the head makes of it, likewise")
+      .group(numbers);
   add_picture_flags(command, options);
   add_weights_flags(command, options.request);
   add_machine_flags(command);

@@ -60,35 +60,34 @@ void run_report(const ReportFlags& flags) {
 
 }  // namespace
 
-void add_report(CLI::App& app, std::function<void()>& chosen) {
+void add_report(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] = add_command<ReportFlags>(
       app, chosen, "report", "Write a run directory's report.html again, of an unfinished run too",
       run_report);
   ReportOptions& options = flags.options;
-  add_value(command, "DIR", "", options.directory, "The run directory")->required();
-  add_value(command, "--data", "DIR", options.data,
-            "The folder with the data set's files, if it is not where it was");
-  add_value(command, "--csv", "FILE", flags.csv,
-            "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
-            "each step, epoch and test (column kind); - for a pipe");
+  command.add_value("DIR", "", options.directory, "The run directory").required();
+  command.add_value("--data", "DIR", options.data,
+                    "The folder with the data set's files, if it is not where it was");
+  command.add_value(
+      "--csv", "FILE", flags.csv,
+      "Write metrics.jsonl as a table for a spreadsheet or pandas instead: a row for\n"
+      "each step, epoch and test (column kind); - for a pipe");
   add_threads(command);
 }
 
-void add_compare(CLI::App& app, std::function<void()>& chosen) {
+void add_compare(const Parser& app, std::function<void()>& chosen) {
   auto [command, options] = add_command<CompareOptions>(
       app, chosen, "compare",
       "Put runs side by side: settings that differ, and results; those that differ in nothing\n"
       "but the seed as their mean",
       run_compare);
   command
-      .add_option("DIR", options.directories,
-                  "Run directories, two or more, or folders of them as train --seeds makes them")
-      ->required()
-      ->expected(1, 1000)
-      ->check(some_text())
-      ->type_name("");
-  add_value(command, "--out", "FILE", options.out,
-            "Write the table and the curves as one HTML page");
+      .add_value("DIR", "", options.directories,
+                 "Run directories, two or more, or folders of them as train --seeds makes them")
+      .required()
+      .several();
+  command.add_value("--out", "FILE", options.out,
+                    "Write the table and the curves as one HTML page");
 }
 
 }  // namespace vitruvian

@@ -168,68 +168,65 @@ void run_train(const Flags& flags) {
 
 // A flag for every setting, from their list. What is said is kept as text: recipes and files come
 // first, and what was not said must not hide them.
-void add_settings(CLI::App& command, Flags& flags) {
+void add_settings(const Parser& command, Flags& flags) {
   const TrainOptions usual;
   const std::map<std::string, std::string> values = flag_values(usual);
   for_each_setting(usual, [&](const auto& field, const Setting& s) {
     using T = std::decay_t<decltype(field)>;
     const std::string name = s.name;
     const std::string flag = flag_name(name);
-    CLI::Option* option = nullptr;
     if constexpr (std::is_same_v<T, bool>) {
-      const auto take = [&flags, name](std::int64_t n) {
-        flags.said.flags[name] = n > 0 ? "true" : "false";
-      };
-      option =
-          command.add_flag_function(flag + ",--no-" + flag.substr(2) + "{false}", take, s.help);
+      const auto take = [&flags, name](bool on) { flags.said.flags[name] = on ? "true" : "false"; };
+      command.add_switch(flag, take, s.help).group(s.group);
     } else {
       std::string help = s.help;
       if (name == "dataset") help = fmt::format("{}\n  {}", joined(dataset_names()), help);
       if constexpr (std::is_enum_v<T>) help += joined(names_of(field));
       const auto take = [&flags, name](const std::string& text) { flags.said.flags[name] = text; };
-      option = command.add_option_function<std::string>(flag, take, help);
-      option->type_name(name == "data"                        ? "DIR"
-                        : name == "init" || name == "teacher" ? "FILE"
-                        : is_rate<T>                          ? "X"
-                        : std::is_integral_v<T>               ? "N"
-                                                              : "TEXT");
-      if (const auto found = values.find(name); found != values.end()) {
-        option->default_str(found->second);
-      }
-      if constexpr (std::is_enum_v<T>) offer(option, names_of(field));
-      if (name == "dataset") offer(option, dataset_names());
-      if (name == "pos_resize") offer(option, pos_resize_names());
+      const char* const type = name == "data"                        ? "DIR"
+                               : name == "init" || name == "teacher" ? "FILE"
+                               : is_rate<T>                          ? "X"
+                               : std::is_integral_v<T>               ? "N"
+                                                                     : "TEXT";
+      Option option = command.add_text(flag, type, take, help).group(s.group);
+      if (const auto found = values.find(name); found != values.end()) option.usual(found->second);
+      if constexpr (std::is_enum_v<T>) option.offers(names_of(field));
+      if (name == "dataset") option.offers(dataset_names());
+      if (name == "pos_resize") option.offers(pos_resize_names());
     }
-    option->group(s.group);
   });
 }
 
 }  // namespace
 
-void add_train(CLI::App& app, std::function<void()>& chosen) {
+void add_train(const Parser& app, std::function<void()>& chosen) {
   auto [command, flags] =
       add_command<Flags>(app, chosen, "train",
                          "Train a Vision Transformer (defaults depend on the data set)", run_train);
   std::vector<std::string> names{"list"};
   for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
-  offer(add_value(command, "--recipe", "NAME", flags.said.recipe,
-                  "A complete set of settings; flags override it. 'list' names them"),
-        names);
+  command
+      .add_value("--recipe", "NAME", flags.said.recipe,
+                 "A complete set of settings; flags override it. 'list' names them")
+      .offers(names);
   command.add_flag("--print-recipe", flags.print_recipe,
                    "Print all settings, as a config file holds them, and end");
-  add_value(command, "--config", "FILE", flags.said.config,
-            "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
-            "one");
-  add_value(command, "--out", "DIR", flags.out,
-            "The run directory; without: a new one under runs/, named after data set and date");
+  command.add_value(
+      "--config", "FILE", flags.said.config,
+      "A JSON file of settings, named as the flags with _ for -; a run's config.json is "
+      "one");
+  command.add_value(
+      "--out", "DIR", flags.out,
+      "The run directory; without: a new one under runs/, named after data set and date");
   command.add_flag(
       "--overwrite", flags.overwrite,
       "Put the new run in the place of one that is in --out already; other files stay");
-  add_value(command, "--resume", "DIR", flags.resume,
-            "Go on with the run in this directory; more --epochs than it has prolong it");
-  add_value(command, "--seeds", "N[,N]", flags.seeds,
-            "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
-            "then print mean and deviation. Said again, it goes on with what is unfinished");
+  command.add_value("--resume", "DIR", flags.resume,
+                    "Go on with the run in this directory; more --epochs than it has prolong it");
+  command.add_value(
+      "--seeds", "N[,N]", flags.seeds,
+      "Train a run for each seed, in OUT/seed-1 and so on: how many, or a list (1,2,5);\n"
+      "then print mean and deviation. Said again, it goes on with what is unfinished");
   command.add_flag("--quiet", flags.quiet, "Print no progress, only what came of the run");
   add_threads(command);
   command.add_flag("--profile", flags.profile,

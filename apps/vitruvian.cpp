@@ -67,29 +67,27 @@ void note(const std::string& text) {
   console::print(stderr, "{}\n", console::entry(stderr, "note: ", text));
 }
 
-void add_threads(CLI::App& command) {
-  const auto take = [](std::uint64_t n) {
-    if (n != 0) set_threads(n);
+void add_threads(const Parser& command) {
+  const auto take = [](const std::string& text) {
+    if (const std::size_t n = std::stoul(text); n != 0) set_threads(n);
   };
-  command
-      .add_option_function<std::uint64_t>("--threads", take,
-                                          "Threads; 0 means one for each processor")
-      ->type_name("N")
-      ->check(whole_number(1024));
+  command.add_text("--threads", "N", take, "Threads; 0 means one for each processor")
+      .whole(0, 1024);
 }
 
-void add_machine_flags(CLI::App& command) {
+void add_machine_flags(const Parser& command) {
   add_threads(command);
-  CLI::Option* const precision = command.add_option_function<std::string>(
-      "--precision",
-      [](const std::string& name) {
-        constexpr auto names = names_of(Precision{});
-        asked = static_cast<Precision>(index_of(name, {names.begin(), names.end()}, "precision"));
-      },
-      "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
-      "float");
-  precision->default_str("float");
-  offer(precision, names_of(Precision{}));
+  const auto take = [](const std::string& name) {
+    constexpr auto names = names_of(Precision{});
+    asked = static_cast<Precision>(index_of(name, {names.begin(), names.end()}, "precision"));
+  };
+  command
+      .add_text(
+          "--precision", "TEXT", take,
+          "float, double, or bfloat16: products of factors\nwith 8 significant bits, all else "
+          "float")
+      .usual("float")
+      .offers(names_of(Precision{}));
 }
 
 namespace {
@@ -109,8 +107,7 @@ void print_version() {
 
 int run(int argc, char** argv) {
   arguments = argv;
-  CLI::App app("Vitruvian: a Vision Transformer drawn from first principles", "vitruvian");
-  app.require_subcommand(0, 1);
+  const Parser app("Vitruvian: a Vision Transformer drawn from first principles", "vitruvian");
   app.footer("'vitruvian COMMAND --help' tells the flags of a command.");
   bool version = false;
   app.add_flag("--version", version, "Versions, and what this program runs on");

@@ -88,17 +88,16 @@ void run_fetch(const WeightsOptions& options) {
 
 }  // namespace
 
-void add_weights(CLI::App& app, std::function<void()>& chosen) {
-  CLI::App& weights =
-      *app.add_subcommand("weights", "Weights that others published: list, info, fetch");
-  weights.require_subcommand(1);
+void add_weights(const Parser& app, std::function<void()>& chosen) {
+  const Parser weights =
+      app.add_commands("weights", "Weights that others published: list, info, fetch");
   add_command<WeightsOptions>(weights, chosen, "list", "Which there are", run_list);
   const auto add = [&](const char* name, const char* what, void (*run)(const WeightsOptions&)) {
     const auto added = add_command<WeightsOptions>(weights, chosen, name, what, run);
     auto& [command, options] = added;
-    offer(add_value(command, "name", "NAME", options.name, "One of `weights list`"),
-          names_in(published_models()));
-    add_value(command, "--into", "DIR", options.into, "The folder for them");
+    command.add_value("name", "NAME", options.name, "One of `weights list`")
+        .offers(names_in(published_models()));
+    command.add_value("--into", "DIR", options.into, "The folder for them");
     return added;
   };
   add("info", "What they are, where they come from, and their licence", run_info);

@@ -128,12 +128,12 @@ void run(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Says what the figures of a trained ViT say, over a test set.", "bench_inside");
-  app.add_option("--weights", options.weights, "safetensors or .npz")->required();
-  app.add_option("--dataset", options.dataset, "digits, mnist or cifar10")->required();
-  app.add_option("--data", options.data, "The folder with the data set's files");
-  app.add_option("--images", options.images, "The first so many test images; 0 means all");
-  app.add_option("--threads", options.threads, "0 means one for each processor");
+  const Parser app("Says what the figures of a trained ViT say, over a test set.", "bench_inside");
+  app.add_value("--weights", "FILE", options.weights, "safetensors or .npz").required();
+  app.add_value("--dataset", "NAME", options.dataset, "digits, mnist or cifar10").required();
+  app.add_value("--data", "DIR", options.data, "The folder with the data set's files");
+  app.add_count("--images", options.images, "The first so many test images; 0 means all");
+  app.add_count("--threads", options.threads, "0 means one for each processor");
   run_command_line(app, argc, argv, [&] { run(options); });
   return static_cast<int>(Exit::ok);
 }

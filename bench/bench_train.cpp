@@ -237,6 +237,9 @@ void run(const Options& options, Ranks& ranks) {
 #endif
   if (options.threads != 0) set_threads(options.threads);
   if (options.bfloat16) kernels::set_gemm_precision(kernels::GemmPrecision::bfloat16);
+  std::vector<std::string> names = names_in(shapes());
+  names.emplace_back("all");
+  index_of(options.shape, names, "shape");  // or it throws
   for (Workload shape : shapes()) {
     if (options.shape == "all" ? shape.name == "vit-b" : options.shape != shape.name) continue;
     ViTConfig& c = shape.config;
@@ -249,23 +252,21 @@ void run(const Options& options, Ranks& ranks) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures training steps (forward, backward, clipping, AdamW) of a ViT.",
-               "bench_train");
-  app.add_option("--shape", options.shape, "mnist, cifar, cifar-big, vit-b, or all but the last")
-      ->check(CLI::IsMember({"mnist", "cifar", "cifar-big", "vit-b", "all"}))
-      ->capture_default_str();
-  app.add_option("--batch", options.batch, "Images of a step");
-  app.add_option("--micro-batch", options.micro_batch, "Images that a thread carries at once");
-  app.add_option("--seconds", options.seconds, "Of measuring, a shape")->capture_default_str();
-  app.add_option("--threads", options.threads, "0 means one for each processor");
+  const Parser app("Measures training steps (forward, backward, clipping, AdamW) of a ViT.",
+                   "bench_train");
+  app.add_value("--shape", "NAME", options.shape,
+                "mnist, cifar, cifar-big, vit-b, or all but the last");
+  app.add_count("--batch", options.batch, "Images of a step");
+  app.add_count("--micro-batch", options.micro_batch, "Images that a thread carries at once");
+  app.add_value("--seconds", "X", options.seconds, "Of measuring, a shape");
+  app.add_count("--threads", options.threads, "0 means one for each processor");
   app.add_flag("--inference", options.inference, "Forward passes only");
   app.add_flag("--composed", options.composed, "By the readable twins of the fused ops");
   app.add_flag("--bfloat16", options.bfloat16, "Factors of products rounded, as --precision says");
-  app.add_option("--depth", options.depth, "Blocks L instead of the shape's");
-  app.add_option("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
-  app.add_option("--image-size", options.image_size, "Image side instead of the shape's");
-  app.add_option("--lanes", options.lanes, "Of the sum; as many as mpirun started ranks, at least")
-      ->capture_default_str();
+  app.add_count("--depth", options.depth, "Blocks L instead of the shape's");
+  app.add_count("--width", options.width, "Width D instead of the shape's; M = 4 D, h = D / 32");
+  app.add_count("--image-size", options.image_size, "Image side instead of the shape's");
+  app.add_count("--lanes", options.lanes, "Of the sum; as many as mpirun started ranks, at least");
 #if VITRUVIAN_HAS_MPI
   app.add_flag("--sums", options.sums, "Under mpirun: the sum over lanes against MPI_Allreduce");
 #endif

@@ -63,6 +63,14 @@ function(vitruvian_library name)
   set_property(GLOBAL APPEND PROPERTY VITRUVIAN_LIBRARIES vitruvian_${name})
 endfunction()
 
+# vitruvian_unpackaged(name...): libraries that are not installed.
+function(vitruvian_unpackaged)
+  get_property(packaged GLOBAL PROPERTY VITRUVIAN_LIBRARIES)
+  list(TRANSFORM ARGN PREPEND vitruvian_)
+  list(REMOVE_ITEM packaged ${ARGN})
+  set_property(GLOBAL PROPERTY VITRUVIAN_LIBRARIES ${packaged})
+endfunction()
+
 # vitruvian_room(name SOURCES ... ROOMS ... [HOT ...] [DEPENDS ...] [PRIVATE ...] [TOGETHER n]):
 # <name>_f32 and <name>_f64 from the same files. ROOMS are rooms of both precisions below this one, DEPENDS
 # libraries without numbers.

@@ -235,32 +235,30 @@ int begin_exercise(const Exercise& exercise) {
   return begin(request);
 }
 
-void add_exercise_commands(CLI::App& app, std::function<int()>& chosen) {
+void add_exercise_commands(const Parser& app, std::function<int()>& chosen) {
   const auto request = std::make_shared<Request>();
   const auto command = [&](const char* name, int (*run)(const Request&), const char* text) {
-    CLI::App* const added = app.add_subcommand(name, text);
-    added->callback([=, &chosen] { chosen = [=] { return run(*request); }; });
-    if (run != list) add_value(*added, "N", "", request->word, "The exercise: its number or name");
-    added->add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
+    const Parser added =
+        app.add_command(name, text, [=, &chosen] { chosen = [=] { return run(*request); }; });
+    if (run != list) added.add_value("N", "", request->word, "The exercise: its number or name");
+    added.add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
-      add_value(*added, "--dir", "DIR", request->dir,
-                "Your folder; else the one you used last, or ./exercises");
+      added.add_value("--dir", "DIR", request->dir,
+                      "Your folder; else the one you used last, or ./exercises");
     }
     return added;
   };
   command("exercises", list, "What you can do yourself, and what you have done");
   command("exercise", begin, "Put exercise N into your folder, with a gap to fill")
-      ->add_flag("--again", request->again, "Start over, though you have changed the file");
-  CLI::App* const checked = command("check", check, "Compile it, and compare it with numbers");
-  checked->add_option("--seconds", request->seconds, "How long your function may run (10)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 3600).description(""));
-  checked->add_flag("--watch", request->watch, "Again whenever you save the file, until q");
-  CLI::App* const hinted = command("hint", hint, "A hint; three, each plainer than the one before");
-  add_value(*hinted, "--level", "N", request->level, "This one, 1 to 3")
-      ->check(CLI::Range(1, 3).description(""));
+      .add_flag("--again", request->again, "Start over, though you have changed the file");
+  const Parser checked = command("check", check, "Compile it, and compare it with numbers");
+  checked.add_value("--seconds", "N", request->seconds, "How long your function may run")
+      .whole(1, 3600);
+  checked.add_flag("--watch", request->watch, "Again whenever you save the file, until q");
+  const Parser hinted = command("hint", hint, "A hint; three, each plainer than the one before");
+  hinted.add_value("--level", "N", request->level, "This one, 1 to 3").whole(1, 3);
   command("solution", solution, "Ours, once yours agrees")
-      ->add_flag("--give-up", request->give_up, "Before yours agrees");
+      .add_flag("--give-up", request->give_up, "Before yours agrees");
 }
 
 }  // namespace vitruvian::lessons

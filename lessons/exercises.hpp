@@ -1,7 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -21,7 +19,7 @@ namespace vitruvian::lessons {
 /// Adds what a learner does with exercises: exercises, exercise, check, hint and solution. What was
 /// asked for is left in `chosen`; it returns the exit code, 1 where a check failed or a solution is
 /// not open yet, and throws where something else is wrong.
-void add_exercise_commands(CLI::App& app, std::function<int()>& chosen);
+void add_exercise_commands(const Parser& app, std::function<int()>& chosen);
 
 /// Puts an exercise into the learner's folder and says how to go on: `lesson exercise N` without
 /// flags.

@@ -128,19 +128,15 @@ std::string take_over_progress(const fs::path& file) {
                      counted(exercises, "exercise"), unknown);
 }
 
-void add_progress_command(CLI::App& app, std::function<int()>& chosen) {
+void add_progress_command(const Parser& app, std::function<int()>& chosen) {
   const auto file = std::make_shared<std::string>();
-  CLI::App* const command = app.add_subcommand(
-      "progress", "What you have done, for the book's page: lesson progress >FILE");
-  command->add_option("FILE", *file, "Saved by the book's page: what it holds is done here, too")
-      ->type_name("");
-  command->callback([=, &chosen] {
-    chosen = [=] {
-      console::print("{}",
-                     console::raw(file->empty() ? progress_text() : take_over_progress(*file)));
-      return 0;
-    };
-  });
+  const auto print = [file] {
+    console::print("{}", console::raw(file->empty() ? progress_text() : take_over_progress(*file)));
+    return 0;
+  };
+  app.add_command("progress", "What you have done, for the book's page: lesson progress >FILE",
+                  [print, &chosen] { chosen = print; })
+      .add_value("FILE", "", *file, "Saved by the book's page: what it holds is done here, too");
 }
 
 }  // namespace vitruvian::lessons

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -21,6 +19,6 @@ std::string take_over_progress(const std::filesystem::path& file);
 
 /// Adds `progress`, which prints that text, and `progress FILE`, which takes FILE over. As
 /// `add_exercise_commands`, it leaves what was asked for in `chosen`.
-void add_progress_command(CLI::App& app, std::function<int()>& chosen);
+void add_progress_command(const Parser& app, std::function<int()>& chosen);
 
 }  // namespace vitruvian::lessons

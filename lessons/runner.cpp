@@ -240,26 +240,27 @@ int begin_next(const Next& go_on) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app(usage, "lesson");
+  const Parser app(usage, "lesson");
   std::function<int()> chosen = [] { return list(false), 0; };
   bool ascii = false, markdown = false;
-  CLI::App* const all = app.add_subcommand("list", "What there is, and what you have read");
-  all->add_flag("--ascii", ascii, "No glyph beyond ASCII");
-  all->add_flag("--markdown", markdown, "As a page");
-  all->callback([&] { chosen = [&] { return markdown ? list_markdown() : list(ascii), 0; }; });
   std::string wanted;
-  CLI::App* const words = app.add_subcommand("glossary", "What the field's words mean");
-  words->add_option("WORD", wanted, "One of them; all without it")->type_name("");
-  words->add_flag("--ascii", ascii, "No glyph beyond ASCII");
-  words->add_flag("--markdown", markdown, "As a page");
-  words->callback(
-      [&] { chosen = [&] { return markdown ? glossary_markdown() : look_up(wanted, ascii), 0; }; });
+  const Parser all = app.add_command("list", "What there is, and what you have read", [&] {
+    chosen = [&] { return markdown ? list_markdown() : list(ascii), 0; };
+  });
+  const Parser words = app.add_command("glossary", "What the field's words mean", [&] {
+    chosen = [&] { return markdown ? glossary_markdown() : look_up(wanted, ascii), 0; };
+  });
+  words.add_value("WORD", "", wanted, "One of them; all without it");
+  for (const Parser& command : {all, words}) {
+    command.add_flag("--ascii", ascii, "No glyph beyond ASCII");
+    command.add_flag("--markdown", markdown, "As a page");
+  }
   add_progress_command(app, chosen);
   add_exercise_commands(app, chosen);
 
   const std::string word = argc > 1 ? argv[1] : "list";
-  std::vector<std::string> commands{"next"};
-  for (const CLI::App* const c : app.get_subcommands({})) commands.push_back(c->get_name());
+  std::vector<std::string> commands = app.command_names();
+  commands.insert(commands.begin(), "next");
   const bool command = word != "next" && std::ranges::find(commands, word) != commands.end();
   if (command || word == "--help" || word == "-h") {
     int code = 0;

@@ -92,38 +92,33 @@ std::vector<double> played(const std::string& values, const Lesson& lesson) {
 std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
                                      const Lesson& lesson) {
   Options o;
-  CLI::App app(fmt::format("Lesson {}. {}", entry.number, lesson.title), "lesson_" + entry.name);
-  const auto flag = [&](const char* name, bool& value, const char* text) {
-    return app.add_flag(name, value, text)->disable_flag_override();
-  };
-  flag("--step", o.step, "Wait for Enter after each piece");
-  flag("--no-input", o.no_input, "Never wait, not even for an answer");
-  add_value(app, "--width", "N", o.width, "Columns (the terminal's, at most 80)")
-      ->check(CLI::Range(20, 1000).description(""));
-  flag("--all", o.all, "Each check with its numbers, also where it agrees");
-  flag("--plain", o.plain, "No colour");
-  flag("--ascii", o.ascii, "No glyph beyond ASCII");
-  CLI::Option* const markdown = flag("--markdown", o.markdown, "The lesson as a page");
-  add_value(app, "--figures", "DIR", o.figures,
-            "A folder for its figures (NAME-1.svg); else they are text")
-      ->needs(markdown);
-  flag("--json", o.json, "Its events, one object a line")->excludes(markdown);
-  app.add_option("--seed", o.seed, "Of what is drawn at random (1)")
-      ->type_name("N")
-      ->check(whole_number(largest_seed));
+  const Parser app(fmt::format("Lesson {}. {}", entry.number, lesson.title),
+                   "lesson_" + entry.name);
+  app.add_flag("--step", o.step, "Wait for Enter after each piece");
+  app.add_flag("--no-input", o.no_input, "Never wait, not even for an answer");
+  app.add_value("--width", "N", o.width, "Columns (the terminal's, at most 80)").whole(20, 1000);
+  app.add_flag("--all", o.all, "Each check with its numbers, also where it agrees");
+  app.add_flag("--plain", o.plain, "No colour");
+  app.add_flag("--ascii", o.ascii, "No glyph beyond ASCII");
+  const Option markdown = app.add_flag("--markdown", o.markdown, "The lesson as a page");
+  app.add_value("--figures", "DIR", o.figures,
+                "A folder for its figures (NAME-1.svg); else they are text")
+      .needs(markdown);
+  app.add_flag("--json", o.json, "Its events, one object a line").excludes(markdown);
+  app.add_count("--seed", o.seed, "Of what is drawn at random", largest_seed);
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
-  add_value(app, "--break", "NAME", o.broken, mistakes)
-      ->group(lesson.breaks.empty() ? "" : "Mistakes");
+  app.add_value("--break", "NAME", o.broken, mistakes)
+      .group(lesson.breaks.empty() ? "" : "Mistakes");
   std::string values;
-  add_value(app, "--play", "X[,X]", values,
-            fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
-      ->group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
-  flag("--html", o.html, "")->group("");
-  flag("--describe", o.describe, "")->group("");
-  app.add_option("--fault", o.fault)->group("");
-  app.add_option("--done-file", o.done_file)->group("");
-  app.add_option("--forms", o.forms)->group("");
+  app.add_value("--play", "X[,X]", values,
+                fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
+      .group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
+  app.add_flag("--html", o.html, "").group("");
+  app.add_flag("--describe", o.describe, "").group("");
+  app.add_value("--fault", "NAME", o.fault, "").group("");
+  app.add_value("--done-file", "FILE", o.done_file, "").group("");
+  app.add_value("--forms", "DIR", o.forms, "").group("");
   bool parsed = false;
   run_command_line(app, argc, argv, [&] { parsed = true; });
   if (!parsed) return {};

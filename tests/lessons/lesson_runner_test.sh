@@ -100,8 +100,8 @@ did you mean softmax|exercise sofmax
 see lesson exercises|hint nothing-like-it
 which exercise|check
 did you mean --again|exercise 1 --agian
-4 not in range 1 to 3|hint 1 --level 4
--1 not in range 1 to 3600|check 1 --seconds -1
+'4' is not a whole number from 1 to 3|hint 1 --level 4
+'-1' is not a whole number from 1 to 3600|check 1 --seconds -1
 --dir needs a value|exercise 1 --dir
 exercise [0-9]* is not started.*lesson exercise [0-9]*|check softmax
 exercise [0-9]* is not started|check softmax --ascii

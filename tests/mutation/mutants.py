@@ -31,7 +31,7 @@ TESTS = [
     ("train/masked", _MASKED), ("train/score", _MASKED + ["train_f64"]), ("train/trainer", _MASKED + _TAUGHT + ["ranks_f64", "train_f64", "resume"]),
     ("train/teacher", _TAUGHT), ("train/settings", _SETTINGS + ["masked_f64", "teacher_f64"]),
     ("train/run/run.cpp", _RUNS + ["teacher_f64"]), ("train/", _RUNS),
-    ("apps/completion", ["completion"]), ("apps/command_tree", ["completion"]), ("apps/manual_page", ["completion"]),
+    ("apps/completion", ["completion"]), ("apps/manual_page", ["completion"]),
     ("apps/command_line", ["completion", "cli"]), ("apps/", ["cli", "inspect_cli", "resume"]),
 ]
 
@@ -177,8 +177,8 @@ MUTANTS = [
     ("train/hf_folder.cpp", "if («label2id.contains(label)»)", "false"),
     ("train/hf_folder.cpp", "\"layer_norm_eps\", «c.eps»", "1e-12"),
     ("apps/completion.cpp", "if (flag.takes == Flag::Takes::nothing) continue;", ""),
-    ("apps/command_tree.cpp", "option.get_lnames()", "std::vector<std::string>()"),
-    ("apps/command_tree.cpp", "flag.values = found->second;", ""),
+    ("apps/command_line.cpp", "option.get_lnames()", "std::vector<std::string>()"),
+    ("apps/command_line.cpp", "flag.values = found->second;", ""),
     ("apps/manual_page.cpp", "result += \"\\\\-\";", "result += c;"),
     ("train/convert.cpp", "if (data.mean.empty()) data = published_normalisation(name_of(weights.scheme), config.C);", ""),
     ("vit/weights/written_out.cpp", '{{"pre_logits.", «"pre_logits.fc."»}}', '"pre_logits.cf."'),
@@ -534,7 +534,7 @@ MUTANTS = [
     ("core/base/console.cpp", "return «code < 0x20 || within(0x7F, 0x9F)» ||", "code < 0x20"),
     ("apps/command_line.cpp", "bool fits = «indent + console::columns_of(paragraph) <= help_width»;", "true"),
     ("apps/command_line.cpp", "CLI::MultiOptionPolicy::TakeLast", "CLI::MultiOptionPolicy::TakeFirst"),
-    ("apps/models.cpp", "Images at once, for the memory\",\n            most_counted, «1»", "0"),
+    ("apps/models.cpp", "Images at once, for the memory\",\n                    most_counted, «1»", "0"),
     ("apps/models.cpp", "static_cast<double>(c.macs()) / 1e9", "static_cast<double>(c.macs()) / 1e6"),
     ("apps/predict.cpp", "several && «failed <= most_told»", "true"),
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),
