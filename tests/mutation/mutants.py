@@ -540,7 +540,7 @@ MUTANTS = [
     ("apps/predict.cpp", "100 * guess.probability", "guess.probability"),
     ("apps/vitruvian.cpp", "wants_double == is_double", "true"),
     ("apps/vitruvian.cpp", "in_precision(asked);", ";"),
-    ("apps/vitruvian.cpp", "if (n != 0) set_threads(n);", ";"),
+    ("apps/vitruvian.cpp", "n != 0) «set_threads(n);»", ";"),
     ("apps/convert.cpp", "request.scheme = scheme_of(name);", ";"),
     ("apps/report.cpp", "in_precision(Precision::float64);", ";"),
     ("apps/data.cpp", "report.state != FileState::missing && report.state != FileState::wrong", "true"),
