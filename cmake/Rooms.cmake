@@ -100,9 +100,10 @@ endif()
 # of it reads is parsed once: `headers` are f32 or f64, for code with tensors of that precision, base, for
 # code that knows none, or json, for such that has JSON in it (70 MB of the compiler's memory, and most of
 # a second a time). A header that was parsed at one level of optimisation serves no other, nor one that
-# was parsed for a shared library a program. `together` files are compiled as one (8), which costs memory.
+# was parsed for a shared library a program. `together` files are compiled as one (16), so that what they all
+# make of the standard library's templates is made once, as far as 450 MB of the compiler's memory go.
 function(vitruvian_compile target headers)
-  set(together 8)
+  set(together 16)
   if(ARGN)
     set(together ${ARGN})
   endif()

@@ -49,7 +49,8 @@ std::string seeds_text(const RunGroup& group) {
 
 // Settings in the order in which the runs name them; where runs are averaged the seeds are theirs.
 std::vector<Comparison::Row> differing_settings(const std::vector<RunGroup>& groups) {
-  const bool averaged = std::ranges::any_of(groups, &RunGroup::several);
+  const bool averaged =
+      std::any_of(groups.begin(), groups.end(), [](const RunGroup& g) { return g.several(); });
   std::vector<std::string> keys;
   std::set<std::string> seen;
   if (averaged) seen.insert("seed");
@@ -93,7 +94,8 @@ Comparison comparison_of(const std::vector<RunGroup>& groups) {
   using Number = std::function<double(const RunRecord&)>;
   const auto add = [&](const char* name, const std::function<std::string(const RunGroup&)>& text) {
     Comparison::Row row = row_of(name, groups, text);
-    const bool any = std::ranges::any_of(row.values, [](const std::string& v) { return v != "-"; });
+    const bool any = std::any_of(row.values.begin(), row.values.end(),
+                                 [](const std::string& v) { return v != "-"; });
     if (any) result.rows.push_back(std::move(row));
   };
   const auto add_loss = [&](const char* name, const Number& loss) {
@@ -156,7 +158,8 @@ std::string to_text(const Comparison& comparison, std::size_t columns) {
       widths[i] = std::max(widths[i], width_of(row.values[i]));
     }
   }
-  const bool differ = std::ranges::any_of(rows, &Comparison::Row::setting);
+  const bool differ =
+      std::any_of(rows.begin(), rows.end(), [](const Comparison::Row& row) { return row.setting; });
   std::string text = differ ? "" : "the settings are the same\n";
   for (std::size_t begin = 0; begin < widths.size();) {
     std::size_t end = begin;

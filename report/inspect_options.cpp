@@ -65,7 +65,8 @@ std::vector<std::size_t> classes_in_turn(const Loader& images, std::size_t count
   std::vector<std::size_t> turn;
   for (std::size_t i = 0; i < images.size(); ++i) turn.push_back(of_class[images.label(i)]++);
   std::vector<std::size_t> order = natural_order(images.size());
-  std::ranges::stable_sort(order, {}, [&turn](std::size_t i) { return turn[i]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&turn](std::size_t i, std::size_t j) { return turn[i] < turn[j]; });
   order.resize(std::min(count, order.size()));
   return order;
 }

@@ -102,7 +102,8 @@ double RunRecord::steps_an_epoch() const {
 }
 
 bool RunRecord::validated() const {
-  return std::ranges::any_of(epochs, [](const Epoch& e) { return !std::isnan(e.val_accuracy); });
+  return std::any_of(epochs.begin(), epochs.end(),
+                     [](const Epoch& e) { return !std::isnan(e.val_accuracy); });
 }
 
 const RunRecord::Epoch* RunRecord::best() const {

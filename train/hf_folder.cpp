@@ -19,7 +19,7 @@ constexpr const char* model_file = "model.safetensors";
 constexpr const char* config_file = "config.json";
 constexpr const char* preprocessor_file = "preprocessor_config.json";
 // An entry that transformers keeps and does not read: by it a file is known as ours.
-constexpr const char* ours = "vitruvian";
+constexpr const char* our_entry = "vitruvian";
 constexpr std::uint64_t longest_json = std::uint64_t{1} << 24U;
 
 std::string text_of(const Json& json) { return dump_json(json, 2) + "\n"; }
@@ -32,7 +32,7 @@ Json size_of(std::size_t height, std::size_t width) {
 bool is_our_json(const std::string& path) {
   const std::string text = RegularFile(path, Exit::usage).text(longest_json, "a config");
   const Json json = parse_json(text, nullptr, false);
-  return json.is_object() && json.contains(ours);
+  return json.is_object() && json.contains(our_entry);
 }
 
 bool is_our_model(const std::string& path) {
@@ -87,7 +87,7 @@ std::string hf_config(const ViTConfig& c, const DataConfig& data) {
       {"id2label", id2label},
       {"label2id", label2id},
       {"torch_dtype", "float32"},
-      {ours, {{"version", VITRUVIAN_VERSION}}},
+      {our_entry, {{"version", VITRUVIAN_VERSION}}},
   };
   return text_of(json);
 }
@@ -104,7 +104,7 @@ std::string hf_preprocessor_config(const ViTConfig& c, const DataConfig& data) {
       {"do_normalize", true},
       {"image_mean", data.mean},
       {"image_std", data.std},
-      {ours, {{"version", VITRUVIAN_VERSION}}},
+      {our_entry, {{"version", VITRUVIAN_VERSION}}},
   };
   if (data.crops()) {
     json["do_center_crop"] = true;

@@ -437,9 +437,9 @@ MUTANTS = [
     ("nn/optim.cpp", "static_cast<double>(«steps - warmup»)", "steps"),
     ("nn/optim.cpp", "[](double p) { return «1 - p»; }", "1 - 0.99 * p"),
     # --- few-shot, seeds, tables
-    ("train/ridge.cpp", "b = «y_mean - x_mean * W»;", "y_mean"),
-    ("train/ridge.cpp", "X.rowwise() -= x_mean;", ";"),
-    ("train/ridge.cpp", "ridge * «variance»", "variance * X.rows()"),
+    ("train/ridge.cpp", "y_mean.entries[k] «- at_mean.entries[k]»", ""),
+    ("train/ridge.cpp", "x[j] -= mean.entries[j];", ";"),
+    ("train/ridge.cpp", "ridge * «variance»", "variance * X.rows"),
     ("train/few_shot.cpp", "= members[k][«order[i]»];", "i"),
     ("train/few_shot.cpp", "Rng(«seed»).fork(\"few-shot\"", "1"),
     ("train/few_shot.cpp", "n * K), n, «options.ridge»)", "1e9"),
