@@ -308,9 +308,10 @@ VITRUVIAN_VALUE(std::string);
 VITRUVIAN_VALUE(std::vector<std::string>);
 VITRUVIAN_VALUE(int);
 VITRUVIAN_VALUE(long);
-VITRUVIAN_VALUE(std::uint64_t);
+VITRUVIAN_VALUE(unsigned long);  // std::size_t and std::uint64_t are one of these
+VITRUVIAN_VALUE(unsigned long long);
 VITRUVIAN_VALUE(double);
-VITRUVIAN_VALUE(std::optional<std::uint64_t>);
+VITRUVIAN_VALUE(std::optional<std::size_t>);
 #undef VITRUVIAN_VALUE
 
 Option Parser::add_text(const std::string& name, const std::string& type,
