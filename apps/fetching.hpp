@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apps/command_line.hpp"
 #include "vitruvian/datasets/fetch/fetch.hpp"
 
 #include <string>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/command_line.hpp"
 #include "lessons/telling/contents.hpp"
 #include "vitruvian/core/base/error.hpp"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "apps/command_line.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <string>
