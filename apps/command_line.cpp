@@ -15,6 +15,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -74,8 +75,13 @@ std::string missing(const CLI::App& app, const std::string& said) {
   return fmt::format("{}: which? {}", command.get_name(), joined(names));
 }
 
-// A flag that ends the line, where CLI11 says "--lr: 1 required X missing".
-std::string without_value(const std::string& said) {
+// A flag that ends the line, where CLI11 says "--lr: 1 required X missing"; and one that has a
+// value, where it says "json was given a disallowed flag override".
+std::string wrong_value(const std::string& said) {
+  constexpr std::string_view none = " was given a disallowed flag override";
+  if (said.ends_with(none)) {
+    return fmt::format("--{} takes no value", said.substr(0, said.size() - none.size()));
+  }
   const std::size_t colon = said.find(": ");
   const std::size_t type = said.find(" required ", colon);
   if (colon == std::string::npos || type == std::string::npos || !said.ends_with(" missing")) {
@@ -379,7 +385,7 @@ void run_command_line(const Parser& parser, int argc, char** argv,
     if (!app.remaining(true).empty()) fail(Exit::usage, "{}", unexpected(app));
     fail(Exit::usage, "{}", missing(app, one_line(error.what())));
   } catch (const CLI::ArgumentMismatch& error) {
-    fail(Exit::usage, "{}", without_value(one_line(error.what())));
+    fail(Exit::usage, "{}", wrong_value(one_line(error.what())));
   } catch (const CLI::ParseError& error) {
     fail(Exit::usage, "{}", one_line(error.what()));
   }

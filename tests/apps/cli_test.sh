@@ -40,6 +40,7 @@ machine has|trace --model vit_h_14 --batch-size 100000
 drawn by the program|data fetch digits
 see vitruvian data fetch --help$|data fetch mnist --wohin X
 data: which. fetch, verify|data
+--json takes no value$|eval --json=x
 --lr needs a value$|train --lr
 out|data preview digits
 call it NAME.png|data preview digits --out sheet.jpg
