@@ -429,6 +429,7 @@ TABLE
   lesson_says 0 "!\[Curves: .*\]\(figures/softmax-1\.svg\)" softmax --markdown --figures drawn
   check "its figures are in the folder" cmp drawn/softmax-1.svg "$root/docs/lessons/figures/softmax-1.svg"
   lesson_says 2 "figures" softmax --figures drawn
+  lesson_says 2 "markdown excludes --json" softmax --markdown --json
   lesson_says 0 "" softmax --json
   check "no words of the runner in the JSON" not grep -q '^lesson_softmax' err
   touch -d '2001-01-01' "$bin/lesson_notation"
