@@ -7,7 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <thread>
+#include <variant>
 #include <vector>

@@ -78,9 +78,10 @@ class HeaderReader {
       refuse("is padded with more than spaces");
     }
     try {
-      [[maybe_unused]] const SortedJson top =
-          SortedJson::parse(json, [this](int depth, SortedJson::parse_event_t event,
-                                         SortedJson& part) { return take(depth, event, part); });
+      [[maybe_unused]] const SortedJson top = parse_json<SortedJson>(
+          json, [this](int depth, SortedJson::parse_event_t event, SortedJson& part) {
+            return take(depth, event, part);
+          });
     } catch (const SortedJson::parse_error& error) {
       wrong("it is not valid JSON at byte {}", error.byte);
     } catch (const SortedJson::out_of_range&) {
