@@ -1,6 +1,6 @@
 #pragma once
 
-// What nearly every file with tensors reads; parsed once a precision.
+// What most files with tensors read, and many of those above them; parsed once a precision.
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/core/tensor.hpp"
