@@ -11,7 +11,7 @@ SymmetricEigen symmetric_eigen(const std::vector<double>& a, std::size_t n) {
   // Eigen goes by columns and reads the lower triangle: our upper one.
   const auto order = static_cast<Eigen::Index>(n);
   const Eigen::Map<const Eigen::MatrixXd> matrix(a.data(), order, order);
-  if (!matrix.allFinite()) fail("eigenvalues: the matrix has entries that are not finite");
+  if (!matrix.allFinite()) fail("eigenvalues: the matrix has NaN or infinite entries");
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(matrix);
   if (solver.info() != Eigen::Success) fail("eigenvalues: no convergence");
   SymmetricEigen result;

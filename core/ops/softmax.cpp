@@ -10,7 +10,8 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-// An array seen as (outer, n, inner) around the axis that is normalised.
+// An array seen as (outer, n, inner) around the axis that is normalised. Nothing (n = 0) comes out
+// empty; the textbook form asks for the largest, and would refuse it.
 struct Lanes {
   std::size_t outer, n, inner;
 };
@@ -42,7 +43,7 @@ Array over_lanes(const Lanes& lanes, const Kernel& kernel, const Array& x, const
 // y_i = exp(x_i - max x) / sum_j exp(x_j - max x)          dx = y (g - sum(g y))
 Tensor softmax(const Tensor& x, int axis) {
   const Lanes lanes = lanes_of("softmax", x, axis);
-  if (Composed::active()) return composed::softmax(x, axis);
+  if (Composed::active() && lanes.n != 0) return composed::softmax(x, axis);
   Array y = over_lanes(lanes, kernels::softmax<real>, x.value());
   return record("softmax", std::move(y), {x}, [lanes](const Node& n, const Array& g) {
     return cotangents(over_lanes(lanes, kernels::softmax_vjp<real>, n.value, g));
@@ -52,7 +53,7 @@ Tensor softmax(const Tensor& x, int axis) {
 // y_i = x_i - log sum_j exp x_j                             dx = g - exp(y) sum(g)
 Tensor log_softmax(const Tensor& x, int axis) {
   const Lanes lanes = lanes_of("log_softmax", x, axis);
-  if (Composed::active()) return composed::log_softmax(x, axis);
+  if (Composed::active() && lanes.n != 0) return composed::log_softmax(x, axis);
   Array y = over_lanes(lanes, kernels::log_softmax<real>, x.value());
   return record("log_softmax", std::move(y), {x}, [lanes](const Node& n, const Array& g) {
     return cotangents(over_lanes(lanes, kernels::log_softmax_vjp<real>, n.value, g));

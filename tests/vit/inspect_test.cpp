@@ -140,7 +140,7 @@ TEST_CASE("principal components of filters that are known") {
   CHECK(std::abs(std::inner_product(first, first + 4, first + 4, 0.0)) < 1e-6);
   for (std::size_t i = 0; i < 4; ++i) CHECK(pca.components.data()[i] == doctest::Approx(0.5));
   filters.data()[5] = NAN;
-  CHECK_FAILS_WITH(inspect::principal_components(filters), "not finite");
+  CHECK_FAILS_WITH(inspect::principal_components(filters), "NaN or infinite");
 }
 
 TEST_CASE("positions whose similarity is known") {

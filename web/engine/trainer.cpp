@@ -99,8 +99,8 @@ Trainer::Step Trainer::step_on(const Batch& batch, bool keep) {
   taken.norm = clip_grad_norm(learner_.parameters, 1);
   if (!std::isfinite(taken.result.loss) || !std::isfinite(taken.norm)) {
     fail(
-        "training broke down at step {}: the loss {} and the norm of its gradient {} are not both "
-        "finite; a smaller learning rate may help",
+        "training broke down at step {}: the loss is {}, the norm of its gradient {}; a smaller "
+        "learning rate may help",
         step() + 1, taken.result.loss, taken.norm);
   }
   taken.lr =
