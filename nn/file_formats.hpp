@@ -63,6 +63,7 @@ std::uint64_t bytes_of_shape(const std::vector<std::size_t>& shape, std::size_t 
 
 /// An error that quotes names needs names that are no book and have no second line.
 inline constexpr std::size_t longest_name = 1'000;
+bool is_control(char c);
 /// Whether it is no longer than that, and a line.
 bool is_tensor_name(const std::string& name);
 /// Throws (Exit::checkpoint), naming the file and the name, where sorted tensors have one name.

@@ -84,15 +84,16 @@ Entries entries_of(const ZipArchive& archive) {
   return result;
 }
 
-// The axes of a tensor whose numbers lie one beside the other, that of the longest steps first;
-// throws where they do not, as in a view of a larger tensor, or one whose rows are all the same.
+// The axes of a tensor whose numbers lie one beside the other, that of the longest steps first, and
+// last those of length 1, whose steps say nothing; throws where they do not, as in a view of a
+// larger tensor, or one whose rows are all the same.
 std::vector<std::size_t> axes_in_memory(const PickledTensor& t, const std::string& what) {
   std::vector<std::size_t> axes(t.shape.size());
   std::iota(axes.begin(), axes.end(), std::size_t{0});
   const auto counts = [&t](std::size_t axis) { return t.shape[axis] > 1; };
-  std::stable_sort(axes.begin(), axes.end(), [&](std::size_t a, std::size_t b) {
-    return counts(a) && counts(b) && t.strides[a] > t.strides[b];
-  });
+  const auto steps = [&](std::size_t axis) { return counts(axis) ? t.strides[axis] : 0; };
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](std::size_t a, std::size_t b) { return steps(a) > steps(b); });
   std::uint64_t step = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     if (!counts(*axis)) continue;

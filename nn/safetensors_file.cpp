@@ -16,8 +16,6 @@
 namespace vitruvian {
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 static_assert(std::endian::native == std::endian::little, "safetensors' bytes are little-endian");
 
 constexpr std::uint64_t largest_header = std::uint64_t{16} << 20U;
@@ -245,22 +243,28 @@ std::string format_header(const std::vector<StoredTensor>& tensors, const Metada
         {"dtype", name_of(t.dtype)}, {"shape", t.shape}, {"data_offsets", {begin, end}}};
     begin = end;
   }
-  std::string text = header.dump();
+  std::string text = dump_json(header);
   text.append((8 - text.size() % 8) % 8, ' ');
   return text;
 }
 
 // What read_safetensors would refuse is not written.
-void check_readable_again(const std::vector<StoredTensor>& sorted, const std::string& path) {
+void check_readable_again(const std::vector<StoredTensor>& sorted, const std::string& header,
+                          const std::string& path) {
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const std::string& name = sorted[i].name;
     if (i > 0 && name == sorted[i - 1].name) {
       fail("{}: two tensors are called '{}': it is not written", path, name);
     }
-    if (name == "__metadata__" || (!name.empty() && !is_tensor_name(name))) {
-      fail("{}: a tensor cannot be called '{}': it is not written", path, name.substr(0, 100));
+    if (name == "__metadata__") {
+      fail("{}: a tensor cannot be called '{}': it is not written", path, name);
     }
   }
+  if (header.size() > largest_header) {
+    fail("{}: its header would have {} bytes, above {}: it is not written", path, header.size(),
+         largest_header);
+  }
+  static_cast<void>(HeaderReader(path).read(header));
 }
 
 }  // namespace
@@ -317,8 +321,8 @@ TensorFile read_safetensors(const std::string& path) {
 void write_safetensors(const std::string& path, std::vector<StoredTensor> tensors,
                        const Metadata& metadata) {
   sort_by_name(tensors);
-  check_readable_again(tensors, path);
   const std::string header = format_header(tensors, metadata);
+  check_readable_again(tensors, header, path);
   const std::uint64_t length = header.size();
   write_file_safely(path, [&](const WriteBytes& write) {
     write({reinterpret_cast<const char*>(&length), sizeof length});

@@ -200,7 +200,7 @@ TensorFile read_tensor_file(const std::shared_ptr<const ByteSource>& file) {
          tar ? "first form, a tar archive" : "form before 1.6, a pickle without an archive",
          tar ? "" : ", weights_only=True");
   }
-  if (magic.size() > 2 && magic[0] == '\x80' && magic[1] >= 2 && magic[1] <= 5 &&
+  if (magic.size() >= 4 && magic[0] == '\x80' && magic[1] >= 2 && magic[1] <= 5 &&
       magic.substr(4, 4) != std::string_view("\0\0\0\0", 4)) {
     fail(Exit::checkpoint,
          "{}: a pickle, which may be any program, and nothing of it was run; of PyTorch's files "
@@ -223,10 +223,11 @@ void sort_by_name(std::vector<StoredTensor>& tensors) {
             [](const StoredTensor& a, const StoredTensor& b) { return a.name < b.name; });
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 bool is_tensor_name(const std::string& name) {
   return !name.empty() && name.size() <= longest_name &&
-         std::none_of(name.begin(), name.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+         std::none_of(name.begin(), name.end(), is_control);
 }
 
 void check_names_differ(const TensorFile& file) {

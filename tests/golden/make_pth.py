@@ -31,7 +31,8 @@ def main():
         double=torch.randn(2, dtype=torch.float64), index=torch.arange(3), none=torch.zeros(0, 5),
         scalar=torch.tensor(7.0), transposed=torch.randn(3, 4).t(), first=both[:1], last=both[1:],
         channels_last=torch.randn(2, 3, 2, 2).to(memory_format=torch.channels_last),
-        parameter=torch.nn.Parameter(torch.randn(2)))
+        parameter=torch.nn.Parameter(torch.randn(2)),
+        channels_last_row=torch.arange(24.0).reshape(2, 3, 1, 4).to(memory_format=torch.channels_last))
     state["tied"] = state["single"]
     torch.save(state, FOLDER / "state.pth")
 

@@ -60,6 +60,7 @@ TEST_CASE("what PyTorch writes besides is named and refused") {
   CHECK(refused("view.pth") ==
         "'a': a view of another tensor, by strides (4, 1); clone() before torch.save makes it one "
         "of its own");
+  CHECK(failure("\x80\x02x") == "3 bytes are too few for a safetensors file");
   CHECK(refused("expanded.pth").starts_with("'a': a view of another tensor, by strides (0, 1)"));
 }
 

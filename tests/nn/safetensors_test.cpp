@@ -172,13 +172,20 @@ TEST_CASE("views of stored tensors: permuted, cut, joined") {
 TEST_CASE("what could not be read back is not written") {
   const Folder folder;
   const std::string path = folder.file("m");
-  const auto write = [&](std::vector<StoredTensor> tensors) {
-    write_safetensors(path, tensors, {});
+  const auto write = [&](std::vector<StoredTensor> tensors, const Metadata& metadata = {}) {
+    write_safetensors(path, std::move(tensors), metadata);
   };
   CHECK_FAILS_WITH(write({stored("a", {1}, {1}), stored("b", {1}, {1}), stored("a", {1}, {2})}),
                    "two tensors are called 'a': it is not written");
-  CHECK_FAILS_WITH(write({stored("a\nb", {1}, {1})}), "a tensor cannot be called");
-  CHECK_FAILS_WITH(write({stored(std::string(1001, 'a'), {1}, {1})}), "a tensor cannot be called");
+  CHECK_FAILS_WITH(write({stored("a\nb", {1}, {1})}),
+                   "m: in its header, a name holds the control character 0x0a");
+  CHECK_FAILS_WITH(write({stored(std::string(1001, 'a'), {1}, {1})}),
+                   "m: in its header, a name has 1001 characters; 1000 are allowed");
+  CHECK_FAILS_WITH(write({stored("a", std::vector<std::size_t>(17, 1), {1})}),
+                   "m: in its header, 'a' has more than 16 axes");
+  CHECK_FAILS_WITH(write({}, {{"a\nb", "c"}}), "a name holds the control character 0x0a");
+  CHECK_FAILS_WITH(write({}, {{"a", std::string(std::size_t{17} << 20U, 'b')}}),
+                   "its header would have 17825");
   CHECK_FAILS_WITH(write({stored("__metadata__", {1}, {1})}),
                    "a tensor cannot be called '__metadata__': it is not written");
   StoredTensor liar = stored("a", {2}, {1, 2});
@@ -187,6 +194,8 @@ TEST_CASE("what could not be read back is not written") {
   CHECK(folder.files().empty());
   write({stored(std::string(1000, 'a'), {1}, {1})});
   CHECK(read_safetensors(path).size() == 1);
+  write({}, {{"dataset", "M\xfcnchen"}});  // no UTF-8, as a file's name may be
+  CHECK(read_safetensors(path).metadata.at("dataset") == "M\uFFFDnchen");
 }
 
 TEST_CASE("a model takes exactly its own tensors, and is left alone otherwise") {
