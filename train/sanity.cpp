@@ -3,6 +3,7 @@
 #include "vitruvian/datasets/batch.hpp"
 #include "vitruvian/nn/init.hpp"
 #include "vitruvian/nn/optim.hpp"
+#include "vitruvian/train/masked.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/train.hpp"
 #include "vitruvian/vit/model.hpp"
@@ -63,7 +64,8 @@ SanityCheck gradients(const Learner& learner, const MicroBatch& part, const Rng&
       const double exact = static_cast<double>(analytic.data()[i]);
       const double scale = std::max({std::abs(exact), std::abs(numeric), 1e-3 * largest, 1e-6});
       ++checked;
-      if (const double error = std::abs(exact - numeric) / scale; !(error <= worst)) {
+      const double error = std::abs(exact - numeric) / scale;
+      if (!(error <= worst) && !std::isnan(worst)) {  // once NaN, the worst stays it
         worst = error;
         where = p.name;
       }
@@ -125,10 +127,17 @@ std::vector<SanityCheck> sanity(const TrainOptions& options, const Learner& lear
 
 std::vector<SanityCheck> sanity(const TrainOptions& options) {
   options.validate();
+  if (!options.init.empty()) {
+    fail(Exit::usage, "--sanity checks a model as it is drawn, before it learns: not with --init");
+  }
   const TrainingData data = training_data(options);
   check_fits_in_memory(options.model, options.model.training_bytes(images_by_heart, sizeof(real)),
                        "to train");
-  return sanity(options, VisionTransformer(options.model, Rng(options.seed).fork("weights")), data);
+  const VisionTransformer model(options.model, Rng(options.seed).fork("weights"));
+  if (options.task != Task::masked) return sanity(options, model, data);
+  const Dataset& about = data.images.train->about();
+  const MaskedViT masked(model, about.mean, about.std, Rng(options.seed).fork("weights"));
+  return sanity(options, learner_of(masked), data);
 }
 
 }  // namespace VITRUVIAN_PRECISION

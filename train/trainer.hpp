@@ -43,8 +43,9 @@ RunResult train(const TrainOptions& options, Observer& observer, const AtEnd& at
                 Ranks& ranks = one_rank());
 /// What saved weights say of test images, normalised as the images were that they were trained on.
 Evaluation evaluate(const EvalOptions& options);
-/// The loss at the start against ln K; derivatives of this very model by every parameter against
-/// differences; and 20 images learned by heart.
+/// Of the model that a run begins with: the loss at the start against ln K; derivatives by every
+/// parameter against differences; and 20 images, or what is hidden of them, learned by heart. A
+/// teacher is not asked. Throws (Exit::usage) with `init`: such a model has learned already.
 std::vector<SanityCheck> sanity(const TrainOptions& options);
 }  // namespace VITRUVIAN_PRECISION
 

@@ -87,6 +87,15 @@ TEST_CASE("masked patches: what is drawn, the colours, the loss and every gradie
   }
 }
 
+TEST_CASE("sanity looks at hidden patches where the run does") {
+  const std::vector<SanityCheck> checks = sanity(masked_options());
+  REQUIRE(checks.size() == 3);
+  CHECK(checks[0].text == "loss at the start 2.0794, ln K 2.0794");  // of 8 grey levels
+  CHECK_MESSAGE(checks[1].passed, checks[1].text);
+  CHECK_MESSAGE(checks[2].text.find(" patches learned by heart in ") != std::string::npos,
+                checks[2].text);
+}
+
 TEST_CASE("masked patches: derivatives of the whole loss by every parameter") {
   if (!in_double) return;
   ViTConfig c;

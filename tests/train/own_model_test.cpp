@@ -26,6 +26,16 @@ struct Net {
   void visit(Visitor& v) const { v.child("fc1", fc1), v.child("fc2", fc2); }
 };
 
+// The derivative of sqrt(z^2) at 0 is NaN, in the first of its parameters alone.
+struct NotANumber {
+  Parameter z{zeros({1})};
+  Net net{3};
+  Tensor operator()(const Tensor& x, const Pass& pass) const {
+    return net(x, pass) + sqrt(square(z));
+  }
+  void visit(Visitor& v) const { v.parameter("z", Role::weight, z), v.child("net", net); }
+};
+
 // Points around two centres, which are classes 7 and 299 of 300: no label has 8 bits.
 OwnDataset points(std::size_t n, std::uint64_t seed) {
   return {"points", {1, 1, 2}, std::vector<std::string>(300, "c"), n, [seed](std::size_t i) {
@@ -369,6 +379,7 @@ TEST_CASE("sanity looks at any learner, and leaves it as it was") {
     const Fault fault("linear", Fault::Kind::flip_sign);
     CHECK(failed(net, both()).at(1) == 'F');
   }
+  CHECK(failed(NotANumber(), both()).at(1) == 'F');
   OwnDataset alike = points(90, 1);
   alike.sample = [](std::size_t i) { return Sample{zeros({1, 1, 2}), i % 2}; };
   CHECK(failed(net, {images_of(alike), images_of(points(30, 2))}).at(2) == 'F');
