@@ -22,7 +22,8 @@ void append_axis(std::string& text, const Array& a, std::size_t axis, std::size_
   const std::size_t lines = a.dimension() - axis - 1;
   const std::string between =
       lines == 0 ? ", " : "," + std::string(lines, '\n') + std::string(indent + 1, ' ');
-  const bool cut = a.size() > all_shown && length > 2 * at_an_end;
+  const bool many = a.size() > all_shown || a.size() == 0;  // of nothing there may be many rows
+  const bool cut = many && length > 2 * at_an_end;
   text += '[';
   for (std::size_t i = 0; i < length; ++i) {
     if (i > 0) text += between;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace vitruvian {
@@ -113,7 +114,8 @@ void draw_explanations(const VisionTransformer& model, const Samples& samples,
       const auto found = inspect::integrated_gradients(model, x, black_of(config, samples.data),
                                                        options.integrated_gradients, target);
       append(columns.back().maps, inspect::saliency(found.attributions));
-      incompleteness = std::max(incompleteness, found.incompleteness());
+      const double missed = found.incompleteness();
+      if (!(missed <= incompleteness) && !std::isnan(incompleteness)) incompleteness = missed;
     }
   }
   std::string text = fmt::format(

@@ -1,6 +1,7 @@
 #include "vitruvian/train/predict.hpp"
 
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/rng.hpp"
 #include "vitruvian/core/kept_weights.hpp"
 #include "vitruvian/media/image.hpp"
 #include "vitruvian/train/report.hpp"
@@ -24,12 +25,15 @@ std::vector<Guess> guesses(const Array& logits, std::size_t top,
                            const std::vector<std::string>& names) {
   const std::vector<double> z(logits.data(), logits.data() + logits.size());
   const double largest = *std::max_element(z.begin(), z.end());
+  const bool broken = std::any_of(z.begin(), z.end(), [](double x) { return std::isnan(x); });
+  if (broken || !std::isfinite(largest)) {
+    fail(Exit::checkpoint, "the model's logits are NaN or infinite");
+  }
   double sum = 0;
-  for (const double x : z) sum += std::exp(x - largest);
-  if (!std::isfinite(sum)) fail(Exit::checkpoint, "the model's logits are NaN or infinite");
+  for (const double x : z) sum += portable_exp(x - largest);
   std::vector<Guess> result;
   for (const std::size_t k : largest_of(z, top)) {
-    result.push_back({k, names.empty() ? "" : names[k], std::exp(z[k] - largest) / sum});
+    result.push_back({k, names.empty() ? "" : names[k], portable_exp(z[k] - largest) / sum});
   }
   return result;
 }

@@ -1,17 +1,23 @@
 #include "vitruvian/vit/waves.hpp"
 
+#include "vitruvian/core/base/rng.hpp"
+
 #include <cmath>
+#include <numbers>
 
 namespace vitruvian {
 
 std::vector<double> sincos_waves(std::size_t places, std::size_t D) {
+  const double log_10000 = portable_log(10000);
   std::vector<double> E(places * D);
   for (std::size_t p = 0; p < places; ++p) {
     for (std::size_t j = 0; j < D; ++j) {
       const std::size_t even = j - j % 2;
-      const double f = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(D));
-      const double angle = static_cast<double>(p) * f;
-      E[p * D + j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+      const double f =
+          portable_exp(-static_cast<double>(even) / static_cast<double>(D) * log_10000);
+      const double angle = std::remainder(static_cast<double>(p) * f, 2 * std::numbers::pi);
+      const auto [sine, cosine] = portable_sine_cosine(angle);
+      E[p * D + j] = j % 2 == 0 ? sine : cosine;
     }
   }
   return E;

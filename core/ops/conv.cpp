@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ std::size_t places(const char* op, const char* axis, std::size_t length, std::si
   check_not_negative(op, {{"window", window}, {"stride", stride}, {"padding", padding}});
   if (window == 0 || stride == 0) {
     fail("{}: window {} and stride {} along the {} must be at least 1", op, window, stride, axis);
+  }
+  if (padding > (std::numeric_limits<std::size_t>::max() - length) / 2) {
+    fail("{}: a padding of {} along the {} is too large", op, padding, axis);
   }
   if (length + 2 * padding < window) {
     fail("{}: a window of {} does not fit into the image's {} of {} with padding {}", op, window,

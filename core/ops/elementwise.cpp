@@ -76,7 +76,12 @@ Cotangents add_vjp(const Node& n, Array& g) {
   return unbroadcast_both(n, std::move(da), std::move(g));
 }
 
-real logistic(real x) { return 1 / (1 + std::exp(-x)); }
+// 1 / (1 + e^-x)
+Array logistic(const Array& x) {
+  Array e = each(std::negate(), x);
+  kernels::exp(e.data(), e.data(), e.size());
+  return each([](real e_i) { return 1 / (1 + e_i); }, e);
+}
 
 // y = a where a is before b or NaN, else b
 // da = g where a is before b, g / 2 where they are equal          db = the rest of g
@@ -230,25 +235,31 @@ Tensor square(const Tensor& x) {
 
 // y = 1 / (1 + e^-x)       dx = g y (1 - y)
 Tensor sigmoid(const Tensor& x) {
-  return curve("sigmoid", x, logistic, [](real g, real, real y) { return g * y * (1 - y); });
+  return record(
+      "sigmoid", logistic(given("sigmoid", "x", x)), {x}, [](const Node& n, const Array& g) {
+        return cotangents(each([](real g_i, real y) { return g_i * y * (1 - y); }, g, n.value));
+      });
 }
 
 // y = x s, s = 1 / (1 + e^-x)            dx = g s (1 + x (1 - s))
 Tensor silu(const Tensor& x) {
-  return curve(
-      "silu", x, [](real v) { return v * logistic(v); },
-      [](real g, real v, real) {
-        const real s = logistic(v);
-        return g * (s * (1 + v * (1 - s)));
-      });
+  const Array& v = given("silu", "x", x);
+  return record("silu", each(std::multiplies(), v, logistic(v)), {x},
+                [](const Node& n, const Array& g) {
+                  const auto back = [](real g_i, real x_i, real s) {
+                    return g_i * (s * (1 + x_i * (1 - s)));
+                  };
+                  return cotangents(each(back, g, n.in(0), logistic(n.in(0))));
+                });
 }
 
 // y = ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|)             dx = g / (1 + e^-x)
 Tensor softplus(const Tensor& x) {
-  return curve(
-      "softplus", x,
-      [](real v) { return (v < 0 ? real{0} : v) + std::log1p(std::exp(-std::abs(v))); },
-      [](real g, real v, real) { return g * logistic(v); });
+  const auto f = [](real v) { return (v < 0 ? real{0} : v) + std::log1p(std::exp(-std::abs(v))); };
+  return record("softplus", each(f, given("softplus", "x", x)), {x},
+                [](const Node& n, const Array& g) {
+                  return cotangents(each(std::multiplies(), g, logistic(n.in(0))));
+                });
 }
 
 // y = tanh x               dx = g (1 - y^2)

@@ -114,15 +114,19 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     Array g_rows = read(g, channels_first);
     for (std::size_t c = 0; c < C; ++c) {
       double sum_g = 0;
-      double sum_g_xh = 0;
+      double sum_g_d = 0;
+      double sum_d = 0;  // not 0: the mean was rounded
       const real w = node.has(1) ? data_of(node, 1)[c] : real{1};
       for (std::size_t i = c * n; i < (c + 1) * n; ++i) {
         real& g_i = g_rows.data()[i];
-        const real xh_i = (x_rows.data()[i] - mean.data()[c]) * rstd.data()[c];
+        const double d_i = double{x_rows.data()[i]} - double{mean.data()[c]};
         sum_g += double{g_i};
-        sum_g_xh += double{g_i} * double{xh_i};
+        sum_g_d += double{g_i} * d_i;
+        sum_d += d_i;
         g_i *= w;
       }
+      const double sum_g_xh =
+          (sum_g_d - sum_d / static_cast<double>(n) * sum_g) * double{rstd.data()[c]};
       if (dw) dw->data()[c] = static_cast<real>(sum_g_xh);
       if (db) db->data()[c] = static_cast<real>(sum_g);
     }

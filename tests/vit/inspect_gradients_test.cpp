@@ -90,6 +90,10 @@ TEST_CASE("attributions sum to the difference of the logits, the better the more
   inspect::IntegratedGradients wrong = with(100);
   wrong.sum[1] *= 1.1;
   CHECK(wrong.incompleteness() == doctest::Approx(0.1).epsilon(0.05));
+  wrong.sum[0] = NAN;
+  CHECK(std::isnan(wrong.incompleteness()));
+  wrong.sum = wrong.difference = {0, 0};
+  CHECK(wrong.incompleteness() == 0);
   CHECK_FAILS_WITH(with(0), "at least one step");
   CHECK_FAILS_WITH(inspect::integrated_gradients(vit.model, vit.images, zeros({2, 8, 4}), 3),
                    "a baseline of shape (2, 8, 4)");

@@ -252,6 +252,10 @@ TEST_CASE("registers and a distillation token are no patches: no map, distance o
     Trace trace;
     model(images_for(c, 2, 4), {.trace = &trace});
     CHECK(inspect::logit_lens(model, trace).shape() == Shape{3, 2, 3});
+    ViTConfig headless = c;
+    headless.head = Head::none;
+    CHECK_FAILS_WITH(inspect::logit_lens(VisionTransformer(headless, Rng(3)), trace),
+                     "a model without a head has no logits");
   }
 }
 
@@ -274,6 +278,8 @@ TEST_CASE("a map is the row it is asked for") {
   CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 2), "head 2: there are 2");
   CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 0, {12}), "patch 12: there are 12");
   CHECK_FAILS_WITH(inspect::attention_map(seen, 0, 0, {}, 2), "image 2: there are 2");
+  const inspect::Attention of_none = inspect::attention(model, images_for(c, 0, 4).value());
+  CHECK_FAILS_WITH(inspect::attention_map(of_none, 0, 0), "image 0: there is none");
   const auto without = with_maps(oblong(true), 1, identity(12));
   CHECK_FAILS_WITH(inspect::attention_map(without, 0, 0), "no class token");
 }

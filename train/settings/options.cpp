@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
+#include "vitruvian/core/base/json.hpp"
 #include "vitruvian/datasets/dataset.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/settings/settings.hpp"
@@ -114,6 +115,14 @@ void check_taught(const TrainOptions& o) {
   }
 }
 
+// config.json is UTF-8: of another name it would keep something else, and the run could not go on.
+void check_can_be_kept(const char* flag, const std::string& path) {
+  const Json text = path;
+  if (parse_json(dump_json(text)) == text) return;
+  fail(Exit::usage, "{} {}: the name is not UTF-8, and a run's config.json could not hold it", flag,
+       path);
+}
+
 }  // namespace
 
 void TrainOptions::validate() const {
@@ -142,6 +151,9 @@ void TrainOptions::validate() const {
       fail(Exit::usage, "{}: expected {}", flag, expected);
     }
   });
+  check_can_be_kept("--data", data);
+  check_can_be_kept("--init", init);
+  check_can_be_kept("--teacher", teacher);
   model.validate();
   augment.validate();
   if (task == Task::masked) check_masked(*this);

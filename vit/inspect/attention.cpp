@@ -14,6 +14,7 @@ namespace {
 
 void check_range(const char* what, std::size_t i, std::size_t n) {
   if (i < n) return;
+  if (n == 0) fail(Exit::usage, "{} {}: there is none", what, i);
   fail(Exit::usage, "{} {}: there are {}, from 0 to {}", what, i, n, n - 1);
 }
 
@@ -137,6 +138,7 @@ Heads heads(const Attention& attention) {
 Array logit_lens(const VisionTransformer& model, const Trace& trace) {
   const NoGrad no_grad;
   const ViTConfig& c = model.config;
+  if (c.head == Head::none) fail(Exit::usage, "logit lens: a model without a head has no logits");
   const std::size_t B = trace.at("z_0").size(0);
   Array result = zeros({c.L + 1, B, c.K});
   for (std::size_t l = 0; l <= c.L; ++l) {

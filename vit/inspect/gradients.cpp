@@ -213,7 +213,10 @@ IntegratedGradients integrated_gradients(const VisionTransformer& model, const A
 double IntegratedGradients::incompleteness() const {
   double worst = 0;
   for (std::size_t b = 0; b < sum.size(); ++b) {
-    worst = std::max(worst, std::abs(sum[b] - difference[b]) / std::abs(difference[b]));
+    if (sum[b] == difference[b]) continue;  // of both 0 too
+    const double missed = std::abs(sum[b] - difference[b]) / std::abs(difference[b]);
+    if (std::isnan(missed)) return missed;
+    worst = std::max(worst, missed);
   }
   return worst;
 }

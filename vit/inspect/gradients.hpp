@@ -83,6 +83,7 @@ struct IntegratedGradients {
   std::vector<double> sum;         ///< of each image's attributions
   std::vector<double> difference;  ///< y_c(x) - y_c(x'), which the sum must be
   /// |sum - difference| over |difference|, the largest of all images: what more steps make smaller.
+  /// NaN where one's is.
   [[nodiscard]] double incompleteness() const;
 };
 /// `baseline` is x', (C, H, W), the same for all images: black, in the model's units.

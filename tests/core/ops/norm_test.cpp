@@ -58,6 +58,23 @@ TEST_CASE("batch_norm") {
   CHECK(to_string(batch_norm(zeros({0, 3}), {}, {}, 1e-5).shape()) == "(0, 3)");
 }
 
+TEST_CASE("batch norm's dw where the mean is far from 0, and rounded") {
+  // dw = sum g (x - mean) / sigma, in doubles
+  const double far = 1e6 + 0.5;  // exact in float
+  const std::vector<double> steps{0, 1, 2.5, 3, 7, 11, 0.5};
+  const std::vector<double> g{1, 2, -1, 3, 0.5, -2, 4};
+  const double n = 7;
+  std::vector<double> x;
+  double mean = 0, variance = 0, dw = 0;
+  for (const double s : steps) x.push_back(far + s), mean += s / n;
+  for (const double s : steps) variance += (s - mean) * (s - mean) / n;
+  for (std::size_t i = 0; i < 7; ++i) dw += g[i] * (steps[i] - mean) / std::sqrt(variance);
+  const Tensor w(full({1}, 1), true);
+  const Tensor y = batch_norm(Tensor(array({7, 1}, x)), w, {}, 0);
+  CHECK(static_cast<double>(grad(y, {w}, array({7, 1}, g))[0](0)) ==
+        doctest::Approx(dw).epsilon(in_double ? 1e-12 : 1e-6));
+}
+
 TEST_CASE("layer norm sees a spread of 1 around a mean of 1e6") {
   // 1e6 + (0, 1, 2, 3) is exact in float; (x - mean) / sigma = (-1.5, -.5, .5, 1.5) / sqrt(1.25)
   const auto f = [](const Tensor& x) { return layer_norm(x, {4}, {}, {}, 0); };

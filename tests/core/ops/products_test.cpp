@@ -217,6 +217,8 @@ TEST_CASE("windows, images and weights that do not fit are refused with their sh
   constexpr auto minus_one = static_cast<std::size_t>(-1);
   for (const bool twins : {false, true}) {
     const Composed which(twins);
+    CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, 1, minus_one / 2),
+                     "conv2d: a padding of 9223372036854775807 along the height is too large");
     CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, 1, minus_one),
                      "conv2d: padding is -1, a negative number");
     CHECK_FAILS_WITH(conv2d(zeros({1, 1, 5, 5}), zeros({1, 1, 3, 3}), {}, minus_one),
