@@ -282,7 +282,9 @@ Option& Option::offers(std::vector<std::string> values) {
 }
 
 Parser::Parser(const std::string& about, const std::string& name)
-    : app_(std::make_shared<CLI::App>(about, name)) {}
+    : app_(std::make_shared<CLI::App>(about, name)) {
+  app_->require_subcommand(0, 1);  // a second command's name is an argument, such as a folder's
+}
 
 Parser Parser::add_command(const std::string& name, const std::string& about,
                            const std::function<void()>& read) const {
@@ -346,15 +348,18 @@ Option Parser::add_flag(const std::string& name, bool& value, const std::string&
 
 Option Parser::add_counted_flag(const std::string& name, std::size_t& count, std::size_t usual,
                                 const std::string& about) const {
-  return Option(*app_->add_flag(fmt::format("{}{{{}}}", name, usual), count, about))
-      .whole(0, most_counted);
+  CLI::Option* const flag = app_->add_flag(fmt::format("{}{{{}}}", name, usual), count, about);
+  flag->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // not their sum
+  return Option(*flag).whole(0, most_counted);
 }
 
 Option Parser::add_switch(const std::string& name, const std::function<void(bool)>& take,
                           const std::string& about) const {
   const std::string names = fmt::format("{0},--no-{1}{{false}}", name, name.substr(2));
-  const auto count = [take](std::int64_t n) { take(n > 0); };
-  return Option(*app_->add_flag_function(names, count, about));
+  const auto last = [take](std::int64_t n) { take(n > 0); };
+  CLI::Option* const flag = app_->add_flag_function(names, last, about)->disable_flag_override();
+  flag->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // not how often less how often not
+  return Option(*flag);
 }
 
 void Parser::footer(const std::string& text) const { app_->footer(text); }

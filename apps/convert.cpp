@@ -103,7 +103,8 @@ void add_convert(const Parser& app, std::function<void()>& chosen) {
       .required();
   command
       .add_value("--scheme", "TEXT", flags.scheme,
-                 "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours)")
+                 "torchvision, timm, hf (Hugging Face), jax, or vitruvian (ours); must be given,\n"
+                 "but for NAME.onnx")
       .offers(scheme_names());
   add_weights_flags(command, options.request);
 }

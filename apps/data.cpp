@@ -75,6 +75,7 @@ void run_verify(const DataOptions& options) {
 }
 
 void run_info(const DataOptions& options) {
+  check_dataset_name(options.name);
   const std::vector<std::string> classes = class_names(options.name);
   if (options.name == "digits") {
     console::print("digits: drawn by the program, 40,000 and 4,000 of 28 x 28 grey\n");
@@ -118,19 +119,23 @@ void run_preview(const DataOptions& options) {
 
 void add_data(const Parser& app, std::function<void()>& chosen) {
   const Parser data = app.add_commands("data", "Fetch, verify and look at data sets");
-  const auto add = [&](const char* name, const char* what, void (*run)(const DataOptions&)) {
+  const auto add = [&](const char* name, const char* what, void (*run)(const DataOptions&),
+                       const std::vector<std::string>& names = dataset_names()) {
     const auto added = add_command<DataOptions>(data, chosen, name, what, run);
     auto& [command, options] = added;
-    command.add_value("name", "NAME", options.name, joined(dataset_names()))
-        .required()
-        .offers(dataset_names());
+    command.add_value("name", "NAME", options.name, joined(names)).required().offers(names);
     command.add_value("--data", "DIR", options.data, "The folder of the data sets");
     return added;
   };
-  auto [fetching, fetched] = add("fetch", "Download a data set, check it and unpack it", run_fetch);
+  std::vector<std::string> with_files = dataset_names();
+  std::erase(with_files, "digits");
+  std::vector<std::string> published = with_files;
+  std::erase(published, "folder");
+  auto [fetching, fetched] =
+      add("fetch", "Download a data set, check it and unpack it", run_fetch, published);
   add_fetch_flags(fetching, fetched.fetch);
   auto [verifying, verified] =
-      add("verify", "Compare a data set's files with their checksums", run_verify);
+      add("verify", "Compare a data set's files with their checksums", run_verify, with_files);
   verifying.add_flag("--skip-bad", verified.skip_bad, "Leave out what cannot be used of a folder");
   add("info", "What a data set is, and where its files come from", run_info);
   auto [previewing, options] =

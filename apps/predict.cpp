@@ -96,6 +96,11 @@ void run_predict(PredictFlags flags) {
   for (const std::string& file : {flags.features, flags.logits}) {
     if (file.empty()) continue;
     options.numbers = true;
+    if (!options.labels.empty() && place(names_beside(file)) == place(options.labels)) {
+      fail(Exit::usage,
+           "{} would get the pictures' names, and --labels reads it: another NAME.npy?",
+           options.labels);
+    }
     check_numbers(file);
   }
   options.images = pictures_of(options.images);

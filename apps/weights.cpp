@@ -95,7 +95,7 @@ void add_weights(const Parser& app, std::function<void()>& chosen) {
   const auto add = [&](const char* name, const char* what, void (*run)(const WeightsOptions&)) {
     const auto added = add_command<WeightsOptions>(weights, chosen, name, what, run);
     auto& [command, options] = added;
-    command.add_value("name", "NAME", options.name, "One of `weights list`")
+    command.add_value("name", "NAME", options.name, "One of `weights list`; must be given")
         .offers(names_in(published_models()));
     command.add_value("--into", "DIR", options.into, "The folder for them");
     return added;

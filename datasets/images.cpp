@@ -55,10 +55,16 @@ FolderParts parts_of(const Source& source) {
 }
 
 // Where the test pictures do not lie apart, of `train`.
-Parts drawn_parts(const Images& train, std::uint64_t seed) {
+Parts drawn_parts(const Images& train, const Source& source) {
+  if (train.size() < 3) {
+    fail(Exit::data,
+         "{}: {} are too few to draw a fifth of them to test; folders train and test keep them "
+         "apart",
+         source.directory, counted(train.size(), "picture"));
+  }
   std::vector<std::size_t> labels;
   for (std::size_t i = 0; i < train.size(); ++i) labels.push_back(train.label(i));
-  return split_validation(labels, test_share, seed);
+  return split_validation(labels, test_share, source.seed);
 }
 
 TestImages open_test_folder(const Source& source, const std::vector<std::string>& classes,
@@ -70,7 +76,7 @@ TestImages open_test_folder(const Source& source, const std::vector<std::string>
     test = {images, {}, images->note()};
   } else {
     if (!train) train = open_part(source, parts.train, classes);
-    test = {train, drawn_parts(*train, source.seed).validation, train->note()};
+    test = {train, drawn_parts(*train, source).validation, train->note()};
   }
   draw_subset(test.subset, test.images->size(), source.test_size, source.seed);
   return test;
@@ -81,7 +87,7 @@ ImageSplit open_folder(const Source& source) {
   TestImages test = open_test_folder(source, train->about().class_names, train);
   ImageSplit split{train, test.images, {}, std::move(test.subset), train->note()};
   if (split.test == split.train) {
-    split.train_subset = drawn_parts(*train, source.seed).train;
+    split.train_subset = drawn_parts(*train, source).train;
   } else if (!test.note.empty()) {
     split.note += (split.note.empty() ? "" : "; ") + test.note;
   }

@@ -81,6 +81,7 @@ SanityCheck gradients(const Learner& learner, const MicroBatch& part, const Rng&
 // A model that cannot learn a few images by heart will not learn many.
 SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
   constexpr std::size_t steps = 500;
+  constexpr double low = 0.01;
   AdamW optimizer(learner.parameters, {.weight_decay = 0});
   double loss = 0;
   std::size_t step = 0;
@@ -90,13 +91,14 @@ SanityCheck overfit(const Learner& learner, const MicroBatch& part) {
     const StepResult result = compute_gradients(learner, std::span(&part, 1), 0);
     loss = result.loss;
     correct = result.correct;
-    if (!std::isfinite(loss) || (loss < 0.01 && correct == all)) break;
+    if (!std::isfinite(loss) || (loss < low && correct == all)) break;
     clip_grad_norm(optimizer.parameters(), 1);
     optimizer.step(1e-3 * linear_schedule(step, 2 * steps, 10));
   }
-  return {fmt::format("{} of {} {} learned by heart in {}: loss {:.4f}", correct, all,
-                      learner.classifies ? "images" : "patches", counted(step, "step"), loss),
-          loss < 0.01 && correct == all};
+  return {fmt::format("{} of {} {} learned by heart in {}: loss {:.4f}{}", correct, all,
+                      learner.classifies ? "images" : "patches", counted(step, "step"), loss,
+                      loss < low ? "" : fmt::format(", not below {}", low)),
+          loss < low && correct == all};
 }
 
 }  // namespace

@@ -173,6 +173,17 @@ void note_crowding(Ranks& ranks, Observer& observer) {
   }
 }
 
+// Weights that a run learns from must outlive it: it may have to begin anew.
+void check_not_overwritten(const char* flag, const std::string& weights,
+                           const TrainOptions& options) {
+  if (weights.empty() || !options.overwrite || options.out.empty()) return;
+  std::error_code ignored;
+  const std::string run = run_of(weights);
+  if (run.empty() || !std::filesystem::equivalent(run, options.out, ignored)) return;
+  fail(Exit::usage, "{} {} is of the run {}, which --overwrite would remove: another --out?", flag,
+       weights, options.out);
+}
+
 // Every rank must compute the same: rank 0 says which does not.
 void check_agreement(Ranks& ranks, const std::string& config) {
   const std::vector<std::string> configs = all_texts(ranks, config);
@@ -255,6 +266,8 @@ RunResult carry_out(TrainOptions options, const Learner& learner, const Training
   check_agreement(ranks, config);
   note_crowding(ranks, observer);
   if (options.resume && first) {
+    const std::string begun = maker_of(directory->config(), "data_checksum");
+    if (!opened.checkpoint && !begun.empty()) check_data(options.out, begun, data.checksum);
     if (!same_machine(directory->config(), config)) {
       observer.noted(
           "the run began with another matrix product or instruction set: from here on its bits may "
@@ -316,6 +329,8 @@ RunResult train(const TrainOptions& options, Observer& rank_0s, const AtEnd& at_
   Observer& observer = heard(rank_0s, ranks);
   options.validate();
   check_lanes(options, ranks);
+  check_not_overwritten("--init", options.init, options);
+  check_not_overwritten("--teacher", options.teacher, options);
   check_fits_in_memory(options.model, options.model.training_bytes(1, sizeof(real)), "to train");
   Opened opened(options, observer, ranks);
   if (opened.finished) return *opened.finished;
@@ -325,8 +340,10 @@ RunResult train(const TrainOptions& options, Observer& rank_0s, const AtEnd& at_
       options.model.training_bytes(resident, sizeof(real)) + data.resident_bytes();
   check_fits_in_memory(options.model, bytes,
                        fmt::format("to train on {} images at once", resident));
+  TrainOptions begun = options;
+  if (opened.checkpoint) begun.init.clear();  // its values are those of the checkpoint
   const VisionTransformer model =
-      initial_model(options, observer, data.images.train->about().class_names);
+      initial_model(begun, observer, data.images.train->about().class_names);
   const std::string warning =
       options.resume ? "" : warning_of_resolution(options, data.indices.train.size());
   if (!warning.empty()) observer.noted(warning);
@@ -366,7 +383,7 @@ RunResult train(const TrainOptions& wanted, const Learner& learner, const ImageS
   check_learner(learner, data);
   Opened opened(options, observer, ranks);
   if (opened.finished) {
-    check_data(*opened.checkpoint, data.checksum);
+    check_data(opened.checkpoint->tensors.source, opened.checkpoint->state.data, data.checksum);
     if (opened.directory) {
       load(learner.parameters, read_safetensors(opened.directory->weights_path()));
     }

@@ -62,6 +62,19 @@ void note_other_pictures(const Source& source, const std::string& run, const Ima
       note.empty() ? "" : "; ", source.directory, run);
 }
 
+// Where the names of classes are known, what is right of one set may be wrong of another.
+void note_other_classes(const DataConfig& trained, const Dataset& data, std::string& note) {
+  const std::vector<std::string> theirs = trained.class_names(data.classes);
+  for (std::size_t k = 0; k < std::min(theirs.size(), data.class_names.size()); ++k) {
+    if (theirs[k] == data.class_names[k]) continue;
+    note = fmt::format(
+        "class {} of these images is '{}', and of those that the model learned '{}': it is judged "
+        "by the numbers of the classes",
+        k, data.class_names[k], theirs[k]);
+    return;
+  }
+}
+
 // `run` is the directory of the one that the weights are of, empty where there is none.
 Loader open_test(Source source, const ViTConfig& model, const DataConfig& trained,
                  const std::string& run, std::string& note) {
@@ -69,6 +82,7 @@ Loader open_test(Source source, const ViTConfig& model, const DataConfig& traine
   if (source.name != "folder") {
     Dataset data = at_size_of(model, load_test(source));
     check_shapes(model, data);
+    note_other_classes(trained, data, note);
     return Loader(std::move(data), std::move(how));
   }
   source.height = model.H;

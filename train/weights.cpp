@@ -65,9 +65,7 @@ void check_numbers(const std::vector<NamedParameter>& parameters, const std::str
 
 VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
                               const std::vector<std::string>& classes) {
-  if (options.init.empty() || options.resume) {
-    return {options.model, Rng(options.seed).fork("weights")};
-  }
+  if (options.init.empty()) return {options.model, Rng(options.seed).fork("weights")};
   const ViTConfig& c = options.model;
   WeightsRequest request{
       .heads = c.h, .height = c.H, .width = c.W, .classes = options.keep_head ? 0 : c.K};

@@ -41,6 +41,9 @@ drawn by the program|data fetch digits
 see vitruvian data fetch --help$|data fetch mnist --wohin X
 data: which. fetch, verify|data
 --json takes no value$|eval --json=x
+--qk-norm takes no value$|train --qk-norm=foo
+no command or argument 'eval'; see vitruvian train --help$|train eval
+no data set 'mnits'; did you mean mnist|data info mnits
 --lr needs a value$|train --lr
 out|data preview digits
 call it NAME.png|data preview digits --out sheet.jpg
@@ -184,6 +187,10 @@ echo '{"epoch": 1}' >bad.json
 expect 2 "bad.json: there is no setting 'epoch'; did you mean epochs" train --config bad.json
 expect 2 "nowhere.json" train --config nowhere.json
 expect 4 "nowhere: there is no such folder" train --resume nowhere
+for flags in "--no-qk-norm --qk-norm" "--qk-norm --no-qk-norm --no-qk-norm --qk-norm"; do
+  # shellcheck disable=SC2086 # words
+  works '"qk_norm": true' train --print-recipe $flags # the last counts
+done
 expect 2 "no --recipe, --config, --out or --overwrite" train --resume run --out other
 works "is finished: 1 epoch, 3 steps" train --resume run
 breaking=(train --lr 100 --warmup 0 --clip 0 --optimizer sgd --epochs 30 "${small[@]:0:4}" --batch-size 16 --out broken)
@@ -199,6 +206,18 @@ fi
 # Fine-tuning: another size, other images, a new head.
 expect 0 "" train --init run --image-size 42 --optimizer sgd --lr 0.01 --weight-decay 0 "${small[@]:0:6}" --out tuned
 expect 0 "" eval --weights tuned --test-size 20
+
+# Killed before its first checkpoint it begins with those weights again, not with others.
+cp -r tuned anew
+rm -r anew/checkpoints anew/model.safetensors
+works "^note +it has no checkpoint yet: it begins anew$" train --resume anew
+same anew/model.safetensors tuned/model.safetensors
+rm -r anew/checkpoints anew/model.safetensors
+sed -i 's/"data_checksum": "........./"data_checksum": "00000000-/' anew/config.json
+expect 4 "anew: the data are not those of the run: checksum " train --resume anew
+expect 2 "--teacher run: anew has none, and a resumed run keeps its settings" train --resume anew --teacher run
+expect 2 "--init tuned is of the run ./tuned, which --overwrite would remove" train --init tuned --out ./tuned --overwrite "${small[@]:0:6}"
+check "its weights are still there" test -s tuned/model.safetensors
 
 # From a teacher, which is asked again from wherever the run goes on.
 works "^test accuracy" train --teacher run --out taught "${small[@]}"

@@ -124,7 +124,7 @@ TEST_CASE("what needs another setting says which") {
       {{{"keep_head", "true"}}, "--keep-head needs --init FILE"},
       {{{"pos_resize", "hf"}}, "--pos-resize needs --init FILE"},
       {{{"dataset", "mnist"}}, "--dataset mnist needs --data DIR"},
-      {{{"init", "M\xfcnchen"}}, "--init M\xfcnchen: the name is not UTF-8"},
+      {{{"dataset", "mnist"}, {"data", "M\xfc"}}, "--data M\xfc: the name is not UTF-8"},
       {{{"data", "mine"}}, "--data mine: the digits are drawn"}};
   for (const auto& [flags, message] : refused) CHECK(refusal(flags).starts_with(message));
   CHECK(refusal({{"patience", "3"}, {"val_fraction", "0.1"}}).empty());

@@ -115,18 +115,18 @@ void check_settings(const TrainOptions& options, const CheckpointFile& file,
        differs, hint);
 }
 
-void check_data(const CheckpointFile& file, const std::string& checksum) {
-  if (file.state.data == checksum) return;
+void check_data(const std::string& source, const std::string& before, const std::string& checksum) {
+  if (before == checksum) return;
   const auto images = [](const std::string& sum) {
     return sum.substr(0, sum.find(TrainingData::of_teacher));
   };
-  const bool taught = images(checksum) == images(file.state.data);
-  fail(Exit::checkpoint, "{}: {} of the run: checksum {}, not {}", file.tensors.source,
-       taught ? "the teacher is not that" : "the data are not those", checksum, file.state.data);
+  const bool taught = images(checksum) == images(before);
+  fail(Exit::checkpoint, "{}: {} of the run: checksum {}, not {}", source,
+       taught ? "the teacher is not that" : "the data are not those", checksum, before);
 }
 
 void Run::resume(const CheckpointFile& checkpoint) {
-  check_data(checkpoint, state_.data);
+  check_data(checkpoint.tensors.source, checkpoint.state.data, state_.data);
   if (!best_.empty() && checkpoint.state.best_epoch > 0) {
     if (directory_ != nullptr) load(best_, read_safetensors(directory_->checkpoint("best")));
     broadcast_values(ranks_, best_);

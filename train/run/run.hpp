@@ -39,8 +39,9 @@ void restore(const CheckpointFile& file, const RunArrays& arrays);
 /// where the run was prolonged.
 void check_settings(const TrainOptions& options, const CheckpointFile& file,
                     std::size_t steps_an_epoch);
-/// Throws (Exit::checkpoint) where the data, or the teacher, are not those of a run.
-void check_data(const CheckpointFile& file, const std::string& checksum);
+/// Throws (Exit::checkpoint) naming `source` where the data, or the teacher, are not those of a
+/// run: it had them by the checksum `before`.
+void check_data(const std::string& source, const std::string& before, const std::string& checksum);
 
 /// One run of training: the model, what changes with every step, and where it is written down. All
 /// that a step depends on is the options, the data and what a checkpoint holds; no clock, no

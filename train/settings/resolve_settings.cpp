@@ -309,6 +309,10 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
            dump_json(kept.value(s.name, Json())));
     }
   });
+  if (!options.teacher.empty() && kept.value("teacher", "").empty()) {
+    fail(Exit::usage, "--teacher {}: {} has none, and a resumed run keeps its settings",
+         options.teacher, directory);
+  }
   const std::size_t planned = kept["epochs"];
   if (options.epochs < planned) {
     fail(Exit::usage,
