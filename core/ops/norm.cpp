@@ -125,8 +125,9 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
         sum_d += d_i;
         g_i *= w;
       }
-      const double rest = n == 0 ? 0 : sum_d / static_cast<double>(n);
-      const double sum_g_xh = (sum_g_d - rest * sum_g) * double{rstd.data()[c]};
+      const auto count = static_cast<double>(n);
+      const double sum_g_xh =
+          n == 0 ? 0 : (sum_g_d - sum_d / count * sum_g) * double{rstd.data()[c]};
       if (dw) dw->data()[c] = static_cast<real>(sum_g_xh);
       if (db) db->data()[c] = static_cast<real>(sum_g);
     }
