@@ -20,7 +20,7 @@ class FetchBar {
   void show(const std::string& file, std::uint64_t bytes, std::uint64_t total) {
     if (!console::terminal_of(stdout).there) return;
     const auto now = Clock::now();
-    if (file != file_) {
+    if (file != file_ || bytes < first_) {  // begun, or begun anew
       file_ = file;
       start_ = now;
       first_ = bytes;

@@ -88,7 +88,8 @@ class Layouter {
       lefts.push_back(result_.width);
       result_.width += widths[c] + (c + 1 < columns_ ? gap_after(c) : 0);
     }
-    // Above a row over which an arrow arches, and below the last, is room as well.
+    // Above a row over which an arrow arches is room for its label, and above the first for the
+    // arch.
     for (std::size_t r = 0; r < rows_; ++r) {
       const bool arched = std::any_of(diagram_.arrows.begin(), diagram_.arrows.end(),
                                       [&](const Diagram::Arrow& arrow) {
@@ -96,7 +97,7 @@ class Layouter {
                                         const Box& b = diagram_.boxes[named(arrow.to)];
                                         return a.row == r && b.row == r && !free_row(a, b);
                                       });
-      result_.height += arched && r == 0 ? measure_.arch + measure_.line : 0;
+      result_.height += arched ? measure_.line + (r == 0 ? measure_.arch : 0) : 0;
       tops.push_back(result_.height);
       result_.height += heights[r] + (r + 1 < rows_ ? measure_.gap_y : 0);
     }

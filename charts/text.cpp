@@ -114,7 +114,10 @@ std::vector<std::string> text_of(const Chart& chart, std::size_t width) {
   const auto extent = extent_of(chart);
   if (!extent) return lines;
   const Range across = extent->x;
-  const Range up = chart.y.value_or(extent->y);
+  Range up = chart.y.value_or(extent->y);
+  if (chart.from_zero && !chart.y && !chart.log_y) {
+    up = {std::min(0.0, up.low), std::max(0.0, up.high)};
+  }
   const std::size_t columns =
       width > label_width + 12 ? std::min<std::size_t>(width - label_width - 2, 60) : 10;
   std::vector<std::string> grid(rows, std::string(columns, ' '));

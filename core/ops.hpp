@@ -15,8 +15,8 @@
 // product. Elementwise ops of two tensors broadcast as numpy does. Conventions at kinks and ties
 // are PyTorch's: they stand beside each op. Empty `Axes` means all axes; negative axes count from
 // the end. Zero-size and rank-0 tensors are welcome; NaN and Inf go through where IEEE 754 says so,
-// forward and backward; an op that chooses among elements (relu, maximum, where, a pooling, ...)
-// gives those not chosen a gradient of 0, whatever arrives. Where PyTorch composes an op and its
+// forward and backward; an op that chooses among elements (relu, where, a pooling, ...) gives those
+// not chosen a gradient of 0, whatever arrives. Where PyTorch composes an op and its
 // gradient at an infinity is NaN, a closed form may give its limit. An `Array` is taken where a
 // tensor is, as a constant. Wrong shapes and absent tensors throw an `Error` that names the op, the
 // argument or the shapes, and the module path. docs/ops.md lists the ops.
@@ -108,7 +108,7 @@ Tensor masked_fill(const Tensor& x, const Array& mask, real value);
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
 /// NaN over no elements, as 0 / 0.
 Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
-/// mean((x - mean x)^2), divided by n - `correction`: 0 is the biased variance of layer norm, 1 is
+/// sum((x - mean x)^2) / (n - `correction`): 0 is the biased variance of layer norm, 1 is
 /// PyTorch's default. Computed in two passes: a large mean costs no digits.
 Tensor var(const Tensor& x, const Axes& axes = {}, int correction = 0, bool keepdim = false);
 /// The largest; ties share the cotangent equally. Throws over no elements. A NaN wins.

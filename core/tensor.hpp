@@ -53,7 +53,6 @@ class Tensor {
   Tensor() = default;
   /// A leaf. With `requires_grad`, `backward` leaves a gradient on it.
   Tensor(Array value, bool requires_grad = false);  // NOLINT(google-explicit-constructor)
-  explicit Tensor(std::shared_ptr<Node> node) : node_(std::move(node)) {}
 
   explicit operator bool() const { return node_ != nullptr; }
 

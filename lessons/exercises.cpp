@@ -241,7 +241,7 @@ void add_exercise_commands(const Parser& app, std::function<int()>& chosen) {
     const Parser added =
         app.add_command(name, text, [=, &chosen] { chosen = [=] { return run(*request); }; });
     if (run != list) added.add_value("N", "", request->word, "The exercise: its number or name");
-    added.add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
+    if (run != check) added.add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
       added.add_value("--dir", "DIR", request->dir,
                       "Your folder; else the one you used last, or ./exercises");

@@ -110,8 +110,7 @@ MultiHeadSelfAttention::MultiHeadSelfAttention(std::size_t D, std::size_t h, con
     : heads(h),
       proj(D, D, rng.fork("proj"), options.proj_bias),
       attn_drop(options.attn_drop),
-      proj_drop{options.proj_drop},
-      composed(options.composed) {
+      proj_drop{options.proj_drop} {
   if (h == 0 || D % h != 0) fail("attention: {} heads do not divide a width D of {}", h, D);
   if (options.qk_norm) {
     q_norm.emplace(Shape{D / h}, *options.qk_norm);
@@ -160,8 +159,8 @@ Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, con
       .bias = bias, .dropout = attn_drop, .rng = drops ? &stream : nullptr};
   const Tensor qkv_x = q_norm ? normed(projected(x, rows)) : projected(x, rows);
   Tensor heads_output;
-  if (composed || Composed::active()) {
-    const auto a = vitruvian::composed::self_attention(qkv_x, heads, options, rows);
+  if (Composed::active()) {
+    const auto a = composed::self_attention(qkv_x, heads, options, rows);
     pass.note("q", "(B, h, T, D_h)", a.q);
     pass.note("k", "(B, h, T, D_h)", a.k);
     pass.note("v", "(B, h, T, D_h)", a.v);
@@ -190,7 +189,6 @@ MultiHeadSelfAttention MultiHeadSelfAttention::fresh() const {
           {.qkv_bias = static_cast<bool>((head_qkv.empty() ? qkv : head_qkv.front()).bias),
            .attn_drop = attn_drop,
            .proj_drop = proj_drop.p,
-           .composed = composed,
            .proj_bias = static_cast<bool>(proj.bias),
            .per_head = !head_qkv.empty(),
            .qk_norm = q_norm ? std::optional<double>(q_norm->eps) : std::nullopt}};

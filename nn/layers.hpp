@@ -111,9 +111,8 @@ struct Mlp {
 struct MultiHeadSelfAttention {
   struct Options {
     bool qkv_bias = true;
-    double attn_drop = 0;   ///< of the probabilities
-    double proj_drop = 0;   ///< of the output
-    bool composed = false;  ///< always from primitive ops, as under `Composed`
+    double attn_drop = 0;  ///< of the probabilities
+    double proj_drop = 0;  ///< of the output
     bool proj_bias = true;
     bool per_head = false;  ///< one U_qkv for each head instead of one for all
     /// The eps of a layer norm over D_h of each head's q, and of another of its k (Dehghani et al.
@@ -128,14 +127,13 @@ struct MultiHeadSelfAttention {
   Linear proj;                              // (D, D)
   double attn_drop;
   Dropout proj_drop;
-  bool composed;
 
   /// Throws when the heads do not divide D.
   MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng, const Options& options);
   MultiHeadSelfAttention(std::size_t D, std::size_t heads, const Rng& rng);
   /// (B, T, D) to (B, rows, D): the first `rows` tokens ask, all T answer; without the number, all
   /// ask. `bias`, which may be absent, is added to the scores (B, h, rows, T) and broadcasts to
-  /// their shape. The composed form traces "scores" (before the softmax) and "probs" (before
+  /// their shape. Under `Composed` it traces "scores" (before the softmax) and "probs" (before
   /// dropout).
   Tensor operator()(const Tensor& x, const Pass& pass = {}, const Tensor& bias = {},
                     std::optional<std::size_t> rows = {}) const;

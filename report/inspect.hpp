@@ -2,6 +2,7 @@
 
 #include "vitruvian/core/base/real.hpp"
 #include "vitruvian/core/base/resample.hpp"
+#include "vitruvian/media/image.hpp"
 #include "vitruvian/report/figure.hpp"
 #include "vitruvian/train/settings/options.hpp"
 #include "vitruvian/vit/weights/weights.hpp"
@@ -41,7 +42,7 @@ struct InspectOptions {
 
   Filter filter = Filter::bilinear;
   std::vector<double> mean, std;  ///< as PredictOptions has them
-  std::uint64_t max_pixels = 100'000'000;
+  std::uint64_t max_pixels = usual_max_pixels;
 
   /// Throws (Exit::usage) for the first setting that cannot be.
   void validate() const;

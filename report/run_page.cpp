@@ -29,7 +29,7 @@ std::string tile(const std::string& html, const std::string& what) {
                      html_escaped(what));
 }
 
-// "4 epochs", or "2 of 4 epochs".
+// "4", or "2 of 4".
 std::string epochs_done(const RunRecord& run) {
   const std::size_t done = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   const std::size_t planned = run.count("epochs");
@@ -90,16 +90,17 @@ std::string header(const RunRecord& run) {
 std::string epochs_table(const RunRecord& run) {
   if (run.epochs.empty()) return "";
   const bool validated = run.validated();
-  std::string html =
-      "<div class=\"scroll\" tabindex=\"0\"><table>\n<tr><th>epoch</th><th>training loss</th>"
-      "<th>accuracy</th>";
-  if (validated) html += "<th>validation loss</th><th>accuracy</th>";
-  html += "<th>test loss</th><th>accuracy</th><th>learning rate</th><th>gradient norm</th></tr>\n";
+  std::string html = "<div class=\"scroll\" tabindex=\"0\"><table>\n<tr>";
+  std::vector<std::string> columns{"epoch", "training loss", "training accuracy"};
+  if (validated) columns.insert(columns.end(), {"validation loss", "validation accuracy"});
+  columns.insert(columns.end(), {"test loss", "test accuracy", "learning rate", "gradient norm"});
+  for (const std::string& name : columns) html += fmt::format("<th scope=\"col\">{}</th>", name);
+  html += "</tr>\n";
   const std::size_t n = run.epochs.size();
   const std::size_t rows = std::min(n, most_epoch_rows);
   for (std::size_t row = 0; row < rows; ++row) {
     const auto& e = run.epochs[(row + 1) * n / rows - 1];
-    html += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td>", e.epoch,
+    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td>", e.epoch,
                         html_number(e.train_loss, 4), html_percent(e.train_accuracy));
     if (validated) {
       html += fmt::format("<td>{}</td><td>{}</td>", html_number(e.val_loss, 4),

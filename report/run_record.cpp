@@ -170,9 +170,10 @@ std::string metrics_csv(const std::string& directory) {
   return csv;
 }
 
-// The seconds of a line are since its process began: a resumed run begins again from 0.
+// The seconds of a line are since its process began, which was after the step that it names.
 void read_timing(const ByteSource& source, RunRecord& run) {
   double before = 0;  // of earlier processes
+  double after_step = 0;
   double seconds = 0;
   double pace = 0;
   double lines = 0;
@@ -180,7 +181,9 @@ void read_timing(const ByteSource& source, RunRecord& run) {
     const double s = number_of(json, "seconds");
     const double p = number_of(json, "images_per_second");
     if (std::isnan(s) || std::isnan(p)) return;
-    if (s < seconds) before += seconds;
+    const double began = number_of(json, "after_step");  // absent in old files
+    if (s < seconds || began > after_step) before += seconds;
+    after_step = std::isnan(began) ? 0 : began;
     seconds = s;
     pace += p;
     ++lines;

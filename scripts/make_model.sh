@@ -8,8 +8,9 @@ usage() {
 usage: scripts/make_model.sh digits
        scripts/make_model.sh cifar DIR
 
-The first makes models/digits.safetensors again, byte for byte on a processor with the same instruction
-set: the default run of the trainer on the built-in digits. The second trains the model of
+The first trains the model of models/digits.safetensors again: the default run of the trainer on the
+built-in digits. (The file that is kept was made by an earlier version, which rounded some sums otherwise:
+the bytes differ.) The second trains the model of
 models/cifar.safetensors, which the lessons on filters, positions and attention look into, on CIFAR-10:
 twelve epochs, some 15 minutes on one thread, written as float16, which is half of the file. DIR holds
 data_batch_1.bin to data_batch_5.bin and test_batch.bin.

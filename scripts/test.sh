@@ -22,14 +22,14 @@ Several suites run one after the other; the first that fails ends it. Without on
   --slow         what takes long: 100 kills and resumes, every system
                  call failing, every optimizer on 1 to 8 ranks, as root
                  a Slurm (slurm-wlm, munge) and the container recipe
-                 (debootstrap) of docs/cluster.md, torchvision's whole vit_b_16, the golden
-                 numbers made again (two want Debian 12's
-                 python3-torchvision, python3-scipy)                     build/
+                 (debootstrap) of docs/cluster.md, torchvision's whole
+                 vit_b_16, the golden numbers made again (two want
+                 Debian 12's python3-torchvision, python3-scipy)         build/
   --tidy         clang-tidy, with the checks of .clang-tidy              build-tidy/
   --fuzz         libFuzzer on each reader of files, a minute long; or
                  VITRUVIAN_FUZZ_SECONDS, or VITRUVIAN_FUZZ_RUNS          build-fuzz/
   --mutation     mistakes that the tests must see
-                 (tests/mutation/run.py), an hour or more         build-mutation/
+                 (tests/mutation/run.py), an hour or more                build-mutation/
   --werror       stop at a warning, as those who change the code want
   --double       sanitize, tsan, portable: what is the same source in
                  both precisions is looked at in float64, too

@@ -32,8 +32,10 @@ std::string EpochReport::to_json() const {
 }
 
 std::string EpochReport::timing_to_json() const {
-  return dump_json(
-      Json{{"epoch", epoch}, {"seconds", seconds}, {"images_per_second", images_per_second}});
+  return dump_json(Json{{"epoch", epoch},
+                        {"after_step", after_step},
+                        {"seconds", seconds},
+                        {"images_per_second", images_per_second}});
 }
 
 std::string TestReport::to_json() const {

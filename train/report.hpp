@@ -62,6 +62,7 @@ struct EpochReport {
   double grad_norm = 0;          ///< mean over the epoch, before clipping
   double images_per_second = 0;  ///< of training
   double seconds = 0;            ///< since the run began or went on, evaluations included
+  std::size_t after_step = 0;    ///< the step after which it went on
 
   /// Its line of metrics.jsonl, and its line of timing.jsonl.
   [[nodiscard]] std::string to_json() const;

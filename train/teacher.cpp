@@ -3,7 +3,6 @@
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/base/resample.hpp"
 #include "vitruvian/core/ops.hpp"
-#include "vitruvian/train/predict.hpp"
 #include "vitruvian/train/run/run_directory.hpp"
 #include "vitruvian/train/step.hpp"
 #include "vitruvian/train/weights.hpp"

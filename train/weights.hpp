@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// From pictures to what a model takes.
+// The weights of a run: where it begins, what it writes, and what is read again.
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {

@@ -4,10 +4,10 @@
 
 namespace vitruvian::memory {
 
-/// Storage for arrays: 64-byte aligned blocks that come back to a free list of their size class, so
-/// that a steady training step takes nothing from the system (a fresh page costs more than the
-/// arithmetic on it). Each thread has lists of its own, to which its blocks return whoever releases
-/// them. Thread-safe. Throws std::bad_alloc.
+/// Storage for arrays: blocks, 64-byte aligned from 1 KB on, that come back to a free list of their
+/// size class, so that a steady training step takes nothing from the system (a fresh page costs
+/// more than the arithmetic on it). Each thread has lists of its own, to which its blocks return
+/// whoever releases them. Thread-safe. Throws std::bad_alloc.
 void* allocate(std::size_t bytes);
 void release(void* block, std::size_t bytes) noexcept;
 

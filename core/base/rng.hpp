@@ -51,7 +51,7 @@ class Rng {
 
 /// log(x) for normal x > 0.
 double portable_log(double x);
-/// exp(x); 0 below -700, where the next step would be a denormal, and throws above 700.
+/// exp(x); 0 below -700, where it would be less than 1e-304, and throws above 700.
 double portable_exp(double x);
 
 struct SineCosine {

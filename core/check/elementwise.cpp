@@ -15,8 +15,8 @@ Make between(double low, double high) {
   };
 }
 
-// Points k / 10 apart at least, from each other and from zero; those of the second input lie
-// between those of the first.
+// Points 0.1 apart at least, from each other and from zero; those of the second input lie between
+// those of the first.
 Array grid(const Shape& shape, std::uint64_t seed) { return random_distinct(shape, 0.1, seed); }
 Array between_grid(const Shape& shape, std::uint64_t seed) {
   Array x = grid(shape, seed);

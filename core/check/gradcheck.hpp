@@ -13,14 +13,12 @@
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 
-/// How a gradient is checked.
+/// How a gradient is checked: the whole Jacobian, or, of more than 20,000 (output x input)
+/// elements, the gradient of sum(y * c) for one random cotangent c.
 struct GradcheckOptions {
   /// The readable form: (f(x + h) - f(x - h)) / 2h at h = 6e-6, relative error at most 1e-6.
   /// The strict form: the better of the four-point stencil at 1e-3 and at 1e-4, at most 1e-8.
   bool strict = false;
-  /// Up to this many (output x input) elements the whole Jacobian is compared; above it, the
-  /// gradient of sum(y * c) for one random cotangent c.
-  std::size_t largest_jacobian = 20'000;
   /// How many entries of each input are perturbed, drawn at random; 0 means all.
   std::size_t entries = 0;
   std::uint64_t seed = 1;

@@ -174,7 +174,7 @@ constexpr std::uint64_t small = 1'000'000;
 
 std::size_t parts(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
 
-// n in about `wanted` equal parts, each a multiple of 16.
+// n in about `wanted_parts` equal parts, each a multiple of 16.
 std::size_t even(std::size_t n, std::size_t wanted_parts) {
   return std::max<std::size_t>(16, parts(parts(n, wanted_parts), 16) * 16);
 }

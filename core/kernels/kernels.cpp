@@ -28,7 +28,7 @@ void layer_norm_vjp(const T* x, const T* w, const T* mean, const T* rstd, const 
   const auto body = table<T>().layer_norm_vjp;
   const std::size_t chunk = chunk_rows(n);
   const std::size_t chunks = (rows + chunk - 1) / chunk;
-  // Chunk c adds into row c; the first partial sum is then the sum of all.
+  // Chunk c adds into row c.
   std::vector<T> dw_parts(dw ? std::max<std::size_t>(1, chunks) * n : 0, T{0});
   std::vector<T> db_parts(db ? std::max<std::size_t>(1, chunks) * n : 0, T{0});
   parallel_for(rows, chunk, [&](std::size_t begin, std::size_t end) {

@@ -85,6 +85,7 @@ Array logistic(const Array& x) {
 
 // y = a where a is before b or NaN, else b
 // da = g where a is before b, g / 2 where they are equal          db = the rest of g
+// Beside a NaN both have all of g.
 template <class Before>
 Tensor extremum(const char* op, const Tensor& a, const Tensor& b, const Before& before) {
   const Aligned v(op, a, b);

@@ -83,7 +83,7 @@ void lesson(Narrator& say) {
                "f′(x) = (8 (f(x + h) − f(x − h))\n         − (f(x + 2h) − f(x − 2h))) / 12h      + "
                "h⁴ f‴″/30");
   say.in_words("step one way, and divide: a difference quotient; step both ways, so that the "
-               "errors of even order cancel; step twice as far as "
+               "errors of odd order cancel; step twice as far as "
                "well, so that the next one cancels too. The last term is what is left over.");
   say.code("differences");
 

@@ -207,8 +207,10 @@ void lesson(Narrator& say) {
 
   say.heading("4. What it costs");
   say.equation(R"(t = (2m + R - 3)\left(a + \frac{b}{B}\right))", "t = (2m + R − 3) (a + b/B)");
-  say.in_words("with m slices of b bytes, a line's latency a and bandwidth B, the time hardly "
-               "grows with the ranks: of many slices it is twice the bytes over the bandwidth.");
+  say.in_words(
+      "with m slices of b bytes, a line's latency a and bandwidth B, the time hardly "
+      "grows with the ranks: of many slices it is twice the bytes over the bandwidth. (Two "
+      "ranks have a line for each direction: m + 1 in the place of 2m + R − 3.)");
   say.text("A clock for every line says the same:");
   say.code("clock");
   double worst = 0;
@@ -225,7 +227,8 @@ void lesson(Narrator& say) {
   const Series chained = against_ranks("chain", seconds_chained);
   const Series ringed = against_ranks("ring", seconds_ringed);
   say.curves("Seconds to add the gradients of ViT-B (346 MB) over 10 Gb/s, against the number of "
-             "ranks: chain and ring stay near twice the bytes over the bandwidth, 0.55 s.",
+             "ranks: chain and ring climb from half of it at two to twice the bytes over the "
+             "bandwidth, 0.55 s.",
              {against_ranks("all to one", seconds_of_one), chained, ringed}, true);
   say.check("64 ranks, chain over ring", {"chain", chained.y.back()}, {"ring", ringed.y.back()},
             0.05);
@@ -238,7 +241,7 @@ void lesson(Narrator& say) {
               "still goes on, in an order that depends on the number of processes: a run on 8 is "
               "not, to the bit, a run on 4.");
   say.take_along(
-      "Why does the formula say m + 1 and not 2 m - 1 slices of time for two ranks?",
+      "Why is it m + 1 slices of time for two ranks, and not 2m − 1?",
       "There is one line in each direction: what goes to the last rank, and what comes "
       "back, do not share one. With three, the second rank gets both over the same line.");
 }

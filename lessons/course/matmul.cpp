@@ -74,7 +74,7 @@ void lesson(Narrator& say) {
            "does it cost?");
 
   say.heading("The product");
-  say.symbols({{"B", B},
+  say.symbols({{"B", B, "images in a batch; in the equation a matrix"},
                {"h", h},
                {"T", T, "rows of A"},
                {"S", S, "columns of B"},

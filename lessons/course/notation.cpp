@@ -48,10 +48,12 @@ void lesson(Narrator& say) {
            "looks inside. The code is everywhere.");
 
   say.heading("The letters");
-  say.text("They are the paper's, and they mean the same in every lesson and in every file of this "
-           "project, unless the table of a lesson gives one of them to a matrix of its own. Their "
-           "values here are those of ViT-Base, the smallest of the three in the "
-           "paper's Table 1.");
+  say.text(
+      "Nearly all are the paper's (its k heads are h here; T and M are ours), and they mean the "
+      "same in every lesson and in every file of this project, unless a lesson gives one of "
+      "them to a matrix or a quantity of its own. Their "
+      "values here are those of ViT-Base, the smallest of the three in the "
+      "paper's Table 1.");
   say.symbols({{"B", 2, "images in a batch"},
                {"C", 3, "channels of an image"},
                {"H", 224, "height of an image, in pixels"},

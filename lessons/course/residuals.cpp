@@ -59,7 +59,7 @@ double returned(Form form, std::size_t L, std::uint64_t seed) {
 }
 
 // [region last layer]
-// A net in which f(z) is as large as z.
+// A net in which f(z) is as large as a token of size 1, which a norm makes of any.
 Net loud_net(std::size_t L) {
   Net net(L, 1);
   for (std::size_t l = 0; l < L; ++l) {
@@ -192,10 +192,10 @@ void lesson(Narrator& say) {
   say.text("A plain stack forgets everything; the other three do not, wherever the norm stands.");
 
   say.heading("Pre-LN or post-LN");
-  say.text("Now let every f add as much as is there already, as it may once a net has learned. In "
+  say.text("Now let every f add as much as a token of size 1, as it may once a net has learned. In "
            "post-LN each layer brings the sum back to size 1. In pre-LN nothing does: after L "
-           "layers z has size √L, so one more norm stands at the end, the LN of Equation 4. It "
-           "divides by √L, on the way back too.");
+           "layers z has size √(1 + L), so one more norm stands at the end, the LN of Equation 4. "
+           "It divides by that, on the way back too.");
   const Series stream = stream_of("pre-LN", Form::pre_ln);
   say.figure({"The residual stream: how large z is after each layer, when every f adds as much as "
               "a token of size 1. Pre-LN grows like √L.",

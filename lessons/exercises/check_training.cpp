@@ -303,8 +303,8 @@ void momentum_steps(Judge& judge) {
       };
       judge.compare("w", yours(w, g, c.eta, c.mu), run(0), "the equations say",
                     {{"That is Adam's running mean; here g is added whole.", run(1)},
-                     {"That is plain descent: w moves by v, not by g.", run(2)},
-                     {"w moves by the v of the step before.", run(3)},
+                     {"That is plain descent: w moves by m, not by g.", run(2)},
+                     {"w moves by the m of the step before.", run(3)},
                      {"That leads uphill.", run(4)},
                      {"That is Nesterov's momentum, which looks a step ahead.", run(5)}});
     });

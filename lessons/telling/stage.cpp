@@ -69,7 +69,7 @@ std::vector<double> played(const std::string& values, const Lesson& lesson) {
   std::istringstream parts(values);
   for (std::string part; std::getline(parts, part, ',');) {
     double x = NAN;
-    std::istringstream(part) >> x;
+    if (std::istringstream number(part); !(number >> x) || !(number >> std::ws).eof()) x = NAN;
     const std::size_t i = numbers.size();
     if (i >= lesson.play.sliders.size()) break;
     const Slider& slider = lesson.play.sliders[i];
@@ -108,11 +108,12 @@ std::optional<Options> parse_options(int argc, char** argv, const Entry& entry,
   app.add_count("--seed", o.seed, "Of what is drawn at random", largest_seed);
   std::string mistakes = "Make a mistake on purpose; a check must fail:";
   for (const Break& b : lesson.breaks) mistakes += fmt::format("\n  {}: {}", b.name, b.what);
-  app.add_value("--break", "NAME", o.broken, mistakes)
-      .group(lesson.breaks.empty() ? "" : "Mistakes");
+  Option mistake = app.add_value("--break", "NAME", o.broken, mistakes);
+  mistake.group(lesson.breaks.empty() ? "" : "Mistakes");
   std::string values;
   app.add_value("--play", "X[,X]", values,
                 fmt::format("{}\n  {}", lesson.play.question, ranges_text(lesson.play)))
+      .excludes(mistake)
       .group(lesson.play.sliders.empty() ? "" : "Numbers to turn");
   app.add_flag("--html", o.html, "").group("");
   app.add_flag("--describe", o.describe, "").group("");

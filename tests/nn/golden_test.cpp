@@ -3,6 +3,7 @@
 
 #include "tests/golden.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
+#include "vitruvian/core/composed.hpp"
 #include "vitruvian/core/ops.hpp"
 #include "vitruvian/nn/layers.hpp"
 #include "vitruvian/nn/optim.hpp"
@@ -92,9 +93,10 @@ TEST_CASE("layers have PyTorch's values and gradients") {
        }},
       {"attention",
        [&](const Json& c, const Json&, const Sizes& n) {
-         for (const bool composed : {false, true}) {
-           CAPTURE(composed);
-           check(MultiHeadSelfAttention(n[0], n[1], rng, {.composed = composed}), c);
+         for (const bool textbook : {false, true}) {
+           CAPTURE(textbook);
+           const Composed which(textbook);
+           check(MultiHeadSelfAttention(n[0], n[1], rng), c);
          }
        }},
   });

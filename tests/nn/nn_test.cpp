@@ -81,12 +81,10 @@ TEST_CASE("a clone is equal, and independent") {
   CHECK(copy.drop1.p == 0.25);
   CHECK(copy.act.tanh);
 
-  const MultiHeadSelfAttention attn(6, 3, Rng(1),
-                                    {.qkv_bias = false, .attn_drop = 0.5, .composed = true});
+  const MultiHeadSelfAttention attn(6, 3, Rng(1), {.qkv_bias = false, .attn_drop = 0.5});
   const MultiHeadSelfAttention twin = clone(attn);
   CHECK(twin.heads == 3);
   CHECK(twin.attn_drop == 0.5);
-  CHECK(twin.composed);
   CHECK_FALSE(twin.qkv.bias);
 
   const Linear frozen(3, 2, Rng(1));

@@ -210,7 +210,7 @@ TEST_CASE("inspect: norms and hidden units are those of the layers, in the files
   const Layers layers = inspect::layers(model, images.value(), samples.labels);
   nlohmann::ordered_json norms{{"loss", layers.loss}};
   std::vector<double> z, dz;  // what leaves the blocks
-  for (const LayerNorms& n : layers.norms) {
+  for (const TraceNorms& n : layers.norms) {
     norms["names"].push_back(n.name);
     norms["activations"].push_back(n.activation);
     norms["gradients"].push_back(n.gradient);

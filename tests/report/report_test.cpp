@@ -83,6 +83,12 @@ TEST_CASE("a run directory is read as it was written, cut short or old") {
   CHECK(run.count("epochs") == 3);
   CHECK(run.seconds == 123);
   CHECK(run.images_per_second == 200);
+  // Who went on may have taken longer to its first line than all before.
+  write(run_in(folder, "slower", metrics_of_two_epochs) + "/timing.jsonl",
+        "{\"epoch\":1,\"after_step\":0,\"seconds\":10,\"images_per_second\":1}\n"
+        "{\"epoch\":2,\"after_step\":2,\"seconds\":10.5,\"images_per_second\":1}\n"
+        "{\"epoch\":3,\"after_step\":2,\"seconds\":20,\"images_per_second\":1}\n");
+  CHECK(read_run(folder.file("slower")).seconds == 30);
   CHECK(run.setting("model.D") == "64");
 
   // Killed while it wrote a line; then one with a validation split and a final test.
@@ -171,7 +177,7 @@ TEST_CASE("a tile or a column of the page is the quantity of its name") {
   };
   // One row of the table of epochs, without the exact numbers behind those that are shown.
   const auto row = [](const std::string& html, int epoch) {
-    const std::size_t begin = html.find(fmt::format("<tr><th>{}</th>", epoch));
+    const std::size_t begin = html.find(fmt::format("<tr><th scope=\"row\">{}</th>", epoch));
     return std::regex_replace(html.substr(begin, html.find("</tr>", begin) - begin),
                               std::regex("</?[a-z]+[^>]*>"), "|");
   };
@@ -386,7 +392,9 @@ TEST_CASE("a report's size is bounded, whatever the run") {
   const std::string html = html_report(read_run(run), &examples);
   CHECK(html.size() < 4'000'000);
   CHECK(count_of(html, "<article>") == 48);
-  CHECK(says(html, "<tr><th>3000</th>"));  // of the epochs the last is there, whatever is left out
+  CHECK(says(
+      html,
+      "<tr><th scope=\"row\">3000</th>"));  // of the epochs the last is there, whatever is left out
   // Each with its true class, however unlikely; and of many classes the pairs that are confused.
   CHECK(count_of(html, "<p class=\"truth\">") == 48);
   CHECK(says(html, "<tr><th>7</th><td>&lt;script&gt;alert(1)&lt;/script&gt;</td><td>2</td>"));

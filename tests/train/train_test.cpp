@@ -150,8 +150,9 @@ TEST_CASE("lines that a run prints") {
   }
   CHECK(says(EpochReport{}.to_json(), "\"test_accuracy\":0.0"));
   EpochReport epoch;
-  epoch.epoch = 2, epoch.seconds = 1.5, epoch.images_per_second = 3000;
-  CHECK(epoch.timing_to_json() == R"({"epoch":2,"seconds":1.5,"images_per_second":3000.0})");
+  epoch.epoch = 2, epoch.after_step = 7, epoch.seconds = 1.5, epoch.images_per_second = 3000;
+  CHECK(epoch.timing_to_json() ==
+        R"({"epoch":2,"after_step":7,"seconds":1.5,"images_per_second":3000.0})");
   CHECK(TestReport{3, 0.25, 0.5}.to_json() ==
         R"({"kind":"test","epoch":3,"test_loss":0.25,"test_accuracy":0.5})");
 }

@@ -150,7 +150,7 @@ TEST_CASE("norms layer by layer are PyTorch's, and in the order of computation")
   const Layers layers = inspect::layers(vit.model, vit.images, vit.labels);
   CHECK(std::abs(layers.loss - vit.json.at("loss").get<double>()) < golden_tolerance);
   std::size_t found = 0;
-  for (const LayerNorms& n : layers.norms) {
+  for (const TraceNorms& n : layers.norms) {
     CAPTURE(n.name);
     if (!vit.inside.at("norms").contains(n.name)) continue;
     const auto known = vit.inside.at("norms").at(n.name).get<std::vector<double>>();

@@ -172,8 +172,7 @@ RunStart Run::start(std::uint64_t bytes) {
   const std::size_t batch = options_.batch_size * options_.accumulate;
   const std::vector<std::size_t> order = natural_order(std::min(batch, train_.size()));
   auto parts = cut(order);
-  if (parts.size() > 2 * threads())
-    parts.resize(parts.size() / 2 < threads() ? parts.size() : 2 * threads());
+  parts.resize(std::min(parts.size(), 2 * threads()));
   const MicroBatches some = micro_batches(parts);
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 3; ++i) {
@@ -251,6 +250,7 @@ EpochReport Run::epoch() {
   const std::size_t images = (state_.seen - seen_before) / learner_.rows;
   report.images_per_second = static_cast<double>(images) / training_seconds;
   report.seconds = seconds_since(start_);
+  report.after_step = state_.step - own_steps_;
 
   state_.epochs = epoch;
   state_.loss_sum = state_.grad_norm_sum = 0;

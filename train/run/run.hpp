@@ -55,9 +55,9 @@ class Run {
   /// Goes on from a checkpoint of these settings (see check_settings). Throws (Exit::checkpoint)
   /// when it is of other data.
   void resume(const CheckpointFile& checkpoint);
-  /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted or
-  /// terminated), with a checkpoint written, after a step during which a signal came, or in the
-  /// evaluation, which is then begun again by whoever goes on.
+  /// Trains until the epoch under way is finished and evaluated. Throws (Exit::interrupted,
+  /// terminated or hung_up), with a checkpoint written, after a step during which a signal came, or
+  /// in the evaluation, which is then begun again by whoever goes on.
   EpochReport epoch();
   /// Whether another epoch is to come.
   [[nodiscard]] bool goes_on() const;

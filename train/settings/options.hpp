@@ -32,7 +32,7 @@ void check_fits_in_memory(const ViTConfig& model, std::uint64_t bytes, const std
 /// means.
 struct TrainOptions {
   std::string dataset = "digits";
-  std::string data;            ///< where the data set's files are; unused for the built-in digits
+  std::string data;            ///< where the data set's files are; empty for the built-in digits
   std::size_t train_size = 0;  ///< use the first so many training images; 0 means all
   std::size_t test_size = 0;   ///< the same for the test images
   double val_fraction = 0;     ///< the share of the training images that only validates

@@ -154,7 +154,12 @@ function searchable(form: HTMLFormElement): void {
   let index: Promise<Section[]> | undefined;
   const search = async (): Promise<void> => {
     index ??= script('search.js').then(() => (window as unknown as { bookSections: Section[] }).bookSections);
-    const sections = await index;
+    const sections = await index.catch(() => undefined);
+    if (sections === undefined) {
+      index = undefined; // it may come at the next key
+      status.textContent = 'What to search in could not be loaded.';
+      return;
+    }
     const words = input.value.toLowerCase().split(/\s+/).filter((word) => word !== '');
     const points = ([, , title, text]: Section): number => words.every((word) => `${title} ${text}`.toLowerCase().includes(word))
       ? 1 + 10 * words.filter((word) => title.toLowerCase().includes(word)).length + (title.toLowerCase() === words.join(' ') ? 5 : 0) : 0; // what the glossary explains, first

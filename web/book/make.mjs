@@ -106,7 +106,7 @@ function dressed(name, html) {
 }
 
 const places = '<a href="index.html">Vitruvian</a> <a href="glossary.html">Glossary</a> <a href="exercises.html">Exercises</a> <a href="explorer.html">Explorer</a> <a href="teachers.html">For teachers</a>';
-const page = ({ title, main, description, root: home = '' }) => `<!doctype html>
+const page = ({ title, main, description }) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -176,7 +176,7 @@ for (const name of names) {
 
 if (unsaid().length > 0) throw new Error(`web/book/paper.mjs has notes on what no lesson says: ${unsaid().join('; ')}`);
 const markdown = new MarkdownIt();
-for (const { names: [word, ...others], lesson, meaning } of words) sections.push(['glossary.html', anchor(word), word, [...others, meaning].join(' ')]);
+for (const { names: [word, ...others], meaning } of words) sections.push(['glossary.html', anchor(word), word, [...others, meaning].join(' ')]);
 write('glossary.html', page({
   title: 'Glossary', description: 'The field’s words, and the lesson that explains each.',
   main: `<h1>Glossary</h1><dl>${words.map(({ names: [word, ...others], lesson, meaning }) =>

@@ -14,7 +14,7 @@ export const features = (config: Config) => (row: number, col: number): string =
 
 /** Says whether this is on the screen, or this near to it, until what is returned is called. */
 export function watched(place: Element, say: (visible: boolean) => void, rootMargin = '0px'): () => void {
-  const watch = new IntersectionObserver(([entry]) => say(entry.isIntersecting), { rootMargin });
+  const watch = new IntersectionObserver((entries) => say(entries.at(-1)!.isIntersecting), { rootMargin });
   watch.observe(place);
   return () => watch.disconnect();
 }
