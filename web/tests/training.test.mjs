@@ -276,6 +276,7 @@ test('by keys alone: a button that was pressed keeps the focus, or hands it on',
     await page.keyboard.press('Space');
     await button(page, 'Train').waitFor();
 
+    await page.locator('#backwards').scrollIntoViewIfNeeded(); // gradients are computed where they are seen
     await button(page, 'Break it').press('Enter');
     assert.equal(await focused(), 'Mend it');
     await button(page, 'Mend the rule').press('Enter');
