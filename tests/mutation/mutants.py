@@ -14,7 +14,7 @@ _INSPECT = ["train_f64", "charts", "inspect_cli", "seeing", "runs_f64", "cli"]
 
 # The tests that look at a file, in the order in which they are tried: of the longest that a name begins with.
 TESTS = [
-    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "matrix_unit", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/elementwise", ["engine_f64", "ops_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
+    ("core/kept_weights", ["kept_weights_f32"]), ("core/kernels/kept_panels", ["kept_weights_f32"]), ("core/kernels/faster", ["faster"]), ("core/kernels/", ["kernels", "gemm", "bfloat16", "matrix_unit", "ops_f64"]), ("core/ops/linear", ["kept_weights_f32"]), ("core/ops/norm", ["ops_f32"]), ("core/ops/elementwise", ["engine_f64", "ops_f64"]), ("core/base/console", ["base", "cli", "terminal"]), ("core/base/resample", ["teacher_f64", "naming_f64"]), ("core/profile", ["profile_f64"]), ("datasets/", ["augment", "run_oracle_f64", "runs_f64"]),
     ("train/published", ["weights"]), ("datasets/fetch", ["fetch", "weights"]),
     ("nn/pickle", ["pth", "attacks"]), ("nn/pth", ["pth", "attacks"]), ("nn/zip", ["pth", "npz", "attacks"]),
     ("nn/layers", ["nn_f64", "vit_f64"]), ("nn/", ["optim_f64", "run_oracle_f64", "nn_f64"]),
@@ -28,8 +28,8 @@ TESTS = [
     ("report/inspect", _INSPECT), ("report/draw", _INSPECT), ("train/predict", _INSPECT),
     ("report/run_group", _PAGES), ("train/few_shot", ["few_shot_f64", "cli"]), ("train/ridge", ["few_shot_f64"]),
     ("train/seeds", ["few_shot_f64", "seeing", "cli"]),
-    ("train/masked", _MASKED), ("train/score", _MASKED + ["train_f64"]), ("train/trainer", _MASKED + _TAUGHT + ["ranks_f64", "train_f64", "resume"]),
-    ("train/teacher", _TAUGHT), ("train/settings", _SETTINGS + ["masked_f64", "teacher_f64"]),
+    ("train/masked", _MASKED), ("train/score", _MASKED + ["train_f64"]), ("train/trainer", _MASKED + _TAUGHT + ["ranks_f64", "train_f64", "resume", "cli"]),
+    ("train/sanity", ["train_f64"]), ("train/teacher", _TAUGHT), ("train/settings", _SETTINGS + ["masked_f64", "teacher_f64"]),
     ("train/run/run.cpp", _RUNS + ["teacher_f64"]), ("train/", _RUNS),
     ("apps/completion", ["completion"]), ("apps/manual_page", ["completion"]),
     ("apps/command_line", ["completion", "cli"]), ("apps/", ["cli", "inspect_cli", "resume"]),
@@ -81,7 +81,12 @@ MUTANTS = [
     ("nn/layers.cpp", "silu(ab[«0»]) * ab[1]", "1"),
     ("nn/layers.cpp", "«stack({q, k, select(by_head, 2, 2)}, 2)»", "stack({k, q, select(by_head, 2, 2)}, 2)"),
     ("vit/waves.cpp", "j - j % 2", "j"),
-    ("vit/waves.cpp", "j % 2 == 0 ? std::sin(angle) : std::cos(angle)", "j % 2 == 1 ? std::sin(angle) : std::cos(angle)"),
+    ("vit/waves.cpp", "j % 2 == 0 ? sine : cosine", "j % 2 == 1 ? sine : cosine"),
+    ("core/ops/norm.cpp", "sum_g_d - «sum_d / count * sum_g»", "0"),
+    ("train/sanity.cpp", "«!(error <= worst) && !std::isnan(worst)»", "!(error <= worst)"),
+    ("train/trainer.cpp", "if («opened.checkpoint») begun.init.clear();", "options.resume"),
+    ("train/trainer.cpp", "if («!opened.checkpoint && !begun.empty()») check_data", "false"),
+    ("apps/command_line.cpp", "app_->require_subcommand(«0, 1»)", "0, 0"),
     ("vit/positions.cpp", "concat({x, y}, 2)", "concat({y, x}, 2)"),
     ("vit/waves.cpp", "of_patches + (q >= first ? 1 : k < first ? 2 : 0)", "of_patches"),
     ("vit/waves.cpp", "(q - first) / width + height - 1 - (k - first) / width", "(k - first) / width + height - 1 - (q - first) / width"),

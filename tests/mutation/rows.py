@@ -77,7 +77,7 @@ ROWS = [
     ("0-11", _MODEL, "{.tanh = c.gelu_tanh}, «c.proj_bias»,", "true"),
     ("1-4", "vit/positions.cpp", "if (!rows) return «z»;", "z + Tensor(array({1, z.size(1), z.size(2)}, sincos_waves(z.size(1), z.size(2))))"),
     ("1-6", "apps/models.cpp", "return \"Eq.(1) z0\";", "return \"z0\";"),
-    ("1-7", "vit/waves.cpp", "j % 2 == 0 ? std::sin(angle) : std::cos(angle)", "j % 2 == 1 ? std::sin(angle) : std::cos(angle)"),
+    ("1-7", "vit/waves.cpp", "j % 2 == 0 ? sine : cosine", "j % 2 == 1 ? sine : cosine"),
     ("1-7", *_POSITIONS_OFF),
     ("1-8", _VARIANTS, "imagenet(14, 32, 1280, 16)", "imagenet(14, 32, 1280, 20)"),
     ("1-9", _LAYERS, "return layer_norm(x, normalized_shape, weight, bias, «eps»);", "eps * 2"),
