@@ -86,7 +86,7 @@ MUTANTS = [
     ("train/sanity.cpp", "«!(error <= worst) && !std::isnan(worst)»", "!(error <= worst)"),
     ("train/trainer.cpp", "if («opened.checkpoint») begun.init.clear();", "options.resume"),
     ("train/trainer.cpp", "if («!opened.checkpoint && !begun.empty()») check_data", "false"),
-    ("apps/command_line.cpp", "app_->require_subcommand(«0, 1»)", "0, 0"),
+    ("apps/command_line.cpp", "app_->require_subcommand(0, 1);", ""),
     ("vit/positions.cpp", "concat({x, y}, 2)", "concat({y, x}, 2)"),
     ("vit/waves.cpp", "of_patches + (q >= first ? 1 : k < first ? 2 : 0)", "of_patches"),
     ("vit/waves.cpp", "(q - first) / width + height - 1 - (k - first) / width", "(k - first) / width + height - 1 - (q - first) / width"),
