@@ -296,7 +296,7 @@ MUTANTS = [
     ("train/teacher.cpp", "if («!options.resume») throw;", "true"),
     ("train/trainer.cpp", "data.checksum += TrainingData::of_teacher + teacher.checksum;", ""),
     ("train/teacher.cpp", "checksum_of(named_parameters(trained.model))", "0"),
-    ("train/run/run.cpp", "taught = «images(checksum) == images(file.state.data)»;", "false"),
+    ("train/run/run.cpp", "taught = «images(checksum) == images(before)»;", "false"),
     ("train/settings/resolve_settings.cpp", "if («!distilled_is_said») options.model.distilled", "true"),
     ("train/settings/resolve_settings.cpp", "«c.head == Head::linear» && !c.mean_pooling", "true"),
     ("train/settings/resolve_settings.cpp", "c.head == Head::linear && «!c.mean_pooling»", "true"),
