@@ -10,8 +10,8 @@ namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
 namespace {
 
-// An array seen as (outer, n, inner) around the axis that is normalised. Nothing (n = 0) comes out
-// empty; the textbook form asks for the largest, and would refuse it.
+// An array seen as (outer, n, inner) around the axis that is normalised. A row of none (n = 0)
+// stays one; the textbook form asks for its largest, and would refuse it.
 struct Lanes {
   std::size_t outer, n, inner;
 };
