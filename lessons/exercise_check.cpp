@@ -277,13 +277,14 @@ std::vector<std::string> earlier_answers(const Exercise& exercise, const fs::pat
 
 }  // namespace
 
-bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds) {
+bool check_exercise(const Exercise& exercise, const fs::path& file, int seconds, bool ascii) {
   build_if_needed("exercise_checks", sources_of_checks());
   const Scratch scratch(fs::temp_directory_path());
   const std::string compiled = scratch / "yours.so";
   compile_aloud(file, compiled, scratch / "messages");
   std::vector<std::string> words = {(program_folder() / "exercise_checks").string(), exercise.name,
                                     compiled, std::to_string(seconds)};
+  if (ascii) words.emplace_back("--ascii");
   const fs::path folder = scratch / "";
   for (const std::string& answer : earlier_answers(exercise, file.parent_path(), folder)) {
     words.push_back(answer);

@@ -178,14 +178,19 @@ int check(const Request& request) {
          exercise.number, file.string());
   }
   if (request.watch) {
-    const std::vector<std::string> once = {"check",     exercise.name,
-                                           "--dir",     request.folder().string(),
-                                           "--seconds", std::to_string(request.seconds)};
-    watch_exercise(file, once, {"hint", exercise.name});
+    std::vector<std::string> once = {"check",     exercise.name,
+                                     "--dir",     request.folder().string(),
+                                     "--seconds", std::to_string(request.seconds)};
+    std::vector<std::string> hint = {"hint", exercise.name};
+    if (request.ascii) {
+      once.emplace_back("--ascii");
+      hint.emplace_back("--ascii");
+    }
+    watch_exercise(file, once, hint);
     return 0;
   }
-  console::print("Exercise {}. {}\n\n", exercise.number, exercise.title);
-  if (!check_exercise(exercise, file, request.seconds)) {
+  request.print(fmt::format("Exercise {}. {}\n\n", exercise.number, exercise.title));
+  if (!check_exercise(exercise, file, request.seconds, request.ascii)) {
     console::print("Stuck: lesson hint {}\n", exercise.number);
     return static_cast<int>(Exit::failure);
   }
@@ -241,7 +246,7 @@ void add_exercise_commands(const Parser& app, std::function<int()>& chosen) {
     const Parser added =
         app.add_command(name, text, [=, &chosen] { chosen = [=] { return run(*request); }; });
     if (run != list) added.add_value("N", "", request->word, "The exercise: its number or name");
-    if (run != check) added.add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
+    added.add_flag("--ascii", request->ascii, "No glyph beyond ASCII");
     if (run == begin || run == check) {
       added.add_value("--dir", "DIR", request->dir,
                       "Your folder; else the one you used last, or ./exercises");

@@ -29,8 +29,10 @@ int begin_exercise(const Exercise& exercise);
 /// Compiles a learner's file as this build was compiled, loads it into build/bin/exercise_checks
 /// (built first when it is missing or old) and lets it judge; all is said on standard output, but
 /// what stops the file from being judged on standard error. Returns whether everything agreed.
-/// `seconds` is how long the function may run.
-bool check_exercise(const Exercise& exercise, const std::filesystem::path& file, int seconds);
+/// `seconds` is how long the function may run; with `ascii` nothing but the learner's own lines has
+/// a glyph beyond ASCII.
+bool check_exercise(const Exercise& exercise, const std::filesystem::path& file, int seconds,
+                    bool ascii);
 
 /// Runs `lesson CHECK...` now and whenever the file changes, and `lesson HINT...` when asked to,
 /// until q; throws (Exit::usage) where nobody sits at a terminal.

@@ -63,6 +63,16 @@ void check_numbers(const std::vector<NamedParameter>& parameters, const std::str
   }
 }
 
+VitWeights opened(const TrainOptions& options, const WeightsRequest& request) {
+  try {
+    return open_weights(weights_file(options.init), request);
+  } catch (const Error& error) {
+    if (!options.resume) throw;
+    fail(error.exit(), "{}; {} has no checkpoint yet, and begins with it again", error.what(),
+         options.out);
+  }
+}
+
 VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
                               const std::vector<std::string>& classes) {
   if (options.init.empty()) return {options.model, Rng(options.seed).fork("weights")};
@@ -70,7 +80,7 @@ VisionTransformer begun_model(const TrainOptions& options, Observer& observer,
   WeightsRequest request{
       .heads = c.h, .height = c.H, .width = c.W, .classes = options.keep_head ? 0 : c.K};
   if (!options.pos_resize.empty()) request.pos_resize = pos_resize_of(options.pos_resize);
-  VitWeights weights = open_weights(weights_file(options.init), request);
+  VitWeights weights = opened(options, request);
   for (const std::string& note : weights.notes) observer.noted(note);
   if (options.keep_head) check_kept_head(options, weights, classes);
   VisionTransformer model = undrawn(c);

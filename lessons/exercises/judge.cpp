@@ -1,11 +1,12 @@
-// exercise_checks NAME FILE.so SECONDS PART=PART.so...: loads what a learner's file was compiled
-// to, and judges it; the parts are earlier answers that it is built on. `lesson check` runs it.
-// Exit code 0 when everything agrees, else 1.
+// exercise_checks NAME FILE.so SECONDS [--ascii] PART=PART.so...: loads what a learner's file was
+// compiled to, and judges it; the parts are earlier answers that it is built on. `lesson check`
+// runs it. Exit code 0 when everything agrees, else 1.
 
 #include "lessons/exercises/judge.hpp"
 
 #include "lessons/exercises/own.hpp"
 #include "lessons/exercises/stops.hpp"
+#include "lessons/telling/events.hpp"
 #include "vitruvian/core/base/console.hpp"
 #include "vitruvian/core/base/error.hpp"
 #include "vitruvian/core/check/gradcheck.hpp"
@@ -140,15 +141,19 @@ void Judge::in_case(const std::string& label, const std::function<void()>& body)
   working_on("");
   // Said at once: what the next case does to the program takes nothing of it back.
   const bool agrees = problem_.empty();
-  console::print("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", label);
+  say(fmt::format("  {:8}  {}\n", agrees ? "agree" : "DISAGREE", label));
   if (!agrees && agreed_ == cases_) {  // the first one
     std::string indented;
     for (const char c : problem_) indented += c == '\n' ? "\n            " : std::string(1, c);
-    console::print("            {}\n", console::lines(indented));
+    say(fmt::format("            {}\n", indented));
   }
   console::flush();
   ++cases_;
   agreed_ += agrees ? 1 : 0;
+}
+
+void Judge::say(const std::string& text) const {
+  console::print("{}", console::lines(ascii_ ? to_ascii(text) : text));
 }
 
 void Judge::wrong(const std::string& sentence) {
@@ -230,7 +235,7 @@ void Judge::compare_indices(
 }
 
 bool Judge::report() const {
-  if (agreed_ < cases_) console::print("\n{} of {} cases agree.\n", agreed_, cases_);
+  if (agreed_ < cases_) say(fmt::format("\n{} of {} cases agree.\n", agreed_, cases_));
   return agreed_ == cases_;
 }
 
@@ -289,16 +294,19 @@ int main(int argc, char** argv) {
   using namespace vitruvian;
   using namespace vitruvian::lessons;
   return console::run("", [argc, argv] {
-    if (argc < 4) fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS PART=PART.so...");
+    if (argc < 4) {
+      fail(Exit::usage, "usage: exercise_checks NAME FILE.so SECONDS [--ascii] PART=PART.so...");
+    }
     const NamedCheck check = check_of(argv[1]);
-    for (int i = 4; i < argc; ++i) {
+    const bool ascii = argc > 4 && std::string_view(argv[4]) == "--ascii";
+    for (int i = ascii ? 5 : 4; i < argc; ++i) {
       const std::string part = argv[i];
       const std::size_t equals = part.find('=');
       take_part(part.substr(0, equals), submission_of(part.substr(equals + 1).c_str()));
     }
     const Submission submission = submission_of(argv[2]);
     watch_over(submission.file, std::max(std::atoi(argv[3]), check.seconds));
-    Judge judge(submission);
+    Judge judge(submission, ascii);
     check.check(judge);
     return judge.report() ? 0 : 1;
   });

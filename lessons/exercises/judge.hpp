@@ -31,7 +31,8 @@ struct Guess {
 
 class Judge {
  public:
-  explicit Judge(const Submission& submission) : submission_(submission) {}
+  /// `ascii`: no glyph beyond ASCII in what is said.
+  Judge(const Submission& submission, bool ascii) : submission_(submission), ascii_(ascii) {}
 
   /// The learner's function; throws when it has another signature.
   template <class F>
@@ -73,17 +74,18 @@ class Judge {
 
  private:
   void expect_type(const char* type) const;
+  void say(const std::string& text) const;
 
   Submission submission_;
+  bool ascii_;
   std::string problem_;  // of the case at hand; empty when it agrees
   std::size_t cases_ = 0;
   std::size_t agreed_ = 0;
 };
 
-using Check = void (*)(Judge&);
 struct NamedCheck {
   std::string name;  ///< of the exercise
-  Check check;
+  void (*check)(Judge&);
   int seconds = 0;  ///< that it may run, if more than the learner allows
 };
 std::vector<NamedCheck> tape_checks();      // check_tape.cpp

@@ -210,13 +210,17 @@ expect 0 "" eval --weights tuned --test-size 20
 # Killed before its first checkpoint it begins with those weights again, not with others.
 cp -r tuned anew
 rm -r anew/checkpoints anew/model.safetensors
-works "^note +it has no checkpoint yet: it begins anew$" train --resume anew
+mv run hidden
+expect 4 "there is no such file; anew has no checkpoint yet, and begins with it again" train --resume anew
+mv hidden run
+(cd place && "$vitruvian" train --resume ../anew) >out 2>err || wrong "a run with --init, begun anew from another folder"
+has out "^note +it has no checkpoint yet: it begins anew$"
 same anew/model.safetensors tuned/model.safetensors
 rm -r anew/checkpoints anew/model.safetensors
 sed -i 's/"data_checksum": "........./"data_checksum": "00000000-/' anew/config.json
 expect 4 "anew: the data are not those of the run: checksum " train --resume anew
 expect 2 "--teacher run: anew has none, and a resumed run keeps its settings" train --resume anew --teacher run
-expect 2 "--init tuned is of the run ./tuned, which --overwrite would remove" train --init tuned --out ./tuned --overwrite "${small[@]:0:6}"
+expect 2 "--init /.*/tuned is of the run ./tuned, which --overwrite would remove" train --init tuned --out ./tuned --overwrite "${small[@]:0:6}"
 check "its weights are still there" test -s tuned/model.safetensors
 
 # From a teacher, which is asked again from wherever the run goes on.

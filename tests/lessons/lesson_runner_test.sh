@@ -211,6 +211,7 @@ TABLE
   slip softmax 'return y * g;' "dx \([0-9, ]*\) at \[[0-9, ]*\]: yours -?[0-9.e-]*, differences say -?[0-9.e-]*\..* entries differ.*the term that every output.* shares is missing"
   slip softmax 'return -(y * (g - sum(g * y, {-1}, true)));' "opposite sign"
   slip dropout 'return mask * g;' "factor 1 / \(1 − p\) is missing"
+  lesson_says 1 "factor 1 / \(1 - p\) is missing" check dropout --ascii
   slip class_token 'return slice(g, 1, 0, 1);' "should have the shape \(1, 1, 2\); yours has|token is shared"
   slip class_token 'return mean(slice(g, 1, 0, 1), {0}, true);' "mean over the batch"
   slip attention 'return matmul(softmax(matmul(q, transpose(k))), v);' "not divided by √D_h"

@@ -174,10 +174,11 @@ bool takes_distillation_token(const TrainOptions& options) {
   return !options.teacher.empty() && c.head == Head::linear && !c.mean_pooling;
 }
 
-// A run that is resumed, perhaps from another folder, asks its teacher again.
-void keep_place_of_teacher(TrainOptions& options) {
-  if (options.teacher.empty()) return;
-  options.teacher = std::filesystem::absolute(options.teacher).lexically_normal().string();
+// A run that is resumed, perhaps from another folder, asks its teacher again, and before its first
+// checkpoint reads what it begins with again.
+void keep_place(std::string& weights) {
+  if (weights.empty()) return;
+  weights = std::filesystem::absolute(weights).lexically_normal().string();
 }
 
 // With --init the model is the file's, but for what only training knows; flags may not contradict.
@@ -262,7 +263,8 @@ TrainOptions resolve_settings(const SettingSources& said) {
   }
   count_classes(options);
   take_model(options, flags);
-  keep_place_of_teacher(options);
+  keep_place(options.init);
+  keep_place(options.teacher);
   return options;
 }
 
@@ -325,7 +327,7 @@ TrainOptions resumed_settings(const std::string& directory, const SettingSources
   } catch (const Error& error) {
     throw perhaps_moved(error, directory);
   }
-  keep_place_of_teacher(options);
+  keep_place(options.teacher);
   options.out = directory;
   options.resume = true;
   return options;
