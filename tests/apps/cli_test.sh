@@ -512,6 +512,14 @@ expect 0 "" report hues --data hidden
 mv hidden colours
 page_again hues
 
+# In grey, because --channels says so or the model that a run begins with: it goes on in grey.
+expect 2 "--channels 2: the pictures of a folder have 1 or 3" "${of_folder[@]}" --data colours --channels 2 --out none
+expect 0 "" "${of_folder[@]}" --data colours --channels 1 --out grey
+expect 2 "--channels 3, but the model in grey has 1" "${of_folder[@]}" --data colours --init grey --channels 3 --out none
+expect 0 "" "${of_folder[@]}" --data colours --init grey --out greyer
+works "^test accuracy" train --resume greyer --epochs 3
+works '"channels": 1' train --config greyer/config.json --print-recipe
+
 # What cannot be used.
 cp -r colours spoilt
 head -c 100 colours/red/1.ppm >spoilt/red/1.ppm

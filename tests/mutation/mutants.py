@@ -471,6 +471,7 @@ MUTANTS = [
     ("train/settings/settings.hpp", 'read once, at the end",\n      «rate»', 'Bounds{0, 1}'),
     ("train/settings/settings.cpp", "return (above ? x > low : x >= low) && (below ? x < high : x <= high);", "return !(above ? x <= low : x < low) && !(below ? x >= high : x > high);"),
     ("train/settings/options.cpp", 'dataset == "folder" && image_size == 0', "false"),
+    ("train/settings/options.cpp", "model.C != 1 && model.C != 3", "false"),
     ("train/settings/resolve_settings.cpp", "options.model.M = 4 * options.model.D;", ";"),
     ("train/settings/resolve_settings.cpp", "options.warmup = 1;", ";"),
     ("train/settings/resolve_settings.cpp", "s.matters && field != before", "false"),

@@ -138,6 +138,9 @@ void TrainOptions::validate() const {
   } else {
     check_data_given(dataset, data);
   }
+  if (dataset == "folder" && own_model.empty() && model.C != 1 && model.C != 3) {
+    fail(Exit::usage, "--channels {}: the pictures of a folder have 1 or 3", model.C);
+  }
   if (dataset == "folder" && image_size == 0 && own_model.empty()) {
     fail(Exit::usage, "--dataset folder needs --image-size N: its pictures have many sizes");
   }

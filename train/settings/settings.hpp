@@ -127,6 +127,8 @@ void for_each_setting(Options& o, const Visit& visit) {
   row(o.image_size, "image_size",
       "Resize images to this height and width; 0 leaves them as they are (a folder's: 64)",
       up_to(most));
+  row(o.model.C, "channels",
+      "C, of the images: 1 reads the pictures of a folder in grey, 3 in colour", Bounds{1, 4});
   row(o.skip_bad, "skip_bad",
       "Leave out files of a folder that cannot be used, and count them; a class without any stays\n"
       "one",
