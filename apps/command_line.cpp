@@ -91,6 +91,23 @@ std::string wrong_value(const std::string& said) {
   return fmt::format("{} needs a value", flag.empty() ? "the last flag" : flag);
 }
 
+// CLI11 lets a flag have the value that it stands for: "--no-qk-norm=false".
+void refuse_values_of_flags(const CLI::App& app, int argc, char** argv) {
+  std::vector<const CLI::App*> said{&app};
+  for (const CLI::App* const command : app.get_subcommands()) said.push_back(command);
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string word = argv[i];
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag == word) continue;
+    for (const CLI::App* command : said) {
+      const CLI::Option* const option = command->get_option_no_throw(flag);
+      if (option != nullptr && option->get_disable_flag_override()) {
+        fail(Exit::usage, "{} takes no value", flag);
+      }
+    }
+  }
+}
+
 constexpr std::size_t help_width = 80;
 constexpr std::size_t name_width = 30;
 
@@ -382,6 +399,7 @@ void run_command_line(const Parser& parser, int argc, char** argv,
   try {
     prepare(app, std::make_shared<Help>());
     app.parse(argc, argv);
+    refuse_values_of_flags(app, argc, argv);
   } catch (const CLI::Success&) {
     return console::print("{}", console::raw(app.help()));
   } catch (const CLI::ExtrasError&) {

@@ -196,7 +196,8 @@ Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_
   const auto e = static_cast<real>(label_smoothing);
   const auto K = static_cast<real>(logits.size(1));
   const Tensor t = Tensor(targets) * (1 - e) + e / K;
-  return reduced(-sum(t * composed::log_softmax(logits), {1}), reduction);
+  const Tensor log_p = composed::log_softmax(logits);
+  return reduced(-sum(where(t.value(), t * log_p, scalar(0)), {1}), reduction);  // 0 log 0 = 0
 }
 
 template Tensor cross_entropy(const Tensor&, const Array&, double, Reduction);

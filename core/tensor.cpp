@@ -132,6 +132,7 @@ void Tensor::set_grad(Array gradient) const {
          to_string(shape()));
   }
   if (!requires_grad()) fail("set_grad: this tensor requires no gradient");
+  if (!is_leaf()) fail("set_grad: a result ('{}') keeps no gradient", node().op);
   node().grad = std::make_unique<Array>(std::move(gradient));
 }
 

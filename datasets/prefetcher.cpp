@@ -63,8 +63,12 @@ Prefetcher::Prefetcher(Make make, std::vector<std::size_t> order, std::size_t bo
     : state_(std::make_unique<State>(std::move(make), std::move(order), bound)) {
 #if VITRUVIAN_THREADS
   State& state = *state_;
-  for (std::size_t k = 0; k < threads; ++k) {
-    state.workers.emplace_back([&state] { state.work(); });
+  try {
+    for (std::size_t k = 0; k < threads; ++k) {
+      state.workers.emplace_back([&state] { state.work(); });
+    }
+  } catch (const std::exception&) {
+    // The system gives no more. What nobody makes ahead is made when it is taken.
   }
 #endif
 }

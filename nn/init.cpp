@@ -43,7 +43,9 @@ void constant(const Tensor& x, double value) {
 }
 
 void normal(const Tensor& x, const Rng& rng, double std, double mean) {
-  if (!(std >= 0)) fail("init::normal: a standard deviation of {} is below 0", std);
+  if (!(std >= 0 && std::isfinite(std))) {
+    fail("init::normal: a standard deviation of {} is not a number from 0", std);
+  }
   fill(x, [&](std::uint64_t i) { return mean + std * rng.normal(i); });
 }
 

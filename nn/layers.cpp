@@ -153,7 +153,7 @@ Tensor MultiHeadSelfAttention::normed(const Tensor& qkv_x) const {
 
 Tensor MultiHeadSelfAttention::operator()(const Tensor& x, const Pass& pass, const Tensor& bias,
                                           std::optional<std::size_t> rows) const {
-  const bool drops = pass.rng != nullptr && attn_drop > 0;
+  const bool drops = pass.rng != nullptr && attn_drop != 0;
   const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
   const AttentionOptions options{
       .bias = bias, .dropout = attn_drop, .rng = drops ? &stream : nullptr};

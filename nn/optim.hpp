@@ -125,7 +125,8 @@ class AdamW : public Optimizer {
 /// Newton-Schulz steps, X = G / |G| and then X <- a X + (b A + c A A) X with A = X X^T and
 /// (a, b, c) = (3.4445, -4.7750, 2.0315), which take every singular value to a number between about
 /// 0.7 and 1.2 and leave the singular vectors (Jordan et al. 2024, "Muon"). G (m, n) of finite
-/// numbers; the result has its shape. Zero where G is.
+/// numbers; the result has its shape. Zero where G is; smaller where |G| < 1e-7, by which it is
+/// then divided, as in PyTorch.
 Array orthogonalised(const Array& G);
 
 struct MuonOptions {

@@ -97,18 +97,16 @@ class Pool {
   explicit Pool(std::size_t threads) {
     const NoSignals inherited;
     workers_.reserve(threads - 1);
-    for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    try {
+      for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::exception& error) {
+      const std::size_t there = this->threads();
+      stop();
+      fail("only {} of {} threads can be started: {}", there, threads, error.what());
+    }
   }
 
-  ~Pool() {
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-      round_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
-  }
+  ~Pool() { stop(); }
 
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -140,6 +138,17 @@ class Pool {
   }
 
  private:
+  void stop() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+      round_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
   template <class Ready>
   static void spin_until(const Ready& ready) {
     for (int i = 0; i < 4000 && !ready(); ++i) {

@@ -30,7 +30,7 @@ struct GradcheckOptions {
 /// set when something was thrown.
 struct GradcheckReport {
   bool passed = false;
-  std::size_t checked = 0;  ///< entries compared
+  std::size_t checked = 0;  ///< entries compared; 0, and passed, where no input has an element
   double error = 0;
   std::size_t input = 0;
   std::size_t index = 0;

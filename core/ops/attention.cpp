@@ -204,7 +204,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   Shape scores = q.shape();
   scores.back() = s.S;
   check_options("attention", options, scores);
-  if (Composed::active()) return composed::attention(q, k, v, options).output;
+  if (Composed::active() && s.S != 0) return composed::attention(q, k, v, options).output;
   Shape shape = q.shape();
   shape.back() = s.F;
   return attend("attention", Layout::own_axis, s, scores, shape, {q, k, v}, options);
@@ -221,7 +221,9 @@ Tensor multi_head_attention(const Tensor& q, const Tensor& k, const Tensor& v, s
                          .F = v.size(2) / heads};
   const Shape scores{s.B, s.h, s.T, s.S};
   check_options("multi_head_attention", options, scores);
-  if (Composed::active()) return composed::multi_head_attention(q, k, v, heads, options).output;
+  if (Composed::active() && s.S != 0) {
+    return composed::multi_head_attention(q, k, v, heads, options).output;
+  }
   return attend("multi_head_attention", Layout::side_by_side, s, scores, {s.B, s.T, v.size(2)},
                 {q, k, v}, options);
 }
@@ -252,7 +254,9 @@ Tensor self_attention(const Tensor& qkv, std::size_t heads, const AttentionOptio
                          .F = width};
   const Shape scores{s.B, s.h, s.T, s.S};
   check_options("self_attention", options, scores);
-  if (Composed::active()) return composed::self_attention(qkv, heads, options, queries).output;
+  if (Composed::active() && s.S != 0) {
+    return composed::self_attention(qkv, heads, options, queries).output;
+  }
   return attend("self_attention", Layout::side_by_side, s, scores, {s.B, s.T, s.h * s.E}, {qkv},
                 options);
 }

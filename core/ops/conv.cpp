@@ -9,6 +9,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -187,11 +188,13 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const S
       }
     }
     if (n.needs(2)) {
-      db = zeros(n.in_shape(2));
-      for (std::size_t row = 0; row < grid.B * O; ++row) {
+      db = empty(n.in_shape(2));
+      for (std::size_t o = 0; o < O; ++o) {
         double sum = 0;
-        for (std::size_t i = row * N; i < (row + 1) * N; ++i) sum += double{g.data()[i]};
-        db->data()[row % O] += static_cast<real>(sum);
+        for (std::size_t row = o; row < grid.B * O; row += O) {
+          sum = std::accumulate(g.data() + row * N, g.data() + (row + 1) * N, sum);
+        }
+        db->data()[o] = static_cast<real>(sum);
       }
     }
     return cotangents(std::move(dx), std::move(dw), std::move(db));

@@ -324,8 +324,8 @@ Tensor clamp(const Tensor& x, real low, real high) {
         return raised > high ? high : raised;
       },
       [=](real g, real v, real) {
-        const real inside = v >= low && v <= high ? real{1} : real{0};
-        return g * (std::isnan(v) ? v : inside);
+        if (std::isnan(v)) return v;
+        return v >= low && v <= high ? g : real{0};
       });
 }
 

@@ -109,7 +109,7 @@ Tensor cross_entropy(const Tensor& logits, const Targets& targets, double label_
     fail("cross_entropy: targets {} but logits {}", to_string(targets.shape()),
          to_string(logits.shape()));
   }
-  if (Composed::active()) {
+  if (Composed::active() && logits.size(1) != 0) {
     return composed::cross_entropy(logits, targets, label_smoothing, reduction);
   }
   return cross_entropy_of(logits, targets.data(), label_smoothing, reduction);
@@ -197,7 +197,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Indices& indices, Reducti
 }
 
 // loss = -t log p - (1 - t) log(1 - p), p = 1 / (1 + e^-x),
-//      = max(x, 0) - x t + log(1 + e^-|x|)              dx = g (p - t)
+//      = |x| (t where x < 0, else 1 - t) + log(1 + e^-|x|)              dx = g (p - t)
 Tensor bce_with_logits(const Tensor& logits, const Array& targets, Reduction reduction) {
   given("bce_with_logits", "logits", logits);
   if (targets.shape() != logits.shape()) {
@@ -209,7 +209,9 @@ Tensor bce_with_logits(const Tensor& logits, const Array& targets, Reduction red
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const real x = data_of(logits)[i];
     const real t = targets.data()[i];
-    losses.data()[i] = (x < 0 ? 0 : x) - x * t + std::log1p(std::exp(-std::abs(x)));
+    const real missed = x < 0 ? t : 1 - t;  // what x is weighted with; 0 inf is no loss
+    losses.data()[i] =
+        (missed == 0 ? 0 : std::abs(x) * missed) + std::log1p(std::exp(-std::abs(x)));
     slope.data()[i] = 1 / (1 + std::exp(-x)) - t;
   }
   return losses_of("bce_with_logits", logits, std::move(losses), std::move(slope), reduction);

@@ -147,7 +147,8 @@ Tensor var(const Tensor& x, const Axes& axes, int correction, bool keepdim) {
                 });
 }
 
-// y = max x                dx_i = g / (number of x_j that equal y) where x_i = y, else 0
+// y = max x, of which a NaN is the largest
+//                          dx_i = g / (number of x_j that equal y) where x_i = y, else 0
 Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
   given("amax", "x", x);
   const Groups r("amax", x.shape(), axes, keepdim);
@@ -155,10 +156,13 @@ Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
   return record("amax", rounded(r, largest(r, x.value())), {x}, [r](const Node& n, const Array& g) {
     const real* const from = n.in(0).data();
     const real* const y = n.value.data();
+    const auto chosen = [&](std::size_t i, std::size_t o) {
+      return std::isnan(y[o]) ? std::isnan(from[i]) : from[i] == y[o];
+    };
     Sums ties = r.start(0);
-    r.walk([&](std::size_t i, std::size_t o) { ties[o] += from[i] == y[o] ? 1 : 0; });
+    r.walk([&](std::size_t i, std::size_t o) { ties[o] += chosen(i, o) ? 1 : 0; });
     return cotangents(spread(r, n.in(0), [&](std::size_t i, std::size_t o) {
-      return (from[i] == y[o] ? static_cast<double>(g.data()[o]) : 0.0) / ties[o];
+      return chosen(i, o) ? static_cast<double>(g.data()[o]) / ties[o] : 0.0;
     }));
   });
 }
@@ -169,12 +173,13 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
   given("logsumexp", "x", x);
   const Groups r("logsumexp", x.shape(), axes, keepdim);
   Sums m = largest(r, x.value());
-  for (double& value : m) {
-    if (std::isinf(value)) value = 0;  // inf - inf is NaN; without a shift, exp and log do right
-  }
+  // inf - inf is NaN. Where all are -inf nothing is taken out; beside inf all else is as nothing.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double& value : m) value = value == -infinity ? 0 : value;
   std::vector<double> e(x.size());
   r.walk([&, from = x.value().data()](std::size_t i, std::size_t o) {
-    e[i] = static_cast<double>(from[i]) - m[o];
+    const auto v = static_cast<double>(from[i]);
+    e[i] = v == infinity ? v : v - m[o];
   });
   kernels::exp(e.data(), e.data(), e.size());
   Sums s = r.start(0);

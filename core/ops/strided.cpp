@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace vitruvian {
 inline namespace VITRUVIAN_PRECISION {
@@ -142,16 +144,28 @@ Array unbroadcast(Array g, const Shape& shape) {
   const Strided places = stretched(shape, g.shape());  // of what each element of g is added to
   const std::size_t n = g.shape().back();
   const bool row_is_summed = places.strides.back() == 0;
-  const real* from = g.data();
-  for_each_row(places, [&](std::ptrdiff_t place) {
-    real* const to = result.data() + place;
-    if (row_is_summed) {
-      *to += static_cast<real>(std::accumulate(from, from + n, 0.0));
-    } else {
-      for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
-    }
-    from += n;
-  });
+  const auto add_to = [&](auto* const sums) {
+    const real* from = g.data();
+    for_each_row(places, [&](std::ptrdiff_t place) {
+      auto* const to = sums + place;
+      if (row_is_summed) {
+        *to += static_cast<std::decay_t<decltype(*to)>>(std::accumulate(from, from + n, 0.0));
+      } else {
+        for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
+      }
+      from += n;
+    });
+  };
+  // A float that a great many were added to no longer feels the next one.
+  constexpr std::size_t many = 1024;
+  if (g.size() / result.size() > many) {
+    std::vector<double> sums(result.size());
+    add_to(sums.data());
+    std::transform(sums.begin(), sums.end(), result.data(),
+                   [](double sum) { return static_cast<real>(sum); });
+  } else {
+    add_to(result.data());
+  }
   return result;
 }
 

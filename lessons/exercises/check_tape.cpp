@@ -36,6 +36,12 @@ void difference(Judge& judge) {
            {"The gap is still open; look for \"Yours\" in the file.", scalar(0)}});
     });
   }
+  // Flat nearer than h: who looks there has taken another step than the one that was given.
+  judge.in_case("f(x) = x, but 0 where |x| < 0.4, at 0, h = 0.5", [&] {
+    judge.compare("f′(x)", yours([](double x) { return std::abs(x) < 0.4 ? 0 : x; }, 0, 0.5), 1,
+                  "both sides at this h say",
+                  {{"You look nearer than h: take the step that is given.", scalar(0)}});
+  });
 }
 
 using Tape = std::vector<std::vector<std::size_t>>;
@@ -107,6 +113,9 @@ void backward_order(Judge& judge) {
   check("y = x·x, the same input twice", {{}, {0, 0}}, 1);
   check("a diamond: 0 is used by 1 and by 3, 1 by 2, 2 by 3", {{}, {0}, {1}, {0, 2}}, 3);
   check("the same with the inputs of 3 exchanged", {{}, {0}, {1}, {2, 0}}, 3);
+  check("a diamond upon a chain: 1 is used by 2 and by 4, 2 by 3, 3 by 4",
+        {{}, {0}, {1}, {2}, {1, 3}}, 4);
+  check("the same with the inputs of 4 exchanged", {{}, {0}, {1}, {2}, {3, 1}}, 4);
   check("nodes out of order: 0 uses 2, 2 uses 1", {{2, 1}, {}, {1}}, 0);
   check("node 2 uses node 0, but the output 1 does not need it", {{}, {0}, {0}}, 1);
   constexpr std::size_t length = 1'000'000;
@@ -243,24 +252,33 @@ void wrong_entries(Judge& judge) {
   const OfNumbers f = [](const List& x) {
     return x[0] * x[0] * x[1] + std::sin(x[2]) + 1000 * x[3];
   };
-  const List x = {1.5, -0.5, 0.25, 2};
-  const List right = {2 * x[0] * x[1], x[0] * x[0], std::cos(x[2]), 1000};
+  const List near_1 = {1.5, -0.5, 0.25, 2}, small = {0.5, 0.01, 0.25, 2},
+             large = {1, -500, 0.25, 2};
+  using Indices = std::vector<std::size_t>;
   struct Case {
     std::string label;
-    List errors;
-    std::vector<std::size_t> wrong, absolute;
+    List x, errors;
+    Indices wrong, absolute = wrong, relative = wrong;  // by an error that is always judged so
   };
   for (const Case& c :
-       {Case{"one entry of the wrong sign", {0, -2 * right[1], 0, 0}, {1}, {1}},
-        Case{"all right", {0, 0, 0, 0}, {}, {}},
-        Case{"the first and the last are wrong", {1e-3, 0, 0, 1}, {0, 3}, {0, 3}},
-        Case{"a derivative of 1000 that is off by 5e-4", {0, 0, 1e-5, 5e-4}, {2}, {2, 3}}}) {
+       {Case{"one entry of the wrong sign", near_1, {0, -4.5, 0, 0}, {1}},
+        Case{"all right", near_1, {0, 0, 0, 0}, {}},
+        Case{"the first and the last are wrong", near_1, {1e-3, 0, 0, 1}, {0, 3}},
+        Case{"a derivative of 1000 that is off by 5e-4", near_1, {0, 0, 1e-5, 5e-4}, {2}, {2, 3}},
+        Case{"one of 0.01 that is off by 5e-7", small, {5e-7, 0, 0, 0}, {}, {}, {0}},
+        Case{"one of -1000 that is off by 5e-4, one of 1 by 1.8e-6",
+             large,
+             {5e-4, 1.8e-6, 0, 0},
+             {1},
+             {0, 1}}}) {
     judge.in_case(c.label, [&] {
-      List claimed = right;
+      const List& x = c.x;
+      List claimed = {2 * x[0] * x[1], x[0] * x[0], std::cos(x[2]), 1000};
       for (std::size_t i = 0; i < x.size(); ++i) claimed[i] += c.errors[i];
       judge.compare_indices(
           "the wrong entries", yours(f, x, claimed), c.wrong,
-          {{"The allowed error grows with |d_i|: 10⁻⁶ · max(1, |d_i|).", c.absolute}});
+          {{"The allowed error grows with |d_i|: 10⁻⁶ · max(1, |d_i|).", c.absolute},
+           {"Below 1 it shrinks no more: 10⁻⁶ · max(1, |d_i|).", c.relative}});
     });
   }
 }

@@ -209,6 +209,7 @@ void clip(Judge& judge) {
        {Tensor(array({1}, {3})), Tensor(array({1}, {4}))},
        1},
       {"gradients (2, 3) and (4,), max_norm 0.5", {normal({2, 3}, 1), normal({4}, 2)}, 0.5},
+      {"one of norm 5, max_norm 6", {Tensor(array({2}, {3, 4}))}, 6},
       {"short ones, max_norm 100", {normal({2, 3}, 3), normal({4}, 4)}, 100}};
   for (const Case& c : cases) {
     judge.in_case(c.label, [&] {

@@ -12,6 +12,7 @@
 #include "vitruvian/core/check/gradcheck.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -69,7 +70,7 @@ std::string diagnosis(const Array& yours, const Array& right) {
   if (const double factor = factor_between(yours, right);
       std::isfinite(factor) && factor != 0 && same(yours, Array(right * factor))) {
     if (near(factor, -1, 1)) return "All of it has the opposite sign.";
-    return fmt::format("All of yours is {:.6g} times what it should be: a factor is wrong.",
+    return fmt::format("All of yours is {:.7g} times what it should be: a factor is wrong.",
                        factor);
   }
   if (yours.dimension() == 2 && same(transpose(Tensor(yours)).value(), right)) {
@@ -308,6 +309,7 @@ int main(int argc, char** argv) {
     watch_over(submission.file, std::max(std::atoi(argv[3]), check.seconds));
     Judge judge(submission, ascii);
     check.check(judge);
+    alarm(0);
     return judge.report() ? 0 : 1;
   });
 }

@@ -69,9 +69,11 @@ const char* line_of([[maybe_unused]] const Calls& calls, const char* otherwise) 
 // --- what ends it --------------------------------------------------------------------------------
 
 [[noreturn]] void end() {
-  say("It was working on: ");
-  say(running);
-  say("\n");
+  if (*running != '\0') {
+    say("It was working on: ");
+    say(running);
+    say("\n");
+  }
   _exit(1);
 }
 

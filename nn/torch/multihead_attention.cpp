@@ -69,6 +69,11 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     fail("attention: key {} and value {} are not of as many tokens", to_string(key.shape()),
          to_string(value.shape()));
   }
+  const int images = 1 - tokens;
+  if (query.size(images) != key.size(images) || key.size(images) != value.size(images)) {
+    fail("attention: query {}, key {} and value {} are not of as many images",
+         to_string(query.shape()), to_string(key.shape()), to_string(value.shape()));
+  }
   const auto images_first = [&](const Tensor& x) { return batch_first ? x : transpose(x, 0, 1); };
   const std::size_t D = out_proj.in();
   std::vector<Tensor> W{q_proj_weight, k_proj_weight, v_proj_weight};
@@ -83,7 +88,7 @@ MultiheadAttention::Result MultiheadAttention::operator()(const Tensor& query, c
     const Tensor zero(zeros({1, 1, D}));
     k = with_row(k, zero), v = with_row(v, zero);
   }
-  const bool drops = pass.rng != nullptr && dropout > 0;
+  const bool drops = pass.rng != nullptr && dropout != 0;
   const Rng stream = drops ? pass.stream(".attn_drop") : Rng(0);
   const AttentionOptions options{.dropout = dropout, .rng = drops ? &stream : nullptr};
   Result result;

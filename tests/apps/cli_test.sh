@@ -42,6 +42,8 @@ see vitruvian data fetch --help$|data fetch mnist --wohin X
 data: which. fetch, verify|data
 --json takes no value$|eval --json=x
 --qk-norm takes no value$|train --qk-norm=foo
+--no-qk-norm takes no value$|train --no-qk-norm=false
+--json takes no value$|eval --weights run --json=true
 no command or argument 'eval'; see vitruvian train --help$|train eval
 no data set 'mnits'; did you mean mnist|data info mnits
 --lr needs a value$|train --lr

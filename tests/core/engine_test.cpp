@@ -191,6 +191,7 @@ TEST_CASE("a cotangent must have the shape of the result") {
   y.backward(array({2, 3}, {0, 0, 0, 0, 0, 7}));
   CHECK(x.grad()->data()[5] == real{14});
   CHECK_FAILS_WITH(x.set_grad(zeros({3})), "set_grad: gradient (3,) for a value of shape (2, 3)");
+  CHECK_FAILS_WITH((x * x).set_grad(zeros({2, 3})), "set_grad: a result ('mul') keeps no gradient");
 }
 
 TEST_CASE("no node outlives its tensors") {

@@ -235,6 +235,11 @@ adamw|s/r.beta1, t)/r.beta1, 1)/;s/r.beta2, t)/r.beta2, 1)/|1 − β is not 1 �
 adamw|s/m_hat . (sqrt/g \/ (sqrt/|The last line steps by g
 adamw|/s.w - s.w/d;s/  return s;/  s.w = s.w - s.w * (r.eta * r.lambda); return s;/|The decay came after the step
 softmax|s/{-1}, true/{-1}/|The sum has lost its axis
+difference|s/return (f.*/h = 1e-6; return (f(x + h) - f(x)) \/ h;/|You look nearer than h
+wrong_entries|s/std::max(1.0, std::abs(d))/std::abs(d)/|Below 1 it shrinks no more
+wrong_entries|s/std::max(1.0, std::abs(d))/std::max(1.0, d)/|The allowed error grows with
+clipping|s/if (norm > /if (squares > /|DISAGREE  one of norm 5, max_norm 6
+backward_order|s/if (--uses\[input\] == 0) order/if (uses[input] != 0) uses[input] = 0, order/|comes before node
 softmax|s/return .*/return y * (g - matmul(y, g));/|inner
 attention|s/matmul(q, transpose(k))/q * transpose(k)/|The product of matrices is matmul
 own_mlp|s/gelu(linear(x, \(.*\)));$/linear(x, \1);/|The GELU is missing

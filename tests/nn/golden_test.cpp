@@ -10,6 +10,8 @@
 #include "vitruvian/nn/torch/mlp.hpp"
 #include "vitruvian/nn/torch/multihead_attention.hpp"
 
+#include <limits>
+
 using namespace vitruvian;
 
 namespace {
@@ -133,6 +135,23 @@ TEST_CASE("MultiheadAttention is PyTorch's with every argument, MLP torchvision'
        }},
   });
   CHECK(seen == Seen{{"MultiheadAttention", 5}, {"MLP", 4}});
+}
+
+TEST_CASE("MultiheadAttention refuses what does not fit, whether weights are asked for or not") {
+  const auto given_NaN = std::numeric_limits<double>::quiet_NaN();
+  const Rng rng(1);
+  const Tensor q(zeros({3, 2, 4})), k(zeros({5, 1, 4})), v(zeros({5, 2, 4}));
+  for (const bool need_weights : {false, true}) {
+    const MultiheadAttention module(4, 2, Rng(1), {});
+    CHECK_FAILS_WITH(
+        module(q, k, k, {}, need_weights),
+        "query (3, 2, 4), key (5, 1, 4) and value (5, 1, 4) are not of as many images");
+    CHECK_FAILS_WITH(module(q, v, k, {}, need_weights), "are not of as many images");
+    for (const double dropout : {-2.0, given_NaN}) {
+      const MultiheadAttention drops(4, 2, Rng(1), {.dropout = dropout});
+      CHECK_FAILS_WITH(drops(q, v, v, {.rng = &rng}, need_weights), "dropout");
+    }
+  }
 }
 
 TEST_CASE("their dropout needs a generator; the weights are those before it") {

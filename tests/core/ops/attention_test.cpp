@@ -2,6 +2,8 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
+#include <optional>
+
 using namespace vitruvian;
 
 namespace {
@@ -121,8 +123,12 @@ TEST_CASE("attention of NaN, to nothing, over nothing, and all dropped") {
   CHECK(std::isnan(y(0, 0)));
   CHECK(y(1, 0) == 1);
   // Queries without any key get nothing.
-  CHECK(distance(attention(full({2, 3}, 1), zeros({0, 3}), zeros({0, 4})), zeros({2, 4})) == 0);
-  CHECK(to_string(self_attention(zeros({2, 0, 12}), 2).shape()) == "(2, 0, 4)");
+  for (const bool readable : {false, true}) {
+    const std::optional<Composed> twins =
+        readable ? std::optional<Composed>(std::in_place) : std::nullopt;
+    CHECK(distance(attention(full({2, 3}, 1), zeros({0, 3}), zeros({0, 4})), zeros({2, 4})) == 0);
+    CHECK(to_string(self_attention(zeros({2, 0, 12}), 2).shape()) == "(2, 0, 4)");
+  }
   const Rng rng(1);
   const Tensor q(random_normal({3, 4}, 2), true);
   const Tensor o = attention(q, q, q, {.dropout = 1, .rng = &rng});

@@ -140,6 +140,8 @@ TEST_CASE("logsumexp neither overflows nor loses rows of -inf") {
   const Tensor x = vector({-inf, 1, 1});
   check_elements(slopes(logsumexp(x), {x})[0], {3},
                  [](const Index& i) { return i[0] == 0 ? 0 : 0.5; });
+  const Tensor beside = vector({1000, inf, 1});
+  check_values(slopes(logsumexp(beside), {beside})[0], {0, NaN, 0});
 }
 
 TEST_CASE("the largest: ties share, a NaN wins") {
@@ -147,6 +149,8 @@ TEST_CASE("the largest: ties share, a NaN wins") {
   check_values(slopes(amax(x), {x})[0], {1.0 / 3, 0, 1.0 / 3, 1.0 / 3});
   check_values(amax(vector({1, NaN, 3})), {NaN});
   check_values(amax(vector({NaN, 3})), {NaN});
+  const Tensor with_NaN = vector({1, NaN, 2});
+  check_values(slopes(amax(with_NaN), {with_NaN})[0], {0, 1, 0});
   check_values(amax(vector({-inf, -inf})), {-inf});
 }
 

@@ -102,6 +102,20 @@ TEST_CASE("reshape keeps the order, works out -1, and says what does not fit") {
   CHECK_FAILS_WITH(reshape(x, {-2, 12}), "length -2 in (-2, 12) is negative");
 }
 
+TEST_CASE("what was broadcast a million times gets its gradient to the last digits of a float") {
+  constexpr std::size_t R = 1'000'000;
+  const Array g = full({R, 2}, real(0.1));
+  const double sum = R * static_cast<double>(real(0.1));
+  const auto near = [&](const Array& gradient, double expected) {
+    for (const real x : gradient) CHECK(std::abs(x / expected - 1) < 1e-7);
+  };
+  const Tensor x(full({R, 2}, 1));
+  const Tensor b(zeros({2}), true), c(scalar(0), true), d(zeros({1, 2}), true);
+  near(grad(x + b, {b}, g)[0], sum);
+  near(grad(x * d, {d}, g)[0], sum);
+  near(grad(x + c, {c}, g)[0], 2 * sum);
+}
+
 TEST_CASE("broadcast_to repeats, and refuses to shrink") {
   const Array x = counting({3, 1});
   check_elements(broadcast_to(x, {2, 3, 4}), {2, 3, 4}, [&](const Index& i) { return at(x, i); });

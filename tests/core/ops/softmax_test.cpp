@@ -2,6 +2,8 @@
 
 #include "tests/core/ops/ops_testing.hpp"
 
+#include <optional>
+
 using namespace vitruvian;
 
 namespace {
@@ -128,6 +130,16 @@ TEST_CASE("losses of NaN, of infinities, and of no rows") {
   check_values(cross_entropy(row({1, NaN}), {0}), {NaN});
   check_values(cross_entropy(row({-inf, 1}), {1}), {0});
   check_values(cross_entropy(row({-inf, 1}), {0}), {inf});
+  check_values(
+      bce_with_logits(vector({inf, -inf, inf, -inf}), array({4}, {0, 1, 1, 0}), Reduction::none),
+      {inf, inf, 0, 0});
+  // 0 log 0 is 0, and no class is no loss: in the readable form as well.
+  for (const bool readable : {false, true}) {
+    const std::optional<Composed> twins =
+        readable ? std::optional<Composed>(std::in_place) : std::nullopt;
+    check_values(cross_entropy(row({-inf, 3}), array({1, 2}, {0, 1})), {0});
+    check_values(cross_entropy(zeros({2, 0}), zeros({2, 0})), {0});
+  }
   const Tensor no_rows = zeros({0, 3});  // a mean is NaN, a sum 0
   const std::vector<std::size_t> none;
   check_values(cross_entropy(no_rows, none), {NaN});
