@@ -124,6 +124,7 @@ TEST_CASE("initialisers have the moments and bounds of their distributions") {
   };
   constexpr double any = std::numeric_limits<double>::infinity();
   constexpr double cut = 0.87962566103423978;  // the std of a normal cut at two of its own
+  CHECK_FAILS_WITH(init::normal(x, rng, any, 0), "deviation of inf is not a number from 0");
   init::normal(x, rng, 0.5, 3);
   has(3, 0.5, -any, any);
   init::uniform(x, rng, -1, 3);
